@@ -1,0 +1,1 @@
+"""Benchmarks: cranfield against its peers, as whole processes on generated data."""

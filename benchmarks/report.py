@@ -1,0 +1,75 @@
+"""What is printed of each part: its table, and whether the means agree."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from benchmarks.agreement import Agreement
+from benchmarks.datasets import DataSet
+from benchmarks.measure import Result
+from benchmarks.process import Failure
+from benchmarks.tables import TIMING_HEAD, Row, ratio, table, timing_cells
+from benchmarks.tasks import PEERS
+
+_TOLERANCE = 1e-6
+
+_FEW = 3
+"""How many undefined means are named before the rest is counted."""
+
+
+def comparison_text(data: DataSet, results: Mapping[str, Result], floor: float) -> str:
+    """Ours against each peer on one data set."""
+    title = f"{data.name}: {data.title} ({data.lines:,} lines)"
+    text = _table(title, "ours/peer", results, floor)
+    for name, result in results.items():
+        if result.agreement:
+            decimals = PEERS[name].decimals
+            # What is printed with few decimals can be off by half of the last.
+            tolerance = _TOLERANCE + (0.5 * 10**-decimals if decimals else 0.0)
+            text += f"  means against {name}: {_agreement(result.agreement, tolerance)}\n"
+    return text
+
+
+def variants_text(clean: DataSet, results: Mapping[str, Result], floor: float) -> str:
+    """Ours on each variant against ours on the clean file."""
+    text = _table(f"Variants of {clean.name}, ours", "variant/clean", results, floor)
+    for name, result in results.items():
+        if result.agreement:
+            agreement = _agreement(result.agreement, _TOLERANCE)
+            text += f"  means of {name} against {clean.name}: {agreement}\n"
+    return text
+
+
+def import_text(results: Mapping[str, Result], floor: float) -> str:
+    """Starting Python with and without our package."""
+    return _table("import: starting Python alone, and with our package", "ratio", results, floor)
+
+
+def _table(title: str, last: str, results: Mapping[str, Result], floor: float) -> str:
+    rows: list[Row] = []
+    for name, result in results.items():
+        if result.failure or not result.timings:
+            rows.append((name, result.failure or Failure("not measured")))
+            continue
+        compared = str(ratio(result.pairs)) if result.pairs else ""
+        rows.append((name, [*timing_cells(result.timings, floor), compared]))
+    return table(title, [*TIMING_HEAD, last], rows)
+
+
+def _agreement(found: Agreement | Failure, tolerance: float) -> str:
+    if isinstance(found, Failure):
+        return str(found)
+    if not found.compared and not found.undefined:
+        return f"none in common ({found.absent} absent from ours)"
+    agree = found.difference <= tolerance and not found.absent
+    parts = [
+        f"{'agree' if agree else 'DIFFER'} to {tolerance:.1g} in {found.compared}",
+        f"largest difference {found.difference:.1e} ({found.where})",
+    ]
+    if found.absent:
+        parts.append(f"{found.absent} absent from ours")
+    if found.undefined:
+        rest = len(found.undefined) - _FEW
+        named = ", ".join(found.undefined[:_FEW]) + (f" and {rest} more" if rest > 0 else "")
+        parts.append(f"not a number: {named}")
+    return "; ".join(parts)

@@ -1,0 +1,213 @@
+"""`cranfield evaluate`: scores of runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from cranfield.collection.judging import Progress, judge
+from cranfield.collection.policies import CHOICES, PRESETS
+from cranfield.collection.reading import FORMATS, read_qrels
+from cranfield.collection.runs import Runs, read_runs
+from cranfield.collection.writing import whole_file
+from cranfield.errors import PolicyError
+from cranfield.evaluation import Evaluation, score
+from cranfield.measures.grammar import parse_measures
+from cranfield.report import formats
+
+EPILOG = """Examples:
+
+cranfield evaluate qrels.txt bm25.run -m AP -m nDCG@10
+
+cranfield evaluate qrels.txt runs/*.xz -m all_trec --format csv -o scores.csv
+
+cranfield evaluate qrels.txt bm25.run -m official -q --compat trec_eval --format trec"""
+
+DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
+SHOW_PROGRESS_FROM = 4
+
+
+class Format(StrEnum):
+    """How the scores are written."""
+
+    TABLE = "table"
+    TREC = "trec"
+    IR_MEASURES = "ir_measures"
+    CSV = "csv"
+    JSON = "json"
+    LATEX = "latex"
+    PARQUET = "parquet"
+
+
+Ties = StrEnum("Ties", list(CHOICES["ties"]))
+Topics = StrEnum("Topics", list(CHOICES["topics"]))
+Unjudged = StrEnum("Unjudged", list(CHOICES["unjudged"]))
+Negative = StrEnum("Negative", list(CHOICES["negative"]))
+Compat = StrEnum("Compat", list(PRESETS))
+Layout = StrEnum("Layout", list(FORMATS))
+
+
+def evaluate(
+    qrels: Annotated[
+        str, typer.Argument(metavar="QRELS", help="Judgments: a file, - or an irds: id.")
+    ],
+    runs: Annotated[
+        list[str], typer.Argument(metavar="RUN...", help="Runs: files, folders, quoted globs or -.")
+    ],
+    measure: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--measure",
+            "-m",
+            help="A measure, such as nDCG@10 or map; may be given several times.",
+            show_default=" ".join(DEFAULT),
+        ),
+    ] = None,
+    by_topic: Annotated[bool, typer.Option("--by-topic", "-q", help="Also each topic.")] = False,
+    format: Annotated[  # noqa: A002
+        Format, typer.Option("--format", "-f", help="How to write the scores.")
+    ] = Format.TABLE,
+    output: Annotated[
+        str | None, typer.Option("--output", "-o", help="File to write, whole or not at all.")
+    ] = None,
+    places: Annotated[
+        int, typer.Option("--places", "-p", min=0, max=17, help="Decimals shown.")
+    ] = 4,
+    compat: Annotated[
+        Compat | None, typer.Option(help="Policies and roundings of another program.")
+    ] = None,
+    ties: Annotated[Ties | None, typer.Option(help="Order of equal scores.")] = None,
+    topics: Annotated[Topics | None, typer.Option(help="Which topics count.")] = None,
+    unjudged: Annotated[
+        Unjudged | None, typer.Option(help="What becomes of unjudged documents.")
+    ] = None,
+    negative: Annotated[
+        Negative | None, typer.Option(help="What a grade below 0 means.")
+    ] = None,
+    depth: Annotated[
+        int | None, typer.Option(min=1, help="Ranks kept of each ranking.")
+    ] = None,
+    input_format: Annotated[
+        Layout, typer.Option(help="Format of QRELS and RUN; auto looks at the suffix.")
+    ] = Layout.auto,
+    encoding: Annotated[
+        str, typer.Option(help="Of TREC text; latin-1 reads any bytes.")
+    ] = "utf-8",
+    jobs: Annotated[int | None, typer.Option(min=1, help="Runs judged at a time.")] = None,
+    coverage: Annotated[
+        bool, typer.Option("--coverage", help="Also what is unjudged, tied or missing.")
+    ] = False,
+) -> None:
+    """Score runs against judgments."""
+    if format is Format.PARQUET and output is None:
+        raise PolicyError("--format parquet needs --output FILE")
+    if qrels == "-" and "-" in runs:
+        raise PolicyError("standard input cannot be both the judgments and a run")
+    asked = measure or list(DEFAULT)
+    wanted = parse_measures(asked, compat=compat)
+    many = read_runs(runs, format=str(input_format), encoding=encoding)
+    with _progress(many) as progress:
+        judged = judge(
+            many,
+            read_qrels(qrels, format=str(input_format), encoding=encoding),
+            compat=compat,
+            ties=ties,
+            topics=topics,
+            unjudged=unjudged,
+            negative=negative,
+            depth=depth,
+            jobs=jobs,
+            progress=progress,
+        )
+    evaluation = score(judged, wanted)
+    evaluation.coverage.warn()
+    _write(evaluation, format, output, by_topic=by_topic, places=places, asked=asked)
+    if coverage:
+        from rich.console import Console
+
+        from cranfield.report.terminal import coverage_table
+
+        Console(file=sys.stderr if output is None else sys.stdout).print(
+            coverage_table(evaluation.coverage)
+        )
+
+
+def _write(
+    evaluation: Evaluation,
+    format: Format,  # noqa: A002
+    output: str | None,
+    *,
+    by_topic: bool,
+    places: int,
+    asked: list[str],
+) -> None:
+    if format is Format.PARQUET and output is not None:
+        with whole_file(output) as out:
+            formats.table(evaluation, by_topic=by_topic).write_parquet(out)
+        return
+    if format is Format.TABLE:
+        text = _table(evaluation, by_topic=by_topic, places=places, to_file=output is not None)
+    elif format is Format.TREC:
+        groups = {"all_trec", "official", "set"} & set(asked)
+        lines = formats.trec_lines(
+            evaluation,
+            by_topic=by_topic,
+            runid=bool(groups),
+            relstring="all_trec" in groups,
+        )
+        text = "".join(f"{line}\n" for line in lines)
+    elif format is Format.IR_MEASURES:
+        lines = formats.ir_measures_lines(evaluation, by_topic=by_topic, places=places)
+        text = "".join(f"{line}\n" for line in lines)
+    elif format is Format.CSV:
+        text = formats.csv_text(evaluation, by_topic=by_topic)
+    elif format is Format.JSON:
+        text = formats.json_text(evaluation, by_topic=by_topic)
+    else:
+        text = formats.latex_text(evaluation, places=places)
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    with whole_file(output) as out:
+        out.write(text.encode())
+
+
+def _table(evaluation: Evaluation, *, by_topic: bool, places: int, to_file: bool) -> str:
+    from io import StringIO
+
+    from rich.console import Console
+
+    from cranfield.report.terminal import systems_table, topics_table
+
+    made = (topics_table if by_topic else systems_table)(evaluation, places=places)
+    on_terminal = sys.stdout.isatty() and not to_file
+    console = Console(
+        file=StringIO(),
+        force_terminal=on_terminal,
+        # A file or a pipe has no width; columns must not be cut to that of a terminal.
+        width=None if on_terminal else 40 + 24 * (len(evaluation) + 1),
+    )
+    with console.capture() as captured:
+        console.print(made)
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+
+
+@contextmanager
+def _progress(runs: Runs) -> Iterator[Progress | None]:
+    """Show a bar on a terminal when there are enough runs to wait for."""
+    if not sys.stderr.isatty() or len(runs) < SHOW_PROGRESS_FROM:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("runs", total=len(runs))
+        yield lambda done, _: bar.update(task, completed=done)

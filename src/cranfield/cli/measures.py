@@ -1,0 +1,84 @@
+"""`cranfield measures`: what can be measured."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Annotated
+
+import typer
+
+from cranfield.errors import MeasureError
+from cranfield.measures.base import ALIASES, REGISTRY, Measure
+
+EPILOG = """Examples:
+
+cranfield measures
+
+cranfield measures nDCG"""
+
+
+def measures(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Tell all about one measure.")
+    ] = None,
+) -> None:
+    """List the measures, with formulas and references."""
+    if name is None:
+        _list()
+        return
+    kind = REGISTRY.get(ALIASES.get(name, name))
+    if kind is None:
+        from cranfield.measures.grammar import parse_measure
+
+        try:
+            kind = type(parse_measure(name))
+        except MeasureError as error:
+            if REGISTRY.get(name.split("@")[0]) is None:
+                raise
+            raise MeasureError(str(error)) from None
+    _one(kind)
+
+
+def _list() -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("measure", no_wrap=True)
+    table.add_column("what it tells")
+    table.add_column("trec_eval", no_wrap=True)
+    family = ""
+    for name, kind in REGISTRY.items():
+        info = kind.info
+        if info.family != family:
+            family = info.family
+            table.add_section()
+            table.add_row(f"[bold]{family}[/bold]")
+        at = {"required": "@…", "optional": "[@…]"}.get(info.at_wanted, "")
+        elsewhere = info.elsewhere.get("trec_eval", "").split(" (")[0]
+        table.add_row(f"{name}{at}".replace("[@", r"\[@"), info.summary, elsewhere)
+    Console().print(table)
+    typer.echo("cranfield measures NAME tells the formula, the parameters and the source.")
+
+
+def _one(kind: type[Measure]) -> None:
+    info = kind.info
+    low, high = info.range
+    names = ", ".join((info.name, *info.aliases))
+    typer.echo(f"{names}: {info.summary}\n")
+    typer.echo(f"  formula    {info.formula}")
+    typer.echo(f"  range      {low:g} to {high:g}, over topics by {info.aggregate}")
+    typer.echo(f"  source     {info.source}")
+    if info.needs:
+        typer.echo(f"  needs      {info.needs}")
+    note = f": {info.scale_note}" if info.scale_note else ""
+    typer.echo(f"  scale      {info.scale}{note}")
+    for tool, other in info.elsewhere.items():
+        typer.echo(f"  {tool:<10} {other}")
+    typer.echo("\n  parameters")
+    by_name = {item.name: item for item in fields(kind)}
+    for parameter in kind.parameter_names():
+        item = by_name[parameter]
+        default = getattr(item.default, "text", repr(item.default))
+        typer.echo(f"    {parameter:<12} {item.metadata['doc']} (default {default})")

@@ -1,0 +1,1 @@
+"""Collections: judgments, runs, and judged runs, which are both together."""

@@ -1,0 +1,312 @@
+"""Where rankings meet judgments: the only place that turns documents into grades."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.collection.coverage import Coverage, SystemCoverage
+from cranfield.collection.judged import JudgedRuns, Judgments, Rows
+from cranfield.collection.policies import Policies, policies
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.ranking import order_of
+from cranfield.collection.reading import read_qrels
+from cranfield.collection.run import Run
+from cranfield.collection.runs import Runs, read_runs
+from cranfield.collection.segments import Ints
+from cranfield.errors import CranfieldWarning, InputError, PolicyError, quoted
+
+Progress = Callable[[int, int], None]
+"""Called with (runs done, runs in all)."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """One run after judging: its judged rows by topic of the judgments, and the counts."""
+
+    name: str
+    stem: str | None
+    topic: Ints
+    rank: Ints
+    grade: Ints
+    retrieved: Ints
+    has: NDArray[np.bool_]
+    extra: dict[str, int]
+    tied: int
+    contradictions: int
+
+
+def judge(
+    runs: Any,
+    qrels: Any,
+    *,
+    ties: str | None = None,
+    topics: str | None = None,
+    unjudged: str | None = None,
+    negative: str | None = None,
+    depth: int | None = None,
+    compat: str | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> JudgedRuns:
+    """Turn the rankings of runs into grades.
+
+    Parameters
+    ----------
+    runs
+        Whatever :func:`read_runs` takes. Runs are read one at a time and not kept.
+    qrels
+        Whatever :func:`read_qrels` takes.
+    ties
+        Order of documents with equal scores: `trec` (default), `trec_eval-9`, `id-ascending`,
+        `input`, `rank`.
+    topics
+        Which topics count: `qrels` (default), `intersection`, `run`.
+    unjudged
+        What becomes of unjudged documents: `nonrelevant` (default), `condensed`.
+    negative
+        What a grade below 0 means: `judged` (default), `unjudged`.
+    depth
+        Ranks kept of each ranking; None for all.
+    compat
+        Start from another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`.
+    jobs
+        Runs judged at a time, in threads; by default the number of processors, 4 at the most.
+    progress
+        Called after each run with the number done and the number in all.
+
+    Returns
+    -------
+    JudgedRuns
+        With the policies and the coverage of the judgments in it.
+
+    Raises
+    ------
+    InputError
+        When a run or the judgments cannot be read, or have no topic in common.
+    PolicyError
+        For an unknown policy.
+
+    Warns
+    -----
+    CranfieldWarning
+        When two files have the same run tag.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> judged = cf.judge({"q": {"d1": 3.0, "d2": 2.0, "d3": 1.0}}, {"q": {"d1": 0, "d3": 2}})
+    >>> judged.documents.rank.tolist(), judged.documents.grade.tolist()
+    ([1, 3], [0, 2])
+    """
+    chosen = policies(
+        compat, ties=ties, topics=topics, unjudged=unjudged, negative=negative, depth=depth
+    )
+    judgments = read_qrels(qrels).flat()
+    many = read_runs(runs)
+    if not len(many):
+        raise InputError("no runs were given")
+    parts = list(_parts(many, judgments, chosen, jobs, progress))
+    judged = _assembled(_names(parts), parts, judgments, chosen)
+    return judged.condensed() if chosen.unjudged == "condensed" else judged
+
+
+def _parts(
+    runs: Runs, qrels: Qrels, chosen: Policies, jobs: int | None, progress: Progress | None
+) -> Iterator[_Part]:
+    """Read and judge each run, a few at a time, in order."""
+    workers = min(4, os.cpu_count() or 1) if jobs is None else jobs
+    if workers < 1:
+        raise PolicyError(f"jobs {workers} is less than 1")
+    # What all threads share is made before they start.
+    qrels.index  # noqa: B018
+
+    def one(i: int) -> _Part:
+        return _judge_one(runs[i], runs.stem(i), qrels, chosen)
+
+    total = len(runs)
+    if workers == 1 or total == 1:
+        for i in range(total):
+            yield one(i)
+            if progress:
+                progress(i + 1, total)
+        return
+    with ThreadPoolExecutor(workers) as pool:
+        try:
+            for i, part in enumerate(pool.map(one, range(total))):
+                yield part
+                if progress:
+                    progress(i + 1, total)
+        except BaseException:
+            pool.shutdown(cancel_futures=True)
+            raise
+
+
+def _judge_one(run: Run, stem: str | None, qrels: Qrels, chosen: Policies) -> _Part:
+    order = order_of(run, chosen.ties)
+    code_of = {name: code for code, name in enumerate(qrels.topics)}
+    to_qrels = np.array([code_of.get(name, -1) for name in run.topics], dtype=np.int64)
+    asked, found = qrels.index.candidates(run.keys)
+    # Equal keys are only a claim; the topics and the documents decide.
+    true = to_qrels[run.codes[asked]] == qrels.codes[found]
+    true &= (run.docs.gather(asked) == qrels.docs.gather(found)).to_numpy()
+    asked, found = asked[true], found[true]
+    rank = order.ranks_of(asked)
+    topic = qrels.codes[found].astype(np.int64)
+    grade = qrels.grades[found].astype(np.int64)
+    counts = np.bincount(run.codes, minlength=len(run.topics))
+    if chosen.depth is not None:
+        counts = np.minimum(counts, chosen.depth)
+        kept = rank <= chosen.depth
+        rank, topic, grade = rank[kept], topic[kept], grade[kept]
+    known = to_qrels >= 0
+    retrieved = np.zeros(len(qrels.topics), dtype=np.int64)
+    retrieved[to_qrels[known]] = counts[known]
+    return _Part(
+        name=run.name,
+        stem=stem,
+        topic=topic,
+        rank=rank,
+        grade=grade,
+        retrieved=retrieved,
+        has=np.isin(np.arange(len(qrels.topics)), to_qrels),
+        extra={run.topics[i]: int(counts[i]) for i in np.flatnonzero(~known)},
+        tied=order.tied,
+        contradictions=order.contradictions,
+    )
+
+
+def _names(parts: Sequence[_Part]) -> list[str]:
+    """Name the systems: by run tag while these are different, else by file name."""
+    names = [part.name for part in parts]
+    seen: set[str] = set()
+    twice = {name for name in names if name in seen or seen.add(name)}  # type: ignore[func-returns-value]
+    if not twice:
+        return names
+    renamed = [
+        part.stem if part.name in twice and part.stem else part.name for part in parts
+    ]
+    if len(set(renamed)) < len(renamed):
+        name = next(name for name in renamed if renamed.count(name) > 1)
+        raise InputError(f"two runs are called {quoted(name)}; give each a name of its own")
+    warnings.warn(
+        CranfieldWarning(
+            f"several files have the run tag {quoted(sorted(twice)[0])};"
+            " their systems are called by file name"
+        ),
+        stacklevel=4,
+    )
+    return renamed
+
+
+def topic_order(topics: Sequence[str]) -> list[str]:
+    """Sort topics: by number when all are numbers, else by the bytes of their names.
+
+    Examples
+    --------
+    >>> topic_order(["10", "9"]), topic_order(["b10", "b9"])
+    (['9', '10'], ['b10', 'b9'])
+    """
+    if all(topic.isascii() and topic.isdecimal() and len(topic) < 19 for topic in topics):
+        return sorted(topics, key=lambda topic: (int(topic), topic))
+    return sorted(topics)
+
+
+def _assembled(
+    names: list[str], parts: Sequence[_Part], qrels: Qrels, chosen: Policies
+) -> JudgedRuns:
+    """Put the systems side by side on the topics that the policy asks for."""
+    has = np.stack([part.has for part in parts], axis=1)
+    if chosen.topics != "run" and not has.any():
+        some = next(iter(parts[0].extra), "")
+        raise InputError(
+            f"no topic of the runs is judged (runs have {quoted(some)},"
+            f" judgments have {quoted(qrels.topics[0])})"
+        )
+    used = np.ones(len(qrels.topics), dtype=bool) if chosen.topics == "qrels" else has.any(axis=1)
+    extra = {name for part in parts for name in part.extra} if chosen.topics == "run" else set()
+    labels = topic_order([name for name, use in zip(qrels.topics, used, strict=True) if use])
+    labels = topic_order([*labels, *extra]) if extra else labels
+    place = {name: i for i, name in enumerate(labels)}
+    new = np.array([place.get(name, -1) for name in qrels.topics], dtype=np.int64)
+
+    shape = (len(labels), len(parts))
+    retrieved = np.zeros(shape, dtype=np.int64)
+    scored = np.zeros(shape, dtype=bool)
+    cells, ranks, grades = [], [], []
+    for system, part in enumerate(parts):
+        topic = new[part.topic]
+        order = np.lexsort((part.rank, topic))
+        cells.append(system * shape[0] + topic[order])
+        ranks.append(part.rank[order])
+        grades.append(part.grade[order])
+        retrieved[new[used], system] = part.retrieved[used]
+        scored[new[used], system] = part.has[used]
+        for name, count in part.extra.items():
+            if name in place:
+                retrieved[place[name], system] = count
+                scored[place[name], system] = True
+    if chosen.topics == "qrels":
+        scored[:] = True
+
+    topic = new[qrels.codes]
+    kept = topic >= 0
+    grade = qrels.grades.astype(np.int64)
+    order = np.lexsort((-grade[kept], topic[kept]))
+    low = 0 if chosen.negative == "unjudged" else -(2**31)
+    documents = Rows(np.concatenate(cells), np.concatenate(ranks), np.concatenate(grades), shape)
+    return JudgedRuns(
+        topics=tuple(labels),
+        systems=tuple(names),
+        documents=documents,
+        retrieved=retrieved,
+        judgments=Judgments(shape[0], topic[kept][order], grade[kept][order], low),
+        scored=scored,
+        policies=chosen,
+        coverage=_coverage(names, parts, qrels, retrieved, documents, low),
+    )
+
+
+def _coverage(
+    names: list[str],
+    parts: Sequence[_Part],
+    qrels: Qrels,
+    retrieved: Ints,
+    documents: Rows,
+    low: int,
+) -> Coverage:
+    judged = documents.where(documents.grade >= low)
+    top = {
+        depth: (
+            np.minimum(retrieved, depth).sum(axis=0),
+            judged.where(judged.rank <= depth).count.sum(axis=0),
+        )
+        for depth in (10, 100, np.iinfo(np.int64).max)
+    }
+    (n10, j10), (n100, j100), (n, j) = top.values()
+    qrels_topics = np.array(qrels.topics, dtype=object)
+    return Coverage(
+        tuple(
+            SystemCoverage(
+                system=names[i],
+                retrieved=int(n[i]),
+                retrieved_10=int(n10[i]),
+                retrieved_100=int(n100[i]),
+                unjudged=int(n[i] - j[i]),
+                unjudged_10=int(n10[i] - j10[i]),
+                unjudged_100=int(n100[i] - j100[i]),
+                tied=part.tied,
+                contradictions=part.contradictions,
+                missing=tuple(topic_order(list(qrels_topics[~part.has]))),
+                extra=tuple(topic_order(list(part.extra))),
+            )
+            for i, part in enumerate(parts)
+        )
+    )

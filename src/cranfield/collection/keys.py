@@ -1,0 +1,116 @@
+"""Topics as codes and (topic, document) pairs as 64-bit keys.
+
+Keys make matching and the search for duplicates cheap; they are never trusted: whatever two equal
+keys claim is verified on the strings, so a collision costs time and never changes a number.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+Codes = NDArray[np.int32]
+Keys = NDArray[np.uint64]
+Rows = NDArray[np.intp]
+
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
+
+class TopicCoder:
+    """Number topics in order of appearance, a chunk at a time.
+
+    Examples
+    --------
+    >>> coder = TopicCoder()
+    >>> coder.encode(pl.Series(["b", "b", "a"])).tolist(), coder.encode(pl.Series(["a"])).tolist()
+    ([0, 0, 1], [1])
+    >>> coder.names
+    ['b', 'a']
+    """
+
+    def __init__(self) -> None:
+        self._codes: dict[str, int] = {}
+
+    @property
+    def names(self) -> list[str]:
+        """The topics by code."""
+        return list(self._codes)
+
+    def encode(self, topics: pl.Series) -> Codes:
+        """Return the code of each row."""
+        runs = topics.rle().struct.unnest()
+        values = runs["value"]
+        unique = values.unique(maintain_order=True)
+        for name in unique:
+            self._codes.setdefault(name, len(self._codes))
+        if len(unique) == 1:
+            return np.full(len(topics), self._codes[unique[0]], dtype=np.int32)
+        codes = [self._codes[name] for name in unique]
+        coded = values.replace_strict(unique, codes, return_dtype=pl.Int32).to_numpy()
+        return np.repeat(coded, runs["len"].to_numpy()).astype(np.int32, copy=False)
+
+
+def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
+    """Key of each (topic, document): equal pairs have equal keys, whatever file they come from."""
+    of_topic = pl.Series(topics, dtype=pl.String).hash().to_numpy() * _ODD
+    keys = docs.hash().to_numpy() ^ of_topic[codes]
+    return keys
+
+
+def first_repeat(keys: Keys, docs: pl.Series, codes: Codes) -> tuple[int, int] | None:
+    """Rows of the first (topic, document) that stands twice, or None.
+
+    The sorted copy of the keys answers the usual question, 'are all different?', without an index.
+    """
+    ordered = np.sort(keys)
+    equal = ordered[1:] == ordered[:-1]
+    if not equal.any():
+        return None
+    rows = np.flatnonzero(np.isin(keys, ordered[1:][equal]))
+    some = pl.DataFrame({"row": rows, "topic": codes[rows], "doc": docs.gather(rows)})
+    again = (
+        some.with_columns(first=pl.col("row").min().over("topic", "doc"))
+        .filter(pl.col("row") > pl.col("first"))
+        .sort("row")
+    )
+    if not again.height:
+        return None
+    return int(again["first"][0]), int(again["row"][0])
+
+
+class KeyIndex:
+    """Look up keys among a fixed set of them, most of the asked ones being absent.
+
+    A table of one bit's worth of the leading bits turns the absent ones away before the search.
+    """
+
+    def __init__(self, keys: Keys) -> None:
+        self.order: Rows = np.argsort(keys, kind="stable")
+        self.sorted: Keys = keys[self.order]
+        bits = min(24, max(10, int(np.ceil(np.log2(max(1, keys.size)))) + 4))
+        self._shift = np.uint64(64 - bits)
+        self._seen = np.zeros(1 << bits, dtype=bool)
+        self._seen[keys >> self._shift] = True
+
+    def candidates(self, keys: Keys) -> tuple[Rows, Rows]:
+        """Pairs (row asked, row of the index) whose keys are equal, by row asked."""
+        maybe = np.flatnonzero(self._seen[keys >> self._shift])
+        wanted = keys[maybe]
+        left = np.searchsorted(self.sorted, wanted, "left")
+        inside = left < self.sorted.size
+        equal = np.zeros(maybe.size, dtype=bool)
+        equal[inside] = self.sorted[left[inside]] == wanted[inside]
+        asked, left = maybe[equal], left[equal]
+        counts = np.searchsorted(self.sorted, wanted[equal], "right") - left
+        if asked.size and int(counts.max()) > 1:
+            asked, left = _spread(asked, left, counts)
+        return asked, self.order[left]
+
+
+def _spread(asked: Rows, left: Rows, counts: Rows) -> tuple[Rows, Rows]:
+    """Repeat each asked row for every equal key of the index."""
+    within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+    return np.repeat(asked, counts), np.repeat(left, counts) + within

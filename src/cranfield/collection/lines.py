@@ -1,0 +1,54 @@
+"""Which line of a file each row of a table came from."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass
+class LineMap:
+    """Rows to lines, kept a chunk at a time and almost always as one number a chunk.
+
+    Examples
+    --------
+    >>> lines = LineMap()
+    >>> lines.add(2, first_line=1)
+    >>> lines.add(2, first_line=3, numbers=np.array([3, 5]))
+    >>> [lines.line(row) for row in range(4)]
+    [1, 2, 3, 5]
+    """
+
+    rows: int = 0
+    _starts: list[int] = field(default_factory=list)
+    _first: list[int] = field(default_factory=list)
+    _numbers: list[NDArray[np.int64] | None] = field(default_factory=list)
+
+    def add(self, rows: int, first_line: int, numbers: NDArray[np.int64] | None = None) -> None:
+        """Add a chunk of `rows` rows that begins at `first_line`, or has the lines `numbers`."""
+        self._starts.append(self.rows)
+        self._first.append(first_line)
+        self._numbers.append(numbers)
+        self.rows += rows
+
+    def line(self, row: int) -> int:
+        """Line of the row, both counted as their owners do: rows from 0, lines from 1."""
+        chunk = bisect_right(self._starts, row) - 1
+        numbers = self._numbers[chunk]
+        within = row - self._starts[chunk]
+        return self._first[chunk] + within if numbers is None else int(numbers[within])
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where a table came from, for messages about its rows."""
+
+    name: str
+    lines: LineMap | None = None
+
+    def line(self, row: int) -> int | None:
+        """Line of the row, or None where lines mean nothing (a dict, a data frame)."""
+        return None if self.lines is None else self.lines.line(row)

@@ -1,0 +1,129 @@
+"""Relevance judgments: the grade of each judged document of each topic."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.collection.keys import Codes, KeyIndex, Keys, first_repeat, pair_keys
+from cranfield.collection.lines import Origin
+from cranfield.collection.run import repeated
+
+
+@dataclass(frozen=True, eq=False)
+class Qrels:
+    """Relevance judgments; made by :func:`read_qrels`.
+
+    Attributes
+    ----------
+    topics
+        The topics' ids, by code, in order of appearance.
+    codes
+        Topic of each judgment, an index into `topics`; shape (judgments,).
+    docs
+        Document id of each judgment, as a polars string column.
+    grades
+        Relevance degree of each judgment: 0 is not relevant, below 0 is judged and not relevant
+        with the meaning of its code kept.
+    subtopics
+        Subtopic (iteration column) of each judgment, or None where it is the same throughout.
+    origin
+        Where the rows came from, for messages.
+
+    Examples
+    --------
+    >>> from cranfield import read_qrels
+    >>> qrels = read_qrels({"q1": {"d1": 1, "d2": 0}})
+    >>> qrels
+    Qrels(1 topic, 2 judgments, grades 0 to 1)
+    """
+
+    topics: tuple[str, ...]
+    codes: Codes
+    docs: pl.Series
+    grades: NDArray[np.int32]
+    subtopics: pl.Series | None = None
+    origin: Origin = field(default=Origin("judgments"))
+
+    def __post_init__(self) -> None:
+        if self.subtopics is None:
+            repeat = first_repeat(self.keys, self.docs, self.codes)
+            if repeat is not None:
+                raise repeated(
+                    repeat, self.origin, self.topics, self.codes, self.docs, "document judged"
+                )
+            return
+        # With subtopics a document may stand once in each of them.
+        names = self.subtopics.unique(maintain_order=True)
+        parts = self.subtopics.replace_strict(
+            names, np.arange(len(names)), return_dtype=pl.Int64
+        ).to_numpy()
+        pairs = (self.codes * np.int64(len(names)) + parts).astype(np.int64)
+        keys = self.docs.hash().to_numpy() ^ (pairs.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        where = first_repeat(keys, self.docs, pairs)
+        if where is not None:
+            raise repeated(
+                where,
+                self.origin,
+                self.topics,
+                self.codes,
+                self.docs,
+                "document judged (for one subtopic)",
+            )
+
+    @cached_property
+    def keys(self) -> Keys:
+        """A 64-bit key of each judgment's (topic, document)."""
+        return pair_keys(self.docs, self.codes, self.topics)
+
+    @cached_property
+    def index(self) -> KeyIndex:
+        """The judgments by key."""
+        return KeyIndex(self.keys)
+
+    @property
+    def max_grade(self) -> int:
+        """The highest grade of any judgment."""
+        return int(self.grades.max())
+
+    def flat(self) -> Qrels:
+        """Return one judgment a document: over subtopics, the highest grade."""
+        if self.subtopics is None:
+            return self
+        best = (
+            pl.DataFrame({"code": self.codes, "doc": self.docs, "grade": self.grades})
+            .group_by("code", "doc", maintain_order=True)
+            .agg(pl.col("grade").max())
+        )
+        return Qrels(
+            self.topics,
+            best["code"].to_numpy(),
+            best["doc"],
+            best["grade"].to_numpy(),
+            origin=Origin(self.origin.name),
+        )
+
+    def __len__(self) -> int:
+        return len(self.docs)
+
+    def __repr__(self) -> str:
+        topics, rows = len(self.topics), len(self.docs)
+        return (
+            f"Qrels({topics:,} topic{'s' * (topics != 1)}, {rows:,} judgment{'s' * (rows != 1)},"
+            f" grades {self.grades.min()} to {self.grades.max()})"
+        )
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the judgments as a data frame: topic, doc, grade and, where used, subtopic."""
+        frame = pl.DataFrame(
+            {
+                "topic": pl.Series(self.topics, dtype=pl.String).gather(self.codes),
+                "doc": self.docs,
+                "grade": self.grades,
+            }
+        )
+        return frame if self.subtopics is None else frame.with_columns(subtopic=self.subtopics)

@@ -1,0 +1,137 @@
+"""Many runs, read one at a time when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from glob import glob, has_magic
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any, overload
+
+from cranfield.collection.reading import read_run
+from cranfield.collection.run import Run
+from cranfield.errors import InputError
+
+
+class Runs(Sequence[Run]):
+    """A sequence of runs, each read when it is asked for and not kept.
+
+    So hundreds of runs pass through in the memory of a few. Made by :func:`read_runs`.
+    """
+
+    def __init__(self, items: Sequence[Any], **options: Any) -> None:
+        self._items = tuple(items)
+        self._options = options
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    @overload
+    def __getitem__(self, index: int) -> Run: ...
+    @overload
+    def __getitem__(self, index: slice) -> Runs: ...
+    def __getitem__(self, index: int | slice) -> Run | Runs:
+        if isinstance(index, slice):
+            return Runs(self._items[index], **self._options)
+        item = self._items[index]
+        name, data = item if isinstance(item, tuple) else (None, item)
+        return read_run(data, name=name, **self._options)
+
+    def __iter__(self) -> Iterator[Run]:
+        return (self[i] for i in range(len(self)))
+
+    def stem(self, index: int) -> str | None:
+        """Name of the file that the run is read from, without folder and suffixes."""
+        from cranfield.collection.source import Source
+
+        item = self._items[index]
+        return Source(fspath(item)).stem if isinstance(item, (str, PathLike)) else None
+
+    def __repr__(self) -> str:
+        return f"Runs({len(self)} run{'s' * (len(self) != 1)})"
+
+
+def read_runs(
+    data: Any,
+    *,
+    format: str = "auto",  # noqa: A002
+    encoding: str = "utf-8",
+) -> Runs:
+    """Read many runs, lazily.
+
+    Parameters
+    ----------
+    data
+        A path, a glob (`"runs/*.xz"`), a folder (its files, those that start with a dot left out),
+        a run, a dict `{system: run}`, or an iterable of any of these. What names several files
+        gives them in order of name.
+    format, encoding
+        As for :func:`read_run`.
+
+    Returns
+    -------
+    Runs
+        A sequence that reads each run when it is asked for.
+
+    Raises
+    ------
+    InputError
+        When a pattern or a folder holds no file. Errors inside a file come when it is read.
+
+    Examples
+    --------
+    >>> runs = read_runs({"a": {"q1": {"d1": 1.0}}, "b": {"q1": {"d2": 1.0}}})
+    >>> [run.name for run in runs]
+    ['a', 'b']
+    """
+    if isinstance(data, Runs):
+        return data
+    return Runs(list(_items(data)), format=format, encoding=encoding)
+
+
+def _items(data: Any) -> Iterator[Any]:
+    if isinstance(data, (str, PathLike)):
+        yield from _files(fspath(data))
+    elif isinstance(data, Run):
+        yield data
+    elif isinstance(data, Mapping):
+        yield from _named(data)
+    elif isinstance(data, Iterable) and not hasattr(data, "columns"):
+        for item in data:
+            yield from _items(item)
+    else:
+        yield data
+
+
+def _named(data: Mapping[Any, Any]) -> Iterator[Any]:
+    """A mapping of systems to runs; a single run {topic: {document: score}} is one too."""
+    values = list(data.values())
+    inner = values[0] if values else None
+    if isinstance(inner, Mapping) and not any(
+        isinstance(value, (Mapping, Run)) for value in inner.values()
+    ):
+        yield data
+        return
+    for name, run in data.items():
+        yield (str(name), run)
+
+
+def _files(path: str) -> Iterator[str]:
+    if path == "-" or path.startswith("irds:"):
+        yield path
+    elif Path(path).is_dir():
+        files = sorted(
+            str(file)
+            for file in Path(path).iterdir()
+            if file.is_file() and not file.name.startswith(".")
+        )
+        if not files:
+            raise InputError("the folder holds no file", source=path)
+        yield from files
+    elif has_magic(path) and not Path(path).exists():
+        files = sorted(file for file in glob(path, recursive=True) if Path(file).is_file())
+        if not files:
+            raise InputError("no file matches the pattern", source=path)
+        yield from files
+    else:
+        yield path

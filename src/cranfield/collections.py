@@ -1,0 +1,1 @@
+"""Collections that come with the package."""

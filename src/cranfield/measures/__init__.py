@@ -1,0 +1,108 @@
+"""Measures: from judged runs to scores.
+
+Every measure is an object here under its name in text; `@` sets its cutoff and a call its
+parameters.
+
+>>> from cranfield.measures import RBP, nDCG
+>>> nDCG @ 10, RBP(p=0.5)
+(nDCG@10, RBP(p=0.5))
+"""
+
+from cranfield.measures import (
+    average_precision,
+    counts,
+    dcg,
+    dcg_variants,
+    precision,
+    preference,
+    sets,
+    user_models,
+)
+from cranfield.measures.base import ALIASES, REGISTRY, Info, Measure, define
+from cranfield.measures.grammar import parse_measure, parse_measures, wrapper
+
+P = precision.Precision()
+R = precision.Recall()
+RelP = precision.RelativePrecision()
+Success = precision.Success()
+Rprec = precision.RPrecision()
+RR = precision.ReciprocalRank()
+SetP = sets.SetPrecision()
+SetR = sets.SetRecall()
+SetRelP = sets.SetRelativePrecision()
+SetAP = sets.SetAveragePrecision()
+SetF = sets.FMeasure()
+SetE = sets.EMeasure()
+Utility = sets.Utility()
+AP = average_precision.AveragePrecision()
+GMAP = average_precision.GeometricAveragePrecision()
+IPrec = average_precision.InterpolatedPrecision()
+AP11 = average_precision.ElevenPointAveragePrecision()
+infAP = average_precision.InferredAveragePrecision()
+Bpref = preference.BinaryPreference()
+GMBpref = preference.GeometricBinaryPreference()
+DCG = dcg.DCG()
+nDCG = dcg.nDCG()
+nDCGrel = dcg_variants.nDCGAtRelevant()
+RnDCG = dcg_variants.nDCGAtLevels()
+G = dcg_variants.NormalisedGain()
+binG = dcg_variants.BinaryGain()
+RBP = user_models.RankBiasedPrecision()
+RBPResidual = user_models.RankBiasedResidual()
+ERR = user_models.ExpectedReciprocalRank()
+nERR = user_models.NormalisedExpectedReciprocalRank()
+NumQ = counts.NumTopics()
+NumRet = counts.NumRetrieved()
+NumRel = counts.NumRelevant()
+NumRelRet = counts.NumRelevantRetrieved()
+NumNonrelRet = counts.NumNonrelevantRetrieved()
+Judged = counts.JudgedShare()
+Unjudged = counts.UnjudgedShare()
+
+__all__ = [
+    "ALIASES",
+    "AP",
+    "AP11",
+    "DCG",
+    "ERR",
+    "GMAP",
+    "RBP",
+    "REGISTRY",
+    "RR",
+    "Bpref",
+    "G",
+    "GMBpref",
+    "IPrec",
+    "Info",
+    "Judged",
+    "Measure",
+    "NumNonrelRet",
+    "NumQ",
+    "NumRel",
+    "NumRelRet",
+    "NumRet",
+    "P",
+    "R",
+    "RBPResidual",
+    "RelP",
+    "RnDCG",
+    "Rprec",
+    "SetAP",
+    "SetE",
+    "SetF",
+    "SetP",
+    "SetR",
+    "SetRelP",
+    "Success",
+    "Unjudged",
+    "Utility",
+    "binG",
+    "define",
+    "infAP",
+    "nDCG",
+    "nDCGrel",
+    "nERR",
+    "parse_measure",
+    "parse_measures",
+    "wrapper",
+]

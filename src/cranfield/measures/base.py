@@ -1,0 +1,296 @@
+"""What a measure is: a small immutable object that knows its name, parameters and formula."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.errors import MeasureError, quoted
+from cranfield.measures.parameters import checked, flag, integer, optional, parameter
+from cranfield.scale import Scale
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Info:
+    """What a measure declares of itself; documentation and messages are made from it.
+
+    Attributes
+    ----------
+    name, aliases
+        Its name in text, and other names that are understood.
+    summary
+        What it tells, in a sentence.
+    formula
+        In LaTeX, in the notation of the field: RB recall base, k cutoff, g gain, r rank.
+    source
+        Where the definition stands.
+    range
+        Lowest and highest possible score.
+    family
+        Its place in the catalogue.
+    at
+        The parameter that stands behind the @.
+    at_wanted
+        Whether that parameter is `required`, `optional` or `none`.
+    aggregate
+        How scores over topics become one number: `mean`, `sum` or `geometric`.
+    needs
+        What it needs beyond binary judgments, in words.
+    scale, scale_note
+        What is known of its measurement scale.
+    elsewhere
+        What other tools call the same thing.
+    """
+
+    name: str
+    aliases: tuple[str, ...] = ()
+    summary: str = ""
+    formula: str = ""
+    source: str = ""
+    range: tuple[float, float] = (0.0, 1.0)
+    family: str = ""
+    at: str = "cutoff"
+    at_wanted: str = "optional"
+    aggregate: str = "mean"
+    needs: str = ""
+    scale: Scale = Scale.ORDINAL
+    scale_note: str = ""
+    elsewhere: Mapping[str, str] = field(default_factory=dict)
+
+
+REGISTRY: dict[str, type[Measure]] = {}
+"""Measures by name, in order of definition."""
+
+ALIASES: dict[str, str] = {}
+"""Other names that are understood."""
+
+
+@dataclass_transform(
+    frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(parameter,)
+)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
+class Measure:
+    """A measure with its parameters.
+
+    Its text form is its identity: `str(measure)`, equality and hash go by it, and
+    :func:`parse_measure` reads it back. `measure @ 10` sets the cutoff and `measure(rel=2)` the
+    parameters.
+
+    Examples
+    --------
+    >>> from cranfield.measures import AP, nDCG
+    >>> nDCG @ 10
+    nDCG@10
+    >>> AP(rel=2) @ 100 == AP(cutoff=100, rel=2)
+    True
+    """
+
+    cutoff: int | None = parameter(None, optional(integer(1)), "ranks that count; all if not given")
+    judged_only: bool = parameter(
+        False, flag, "whether unjudged documents are removed first (condensed list)"
+    )
+
+    info: ClassVar[Info] = Info("")
+
+    def __init_subclass__(cls) -> None:
+        # Every subclass is a dataclass of its parameters, without having to say so.
+        dataclass(frozen=True, eq=False, repr=False, kw_only=True)(cls)
+
+    def __post_init__(self) -> None:
+        for item in fields(self):
+            value = checked(
+                self.info.name, item.name, getattr(self, item.name), item.metadata["check"]
+            )
+            object.__setattr__(self, item.name, value)
+        if self.cutoff is not None and (
+            self.info.at_wanted == "none" or self.info.at != "cutoff"
+        ):
+            raise MeasureError(f"{self.info.name} takes no cutoff")
+
+    def score(self, judged: JudgedRuns) -> Floats:
+        """Score every ranking.
+
+        Parameters
+        ----------
+        judged
+            Judged runs of some systems.
+
+        Returns
+        -------
+        array, shape (topics, systems)
+            The scores; 0 where the measure is undefined.
+        """
+        self.require_complete()
+        view = judged.condensed() if self.judged_only else judged
+        if self.cutoff is not None:
+            view = view.top(self.cutoff)
+        return self.values(view)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Compute the scores of rankings that are condensed and cut off already."""
+        raise NotImplementedError
+
+    def require_complete(self) -> None:
+        """Refuse a measure that still lacks what has to stand behind its @."""
+        if self.info.at_wanted == "required" and getattr(self, self.info.at) is None:
+            example = 10 if self.info.at == "cutoff" else 0.1
+            raise MeasureError(
+                f"{self.info.name} needs a {self.info.at}, such as {self.info.name}@{example}"
+            )
+
+    def __matmul__(self, at: Any) -> Self:
+        if self.info.at_wanted == "none":
+            raise MeasureError(f"{self.info.name} takes no cutoff")
+        return self._with({self.info.at: at})
+
+    def __call__(self, **parameters: Any) -> Self:
+        return self._with(type(self).translated(parameters))
+
+    def _with(self, parameters: Mapping[str, Any]) -> Self:
+        self.check_names(parameters)
+        return replace(self, **parameters)
+
+    @classmethod
+    def translated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Turn other tools' parameters into this measure's; a hook for subclasses."""
+        return dict(parameters)
+
+    @classmethod
+    def check_names(cls, parameters: Mapping[str, Any]) -> None:
+        """Refuse a parameter that the measure does not have, naming those that it has."""
+        known = cls.parameter_names()
+        for name in parameters:
+            if name not in known:
+                near = difflib.get_close_matches(str(name), known, 1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                have = ", ".join(known)
+                raise MeasureError(
+                    f"{cls.info.name} has no parameter {quoted(name)} (it has: {have}){hint}"
+                )
+
+    @classmethod
+    def parameter_names(cls) -> list[str]:
+        """Names of the parameters, the most particular first."""
+        own = [item.name for item in fields(cls) if item.name not in {"cutoff", "judged_only"}]
+        takes_cutoff = cls.info.at == "cutoff" and cls.info.at_wanted != "none"
+        return [*own, *(["cutoff"] if takes_cutoff else []), "judged_only"]
+
+    @property
+    def name(self) -> str:
+        """Name without parameters."""
+        return self.info.name
+
+    def __str__(self) -> str:
+        shown = [
+            f"{item.name}={_text(value)}"
+            for item in fields(self)
+            if item.name != self.info.at and (value := getattr(self, item.name)) != item.default
+        ]
+        inside = f"({', '.join(sorted(shown))})" if shown else ""
+        at = getattr(self, self.info.at) if self.info.at_wanted != "none" else None
+        return f"{self.info.name}{inside}" + ("" if at is None else f"@{_text(at)}")
+
+    __repr__ = __str__
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Measure) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
+        return str(int(value))
+    return value.text if hasattr(value, "text") else repr(value)
+
+
+M = TypeVar("M", bound=type[Measure])
+
+
+def measure(name: str, **about: Any) -> Callable[[M], M]:
+    """Make a class a measure: declare what it is and enter it in the registry.
+
+    Parameters
+    ----------
+    name
+        Its name in text.
+    about
+        The other attributes of :class:`Info`.
+    """
+
+    def enter(cls: M) -> M:
+        cls.info = Info(name=name, **about)
+        for known in (name, *cls.info.aliases):
+            if known in REGISTRY or known in ALIASES:
+                raise MeasureError(f"there is a measure {known} already")
+        REGISTRY[name] = cls
+        ALIASES.update(dict.fromkeys(cls.info.aliases, name))
+        return cls
+
+    return enter
+
+
+def define(
+    name: str,
+    function: Callable[[JudgedRuns], Any],
+    *,
+    summary: str = "",
+    range: tuple[float, float] = (0.0, 1.0),  # noqa: A002
+    aggregate: str = "mean",
+    source: str = "user-defined",
+) -> Measure:
+    """Define a measure of your own; its name then works wherever a measure can be named.
+
+    Parameters
+    ----------
+    name
+        An identifier that no measure has yet.
+    function
+        Takes the judged runs, cut off and condensed as asked for, and returns scores of shape
+        (topics, systems).
+    summary, range, aggregate, source
+        What :class:`Info` says of it.
+
+    Returns
+    -------
+    Measure
+        The measure; `@` and `judged_only` work as for any other.
+
+    Raises
+    ------
+    MeasureError
+        For a name that is taken or is no identifier.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> last = cf.define("LastRelevant", lambda judged: judged.relevant().largest(
+    ...     judged.relevant().rank), range=(0, float("inf")))
+    >>> cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, ["LastRelevant"]).means()["run"][0]
+    2.0
+    """
+    if not name.isidentifier():
+        raise MeasureError(f"{quoted(name)} is no name for a measure: letters, digits and _ are")
+
+    class Defined(Measure):
+        def values(self, judged: JudgedRuns) -> Floats:
+            scores = np.asarray(function(judged), dtype=np.float64)
+            if scores.shape != judged.shape:
+                raise MeasureError(
+                    f"{name} gave scores of shape {scores.shape}, not {judged.shape}"
+                )
+            return scores
+
+    Defined.__doc__ = summary
+    about = {"summary": summary, "range": range, "aggregate": aggregate, "source": source}
+    return measure(name, family="user-defined", **about)(Defined)()
+

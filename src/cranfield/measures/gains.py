@@ -1,0 +1,142 @@
+"""Gains of grades and discounts of ranks, as small objects with a text form."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite, log
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Gain:
+    """The gain of each grade.
+
+    `linear` is the grade itself, `exponential` 2^grade - 1, `binary` 1; a mapping gives the gain
+    of the grades in it, and the others stay linear. Grades below 0, and below `rel` for `binary`,
+    have gain 0 unless the mapping names them.
+
+    Examples
+    --------
+    >>> Gain("exponential").of(np.array([-1, 0, 1, 3])).tolist()
+    [0.0, 0.0, 1.0, 7.0]
+    >>> Gain(((1, 0.5), (2, 1.0))).of(np.array([1, 2])).tolist()
+    [0.5, 1.0]
+    """
+
+    kind: str | tuple[tuple[int, float], ...] = "linear"
+
+    def of(self, grades: NDArray[Any]) -> Floats:
+        """Gain of each grade."""
+        linear = np.maximum(grades, 0).astype(np.float64)
+        if self.kind == "exponential":
+            return np.exp2(linear) - 1
+        if isinstance(self.kind, tuple):
+            for grade, gain in self.kind:
+                linear[grades == grade] = gain
+        return linear
+
+    @property
+    def text(self) -> str:
+        """Its form in a measure's text."""
+        if isinstance(self.kind, str):
+            return repr(self.kind)
+        pairs = (f"{grade}: {gain:.17g}" if gain % 1 else f"{grade}: {int(gain)}"
+                 for grade, gain in self.kind)
+        return "{" + ", ".join(pairs) + "}"
+
+
+LINEAR = Gain("linear")
+
+
+def gain(value: Any) -> Gain:
+    """Check a gain parameter: a word, or a mapping of grades to gains."""
+    if isinstance(value, Gain):
+        return value
+    if value in ("linear", "exponential"):
+        return Gain(value)
+    if isinstance(value, Mapping) and value:
+        return Gain(pairs(value))
+    raise ValueError("'linear', 'exponential' or a mapping of grades to gains, such as {1: 1, 2: 3}")
+
+
+def pairs(value: Mapping[Any, Any]) -> tuple[tuple[int, float], ...]:
+    """Check a mapping of grades to finite gains."""
+    for grade, worth in value.items():
+        if isinstance(grade, bool) or not isinstance(grade, int):
+            raise ValueError("a mapping with integer grades as keys")
+        if isinstance(worth, bool) or not isinstance(worth, (int, float)) or not isfinite(worth):
+            raise ValueError("a mapping with finite numbers as gains")
+        if abs(worth) > 1e15 or abs(grade) >= 2**31:
+            raise ValueError("a mapping with grades and gains of moderate size")
+    return tuple(sorted((grade, float(worth)) for grade, worth in value.items()))
+
+
+@dataclass(frozen=True)
+class Discount:
+    """The divisor of the gain at each rank.
+
+    Three forms: `log2(rank+1)`, of today's nDCG (any base gives the same nDCG);
+    `max(1,log2(rank))`, of Järvelin and Kekäläinen (2002), where the base is the patience of the
+    user; `1+log2(rank)`, of Järvelin and others (2008).
+
+    Examples
+    --------
+    >>> Discount.parse("max(1, log10(rank))").of(np.array([1, 10, 100])).tolist()
+    [1.0, 1.0, 2.0]
+    """
+
+    form: str = "log(rank+1)"
+    base: float = 2.0
+
+    @classmethod
+    def parse(cls, value: Any) -> Discount:
+        """Check a discount parameter: one of the three forms, with any base above 1."""
+        if isinstance(value, Discount):
+            return value
+        if isinstance(value, str):
+            text = re.sub(r"\s+", "", value)
+            for form, pattern in _PATTERNS.items():
+                if found := re.fullmatch(pattern, text):
+                    base = float(found[1])
+                    if isfinite(base) and base > 1:
+                        return cls(form, base)
+        raise ValueError(
+            "a discount such as 'log2(rank+1)', 'max(1,log10(rank))' or '1+log2(rank)'"
+            " (bases above 1)"
+        )
+
+    def of(self, ranks: NDArray[Any]) -> Floats:
+        """Divisor at each rank."""
+        if self.form == "log(rank+1)":
+            return _log(ranks + 1, self.base)
+        logs = _log(ranks, self.base)
+        return np.maximum(1.0, logs) if self.form == "max(1,log(rank))" else 1.0 + logs
+
+    @property
+    def text(self) -> str:
+        """Its form in a measure's text."""
+        return repr(self.form.replace("log", f"log{self.base:.12g}"))
+
+
+_BASE = r"log(\d{1,9}(?:\.\d{1,9})?)"
+_PATTERNS = {
+    "log(rank+1)": _BASE + r"\(rank\+1\)",
+    "max(1,log(rank))": r"max\(1," + _BASE + r"\(rank\)\)",
+    "1+log(rank)": r"1\+" + _BASE + r"\(rank\)",
+}
+
+
+def _log(values: NDArray[Any], base: float) -> Floats:
+    """Logarithm; exact at powers of 2 and 10, where the discounts of the papers have corners."""
+    if base == 2:
+        return np.log2(values)
+    if base == 10:
+        return np.log10(values)
+    return np.log(values) / log(base)

@@ -1,0 +1,182 @@
+"""The text form of measures: `Name(param=value, ...)@cutoff`, read without evaluating anything."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from cranfield.errors import MeasureError, quoted
+from cranfield.measures.base import ALIASES, REGISTRY, Measure
+from cranfield.measures.trec_names import FAMILIES, trec_measures
+
+LONGEST = 500
+"""Characters of a measure's text; nothing sensible is longer."""
+
+Wrapper = Callable[..., Measure]
+WRAPPERS: dict[str, Wrapper] = {}
+"""Functions of a measure that are written `name(Measure@10, param=value)`."""
+
+
+def wrapper(name: str) -> Callable[[Wrapper], Wrapper]:
+    """Enter a function that makes a measure of a measure, such as `interval(DCG@10)`."""
+
+    def enter(function: Wrapper) -> Wrapper:
+        if name in WRAPPERS or name in REGISTRY:
+            raise MeasureError(f"there is a measure {name} already")
+        WRAPPERS[name] = function
+        return function
+
+    return enter
+
+
+def parse_measure(text: str | Measure) -> Measure:
+    """Read one measure.
+
+    Parameters
+    ----------
+    text
+        The text form, such as `nDCG@10`, `AP(rel=2)@100`, `RBP(p=0.8)`, `IPrec@0.1`; or a name of
+        trec_eval that stands for one measure, such as `map`, `P_10`, `ndcg_cut_10`.
+
+    Returns
+    -------
+    Measure
+        Ready to score: complete and with checked parameters.
+
+    Raises
+    ------
+    MeasureError
+        At once, for a wrong name, parameter or value; naming the nearest right ones.
+
+    Examples
+    --------
+    >>> parse_measure("nDCG(gains='exponential')@20")
+    nDCG(gains='exponential')@20
+    >>> parse_measure("ndcg_cut_10")
+    nDCG@10
+    >>> parse_measure("nDGC@10")
+    Traceback (most recent call last):
+        ...
+    cranfield.errors.MeasureError: there is no measure 'nDGC'; did you mean nDCG?
+    """
+    measures = parse_measures(text)
+    if len(measures) != 1:
+        raise MeasureError(
+            f"{quoted(text)} stands for {len(measures)} measures, where one is wanted"
+        )
+    return measures[0]
+
+
+def parse_measures(
+    texts: str | Measure | Iterable[str | Measure], *, compat: str | None = None
+) -> list[Measure]:
+    """Read several measures; a name of trec_eval may stand for many (`P`, `official`, `all_trec`).
+
+    Parameters
+    ----------
+    texts
+        One text form, or several; measures that are objects already pass through.
+    compat
+        Read trec_eval's names with the roundings of that preset.
+
+    Returns
+    -------
+    list of Measure
+        In order, each once.
+
+    Raises
+    ------
+    MeasureError
+        As :func:`parse_measure`.
+
+    Examples
+    --------
+    >>> parse_measures("success")
+    [Success@1, Success@5, Success@10]
+    """
+    if isinstance(texts, (str, Measure)):
+        texts = [texts]
+    found: dict[Measure, None] = {}
+    for text in texts:
+        if isinstance(text, Measure):
+            text.require_complete()
+            found[text] = None
+        elif isinstance(text, str):
+            found.update(dict.fromkeys(_parsed(text.strip(), compat)))
+        else:
+            raise MeasureError(f"{type(text).__name__} is neither a measure nor its text")
+    if not found:
+        raise MeasureError("no measure was given")
+    return list(found)
+
+
+def _parsed(text: str, compat: str | None) -> list[Measure]:
+    if len(text) > LONGEST:
+        raise MeasureError(f"a measure of {len(text):,} characters is no measure")
+    if (measures := trec_measures(text, compat)) is not None:
+        return measures
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        raise MeasureError(
+            f"{quoted(text)} is no measure; the form is Name(param=value)@cutoff"
+        ) from None
+    made = _built(tree, text)
+    made.require_complete()
+    return [made]
+
+
+def _built(tree: ast.expr, text: str) -> Measure:
+    at: Any = None
+    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.MatMult):
+        if isinstance(tree.right, ast.Call):
+            raise MeasureError(
+                f"{quoted(text)}: parameters go before the @, as in AP(rel=2)@100"
+            )
+        tree, at = tree.left, _literal(tree.right, text)
+        if at is None:
+            raise MeasureError(f"{quoted(text)}: there is no cutoff None")
+    arguments: list[ast.expr] = []
+    parameters: dict[str, Any] = {}
+    if isinstance(tree, ast.Call):
+        arguments = tree.args
+        for keyword in tree.keywords:
+            if keyword.arg is None:
+                raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
+            parameters[keyword.arg] = _literal(keyword.value, text)
+        tree = tree.func
+    if not isinstance(tree, ast.Name):
+        raise MeasureError(f"{quoted(text)} is no measure; the form is Name(param=value)@cutoff")
+    if tree.id in WRAPPERS and len(arguments) == 1:
+        made = WRAPPERS[tree.id](_built(arguments[0], text), **parameters)
+    elif arguments:
+        raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
+    else:
+        kind = _kind(tree.id)
+        made = kind()(**parameters)
+    return made if at is None else made @ at
+
+
+def _kind(name: str) -> type[Measure]:
+    kind = REGISTRY.get(ALIASES.get(name, name))
+    if kind is not None:
+        return kind
+    known = {known.lower(): known for known in (*FAMILIES, *WRAPPERS, *ALIASES, *REGISTRY)}
+    near = difflib.get_close_matches(name.lower(), known, 3, cutoff=0.6)
+    hint = f"; did you mean {' or '.join(known[n] for n in near)}?" if near else ""
+    raise MeasureError(f"there is no measure {quoted(name)}{hint}")
+
+
+def _literal(node: ast.expr, text: str) -> Any:
+    """Read a number, a string, True, False, None or a mapping of numbers."""
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise MeasureError(
+            f"{quoted(text)}: {quoted(ast.unparse(node))} is no number, 'text' or {{mapping}}"
+        ) from None
+    if isinstance(value, (set, tuple, list, bytes, complex)):
+        raise MeasureError(f"{quoted(text)}: {type(value).__name__} values have no use here")
+    return value

@@ -1,0 +1,90 @@
+"""Parameters of measures: declared with a check, so that a wrong value is refused at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import field
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from cranfield.errors import MeasureError, quoted
+
+Check = Callable[[Any], Any]
+"""Returns the value in its canonical form, or raises ValueError saying what is wanted."""
+
+
+def parameter(default: Any, check: Check, doc: str) -> Any:
+    """Declare a parameter of a measure: a dataclass field with a check and a description."""
+    return field(default=default, metadata={"check": check, "doc": doc})
+
+
+def integer(low: int, high: int = 10**9) -> Check:
+    """Whole numbers from low to high."""
+
+    def check(value: Any) -> int:
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise ValueError(f"an integer of at least {low}")
+        if not low <= value <= high:
+            raise ValueError(f"an integer from {low} to {high}")
+        return int(value)
+
+    return check
+
+
+def number(
+    low: float, high: float = float("inf"), *, open_low: bool = False, open_high: bool = False
+) -> Check:
+    """Finite numbers from low to high, ends included unless open."""
+    wanted = f"a number {'above' if open_low else 'of at least'} {low:g}"
+    if isfinite(high):
+        wanted += f" and {'below' if open_high else 'at most'} {high:g}"
+
+    def check(value: Any) -> float:
+        if isinstance(value, bool) or not isinstance(value, (int, float, np.number)):
+            raise ValueError(wanted)
+        try:
+            number = float(value)
+        except OverflowError:
+            raise ValueError(wanted) from None
+        outside = number < low or number > high or not isfinite(number)
+        if outside or (open_low and number == low) or (open_high and number == high):
+            raise ValueError(wanted)
+        return number
+
+    return check
+
+
+def choice(*options: str) -> Check:
+    """One of some words."""
+
+    def check(value: Any) -> str:
+        if not isinstance(value, str) or value not in options:
+            raise ValueError(f"one of {', '.join(map(repr, options))}")
+        return value
+
+    return check
+
+
+def flag(value: Any) -> bool:
+    """True or False."""
+    if not isinstance(value, bool):
+        raise ValueError("True or False")
+    return value
+
+
+def optional(check: Check) -> Check:
+    """None, or what the check admits."""
+    return lambda value: None if value is None else check(value)
+
+
+def checked(measure: str, name: str, value: Any, check: Check) -> Any:
+    """Apply a check; its complaint becomes an error that names measure, parameter and value."""
+    try:
+        return check(value)
+    except ValueError as error:
+        raise MeasureError(
+            f"{measure}: {name}={quoted(value) if isinstance(value, str) else value!r:.60}"
+            f" is not {error}"
+        ) from None

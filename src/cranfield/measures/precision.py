@@ -1,0 +1,146 @@
+"""Precision and recall in the ranking, and what is read off them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.segments import ratio
+from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.parameters import integer, number, optional, parameter
+from cranfield.scale import Scale
+
+REL = integer(0)
+REL_DOC = "lowest grade that counts as relevant"
+_SET_NOTE = "interval for binary relevance and a fixed cutoff (Ferrante et al. 2019)"
+
+
+@measure(
+    "P",
+    aliases=("Precision",),
+    summary="Share of relevant documents among the top k.",
+    formula=r"P@k = \frac{1}{k} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
+    source="Ferro and Maistro (2024), equation (2)",
+    family="precision and recall",
+    at_wanted="required",
+    scale=Scale.INTERVAL,
+    scale_note=_SET_NOTE,
+    elsewhere={"trec_eval": "P_k", "ir_measures": "P@k", "ranx": "precision@k"},
+)
+class Precision(Measure):
+    """Precision at a cutoff; a shorter list is divided by the cutoff all the same."""
+
+    rel: int = parameter(1, REL, REL_DOC)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Relevant documents in the top k, over k."""
+        return judged.relevant(self.rel).count / float(self.cutoff or 1)
+
+
+@measure(
+    "R",
+    aliases=("Recall",),
+    summary="Share of the relevant documents that is found in the top k.",
+    formula=r"R@k = \frac{1}{RB} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
+    source="Ferro and Maistro (2024), equation (2)",
+    family="precision and recall",
+    at_wanted="required",
+    scale=Scale.INTERVAL,
+    scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
+    elsewhere={"trec_eval": "recall_k", "ir_measures": "R@k", "ranx": "recall@k"},
+)
+class Recall(Measure):
+    """Recall at a cutoff; 0 for a topic without relevant documents."""
+
+    rel: int = parameter(1, REL, REL_DOC)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Relevant documents in the top k, over RB."""
+        return ratio(judged.relevant(self.rel).count, judged.recall_base(self.rel))
+
+
+@measure(
+    "RelP",
+    summary="Precision at k, relative to the best that k and the recall base allow.",
+    formula=r"\frac{1}{\min(k, RB)} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
+    source="trec_eval, measure relative_P",
+    family="precision and recall",
+    at_wanted="required",
+    elsewhere={"trec_eval": "relative_P_k"},
+)
+class RelativePrecision(Measure):
+    """Relative precision, also called capped recall or R-cap."""
+
+    rel: int = parameter(1, REL, REL_DOC)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Relevant documents in the top k, over min(k, RB)."""
+        best = np.minimum(judged.recall_base(self.rel), self.cutoff or 1)
+        return ratio(judged.relevant(self.rel).count, best)
+
+
+@measure(
+    "Success",
+    aliases=("HitRate",),
+    summary="Whether there is a relevant document in the top k.",
+    formula=r"\max_{r \le k} [g_r \ge \mathit{rel}]",
+    source="trec_eval, measure success",
+    family="precision and recall",
+    at_wanted="required",
+    elsewhere={"trec_eval": "success_k", "ir_measures": "Success@k", "ranx": "hit_rate@k"},
+)
+class Success(Measure):
+    """1 if any of the top k is relevant, else 0; its mean is the success or hit rate."""
+
+    rel: int = parameter(1, REL, REL_DOC)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Whether the count of relevant documents is above 0."""
+        return (judged.relevant(self.rel).count > 0).astype(np.float64)
+
+
+@measure(
+    "Rprec",
+    aliases=("RPrec",),
+    summary="Precision at the recall base (or a multiple of it), where P = R.",
+    formula=r"\frac{1}{c} \sum_{r=1}^{c} [g_r \ge \mathit{rel}], \quad c = \lfloor m \cdot RB + 0.9 \rfloor",
+    source="Ferro and Maistro (2024), section 3.1; multiples: trec_eval, measure Rprec_mult",
+    family="precision and recall",
+    at_wanted="none",
+    elsewhere={"trec_eval": "Rprec, Rprec_mult_m", "ir_measures": "Rprec", "ranx": "r-precision"},
+)
+class RPrecision(Measure):
+    """R-precision; with `multiple` trec_eval's Rprec_mult, rounded as it does."""
+
+    rel: int = parameter(1, REL, REL_DOC)
+    multiple: float | None = parameter(
+        None, optional(number(0, 1e6, open_low=True)), "multiple of RB to look at; RB itself if none"
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Relevant documents in the top c, over c."""
+        multiple = 1.0 if self.multiple is None else self.multiple
+        cutoffs = np.floor(multiple * judged.recall_base(self.rel) + 0.9).astype(np.int64)
+        hits = judged.relevant(self.rel)
+        return ratio(hits.where(hits.rank <= hits.at(cutoffs)).count, cutoffs)
+
+
+@measure(
+    "RR",
+    aliases=("MRR",),
+    summary="One over the rank of the first relevant document.",
+    formula=r"1 / \min\{r : g_r \ge \mathit{rel}\}",
+    source="Sakai (2013), section 2.2",
+    family="precision and recall",
+    scale_note="not interval: the steps between ranks are unequal (Ferrante et al. 2021)",
+    elsewhere={"trec_eval": "recip_rank", "ir_measures": "RR", "ranx": "mrr"},
+)
+class ReciprocalRank(Measure):
+    """Reciprocal rank; 0 when no relevant document is retrieved (in the top k)."""
+
+    rel: int = parameter(1, REL, REL_DOC)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Largest reciprocal rank of a relevant document."""
+        hits = judged.relevant(self.rel)
+        return hits.largest(1.0 / hits.rank)

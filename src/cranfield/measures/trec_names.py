@@ -1,0 +1,209 @@
+"""The names of trec_eval: read as measures, and written for measures."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from math import isfinite, sqrt
+
+from cranfield.errors import MeasureError, quoted
+from cranfield.measures.average_precision import (
+    AveragePrecision,
+    ElevenPointAveragePrecision,
+    GeometricAveragePrecision,
+    InferredAveragePrecision,
+    InterpolatedPrecision,
+)
+from cranfield.measures.base import Measure
+from cranfield.measures.counts import (
+    NumNonrelevantRetrieved,
+    NumRelevant,
+    NumRelevantRetrieved,
+    NumRetrieved,
+    NumTopics,
+    UnjudgedShare,
+)
+from cranfield.measures.dcg import DCG, nDCG
+from cranfield.measures.dcg_variants import BinaryGain, NormalisedGain, nDCGAtLevels, nDCGAtRelevant
+from cranfield.measures.precision import (
+    Precision,
+    Recall,
+    ReciprocalRank,
+    RelativePrecision,
+    RPrecision,
+    Success,
+)
+from cranfield.measures.preference import BinaryPreference, GeometricBinaryPreference
+from cranfield.measures.sets import (
+    FMeasure,
+    SetAveragePrecision,
+    SetPrecision,
+    SetRecall,
+    SetRelativePrecision,
+    Utility,
+)
+from cranfield.measures.user_models import RankBiasedPrecision, RankBiasedResidual
+
+CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
+_LEVELS = tuple(f"{i / 10:.2f}" for i in range(11))
+_MULTIPLES = tuple(f"{i / 5:.2f}" for i in range(1, 11))
+
+SINGLE: dict[str, Callable[[], Measure]] = {
+    "num_q": NumTopics,
+    "num_ret": NumRetrieved,
+    "num_rel": NumRelevant,
+    "num_rel_ret": NumRelevantRetrieved,
+    "map": AveragePrecision,
+    "gm_map": GeometricAveragePrecision,
+    "Rprec": RPrecision,
+    "bpref": BinaryPreference,
+    "recip_rank": ReciprocalRank,
+    "infAP": InferredAveragePrecision,
+    "gm_bpref": GeometricBinaryPreference,
+    "utility": Utility,
+    "11pt_avg": ElevenPointAveragePrecision,
+    "binG": BinaryGain,
+    "G": NormalisedGain,
+    "ndcg": nDCG,
+    "dcg": DCG,
+    "ndcg_rel": nDCGAtRelevant,
+    "Rndcg": nDCGAtLevels,
+    "set_P": SetPrecision,
+    "set_relative_P": SetRelativePrecision,
+    "set_recall": SetRecall,
+    "set_map": SetAveragePrecision,
+    "set_F": FMeasure,
+    "num_nonrel_judged_ret": NumNonrelevantRetrieved,
+    "rbp": lambda: RankBiasedPrecision(p=0.9),
+    "rbp_resid": lambda: RankBiasedResidual(p=0.9),
+}
+"""Names without a parameter."""
+
+FAMILIES: dict[str, tuple[tuple[str, ...], Callable[[str], Measure]]] = {
+    "iprec_at_recall": (_LEVELS, lambda at: InterpolatedPrecision(recall=float(at))),
+    "P": (CUTOFFS, lambda at: Precision(cutoff=int(at))),
+    "recall": (CUTOFFS, lambda at: Recall(cutoff=int(at))),
+    "Rprec_mult": (_MULTIPLES, lambda at: RPrecision(multiple=float(at))),
+    "ndcg_cut": (CUTOFFS, lambda at: nDCG(cutoff=int(at))),
+    "map_cut": (CUTOFFS, lambda at: AveragePrecision(cutoff=int(at))),
+    "relative_P": (CUTOFFS, lambda at: RelativePrecision(cutoff=int(at))),
+    "success": (("1", "5", "10"), lambda at: Success(cutoff=int(at))),
+    "unj": (("5", "10", "20"), lambda at: UnjudgedShare(cutoff=int(at))),
+}
+"""Names with a list of cutoffs: the cutoffs when none is given, and the measure at one."""
+
+ORDER = (
+    "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P recall"
+    " infAP gm_bpref Rprec_mult utility 11pt_avg binG G ndcg ndcg_rel Rndcg ndcg_cut map_cut"
+    " relative_P success set_P set_relative_P set_recall set_map set_F num_nonrel_judged_ret"
+    " rbp rbp_resid unj"
+).split()
+"""The order in which trec_eval prints; the last three are new in its version 10."""
+
+NICKNAMES: dict[str, tuple[str, ...]] = {
+    "all_trec": tuple(ORDER[:-3]),
+    "official": tuple(
+        "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall"
+        " P".split()
+    ),
+    "set": tuple(
+        "num_q num_ret num_rel num_rel_ret utility set_P set_relative_P set_recall set_map"
+        " set_F".split()
+    ),
+}
+"""Names that stand for many measures."""
+
+
+def trec_measures(text: str, compat: str | None = None) -> list[Measure] | None:
+    """Read a name of trec_eval; None when it is not one.
+
+    Parameters
+    ----------
+    text
+        Such as `map`, `P_10`, `P.5,10`, `ndcg_cut_10`, `all_trec`.
+    compat
+        The preset whose rounding of recall levels applies; `trec_eval-10` also adds the measures
+        of version 10 to `all_trec`.
+
+    Examples
+    --------
+    >>> trec_measures("P.5,10"), trec_measures("nDCG@10")
+    ([P@5, P@10], None)
+    """
+    if text in NICKNAMES:
+        names = NICKNAMES[text]
+        if text == "all_trec" and compat == "trec_eval-10":
+            names = tuple(ORDER)
+        found = [one for name in names for one in trec_measures(name, compat) or []]
+    elif text in SINGLE:
+        found = [SINGLE[text]()]
+    else:
+        try:
+            with_at = _with_parameters(text)
+        except (ValueError, OverflowError):
+            raise MeasureError(f"{quoted(text)} has a parameter that is no number") from None
+        if with_at is None:
+            return None
+        found = with_at
+    return [_rounded(one, compat) for one in found]
+
+
+def _with_parameters(text: str) -> list[Measure] | None:
+    if text in FAMILIES:
+        cutoffs, make = FAMILIES[text]
+        return [make(at) for at in cutoffs]
+    found = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)[_.]([-+0-9.,=]+)", text)
+    if not found:
+        return None
+    name, rest = found[1], found[2]
+    if name in FAMILIES:
+        return [FAMILIES[name][1](at) for at in rest.split(",")]
+    if name == "set_F":
+        # trec_eval weighs recall by its parameter, the F-measure by the square of beta.
+        return [FMeasure(beta=sqrt(float(rest)))]
+    if name == "utility":
+        a, b, c, d = (float(part) for part in rest.split(","))
+        return [Utility(a=a, b=b, c=c, d=d)]
+    if name in {"ndcg", "ndcg_rel", "Rndcg", "G"} and "=" in rest:
+        pairs = (pair.split("=") for pair in rest.split(","))
+        made = SINGLE[name]()
+        return [made(gains={int(grade): float(gain) for grade, gain in pairs})]
+    if name == "rbp":
+        p = float(rest.removeprefix("="))
+        return [RankBiasedPrecision(p=p)] if isfinite(p) else None
+    return None
+
+
+def _rounded(one: Measure, compat: str | None) -> Measure:
+    """Round levels of recall as the preset's program does."""
+    if compat and isinstance(one, (InterpolatedPrecision, ElevenPointAveragePrecision)):
+        return one(rounding="trec_eval-10" if compat == "trec_eval-10" else "trec_eval-9")
+    return one
+
+
+_NAME_OF = {str(make()): name for name, make in SINGLE.items()}
+
+
+def trec_name(one: Measure) -> str:
+    """Name a measure as trec_eval prints it; its own text form where trec_eval has no name.
+
+    Examples
+    --------
+    >>> from cranfield.measures import nDCG, RBP
+    >>> trec_name(nDCG @ 10), trec_name(RBP)
+    ('ndcg_cut_10', 'RBP')
+    """
+    plain = one
+    if isinstance(one, (InterpolatedPrecision, ElevenPointAveragePrecision)):
+        plain = one(rounding="up")
+    if isinstance(plain, InterpolatedPrecision) and plain.recall is not None:
+        if plain == InterpolatedPrecision(recall=plain.recall):
+            return f"iprec_at_recall_{plain.recall:.2f}"
+    elif isinstance(plain, RPrecision) and plain.multiple is not None:
+        if plain == RPrecision(multiple=plain.multiple):
+            return f"Rprec_mult_{plain.multiple:.2f}"
+    elif plain.cutoff is not None:
+        for name, (_, make) in FAMILIES.items():
+            if name not in {"iprec_at_recall", "Rprec_mult"} and plain == make(str(plain.cutoff)):
+                return f"{name}_{plain.cutoff}"
+    return _NAME_OF.get(str(plain), str(one))

@@ -1,0 +1,173 @@
+"""Measures that model how far a user reads: rank-biased precision and expected reciprocal rank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cranfield.collection.judged import JudgedRuns, Rows
+from cranfield.collection.segments import ratio
+from cranfield.errors import MeasureError
+from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.gains import Gain, pairs
+from cranfield.measures.parameters import choice, integer, number, optional, parameter
+from cranfield.measures.precision import REL, REL_DOC
+from cranfield.scale import Scale
+
+_P = number(0, 1, open_low=True, open_high=True)
+_P_DOC = "persistence: the chance that a user goes on to the next document"
+_MAX_GRADE = parameter(
+    None, optional(integer(1, 60)), "highest grade of the scale; by default that of the judgments"
+)
+
+
+def _rbp_gains(value: Any) -> Gain:
+    """Check the gains of RBP, which have to lie in [0, 1] for the score to do so."""
+    if isinstance(value, Gain):
+        return value
+    if value in ("binary", "graded"):
+        return Gain(value)
+    if isinstance(value, Mapping) and value:
+        checked = pairs(value)
+        if all(0 <= worth <= 1 for _, worth in checked):
+            return Gain(checked)
+    raise ValueError("'binary', 'graded', or a mapping of grades to gains from 0 to 1")
+
+
+def _max_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
+    """Return the highest grade of the scale, which no judgment may exceed."""
+    highest = judged.judgments.max_grade
+    if max_grade is None:
+        return max(highest, 1)
+    if highest > max_grade:
+        raise MeasureError(
+            f"{name}: the judgments have grade {highest}, above max_grade={max_grade}"
+        )
+    return max_grade
+
+
+@measure(
+    "RBP",
+    summary="Expected gain a document of a user who goes on with probability p.",
+    formula=r"(1 - p) \sum_r g_r \, p^{r-1}",
+    source="Moffat and Zobel (2008); Sakai (2013), section 2.2",
+    family="user models",
+    scale_note="interval for p = 1/2 and binary gains, ordinal for p < 1/2"
+    " (Ferrante et al. 2019)",
+    scale=Scale.ORDINAL,
+    elsewhere={"ir_measures": "RBP(p=...)", "ranx": "rbp.p", "trec_eval": "rbp (version 10)"},
+)
+class RankBiasedPrecision(Measure):
+    """Rank-biased precision.
+
+    Gains are in [0, 1]: `binary` (grade >= rel), `graded` (grade / max_grade), or a mapping in
+    which a grade that is not named has gain 0.
+    """
+
+    p: float = parameter(0.8, _P, _P_DOC)
+    rel: int = parameter(1, REL, REL_DOC + " (binary gains)")
+    gains: Gain = parameter(
+        Gain("binary"), _rbp_gains, "'binary', 'graded', or a mapping of grades to gains in [0, 1]"
+    )
+    max_grade: int | None = _MAX_GRADE
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Sum of gains by the chance that the rank is read."""
+        rows = judged.judged()
+        return rows.total(self._worth(judged, rows) * (1.0 - self.p) * self.p ** (rows.rank - 1))
+
+    def _worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        if isinstance(self.gains.kind, tuple):
+            worth = np.zeros(rows.grade.size)
+            for grade, gain in self.gains.kind:
+                worth[rows.grade == grade] = gain
+            return worth
+        if self.gains.kind == "graded":
+            highest = _max_grade(judged, self.max_grade, str(self))
+            return np.maximum(rows.grade, 0) / highest
+        return (rows.grade >= self.rel).astype(np.float64)
+
+
+@measure(
+    "RBPResidual",
+    summary="How much RBP could still rise: the weight of what is unjudged or not retrieved.",
+    formula=r"p^n + (1 - p) \sum_{r \text{ unjudged}} p^{r-1}",
+    source="Moffat and Zobel (2008), section 5",
+    family="user models",
+    elsewhere={"trec_eval": "rbp_resid (version 10; 0 when nothing is unjudged)"},
+)
+class RankBiasedResidual(Measure):
+    """Residual of RBP: `tail` beyond the end of the list, `unjudged` within it, or both."""
+
+    p: float = parameter(0.8, _P, _P_DOC)
+    part: str = parameter(
+        "total", choice("total", "tail", "unjudged"), "which part of the uncertainty"
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Weight of all ranks that no judgment covers."""
+        rows = judged.judged()
+        tail = self.p**judged.retrieved
+        seen = rows.total((1.0 - self.p) * self.p ** (rows.rank - 1))
+        # Rounding may leave a trace below 0 where every document is judged.
+        unjudged = np.maximum(1.0 - tail - seen, 0.0)
+        unjudged[judged.retrieved == rows.count] = 0.0
+        parts = {"tail": tail, "unjudged": unjudged, "total": tail + unjudged}
+        return parts[self.part]
+
+
+class _ERR(Measure):
+    max_grade: int | None = _MAX_GRADE
+
+    def _of(self, rows: Rows, highest: int) -> Floats:
+        stop = (np.exp2(rows.grade) - 1.0) / 2.0**highest
+        going_on = rows.running_product(1.0 - stop)
+        reach = np.ones(rows.cell.size)
+        later = np.flatnonzero(rows.seen > 1)
+        reach[later] = going_on[later - 1]
+        return rows.total(reach * stop / rows.rank)
+
+    def _err(self, judged: JudgedRuns) -> Floats:
+        return self._of(judged.relevant(1), _max_grade(judged, self.max_grade, str(self)))
+
+
+@measure(
+    "ERR",
+    summary="Expected reciprocal rank at which a user stops, satisfied.",
+    formula=r"\sum_r \frac1r R_r \prod_{i<r} (1 - R_i), \quad R_i = \frac{2^{g_i} - 1}{2^{g_{max}}}",
+    source="Chapelle and others (2009); Sakai (2013), section 2.2",
+    family="user models",
+    needs="graded judgments (binary ones do)",
+    scale_note="not interval (Ferrante et al. 2019)",
+    elsewhere={"gdeval": "ERR@k with max_grade=4", "ir_measures": "ERR@k"},
+)
+class ExpectedReciprocalRank(_ERR):
+    """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Sum over ranks of the chance to stop there, over the rank."""
+        return self._err(judged)
+
+
+@measure(
+    "nERR",
+    summary="ERR over that of the ideal ranking of all judged documents.",
+    formula=r"ERR@k \,/\, iERR@k",
+    source="Sakai (2013), section 2.2",
+    family="user models",
+    needs="graded judgments (binary ones do)",
+    scale_note="not interval; within a topic it is ERR by a constant",
+    elsewhere={"pyNTCIREVAL": "nERR@k (with other stopping probabilities)"},
+)
+class NormalisedExpectedReciprocalRank(_ERR):
+    """ERR, normalised."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """ERR over ideal ERR."""
+        best = judged.judgments.ideal(np.maximum(judged.judgments.grade, 0).astype(np.float64))
+        if self.cutoff is not None:
+            best = best.where(best.rank <= self.cutoff)
+        highest = _max_grade(judged, self.max_grade, str(self))
+        return ratio(self._err(judged), self._of(best, highest))

@@ -1,0 +1,160 @@
+"""Evaluations as text for other programs: the lines of trec_eval and ir_measures, CSV, JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import polars as pl
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.evaluation import Evaluation
+from cranfield.measures.trec_names import trec_name
+from cranfield.report.escape import latex, plain
+
+RELSTRING = 10
+"""Ranks that trec_eval's relstring shows."""
+
+
+def trec_lines(
+    evaluation: Evaluation, *, by_topic: bool, runid: bool, relstring: bool = False
+) -> Iterator[str]:
+    """Yield the lines that trec_eval prints: measure, topic, value, one run after the other.
+
+    Parameters
+    ----------
+    evaluation
+        The scores.
+    by_topic
+        Whether to print each topic before the line `all` (trec_eval's -q).
+    runid
+        Whether to print the system's name; done in any case when there are several.
+    relstring
+        Whether to print the grades of the top 10 for each topic.
+    """
+    strings = relevance_strings(evaluation.judged) if relstring and by_topic else None
+    topics = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
+    for system, name in enumerate(evaluation.systems):
+        if by_topic:
+            for topic in topics:
+                yield from _topic_lines(evaluation, topic, system, strings)
+        if runid or len(evaluation.systems) > 1:
+            yield f"{'runid':<22s}\tall\t{plain(name)}"
+        for measure in evaluation.measures:
+            scores = evaluation.scores[str(measure)]
+            value = float(scores.overall()[system])
+            yield _trec_line(trec_name(measure), "all", value, measure.info.aggregate == "sum")
+
+
+def _topic_lines(
+    evaluation: Evaluation, topic: int, system: int, strings: list[list[str]] | None
+) -> Iterator[str]:
+    if not evaluation.judged.scored[topic, system]:
+        return
+    label = plain(evaluation.topics[topic])
+    for measure in evaluation.measures:
+        name = trec_name(measure)
+        # trec_eval prints these for all topics together only.
+        if measure.info.aggregate == "geometric" or name == "num_q":
+            continue
+        if name == "recall_5" and strings is not None:
+            yield f"{'relstring':<22s}\t{label}\t'{strings[topic][system]}'"
+        value = float(evaluation.scores[str(measure)].values[topic, system])
+        yield _trec_line(name, label, value, measure.info.aggregate == "sum")
+
+
+def _trec_line(name: str, topic: str, value: float, count: bool) -> str:
+    shown = f"{value:.0f}" if count and not math.isnan(value) else f"{value:6.4f}"
+    return f"{name:<22s}\t{topic}\t{shown}"
+
+
+def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[str]]:
+    """Write the top of each ranking as trec_eval's relstring does: a character a document.
+
+    A digit is the grade, `>` a grade above 9, `-` a document without judgment, `.` one that is
+    pooled but not judged.
+    """
+    topics, systems = judged.shape
+    chars = np.full((topics, systems, depth), "-", dtype="U1")
+    rows = judged.documents.where(judged.documents.rank <= depth)
+    symbols = np.array([*"0123456789", ">", "."])
+    index = np.where(rows.grade < 0, 11, np.minimum(rows.grade, 10))
+    chars[rows.topic, rows.cell // topics, rows.rank - 1] = symbols[index]
+    lengths = np.minimum(judged.retrieved, depth)
+    return [
+        ["".join(chars[t, s, : lengths[t, s]]) for s in range(systems)] for t in range(topics)
+    ]
+
+
+def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) -> Iterator[str]:
+    """Yield the lines that ir_measures prints; with several systems, each line begins with it."""
+    several = len(evaluation.systems) > 1
+    for system, name in enumerate(evaluation.systems):
+        start = f"{plain(name)}\t" if several else ""
+        if by_topic:
+            for t, topic in enumerate(evaluation.topics):
+                for measure, scores in evaluation.items():
+                    value = scores.values[t, system]
+                    if not np.isnan(value):
+                        yield f"{start}{plain(topic)}\t{measure}\t{value:.{places}f}"
+        for measure, scores in evaluation.items():
+            middle = "all\t" if by_topic else ""
+            yield f"{start}{middle}{measure}\t{scores.overall()[system]:.{places}f}"
+
+
+def csv_text(evaluation: Evaluation, *, by_topic: bool) -> str:
+    """CSV: by topic measure, topic, system, score; else a row a system and a column a measure."""
+    out = io.BytesIO()
+    table(evaluation, by_topic=by_topic).write_csv(out)
+    return out.getvalue().decode()
+
+
+def table(evaluation: Evaluation, *, by_topic: bool) -> pl.DataFrame:
+    """Return the table that CSV and Parquet hold."""
+    return evaluation.to_polars() if by_topic else evaluation.by_system()
+
+
+def json_text(evaluation: Evaluation, *, by_topic: bool) -> str:
+    """JSON: policies, measures, and for each system its values; no score is null."""
+    systems = {}
+    for i, name in enumerate(evaluation.systems):
+        entry: dict[str, object] = {
+            "overall": {m: _number(s.overall()[i]) for m, s in evaluation.items()}
+        }
+        if by_topic:
+            entry["topics"] = {
+                topic: {m: _number(s.values[t, i]) for m, s in evaluation.items()}
+                for t, topic in enumerate(evaluation.topics)
+            }
+        systems[name] = entry
+    content = {
+        "policies": evaluation.judged.policies.describe(),
+        "measures": list(evaluation),
+        "topics": len(evaluation.topics),
+        "systems": systems,
+        "notes": evaluation.coverage.notes(),
+    }
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def latex_text(evaluation: Evaluation, *, places: int) -> str:
+    """Write a booktabs table, a row a system, the best of each measure in bold."""
+    overall = {measure: scores.overall() for measure, scores in evaluation.items()}
+    best = {m: np.nanmax(values, initial=-np.inf) for m, values in overall.items()}
+    head = " & ".join(["System", *(latex(measure) for measure in overall)])
+    lines = [rf"\begin{{tabular}}{{l{'r' * len(overall)}}}", r"\toprule", head + r" \\", r"\midrule"]
+    for i, name in enumerate(evaluation.systems):
+        cells = [latex(name)]
+        for measure, values in overall.items():
+            shown = "--" if np.isnan(values[i]) else f"{values[i]:.{places}f}"
+            bold = len(evaluation.systems) > 1 and values[i] == best[measure]
+            cells.append(rf"\textbf{{{shown}}}" if bold else shown)
+        lines.append(" & ".join(cells) + r" \\")
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])

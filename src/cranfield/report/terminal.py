@@ -1,0 +1,83 @@
+"""Evaluations for the eye: tables on a terminal."""
+
+from __future__ import annotations
+
+from math import isnan
+
+import numpy as np
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from cranfield.collection.coverage import Coverage
+from cranfield.evaluation import Evaluation
+from cranfield.report.escape import plain
+
+
+def systems_table(evaluation: Evaluation, *, places: int = 4, title: str | None = None) -> Table:
+    """Return a table of the overall values; systems by falling value of the first measure."""
+    overall = [scores.overall() for scores in evaluation.scores.values()]
+    if len(evaluation.systems) == 1 and len(overall) > 4:
+        return _one_system(evaluation, overall, places, title)
+    table = _table(title)
+    table.add_column("system")
+    for name in evaluation:
+        table.add_column(plain(name), justify="right")
+    best = [np.nanmax(values, initial=-np.inf) for values in overall]
+    for i in np.argsort(-np.nan_to_num(overall[0], nan=-np.inf), kind="stable"):
+        cells = [
+            Text(_shown(values[i], places), "bold" if values[i] == top else "")
+            for values, top in zip(overall, best, strict=True)
+        ]
+        table.add_row(Text(plain(evaluation.systems[i])), *cells)
+    return table
+
+
+def _one_system(
+    evaluation: Evaluation, overall: list[np.ndarray], places: int, title: str | None
+) -> Table:
+    table = _table(title)
+    table.add_column("measure")
+    table.add_column(plain(evaluation.systems[0]), justify="right")
+    for name, values in zip(evaluation, overall, strict=True):
+        table.add_row(Text(plain(name)), _shown(values[0], places))
+    return table
+
+
+def topics_table(evaluation: Evaluation, *, places: int = 4) -> Table:
+    """Return a table of the scores, a row a topic and system, with the overall values last."""
+    table = _table(None)
+    table.add_column("topic")
+    table.add_column("system")
+    for name in evaluation:
+        table.add_column(plain(name), justify="right")
+    scores = list(evaluation.scores.values())
+    for t, topic in enumerate(evaluation.topics):
+        for i, system in enumerate(evaluation.systems):
+            cells = [_shown(one.values[t, i], places) for one in scores]
+            table.add_row(Text(plain(topic)), Text(plain(system)), *cells)
+    table.add_section()
+    for i, system in enumerate(evaluation.systems):
+        cells = [_shown(one.overall()[i], places) for one in scores]
+        table.add_row("all", Text(plain(system)), *cells, style="bold")
+    return table
+
+
+def coverage_table(coverage: Coverage) -> Table:
+    """Return a table of what the judgments do not cover."""
+    frame = coverage.to_polars()
+    table = _table("Coverage of the judgments")
+    for name in frame.columns:
+        table.add_column(name, justify="left" if name == "system" else "right")
+    for row in frame.rows():
+        cells = [f"{cell:.1%}" if isinstance(cell, float) else f"{cell}" for cell in row[1:]]
+        table.add_row(Text(plain(row[0])), *cells)
+    return table
+
+
+def _table(title: str | None) -> Table:
+    return Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", pad_edge=False)
+
+
+def _shown(value: float, places: int) -> str:
+    return "-" if isnan(value) else f"{value:.{places}f}"

@@ -1,0 +1,552 @@
+"""A naive reference implementation of the measures, to check the vectorised one against.
+
+Nothing here is meant to be fast or general. Every measure is one function of plain loops that
+reads like its definition, and it shares nothing with the library, so that the two can only agree
+by both being right.
+
+Every measure takes the same two lists:
+
+* ``ranking``: the grade of the document at each rank, from rank 1; None when it is not judged;
+* ``judged``: the grades of all the judgments of the topic, in any order, retrieved or not.
+
+A document is relevant when its grade is at least ``rel``. A negative grade is a judged document
+that is not relevant and has no gain. A value whose denominator is 0 is 0.0. A cutoff ``k`` of
+None keeps the whole ranking; it is compulsory where the definition divides by ``k`` itself.
+"""
+
+import math
+import struct
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Literal
+
+Ranking = list[int | None]
+Gain = Callable[[int], float]
+Discount = Callable[[int], float]
+Rounding = Literal["up", "trec_eval-9", "trec_eval-10"]
+Ties = Literal["trec", "id-ascending", "trec_eval-9"]
+
+INF_AP_EPSILON = 1e-5
+ELEVEN_POINTS = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
+
+
+# --- Ranking, cutoffs, gains, discounts -----------------------------------------------------
+
+
+def float32(score: float) -> float:
+    """Return the score as a C ``float`` holds it."""
+    try:
+        return float(struct.unpack("<f", struct.pack("<f", score))[0])
+    except OverflowError:
+        # A C cast overflows to infinity where struct refuses.
+        return math.copysign(math.inf, score)
+
+
+def rank_run(scores: dict[str, float], *, ties: Ties = "trec") -> list[str]:
+    """Return the documents by descending score."""
+    docs = list(scores)
+    # Sorting is stable, also when reversed, so the ids go first and break the ties of the scores.
+    docs.sort(key=lambda doc: doc.encode("utf-8"), reverse=ties != "id-ascending")
+    if ties == "trec_eval-9":
+        docs.sort(key=lambda doc: float32(scores[doc]), reverse=True)
+    else:
+        docs.sort(key=lambda doc: scores[doc], reverse=True)
+    return docs
+
+
+def condensed(ranking: Ranking) -> Ranking:
+    kept: Ranking = []
+    for grade in ranking:
+        if grade is not None:
+            kept.append(grade)
+    return kept
+
+
+def top(ranking: Ranking, k: int | None) -> Ranking:
+    if k is None:
+        return ranking
+    return ranking[:k]
+
+
+def ratio(numerator: float, denominator: float) -> float:
+    if denominator == 0:
+        return 0.0
+    return numerator / denominator
+
+
+def is_relevant(grade: int | None, rel: int) -> bool:
+    return grade is not None and grade >= rel
+
+
+def linear_gain(grade: int) -> float:
+    return float(grade)
+
+
+def gain_of(grade: int | None, gain: Gain) -> float:
+    if grade is None or grade < 0:
+        return 0.0
+    return gain(grade)
+
+
+def ideal_gains(judged: list[int], gain: Gain) -> list[float]:
+    gains = []
+    for grade in judged:
+        if gain_of(grade, gain) > 0:
+            gains.append(gain_of(grade, gain))
+    return sorted(gains, reverse=True)
+
+
+def log2_discount(rank: int) -> float:
+    return math.log2(rank + 1)
+
+
+def max_log_discount(base: float) -> Discount:
+    def discount(rank: int) -> float:
+        return max(1.0, math.log(rank) / math.log(base))
+
+    return discount
+
+
+def one_plus_log_discount(base: float) -> Discount:
+    def discount(rank: int) -> float:
+        return 1.0 + math.log(rank) / math.log(base)
+
+    return discount
+
+
+# --- Counts -----------------------------------------------------------------------------------
+
+
+def num_ret(ranking: Ranking, judged: list[int]) -> int:
+    return len(ranking)
+
+
+def num_rel(ranking: Ranking, judged: list[int], *, rel: int = 1) -> int:
+    count = 0
+    for grade in judged:
+        if grade >= rel:
+            count += 1
+    return count
+
+
+def num_rel_ret(ranking: Ranking, judged: list[int], *, rel: int = 1) -> int:
+    count = 0
+    for grade in ranking:
+        if is_relevant(grade, rel):
+            count += 1
+    return count
+
+
+def num_nonrel_judged_ret(ranking: Ranking, judged: list[int], *, rel: int = 1) -> int:
+    count = 0
+    for grade in ranking:
+        if grade is not None and 0 <= grade < rel:
+            count += 1
+    return count
+
+
+def judged_at(ranking: Ranking, judged: list[int], *, k: int | None = None) -> float:
+    return ratio(len(condensed(top(ranking, k))), len(top(ranking, k)))
+
+
+def unjudged_at(ranking: Ranking, judged: list[int], *, k: int) -> float:
+    unjudged = 0
+    for grade in top(ranking, k):
+        if grade is None:
+            unjudged += 1
+    return ratio(unjudged, k)
+
+
+# --- Precision, recall and what is made of the two --------------------------------------------
+
+
+def precision(ranking: Ranking, judged: list[int], *, k: int, rel: int = 1) -> float:
+    return ratio(num_rel_ret(top(ranking, k), judged, rel=rel), k)
+
+
+def recall(ranking: Ranking, judged: list[int], *, k: int | None = None, rel: int = 1) -> float:
+    found = num_rel_ret(top(ranking, k), judged, rel=rel)
+    return ratio(found, num_rel(ranking, judged, rel=rel))
+
+
+def rel_precision(ranking: Ranking, judged: list[int], *, k: int, rel: int = 1) -> float:
+    found = num_rel_ret(top(ranking, k), judged, rel=rel)
+    return ratio(found, min(k, num_rel(ranking, judged, rel=rel)))
+
+
+def success(ranking: Ranking, judged: list[int], *, k: int | None = None, rel: int = 1) -> float:
+    for grade in top(ranking, k):
+        if is_relevant(grade, rel):
+            return 1.0
+    return 0.0
+
+
+def rr(ranking: Ranking, judged: list[int], *, k: int | None = None, rel: int = 1) -> float:
+    for rank, grade in enumerate(top(ranking, k), start=1):
+        if is_relevant(grade, rel):
+            return 1 / rank
+    return 0.0
+
+
+def rprec(ranking: Ranking, judged: list[int], *, multiple: float = 1.0, rel: int = 1) -> float:
+    # In floating point on purpose: 0.9 and the truncation are the definition.
+    cutoff = int(multiple * num_rel(ranking, judged, rel=rel) + 0.9)
+    return ratio(num_rel_ret(top(ranking, cutoff), judged, rel=rel), cutoff)
+
+
+def ap(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    k: int | None = None,
+    denominator: Literal["R", "min"] = "R",
+    rel: int = 1,
+) -> float:
+    total = 0.0
+    found = 0
+    for rank, grade in enumerate(top(ranking, k), start=1):
+        if is_relevant(grade, rel):
+            found += 1
+            total += found / rank
+    relevant = num_rel(ranking, judged, rel=rel)
+    # Without a cutoff nothing but R limits how many relevant documents could have been found.
+    if denominator == "min" and k is not None:
+        return ratio(total, min(k, relevant))
+    return ratio(total, relevant)
+
+
+# --- Sets -------------------------------------------------------------------------------------
+
+
+def set_precision(ranking: Ranking, judged: list[int], *, rel: int = 1) -> float:
+    return ratio(num_rel_ret(ranking, judged, rel=rel), len(ranking))
+
+
+def set_recall(ranking: Ranking, judged: list[int], *, rel: int = 1) -> float:
+    return ratio(num_rel_ret(ranking, judged, rel=rel), num_rel(ranking, judged, rel=rel))
+
+
+def set_rel_precision(ranking: Ranking, judged: list[int], *, rel: int = 1) -> float:
+    possible = min(len(ranking), num_rel(ranking, judged, rel=rel))
+    return ratio(num_rel_ret(ranking, judged, rel=rel), possible)
+
+
+def set_ap(ranking: Ranking, judged: list[int], *, rel: int = 1) -> float:
+    found = num_rel_ret(ranking, judged, rel=rel)
+    return ratio(found**2, len(ranking) * num_rel(ranking, judged, rel=rel))
+
+
+def set_f(ranking: Ranking, judged: list[int], *, beta: float = 1.0, rel: int = 1) -> float:
+    p = set_precision(ranking, judged, rel=rel)
+    r = set_recall(ranking, judged, rel=rel)
+    return ratio((beta**2 + 1) * p * r, beta**2 * p + r)
+
+
+def set_e(ranking: Ranking, judged: list[int], *, beta: float = 1.0, rel: int = 1) -> float:
+    return 1 - set_f(ranking, judged, beta=beta, rel=rel)
+
+
+def utility(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    a: float = 1.0,
+    b: float = -1.0,
+    c: float = 0.0,
+    d: float = 0.0,
+    docs: int = 0,
+    rel: int = 1,
+) -> float:
+    relret = num_rel_ret(ranking, judged, rel=rel)
+    ret = len(ranking)
+    relevant = num_rel(ranking, judged, rel=rel)
+    return (
+        a * relret
+        + b * (ret - relret)
+        + c * (relevant - relret)
+        + d * (docs + relret - ret - relevant)
+    )
+
+
+# --- Interpolated precision -------------------------------------------------------------------
+
+
+def needed_for_recall(recall: float, relevant: int, rounding: Rounding) -> int:
+    if rounding == "up":
+        # Exact, as the nearest floats of 0.1, 0.2 ... put some multiples on the wrong side.
+        level = Fraction(str(recall))
+        needed = 0
+        while Fraction(needed, relevant) < level:
+            needed += 1
+        return needed
+    # The two others are what the C program computes, so they keep its floating point.
+    if rounding == "trec_eval-9":
+        return int(recall * relevant + 0.9)
+    below = math.floor(recall * relevant)
+    # Not round(), which takes a half to the even neighbour.
+    if recall * relevant - below >= 0.5:
+        return below + 1
+    return below
+
+
+def iprec(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    recall: float,
+    rounding: Rounding = "up",
+    rel: int = 1,
+) -> float:
+    relevant = num_rel(ranking, judged, rel=rel)
+    if relevant == 0:
+        # Recall has no levels then, and the precision is 0 at every rank.
+        return 0.0
+    needed = needed_for_recall(recall, relevant, rounding)
+    best = 0.0
+    found = 0
+    for rank, grade in enumerate(ranking, start=1):
+        if is_relevant(grade, rel):
+            found += 1
+        if found >= needed:
+            best = max(best, found / rank)
+    return best
+
+
+def ap11(ranking: Ranking, judged: list[int], *, rounding: Rounding = "up", rel: int = 1) -> float:
+    total = 0.0
+    for level in ELEVEN_POINTS:
+        total += iprec(ranking, judged, recall=level, rounding=rounding, rel=rel)
+    return total / 11
+
+
+# --- Incomplete judgments ---------------------------------------------------------------------
+
+
+def bpref(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    form: Literal["trec_eval", "R", "N"] = "trec_eval",
+    rel: int = 1,
+) -> float:
+    relevant = num_rel(ranking, judged, rel=rel)
+    nonrelevant = len(judged) - relevant
+    total = 0.0
+    above = 0
+    for grade in ranking:
+        if grade is None:
+            continue
+        if grade < rel:
+            above += 1
+        elif above == 0:
+            # N may be 0 here, and no form takes anything off.
+            total += 1.0
+        elif form == "trec_eval":
+            total += 1.0 - min(above, relevant) / min(nonrelevant, relevant)
+        elif form == "R":
+            total += 1.0 - min(above, relevant) / relevant
+        else:
+            total += 1.0 - above / nonrelevant
+    return ratio(total, relevant)
+
+
+def inf_ap(ranking: Ranking, judged: list[int], *, rel: int = 1) -> float:
+    eps = INF_AP_EPSILON
+    total = 0.0
+    rel_above = 0
+    nonrel_above = 0
+    pool_unjudged_above = 0
+    for j, grade in enumerate(ranking):
+        if grade is None:
+            continue
+        if grade < 0:
+            # A sampled pool marks what it left out with a negative grade.
+            pool_unjudged_above += 1
+        elif grade < rel:
+            nonrel_above += 1
+        else:
+            if j == 0:
+                total += 1.0
+            else:
+                in_pool = (rel_above + nonrel_above + pool_unjudged_above) / j
+                rel_share = (rel_above + eps) / (rel_above + nonrel_above + 2 * eps)
+                total += 1 / (j + 1) + (j / (j + 1)) * in_pool * rel_share
+            rel_above += 1
+    return ratio(total, num_rel(ranking, judged, rel=rel))
+
+
+# --- Discounted gain --------------------------------------------------------------------------
+
+
+def dcg(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    k: int | None = None,
+    gain: Gain = linear_gain,
+    discount: Discount = log2_discount,
+) -> float:
+    total = 0.0
+    for rank, grade in enumerate(top(ranking, k), start=1):
+        total += gain_of(grade, gain) / discount(rank)
+    return total
+
+
+def ideal_dcg(judged: list[int], *, k: int | None, gain: Gain, discount: Discount) -> float:
+    gains = ideal_gains(judged, gain)
+    if k is not None:
+        gains = gains[:k]
+    total = 0.0
+    for rank, value in enumerate(gains, start=1):
+        total += value / discount(rank)
+    return total
+
+
+def ndcg(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    k: int | None = None,
+    gain: Gain = linear_gain,
+    discount: Discount = log2_discount,
+    ideal: Literal["cut", "full"] = "cut",
+) -> float:
+    ideal_k = k if ideal == "cut" else None
+    return ratio(
+        dcg(ranking, judged, k=k, gain=gain, discount=discount),
+        ideal_dcg(judged, k=ideal_k, gain=gain, discount=discount),
+    )
+
+
+def ndcg_rel(ranking: Ranking, judged: list[int], *, gain: Gain = linear_gain) -> float:
+    with_gain = len(ideal_gains(judged, gain))
+    total = 0.0
+    with_gain_ret = 0
+    for rank, grade in enumerate(ranking, start=1):
+        if gain_of(grade, gain) > 0:
+            with_gain_ret += 1
+            total += ndcg(ranking, judged, k=rank, gain=gain, ideal="cut")
+    # A document never retrieved counts as if found right after the last rank.
+    total += (with_gain - with_gain_ret) * ndcg(ranking, judged, k=None, gain=gain)
+    return ratio(total, with_gain)
+
+
+def rndcg(ranking: Ranking, judged: list[int], *, gain: Gain = linear_gain) -> float:
+    if num_rel(ranking, judged, rel=1) == 0:
+        return 0.0
+    gains = ideal_gains(judged, gain)
+    total = 0.0
+    count = 0
+    result_dcg = 0.0
+    best_dcg = 0.0
+    i = 0
+    # The walk looks at the gain of the position before it, so it takes one step past the last
+    # document with a gain, and the first step never counts as a change.
+    ideal_gain = gains[0] if gains else 0.0
+
+    while i < len(ranking) and ideal_gain > 0:
+        previous_gain = ideal_gain
+        ideal_gain = gains[i] if i < len(gains) else 0.0
+        if ideal_gain != previous_gain and best_dcg > 0:
+            total += result_dcg / best_dcg
+            count += 1
+        result_dcg += gain_of(ranking[i], gain) / math.log2(i + 2)
+        best_dcg += ideal_gain / math.log2(i + 2)
+        i += 1
+
+    if i < len(ranking):
+        while i < len(ranking):
+            result_dcg += gain_of(ranking[i], gain) / math.log2(i + 2)
+            i += 1
+        if best_dcg > 0:
+            total += result_dcg / best_dcg
+            count += 1
+
+    while ideal_gain > 0:
+        previous_gain = ideal_gain
+        ideal_gain = gains[i] if i < len(gains) else 0.0
+        if ideal_gain != previous_gain and best_dcg > 0:
+            total += result_dcg / best_dcg
+            count += 1
+        best_dcg += ideal_gain / math.log2(i + 2)
+        i += 1
+
+    return ratio(total, count)
+
+
+def big_g(ranking: Ranking, judged: list[int], *, gain: Gain = linear_gain) -> float:
+    gains = ideal_gains(judged, gain)
+    total = 0.0
+    cost = 0.0
+    got = 0.0
+    for i in range(len(ranking)):
+        ideal_gain = gains[i] if i < len(gains) else 0.0
+        cost += max(ideal_gain, 1.0)
+        got += gain_of(ranking[i], gain)
+        if gain_of(ranking[i], gain) != 0:
+            total += gain_of(ranking[i], gain) / math.log2(2 + cost - got)
+    return ratio(total, sum(gains))
+
+
+def bin_g(ranking: Ranking, judged: list[int], *, rel: int = 1) -> float:
+    total = 0.0
+    found = 0
+    for rank, grade in enumerate(ranking, start=1):
+        if is_relevant(grade, rel):
+            found += 1
+            total += 1 / math.log2(2 + rank - found)
+    return ratio(total, num_rel(ranking, judged, rel=rel))
+
+
+# --- User models ------------------------------------------------------------------------------
+
+
+def rbp(
+    ranking: Ranking, judged: list[int], *, p: float, gain: Gain, k: int | None = None
+) -> float:
+    total = 0.0
+    for rank, grade in enumerate(top(ranking, k), start=1):
+        total += gain_of(grade, gain) * p ** (rank - 1)
+    return (1 - p) * total
+
+
+def rbp_residual(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    p: float,
+    part: Literal["tail", "unjudged", "total"],
+    k: int | None = None,
+) -> float:
+    tail: float = p ** len(top(ranking, k))
+    unjudged = 0.0
+    for rank, grade in enumerate(top(ranking, k), start=1):
+        if grade is None:
+            unjudged += (1 - p) * p ** (rank - 1)
+    if part == "tail":
+        return tail
+    if part == "unjudged":
+        return unjudged
+    return tail + unjudged
+
+
+def err(ranking: Ranking, judged: list[int], *, max_grade: int, k: int | None = None) -> float:
+    total = 0.0
+    still_looking = 1.0
+    for rank, grade in enumerate(top(ranking, k), start=1):
+        stops = 0.0
+        if grade is not None and grade >= 0:
+            stops = (2**grade - 1) / 2**max_grade
+        total += still_looking * stops / rank
+        still_looking *= 1 - stops
+    return total
+
+
+def nerr(ranking: Ranking, judged: list[int], *, max_grade: int, k: int | None = None) -> float:
+    best: Ranking = []
+    for grade in sorted(judged, reverse=True):
+        best.append(grade)
+    return ratio(
+        err(ranking, judged, max_grade=max_grade, k=k),
+        err(best, judged, max_grade=max_grade, k=k),
+    )

@@ -47,7 +47,7 @@ class Agreement:
     undefined
         How many of theirs or ours are not numbers.
     difference
-        The largest absolute difference among the rest.
+        The largest absolute difference among the rest, if there are any.
     where
         The run and measure in which it occurs.
     """
@@ -55,7 +55,7 @@ class Agreement:
     compared: int
     absent: int
     undefined: list[str]
-    difference: float
+    difference: float | None
     where: str
 
 
@@ -69,7 +69,7 @@ def compare(ours: Means, theirs: Means) -> Agreement:
         compared=len(differences),
         absent=len(theirs.keys() - ours.keys()),
         undefined=[_place(key) for key in undefined],
-        difference=differences.get(worst, math.nan),
+        difference=differences.get(worst),
         where=_place(worst) if differences else "",
     )
 

@@ -61,11 +61,13 @@ def _agreement(found: Agreement | Failure, tolerance: float) -> str:
         return str(found)
     if not found.compared and not found.undefined:
         return f"none in common ({found.absent} absent from ours)"
-    agree = found.difference <= tolerance and not found.absent
-    parts = [
-        f"{'agree' if agree else 'DIFFER'} to {tolerance:.1g} in {found.compared}",
-        f"largest difference {found.difference:.1e} ({found.where})",
-    ]
+    parts = []
+    if found.difference is not None:
+        agree = found.difference <= tolerance and not found.absent
+        parts = [
+            f"{'agree' if agree else 'DIFFER'} to {tolerance:.1g} in {found.compared}",
+            f"largest difference {found.difference:.1e} ({found.where})",
+        ]
     if found.absent:
         parts.append(f"{found.absent} absent from ours")
     if found.undefined:

@@ -1,30 +1,58 @@
 """Evaluate information retrieval systems: from runs and judgments to meaningful statements."""
 
-from cranfield import collections, measures
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.judging import judge
-from cranfield.collection.policies import Policies
-from cranfield.collection.qrels import Qrels
-from cranfield.collection.reading import read_qrels, read_run
-from cranfield.collection.run import Run
-from cranfield.collection.runs import Runs, read_runs
-from cranfield.collection.writing import write_qrels, write_run
-from cranfield.errors import (
-    CranfieldError,
-    CranfieldWarning,
-    InputError,
-    MeasureError,
-    MissingDependencyError,
-    PolicyError,
-)
-from cranfield.evaluation import Evaluation, evaluate, score
-from cranfield.measures.base import Measure, define
-from cranfield.measures.grammar import parse_measure, parse_measures
-from cranfield.scale import Scale
-from cranfield.scores import Scores
+if TYPE_CHECKING:
+    from cranfield import collections, measures
+    from cranfield.collection.judged import JudgedRuns
+    from cranfield.collection.judging import judge
+    from cranfield.collection.policies import Policies
+    from cranfield.collection.qrels import Qrels
+    from cranfield.collection.reading import read_qrels, read_run
+    from cranfield.collection.run import Run
+    from cranfield.collection.runs import Runs, read_runs
+    from cranfield.collection.writing import write_qrels, write_run
+    from cranfield.errors import (
+        CranfieldError,
+        CranfieldWarning,
+        InputError,
+        MeasureError,
+        MissingDependencyError,
+        PolicyError,
+    )
+    from cranfield.evaluation import Evaluation, evaluate, score
+    from cranfield.measures.base import Measure, define
+    from cranfield.measures.grammar import parse_measure, parse_measures
+    from cranfield.scale import Scale
+    from cranfield.scores import Scores
 
 __version__ = "0.1.0"
+
+_HOMES = {
+    "collection.judged": ("JudgedRuns",),
+    "collection.judging": ("judge",),
+    "collection.policies": ("Policies",),
+    "collection.qrels": ("Qrels",),
+    "collection.reading": ("read_qrels", "read_run"),
+    "collection.run": ("Run",),
+    "collection.runs": ("Runs", "read_runs"),
+    "collection.writing": ("write_qrels", "write_run"),
+    "errors": (
+        "CranfieldError",
+        "CranfieldWarning",
+        "InputError",
+        "MeasureError",
+        "MissingDependencyError",
+        "PolicyError",
+    ),
+    "evaluation": ("Evaluation", "evaluate", "score"),
+    "measures.base": ("Measure", "define"),
+    "measures.grammar": ("parse_measure", "parse_measures"),
+    "scale": ("Scale",),
+    "scores": ("Scores",),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
 __all__ = [
     "CranfieldError",
@@ -56,3 +84,19 @@ __all__ = [
     "write_qrels",
     "write_run",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import a public name when it is first used, so that `import cranfield` costs nothing."""
+    if name in {"collections", "measures"}:
+        return import_module(f"cranfield.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'cranfield' has no attribute {name!r}")
+    value = getattr(import_module(f"cranfield.{_HOME_OF[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """List the public names, loaded or not."""
+    return sorted([*globals(), *__all__])

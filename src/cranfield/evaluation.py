@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from os import PathLike
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -140,11 +140,11 @@ class Evaluation(Mapping[str, Scores]):
 
     def write_csv(self, path: str | PathLike[str]) -> None:
         """Write the long table as CSV."""
-        self.to_polars().write_csv(path)
+        self.to_polars().write_csv(fspath(path))
 
     def write_parquet(self, path: str | PathLike[str]) -> None:
         """Write the long table as Parquet."""
-        self.to_polars().write_parquet(path)
+        self.to_polars().write_parquet(fspath(path))
 
     def __repr__(self) -> str:
         return (

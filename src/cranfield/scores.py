@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from os import PathLike
+from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -144,7 +144,7 @@ class Scores:
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas data frame, topics as index, systems as columns."""
         pandas = optional_module("pandas")
-        return pandas.DataFrame(  # type: ignore[no-any-return]
+        return pandas.DataFrame(
             self._flat(),
             index=pandas.Index(self.topics, name="topic"),
             columns=pandas.Index(self.systems, name="system"),
@@ -162,11 +162,11 @@ class Scores:
 
     def write_csv(self, path: str | PathLike[str]) -> None:
         """Write the table of topics and systems as CSV."""
-        self.to_polars().write_csv(path)
+        self.to_polars().write_csv(fspath(path))
 
     def write_parquet(self, path: str | PathLike[str]) -> None:
         """Write the table of topics and systems as Parquet."""
-        self.to_polars().write_parquet(path)
+        self.to_polars().write_parquet(fspath(path))
 
     def __repr__(self) -> str:
         label = f"{self.measure}: " if self.measure else ""

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from cranfield.collection.judging import Progress, judge
-from cranfield.collection.policies import CHOICES, PRESETS
+from cranfield.collection.policies import CHOICES, PRESETS, policies
 from cranfield.collection.reading import FORMATS, read_qrels
 from cranfield.collection.runs import Runs, read_runs
 from cranfield.collection.writing import whole_file
@@ -44,12 +44,9 @@ class Format(StrEnum):
     PARQUET = "parquet"
 
 
-Ties = StrEnum("Ties", list(CHOICES["ties"]))
-Topics = StrEnum("Topics", list(CHOICES["topics"]))
-Unjudged = StrEnum("Unjudged", list(CHOICES["unjudged"]))
-Negative = StrEnum("Negative", list(CHOICES["negative"]))
-Compat = StrEnum("Compat", list(PRESETS))
-Layout = StrEnum("Layout", list(FORMATS))
+def _one_of(options: Iterable[str], help: str) -> Any:
+    """Make an option with named values; whether a value is one of them is checked where it acts."""
+    return typer.Option(metavar="|".join(options), help=help)
 
 
 def evaluate(
@@ -69,7 +66,7 @@ def evaluate(
         ),
     ] = None,
     by_topic: Annotated[bool, typer.Option("--by-topic", "-q", help="Also each topic.")] = False,
-    format: Annotated[  # noqa: A002
+    format: Annotated[
         Format, typer.Option("--format", "-f", help="How to write the scores.")
     ] = Format.TABLE,
     output: Annotated[
@@ -79,25 +76,21 @@ def evaluate(
         int, typer.Option("--places", "-p", min=0, max=17, help="Decimals shown.")
     ] = 4,
     compat: Annotated[
-        Compat | None, typer.Option(help="Policies and roundings of another program.")
+        str | None, _one_of(PRESETS, "Policies and roundings of another program.")
     ] = None,
-    ties: Annotated[Ties | None, typer.Option(help="Order of equal scores.")] = None,
-    topics: Annotated[Topics | None, typer.Option(help="Which topics count.")] = None,
+    ties: Annotated[str | None, _one_of(CHOICES["ties"], "Order of equal scores.")] = None,
+    topics: Annotated[str | None, _one_of(CHOICES["topics"], "Which topics count.")] = None,
     unjudged: Annotated[
-        Unjudged | None, typer.Option(help="What becomes of unjudged documents.")
+        str | None, _one_of(CHOICES["unjudged"], "What becomes of unjudged documents.")
     ] = None,
     negative: Annotated[
-        Negative | None, typer.Option(help="What a grade below 0 means.")
+        str | None, _one_of(CHOICES["negative"], "What a grade below 0 means.")
     ] = None,
-    depth: Annotated[
-        int | None, typer.Option(min=1, help="Ranks kept of each ranking.")
-    ] = None,
+    depth: Annotated[int | None, typer.Option(min=1, help="Ranks kept of each ranking.")] = None,
     input_format: Annotated[
-        Layout, typer.Option(help="Format of QRELS and RUN; auto looks at the suffix.")
-    ] = Layout.auto,
-    encoding: Annotated[
-        str, typer.Option(help="Of TREC text; latin-1 reads any bytes.")
-    ] = "utf-8",
+        str, _one_of(FORMATS, "Format of QRELS and RUN; auto looks at the suffix.")
+    ] = "auto",
+    encoding: Annotated[str, typer.Option(help="Of TREC text; latin-1 reads any bytes.")] = "utf-8",
     jobs: Annotated[int | None, typer.Option(min=1, help="Runs judged at a time.")] = None,
     coverage: Annotated[
         bool, typer.Option("--coverage", help="Also what is unjudged, tied or missing.")
@@ -108,21 +101,21 @@ def evaluate(
         raise PolicyError("--format parquet needs --output FILE")
     if qrels == "-" and "-" in runs:
         raise PolicyError("standard input cannot be both the judgments and a run")
+    chosen = {"ties": ties, "topics": topics, "unjudged": unjudged, "negative": negative}
+    policies(compat, depth=depth, **chosen)
     asked = measure or list(DEFAULT)
     wanted = parse_measures(asked, compat=compat)
-    many = read_runs(runs, format=str(input_format), encoding=encoding)
+    many = read_runs(runs, format=input_format, encoding=encoding)
+    judgments = read_qrels(qrels, format=input_format, encoding=encoding)
     with _progress(many) as progress:
         judged = judge(
             many,
-            read_qrels(qrels, format=str(input_format), encoding=encoding),
+            judgments,
             compat=compat,
-            ties=ties,
-            topics=topics,
-            unjudged=unjudged,
-            negative=negative,
             depth=depth,
             jobs=jobs,
             progress=progress,
+            **chosen,
         )
     evaluation = score(judged, wanted)
     evaluation.coverage.warn()
@@ -139,7 +132,7 @@ def evaluate(
 
 def _write(
     evaluation: Evaluation,
-    format: Format,  # noqa: A002
+    format: Format,
     output: str | None,
     *,
     by_topic: bool,
@@ -205,7 +198,13 @@ def _progress(runs: Runs) -> Iterator[Progress | None]:
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
     columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Annotated
 
 import typer
@@ -77,8 +76,7 @@ def _one(kind: type[Measure]) -> None:
     for tool, other in info.elsewhere.items():
         typer.echo(f"  {tool:<10} {other}")
     typer.echo("\n  parameters")
-    by_name = {item.name: item for item in fields(kind)}
-    for parameter in kind.parameter_names():
-        item = by_name[parameter]
-        default = getattr(item.default, "text", repr(item.default))
-        typer.echo(f"    {parameter:<12} {item.metadata['doc']} (default {default})")
+    for name in kind.parameter_names():
+        parameter = kind.parameters[name]
+        default = getattr(parameter.default, "text", repr(parameter.default))
+        typer.echo(f"    {name:<12} {parameter.doc} (default {default})")

@@ -115,7 +115,8 @@ class Rows:
         """For each row how many of its cell's rows so far, its own included, are chosen."""
         total = np.cumsum(chosen, dtype=np.int64)
         first = np.arange(total.size) - self.seen + 1
-        return total - (total[first] - chosen[first])
+        out: Ints = total - (total[first] - chosen[first])
+        return out
 
     def running_product(self, values: NDArray[Any]) -> Floats:
         """For each row the product of its cell's values so far, its own included."""
@@ -189,7 +190,7 @@ class JudgedRuns:
                 _views={},
             )
             self._views[cutoff] = view
-        return view  # type: ignore[no-any-return]
+        return view
 
     def condensed(self) -> JudgedRuns:
         """Return the same runs without unjudged documents (Sakai 2013, section 2.2)."""
@@ -200,7 +201,7 @@ class JudgedRuns:
             view = replace(self, documents=documents, retrieved=documents.count, _views={})
             view._views["condensed"] = view
             self._views["condensed"] = view
-        return view  # type: ignore[no-any-return]
+        return view
 
     def judged(self) -> Rows:
         """Retrieved documents that are judged, under the policy for negative grades."""
@@ -216,7 +217,7 @@ class JudgedRuns:
         rows = self._views.get(key)
         if rows is None:
             rows = self._views[key] = self.documents.where(chosen)
-        return rows  # type: ignore[no-any-return]
+        return rows
 
     def recall_base(self, rel: int = 1) -> Ints:
         """RB: judged documents of each topic with grade >= rel; shape (topics, 1)."""

@@ -190,9 +190,7 @@ def _names(parts: Sequence[_Part]) -> list[str]:
     twice = {name for name in names if name in seen or seen.add(name)}  # type: ignore[func-returns-value]
     if not twice:
         return names
-    renamed = [
-        part.stem if part.name in twice and part.stem else part.name for part in parts
-    ]
+    renamed = [part.stem if part.name in twice and part.stem else part.name for part in parts]
     if len(set(renamed)) < len(renamed):
         name = next(name for name in renamed if renamed.count(name) > 1)
         raise InputError(f"two runs are called {quoted(name)}; give each a name of its own")
@@ -230,9 +228,13 @@ def _assembled(
             f"no topic of the runs is judged (runs have {quoted(some)},"
             f" judgments have {quoted(qrels.topics[0])})"
         )
-    used = np.ones(len(qrels.topics), dtype=bool) if chosen.topics == "qrels" else has.any(axis=1)
+    used: NDArray[np.bool_] = np.ones(len(qrels.topics), dtype=bool)
+    if chosen.topics != "qrels":
+        used = np.logical_or.reduce(has, axis=1)
     extra = {name for part in parts for name in part.extra} if chosen.topics == "run" else set()
-    labels = topic_order([name for name, use in zip(qrels.topics, used, strict=True) if use])
+    labels = topic_order(
+        [name for name, use in zip(qrels.topics, used.tolist(), strict=True) if use]
+    )
     labels = topic_order([*labels, *extra]) if extra else labels
     place = {name: i for i, name in enumerate(labels)}
     new = np.array([place.get(name, -1) for name in qrels.topics], dtype=np.int64)

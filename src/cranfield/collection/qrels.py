@@ -63,7 +63,9 @@ class Qrels:
             names, np.arange(len(names)), return_dtype=pl.Int64
         ).to_numpy()
         pairs = (self.codes * np.int64(len(names)) + parts).astype(np.int64)
-        keys = self.docs.hash().to_numpy() ^ (pairs.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15))
+        keys = self.docs.hash().to_numpy() ^ (
+            pairs.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+        )
         where = first_repeat(keys, self.docs, pairs)
         if where is not None:
             raise repeated(

@@ -141,7 +141,8 @@ def _sorted_rows(codes: NDArray[np.int32], key: Key, counts: NDArray[np.int64]) 
     padded[filled] = key[by_topic]
     within = np.argsort(padded, axis=1, kind="stable")
     starts = (np.cumsum(counts) - counts)[:, None]
-    return by_topic[(starts + within)[filled]]
+    out: Rows = by_topic[(starts + within)[filled]]
+    return out
 
 
 def _stable_by_code(codes: NDArray[np.int32], topics: int) -> Rows:
@@ -158,9 +159,7 @@ def _settled(run: Run, rows: Rows, group: NDArray[np.int64], ties: str) -> Rows:
     if ties in {"input", "rank"}:
         return frame.sort("group", "row")["row"].to_numpy()
     frame = frame.with_columns(doc=run.docs.gather(rows))
-    return frame.sort(
-        "group", "doc", descending=[False, ties != "id-ascending"]
-    )["row"].to_numpy()
+    return frame.sort("group", "doc", descending=[False, ties != "id-ascending"])["row"].to_numpy()
 
 
 def _contradictions(

@@ -31,7 +31,7 @@ _BY_SUFFIX = {
 }
 
 
-def read_qrels(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> Qrels:  # noqa: A002
+def read_qrels(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> Qrels:
     """Read relevance judgments.
 
     Parameters
@@ -81,7 +81,7 @@ def read_run(
     data: Any,
     *,
     name: str | None = None,
-    format: str = "auto",  # noqa: A002
+    format: str = "auto",
     encoding: str = "utf-8",
 ) -> Run:
     """Read one run.
@@ -220,4 +220,3 @@ def _tag(frames: list[pl.DataFrame], origin: Origin, stem: str) -> str | None:
         stacklevel=4,
     )
     return None
-

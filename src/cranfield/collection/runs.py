@@ -54,7 +54,7 @@ class Runs(Sequence[Run]):
 def read_runs(
     data: Any,
     *,
-    format: str = "auto",  # noqa: A002
+    format: str = "auto",
     encoding: str = "utf-8",
 ) -> Runs:
     """Read many runs, lazily.
@@ -129,7 +129,9 @@ def _files(path: str) -> Iterator[str]:
             raise InputError("the folder holds no file", source=path)
         yield from files
     elif has_magic(path) and not Path(path).exists():
-        files = sorted(file for file in glob(path, recursive=True) if Path(file).is_file())
+        # Path.glob takes no absolute pattern.
+        found = glob(path, recursive=True)  # noqa: PTH207
+        files = sorted(file for file in found if Path(file).is_file())
         if not files:
             raise InputError("no file matches the pattern", source=path)
         yield from files

@@ -56,4 +56,5 @@ def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
     [0.5, 0.0]
     """
     above, below = np.broadcast_arrays(above, below)
-    return np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
+    out: Floats = np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
+    return out

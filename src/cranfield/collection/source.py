@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import bz2
-import gzip
-import lzma
 import sys
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,9 +14,15 @@ from cranfield.errors import InputError
 CHUNK = 16 << 20
 """Bytes parsed at a time: large enough to keep two cores busy, small enough to stay in memory."""
 
-_MAGIC = ((b"\x1f\x8b", "gz"), (b"BZh", "bz2"), (b"\xfd7zXZ\x00", "xz"), (b"\x28\xb5\x2f\xfd", "zst"))
+_MAGIC = (
+    (b"\x1f\x8b", "gz"),
+    (b"BZh", "bz2"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"\x28\xb5\x2f\xfd", "zst"),
+)
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zst", ".lzma"}
-_DAMAGED = (EOFError, gzip.BadGzipFile, lzma.LZMAError, zlib.error)
+_DAMAGED = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error"}
+"""Names of what the unpackers raise; `error` is zlib's. Their modules are loaded when needed."""
 
 
 @dataclass(frozen=True)
@@ -63,20 +65,14 @@ class Source:
             else:
                 with Path(self.path).open("rb") as raw:
                     yield _unpacked(raw)
-        except _DAMAGED as error:
-            raise InputError(
-                f"the archive is truncated or damaged: {error}", source=self.name
-            ) from error
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise InputError(f"cannot be read: {reason}", source=self.name) from error
         except Exception as error:
-            # The zstd errors have a class of their own in each of their packages.
-            if type(error).__name__ == "ZstdError":
-                raise InputError(
-                    f"the archive is truncated or damaged: {error}", source=self.name
-                ) from error
-            raise
+            if type(error).__name__ in _DAMAGED or "ompress" in str(error):
+                reason = f"the archive is truncated or damaged: {error}"
+            elif isinstance(error, OSError):
+                reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
+            else:
+                raise
+            raise InputError(reason, source=self.name) from error
 
     def read(self) -> bytes:
         """Read everything, unpacked."""
@@ -108,14 +104,18 @@ def _unpacked(raw: IO[bytes]) -> IO[bytes]:
     head = cast("bytes", raw.peek(8)[:8]) if hasattr(raw, "peek") else b""
     kind = next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
     if kind == "gz":
+        import gzip
+
         return cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
     if kind == "bz2":
+        import bz2
+
         return cast("IO[bytes]", bz2.BZ2File(raw))
     if kind == "xz":
+        import lzma
+
         return cast("IO[bytes]", lzma.LZMAFile(raw))
-    if kind == "zst":
-        return _zstd_open(raw)
-    return raw
+    return _zstd_open(raw) if kind == "zst" else raw
 
 
 def _zstd_open(raw: IO[bytes]) -> IO[bytes]:

@@ -80,8 +80,9 @@ def from_records(data: Iterable[Any], kind: str, source: str) -> pl.DataFrame:
             f" and tuples ({', '.join(wanted)}) are",
             source=source,
         )
-    return typed({name: table[field] for name, field in matched(fields, kind, source).items()},
-                 kind, source)
+    return typed(
+        {name: table[field] for name, field in matched(fields, kind, source).items()}, kind, source
+    )
 
 
 def from_frame(data: Any, kind: str, source: str) -> pl.DataFrame:
@@ -191,8 +192,11 @@ def _column(name: str, values: Any, source: str) -> pl.Series:
     bad = cast.is_null().arg_true()
     if len(bad):
         row = int(bad[0])
-        what = {pl.Int32: "an integer", pl.Float64: "a number"}.get(wanted, "text or an integer")
-        raise InputError(f"row {row + 1}: {name} {quoted(series[row])} is not {what}", source=source)
+        names = {"score": "a number", "grade": "an integer"}
+        what = names.get(name, "text or an integer")
+        raise InputError(
+            f"row {row + 1}: {name} {quoted(series[row])} is not {what}", source=source
+        )
     return cast
 
 

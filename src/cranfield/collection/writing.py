@@ -38,7 +38,7 @@ def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     """
     target = Path(fspath(path))
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent or ".")
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         raise InputError(f"cannot be written: {reason}", source=str(target)) from error
@@ -140,5 +140,3 @@ def _packer(path: str) -> Callable[[bytes], bytes]:
         ".xz": lzma.compress,
     }
     return packers.get(suffix, bytes)
-
-

@@ -64,13 +64,14 @@ class GeometricAveragePrecision(_AveragePrecision):
 
 def _needed(recall: float, base: Ints, rounding: str) -> Ints:
     """Relevant documents that reach a level of recall."""
-    if rounding == "trec_eval-9":
-        return np.floor(recall * base + 0.9).astype(np.int64)
-    if rounding == "trec_eval-10":
-        return np.floor(recall * base + 0.5).astype(np.int64)
+    if rounding != "up":
+        added = 0.9 if rounding == "trec_eval-9" else 0.5
+        rounded: Ints = np.floor(recall * base + added).astype(np.int64)
+        return rounded
     # Exactly the least m with m / RB >= recall; 0.7 is seven tenths, not the float below it.
     level = Fraction(str(recall)).limit_denominator(10**9)
-    return -(-(level.numerator * base) // level.denominator)
+    needed: Ints = -(-(level.numerator * base) // level.denominator)
+    return needed
 
 
 _ROUNDING = parameter(
@@ -130,7 +131,8 @@ class ElevenPointAveragePrecision(_Interpolated):
     def values(self, judged: JudgedRuns) -> Floats:
         """Mean over the eleven levels."""
         levels = [self._at(judged, self.rel, i / 10, self.rounding) for i in range(11)]
-        return np.sum(levels, axis=0) / 11.0
+        out: Floats = np.sum(levels, axis=0) / 11.0
+        return out
 
 
 @measure(

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, fields, replace
-from typing import Any, ClassVar, Self, TypeVar, dataclass_transform
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.errors import MeasureError, quoted
-from cranfield.measures.parameters import checked, flag, integer, optional, parameter
+from cranfield.measures.parameters import (
+    Parameter,
+    checked,
+    flag,
+    integer,
+    optional,
+    parameter,
+)
 from cranfield.scale import Scale
 
 Floats = NDArray[np.float64]
@@ -73,10 +80,6 @@ ALIASES: dict[str, str] = {}
 """Other names that are understood."""
 
 
-@dataclass_transform(
-    frozen_default=True, kw_only_default=True, eq_default=False, field_specifiers=(parameter,)
-)
-@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Measure:
     """A measure with its parameters.
 
@@ -99,21 +102,27 @@ class Measure:
     )
 
     info: ClassVar[Info] = Info("")
+    parameters: ClassVar[dict[str, Parameter]] = {}
 
+    # Lighter than a dataclass a measure, whose making would be most of the time of the import.
     def __init_subclass__(cls) -> None:
-        # Every subclass is a dataclass of its parameters, without having to say so.
-        dataclass(frozen=True, eq=False, repr=False, kw_only=True)(cls)
+        cls.parameters = {
+            name: value
+            for kind in reversed(cls.__mro__)
+            for name, value in vars(kind).items()
+            if isinstance(value, Parameter)
+        }
 
-    def __post_init__(self) -> None:
-        for item in fields(self):
-            value = checked(
-                self.info.name, item.name, getattr(self, item.name), item.metadata["check"]
-            )
-            object.__setattr__(self, item.name, value)
-        if self.cutoff is not None and (
-            self.info.at_wanted == "none" or self.info.at != "cutoff"
-        ):
+    def __init__(self, **given: Any) -> None:
+        self.check_names(given)
+        for name, one in self.parameters.items():
+            value = given.get(name, one.default)
+            vars(self)[name] = checked(self.info.name, name, value, one.check)
+        if self.cutoff is not None and not self.takes_cutoff():
             raise MeasureError(f"{self.info.name} takes no cutoff")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{self} cannot be changed; {self.info.name}({name}=...) is new")
 
     def score(self, judged: JudgedRuns) -> Floats:
         """Score every ranking.
@@ -152,11 +161,11 @@ class Measure:
         return self._with({self.info.at: at})
 
     def __call__(self, **parameters: Any) -> Self:
+        """Return the measure with other parameters."""
         return self._with(type(self).translated(parameters))
 
     def _with(self, parameters: Mapping[str, Any]) -> Self:
-        self.check_names(parameters)
-        return replace(self, **parameters)
+        return type(self)(**{**vars(self), **parameters})
 
     @classmethod
     def translated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
@@ -167,8 +176,8 @@ class Measure:
     def check_names(cls, parameters: Mapping[str, Any]) -> None:
         """Refuse a parameter that the measure does not have, naming those that it has."""
         known = cls.parameter_names()
-        for name in parameters:
-            if name not in known:
+        for name, value in parameters.items():
+            if name not in known and not (name == "cutoff" and value is None):
                 near = difflib.get_close_matches(str(name), known, 1)
                 hint = f"; did you mean {near[0]}?" if near else ""
                 have = ", ".join(known)
@@ -177,11 +186,15 @@ class Measure:
                 )
 
     @classmethod
+    def takes_cutoff(cls) -> bool:
+        """Whether a number of ranks may stand behind the @."""
+        return cls.info.at == "cutoff" and cls.info.at_wanted != "none"
+
+    @classmethod
     def parameter_names(cls) -> list[str]:
         """Names of the parameters, the most particular first."""
-        own = [item.name for item in fields(cls) if item.name not in {"cutoff", "judged_only"}]
-        takes_cutoff = cls.info.at == "cutoff" and cls.info.at_wanted != "none"
-        return [*own, *(["cutoff"] if takes_cutoff else []), "judged_only"]
+        own = [name for name in cls.parameters if name not in {"cutoff", "judged_only"}]
+        return [*own, *(["cutoff"] if cls.takes_cutoff() else []), "judged_only"]
 
     @property
     def name(self) -> str:
@@ -190,9 +203,9 @@ class Measure:
 
     def __str__(self) -> str:
         shown = [
-            f"{item.name}={_text(value)}"
-            for item in fields(self)
-            if item.name != self.info.at and (value := getattr(self, item.name)) != item.default
+            f"{name}={_text(value)}"
+            for name, one in self.parameters.items()
+            if name != self.info.at and (value := getattr(self, name)) != one.default
         ]
         inside = f"({', '.join(sorted(shown))})" if shown else ""
         at = getattr(self, self.info.at) if self.info.at_wanted != "none" else None
@@ -244,7 +257,7 @@ def define(
     function: Callable[[JudgedRuns], Any],
     *,
     summary: str = "",
-    range: tuple[float, float] = (0.0, 1.0),  # noqa: A002
+    range: tuple[float, float] = (0.0, 1.0),
     aggregate: str = "mean",
     source: str = "user-defined",
 ) -> Measure:
@@ -293,4 +306,3 @@ def define(
     Defined.__doc__ = summary
     about = {"summary": summary, "range": range, "aggregate": aggregate, "source": source}
     return measure(name, family="user-defined", **about)(Defined)()
-

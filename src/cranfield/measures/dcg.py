@@ -89,8 +89,12 @@ class DCG(Discounted):
     family="cumulated gain",
     needs="graded judgments (binary ones do)",
     scale_note="not interval; within a topic it is DCG by a constant",
-    elsewhere={"trec_eval": "ndcg, ndcg_cut_k", "ir_measures": "nDCG@k", "ranx": "ndcg@k",
-               "gdeval": "nDCG@k with gains='exponential'"},
+    elsewhere={
+        "trec_eval": "ndcg, ndcg_cut_k",
+        "ir_measures": "nDCG@k",
+        "ranx": "ndcg@k",
+        "gdeval": "nDCG@k with gains='exponential'",
+    },
 )
 class nDCG(Discounted):
     """Normalised discounted cumulated gain; 0 for a topic without gain.

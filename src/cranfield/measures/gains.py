@@ -34,9 +34,9 @@ class Gain:
 
     def of(self, grades: NDArray[Any]) -> Floats:
         """Gain of each grade."""
-        linear = np.maximum(grades, 0).astype(np.float64)
+        linear: Floats = np.maximum(grades, 0).astype(np.float64)
         if self.kind == "exponential":
-            return np.exp2(linear) - 1
+            linear = np.exp2(linear) - 1
         if isinstance(self.kind, tuple):
             for grade, gain in self.kind:
                 linear[grades == grade] = gain
@@ -47,8 +47,10 @@ class Gain:
         """Its form in a measure's text."""
         if isinstance(self.kind, str):
             return repr(self.kind)
-        pairs = (f"{grade}: {gain:.17g}" if gain % 1 else f"{grade}: {int(gain)}"
-                 for grade, gain in self.kind)
+        pairs = (
+            f"{grade}: {gain:.17g}" if gain % 1 else f"{grade}: {int(gain)}"
+            for grade, gain in self.kind
+        )
         return "{" + ", ".join(pairs) + "}"
 
 
@@ -63,7 +65,9 @@ def gain(value: Any) -> Gain:
         return Gain(value)
     if isinstance(value, Mapping) and value:
         return Gain(pairs(value))
-    raise ValueError("'linear', 'exponential' or a mapping of grades to gains, such as {1: 1, 2: 3}")
+    raise ValueError(
+        "'linear', 'exponential' or a mapping of grades to gains, such as {1: 1, 2: 3}"
+    )
 
 
 def pairs(value: Mapping[Any, Any]) -> tuple[tuple[int, float], ...]:
@@ -135,8 +139,6 @@ _PATTERNS = {
 
 def _log(values: NDArray[Any], base: float) -> Floats:
     """Logarithm; exact at powers of 2 and 10, where the discounts of the papers have corners."""
-    if base == 2:
-        return np.log2(values)
-    if base == 10:
-        return np.log10(values)
-    return np.log(values) / log(base)
+    exact = {2: np.log2, 10: np.log10}.get(int(base) if base % 1 == 0 else 0)
+    logs: Floats = exact(values) if exact else np.log(values) / log(base)
+    return logs

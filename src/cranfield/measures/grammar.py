@@ -63,6 +63,8 @@ def parse_measure(text: str | Measure) -> Measure:
     """
     measures = parse_measures(text)
     if len(measures) != 1:
+        if text in REGISTRY:
+            REGISTRY[str(text)]().require_complete()
         raise MeasureError(
             f"{quoted(text)} stands for {len(measures)} measures, where one is wanted"
         )
@@ -128,14 +130,13 @@ def _parsed(text: str, compat: str | None) -> list[Measure]:
     return [made]
 
 
-def _built(tree: ast.expr, text: str) -> Measure:
+def _built(node: ast.expr, text: str) -> Measure:
     at: Any = None
-    if isinstance(tree, ast.BinOp) and isinstance(tree.op, ast.MatMult):
-        if isinstance(tree.right, ast.Call):
-            raise MeasureError(
-                f"{quoted(text)}: parameters go before the @, as in AP(rel=2)@100"
-            )
-        tree, at = tree.left, _literal(tree.right, text)
+    tree = node
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+        if isinstance(node.right, ast.Call):
+            raise MeasureError(f"{quoted(text)}: parameters go before the @, as in AP(rel=2)@100")
+        tree, at = node.left, _literal(node.right, text)
         if at is None:
             raise MeasureError(f"{quoted(text)}: there is no cutoff None")
     arguments: list[ast.expr] = []

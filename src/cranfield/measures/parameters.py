@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import field
+from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
@@ -15,9 +15,18 @@ Check = Callable[[Any], Any]
 """Returns the value in its canonical form, or raises ValueError saying what is wanted."""
 
 
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter of a measure: its default, what it may be, and what it does."""
+
+    default: Any
+    check: Check
+    doc: str
+
+
 def parameter(default: Any, check: Check, doc: str) -> Any:
-    """Declare a parameter of a measure: a dataclass field with a check and a description."""
-    return field(default=default, metadata={"check": check, "doc": doc})
+    """Declare a parameter of a measure, as an attribute of its class."""
+    return Parameter(default, check, doc)
 
 
 def integer(low: int, high: int = 10**9) -> Check:

@@ -103,7 +103,8 @@ class Success(Measure):
     "Rprec",
     aliases=("RPrec",),
     summary="Precision at the recall base (or a multiple of it), where P = R.",
-    formula=r"\frac{1}{c} \sum_{r=1}^{c} [g_r \ge \mathit{rel}], \quad c = \lfloor m \cdot RB + 0.9 \rfloor",
+    formula=r"\frac{1}{c} \sum_{r=1}^{c} [g_r \ge \mathit{rel}],"
+    r" \quad c = \lfloor m \cdot RB + 0.9 \rfloor",
     source="Ferro and Maistro (2024), section 3.1; multiples: trec_eval, measure Rprec_mult",
     family="precision and recall",
     at_wanted="none",
@@ -114,7 +115,9 @@ class RPrecision(Measure):
 
     rel: int = parameter(1, REL, REL_DOC)
     multiple: float | None = parameter(
-        None, optional(number(0, 1e6, open_low=True)), "multiple of RB to look at; RB itself if none"
+        None,
+        optional(number(0, 1e6, open_low=True)),
+        "multiple of RB to look at; RB itself if none",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:

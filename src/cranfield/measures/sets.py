@@ -115,7 +115,11 @@ class SetAveragePrecision(_SetMeasure):
     family="sets",
     scale=Scale.INTERVAL,
     scale_note=_NOTE,
-    elsewhere={"trec_eval": "set_F (parameter x = beta squared)", "ir_measures": "SetF", "ranx": "f1"},
+    elsewhere={
+        "trec_eval": "set_F (parameter x = beta squared)",
+        "ir_measures": "SetF",
+        "ranx": "f1",
+    },
 )
 class FMeasure(_SetMeasure):
     """F-measure; recall is `beta` times as important as precision."""
@@ -178,4 +182,5 @@ class Utility(_SetMeasure):
         found, base = judged.relevant(self.rel).count, judged.recall_base(self.rel)
         rest = self.docs + found - judged.retrieved - base
         total = self.a * found + self.b * (judged.retrieved - found) + self.c * (base - found)
-        return total + self.d * rest
+        out: Floats = total + self.d * rest
+        return out

@@ -92,24 +92,20 @@ FAMILIES: dict[str, tuple[tuple[str, ...], Callable[[str], Measure]]] = {
 }
 """Names with a list of cutoffs: the cutoffs when none is given, and the measure at one."""
 
-ORDER = (
-    "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall P recall"
-    " infAP gm_bpref Rprec_mult utility 11pt_avg binG G ndcg ndcg_rel Rndcg ndcg_cut map_cut"
-    " relative_P success set_P set_relative_P set_recall set_map set_F num_nonrel_judged_ret"
-    " rbp rbp_resid unj"
-).split()
-"""The order in which trec_eval prints; the last three are new in its version 10."""
+_COUNTS = ("num_q", "num_ret", "num_rel", "num_rel_ret")
+_NEW_IN_10 = ("rbp", "rbp_resid", "unj")
+_ALL = """
+    map gm_map Rprec bpref recip_rank iprec_at_recall P recall infAP gm_bpref Rprec_mult utility
+    11pt_avg binG G ndcg ndcg_rel Rndcg ndcg_cut map_cut relative_P success set_P set_relative_P
+    set_recall set_map set_F num_nonrel_judged_ret
+"""
+_SET = "utility set_P set_relative_P set_recall set_map set_F"
+_OFFICIAL = "map gm_map Rprec bpref recip_rank iprec_at_recall P"
 
 NICKNAMES: dict[str, tuple[str, ...]] = {
-    "all_trec": tuple(ORDER[:-3]),
-    "official": tuple(
-        "num_q num_ret num_rel num_rel_ret map gm_map Rprec bpref recip_rank iprec_at_recall"
-        " P".split()
-    ),
-    "set": tuple(
-        "num_q num_ret num_rel num_rel_ret utility set_P set_relative_P set_recall set_map"
-        " set_F".split()
-    ),
+    "all_trec": (*_COUNTS, *_ALL.split()),
+    "official": (*_COUNTS, *_OFFICIAL.split()),
+    "set": (*_COUNTS, *_SET.split()),
 }
 """Names that stand for many measures."""
 
@@ -133,13 +129,15 @@ def trec_measures(text: str, compat: str | None = None) -> list[Measure] | None:
     if text in NICKNAMES:
         names = NICKNAMES[text]
         if text == "all_trec" and compat == "trec_eval-10":
-            names = tuple(ORDER)
+            names += _NEW_IN_10
         found = [one for name in names for one in trec_measures(name, compat) or []]
     elif text in SINGLE:
         found = [SINGLE[text]()]
     else:
         try:
             with_at = _with_parameters(text)
+        except MeasureError:
+            raise
         except (ValueError, OverflowError):
             raise MeasureError(f"{quoted(text)} has a parameter that is no number") from None
         if with_at is None:

@@ -54,8 +54,7 @@ def _max_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
     formula=r"(1 - p) \sum_r g_r \, p^{r-1}",
     source="Moffat and Zobel (2008); Sakai (2013), section 2.2",
     family="user models",
-    scale_note="interval for p = 1/2 and binary gains, ordinal for p < 1/2"
-    " (Ferrante et al. 2019)",
+    scale_note="interval for p = 1/2 and binary gains, ordinal for p < 1/2 (Ferrante et al. 2019)",
     scale=Scale.ORDINAL,
     elsewhere={"ir_measures": "RBP(p=...)", "ranx": "rbp.p", "trec_eval": "rbp (version 10)"},
 )
@@ -136,7 +135,8 @@ class _ERR(Measure):
 @measure(
     "ERR",
     summary="Expected reciprocal rank at which a user stops, satisfied.",
-    formula=r"\sum_r \frac1r R_r \prod_{i<r} (1 - R_i), \quad R_i = \frac{2^{g_i} - 1}{2^{g_{max}}}",
+    formula=r"\sum_r \frac1r R_r \prod_{i<r} (1 - R_i),"
+    r" \quad R_i = \frac{2^{g_i} - 1}{2^{g_{max}}}",
     source="Chapelle and others (2009); Sakai (2013), section 2.2",
     family="user models",
     needs="graded judgments (binary ones do)",

@@ -84,9 +84,7 @@ def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[s
     index = np.where(rows.grade < 0, 11, np.minimum(rows.grade, 10))
     chars[rows.topic, rows.cell // topics, rows.rank - 1] = symbols[index]
     lengths = np.minimum(judged.retrieved, depth)
-    return [
-        ["".join(chars[t, s, : lengths[t, s]]) for s in range(systems)] for t in range(topics)
-    ]
+    return [["".join(chars[t, s, : lengths[t, s]]) for s in range(systems)] for t in range(topics)]
 
 
 def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) -> Iterator[str]:
@@ -149,7 +147,12 @@ def latex_text(evaluation: Evaluation, *, places: int) -> str:
     overall = {measure: scores.overall() for measure, scores in evaluation.items()}
     best = {m: np.nanmax(values, initial=-np.inf) for m, values in overall.items()}
     head = " & ".join(["System", *(latex(measure) for measure in overall)])
-    lines = [rf"\begin{{tabular}}{{l{'r' * len(overall)}}}", r"\toprule", head + r" \\", r"\midrule"]
+    lines = [
+        rf"\begin{{tabular}}{{l{'r' * len(overall)}}}",
+        r"\toprule",
+        head + r" \\",
+        r"\midrule",
+    ]
     for i, name in enumerate(evaluation.systems):
         cells = [latex(name)]
         for measure, values in overall.items():

@@ -82,7 +82,7 @@ def _place(key: tuple[str, str]) -> str:
 def read(path: Path) -> Means:
     """Read what a tool printed: JSON, lines of run, measure and mean, or those of trec_eval."""
     text = path.read_text(encoding="utf-8")
-    if text.lstrip()[:1] in {"{", "["}:
+    if text.lstrip().startswith("{"):
         return {(run.lower(), measure.lower()): mean for run, measure, mean in _json(text)}
     fields = [line.split() for line in text.splitlines()]
     if any(len(line) == 3 and line[0] == "runid" for line in fields):
@@ -102,37 +102,10 @@ def _trec_eval(fields: list[list[str]]) -> Means:
 
 
 def _json(text: str) -> Iterator[tuple[str, str, float]]:
-    """Find means in a JSON document.
-
-    They are taken from wherever an object has all measures as keys, with numbers as values or
-    objects with a `mean`; or from records with a `run`, a `measure` and a `mean`. Values of
-    single topics that look the same do no harm: no run has the name of a topic.
-    """
-    wanted = {measure.lower() for measure in MEASURES}
-    stack: list[tuple[str, object]] = [("", json.loads(text))]
-    while stack:
-        name, node = stack.pop()
-        if isinstance(node, list):
-            stack += [(name, item) for item in node]
-        if not isinstance(node, dict):
-            continue
-        called = next((node[key] for key in ("run", "name", "tag") if key in node), name)
-        name = called if isinstance(called, str) else name
-        if {"run", "measure", "mean"} <= node.keys():
-            yield name, str(node["measure"]), _number(node["mean"])
-        elif wanted <= {key.lower() for key in node}:
-            yield from (
-                (name, key, _number(value)) for key, value in node.items() if key.lower() in wanted
-            )
-        for key, value in node.items():
-            # A key such as `means` or `measures` is within a run, not the name of one.
-            stack.append((name if key in {"mean", "means", "measures", "runs"} else key, value))
-
-
-def _number(value: object) -> float:
-    if isinstance(value, dict):
-        value = value.get("mean")
-    return float(value) if isinstance(value, int | float) else math.nan
+    """Read what `cranfield evaluate --format json` writes; null stands for an undefined mean."""
+    for run, scores in json.loads(text)["systems"].items():
+        for measure, mean in scores["overall"].items():
+            yield run, measure, math.nan if mean is None else float(mean)
 
 
 if __name__ == "__main__":

@@ -65,6 +65,10 @@ def evaluate(
             show_default=" ".join(DEFAULT),
         ),
     ] = None,
+    rel: Annotated[
+        int | None,
+        typer.Option("--rel", "-l", min=0, help="Lowest relevant grade, for every measure."),
+    ] = None,
     by_topic: Annotated[bool, typer.Option("--by-topic", "-q", help="Also each topic.")] = False,
     format: Annotated[
         Format, typer.Option("--format", "-f", help="How to write the scores.")
@@ -105,6 +109,8 @@ def evaluate(
     policies(compat, depth=depth, **chosen)
     asked = measure or list(DEFAULT)
     wanted = parse_measures(asked, compat=compat)
+    if rel is not None:
+        wanted = [one(rel=rel) if "rel" in one.parameters else one for one in wanted]
     many = read_runs(runs, format=input_format, encoding=encoding)
     judgments = read_qrels(qrels, format=input_format, encoding=encoding)
     with _progress(many) as progress:
@@ -119,7 +125,7 @@ def evaluate(
         )
     evaluation = score(judged, wanted)
     evaluation.coverage.warn()
-    _write(evaluation, format, output, by_topic=by_topic, places=places, asked=asked)
+    _write(evaluation, format, output, by_topic=by_topic, places=places, asked=asked, rel=rel or 1)
     if coverage:
         from rich.console import Console
 
@@ -138,6 +144,7 @@ def _write(
     by_topic: bool,
     places: int,
     asked: list[str],
+    rel: int,
 ) -> None:
     if format is Format.PARQUET and output is not None:
         with whole_file(output) as out:
@@ -152,6 +159,7 @@ def _write(
             by_topic=by_topic,
             runid=bool(groups),
             relstring="all_trec" in groups,
+            rel=rel,
         )
         text = "".join(f"{line}\n" for line in lines)
     elif format is Format.IR_MEASURES:

@@ -83,16 +83,20 @@ class Coverage:
         notes = []
         missing = [row for row in self.systems if row.missing]
         if missing:
-            notes.append(_topics_note(missing, "missing", "have no results for some judged topics"))
+            notes.append(
+                _topics_note(missing, self.systems, "missing", "no results for some judged topics")
+            )
         extra = [row for row in self.systems if row.extra]
         if extra:
-            notes.append(_topics_note(extra, "extra", "have results for topics without judgments"))
+            notes.append(
+                _topics_note(extra, self.systems, "extra", "results for topics without judgments")
+            )
         against = [row for row in self.systems if row.contradictions]
         if against:
             worst = max(against, key=lambda row: row.contradictions)
             notes.append(
-                f"{_of(against, self.systems)} have a rank column that contradicts the scores"
-                f" (most: {quoted(worst.system)}, {worst.contradictions:,} places);"
+                f"{_of(against, self.systems)} a rank column that contradicts the scores"
+                f" (most in {quoted(worst.system)}: {worst.contradictions:,} places);"
                 " the scores decide, ties='rank' takes the ranks"
             )
         unjudged = [row for row in self.systems if row.unjudged_10 > 0.2 * row.retrieved_10 > 0]
@@ -100,8 +104,8 @@ class Coverage:
             worst = max(unjudged, key=lambda row: row.unjudged_10 / row.retrieved_10)
             share = worst.unjudged_10 / worst.retrieved_10
             notes.append(
-                f"{_of(unjudged, self.systems)} have more than 20% unjudged documents in the top 10"
-                f" (most: {quoted(worst.system)}, {share:.0%})"
+                f"{_of(unjudged, self.systems)} more than 20% unjudged documents in the top 10"
+                f" (most in {quoted(worst.system)}: {share:.0%})"
             )
         return notes
 
@@ -112,14 +116,17 @@ class Coverage:
 
 
 def _of(some: list[SystemCoverage], systems: tuple[SystemCoverage, ...]) -> str:
-    return f"{len(some)} of {len(systems)} systems"
+    if len(systems) == 1:
+        return f"system {quoted(systems[0].system)} has"
+    return f"{len(some)} of {len(systems)} systems {'have' if len(some) > 1 else 'has'}"
 
 
-def _topics_note(rows: list[SystemCoverage], field: str, what: str) -> str:
+def _topics_note(
+    rows: list[SystemCoverage], systems: tuple[SystemCoverage, ...], field: str, what: str
+) -> str:
     counts = [len(getattr(row, field)) for row in rows]
     worst = rows[counts.index(max(counts))]
     topics = getattr(worst, field)
     shown = ", ".join(quoted(topic) for topic in topics[:5]) + (", …" if len(topics) > 5 else "")
-    names = f"{len(rows)} systems" if len(rows) > 1 else f"system {quoted(worst.system)}"
-    most = f"most: {quoted(worst.system)}, " if len(rows) > 1 else ""
-    return f"{names} {what} ({most}{len(topics)}: {shown})"
+    most = f"most: {quoted(worst.system)}, " if len(systems) > 1 else ""
+    return f"{_of(rows, systems)} {what} ({most}{len(topics)}: {shown})"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.errors import MeasureError, quoted
+from cranfield.measures.gains import short
 from cranfield.measures.parameters import (
     Parameter,
     checked,
@@ -221,9 +222,9 @@ class Measure:
 
 
 def _text(value: Any) -> str:
-    if isinstance(value, float) and value.is_integer() and abs(value) < 1e15:
-        return str(int(value))
-    return value.text if hasattr(value, "text") else repr(value)
+    if isinstance(value, float):
+        return short(value)
+    return str(value.text) if hasattr(value, "text") else repr(value)
 
 
 M = TypeVar("M", bound=type[Measure])

@@ -14,6 +14,11 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
+def short(value: float) -> str:
+    """Write a number so that it reads back the same, without '.0' where it is whole."""
+    return str(int(value)) if value.is_integer() and abs(value) < 1e15 else repr(value)
+
+
 @dataclass(frozen=True)
 class Gain:
     """The gain of each grade.
@@ -47,10 +52,7 @@ class Gain:
         """Its form in a measure's text."""
         if isinstance(self.kind, str):
             return repr(self.kind)
-        pairs = (
-            f"{grade}: {gain:.17g}" if gain % 1 else f"{grade}: {int(gain)}"
-            for grade, gain in self.kind
-        )
+        pairs = (f"{grade}: {short(gain)}" for grade, gain in self.kind)
         return "{" + ", ".join(pairs) + "}"
 
 

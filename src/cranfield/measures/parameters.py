@@ -93,7 +93,14 @@ def checked(measure: str, name: str, value: Any, check: Check) -> Any:
     try:
         return check(value)
     except ValueError as error:
-        raise MeasureError(
-            f"{measure}: {name}={quoted(value) if isinstance(value, str) else value!r:.60}"
-            f" is not {error}"
-        ) from None
+        shown = quoted(value) if isinstance(value, str) else plain_repr(value)
+        raise MeasureError(f"{measure}: {name}={shown} is not {error}") from None
+
+
+def plain_repr(value: Any, limit: int = 60) -> str:
+    """Show a value in one short piece; even one that Python refuses to write out."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return f"a {type(value).__name__} of too many digits"
+    return text if len(text) <= limit else text[:limit] + "…"

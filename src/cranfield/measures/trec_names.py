@@ -33,6 +33,7 @@ from cranfield.measures.precision import (
     RPrecision,
     Success,
 )
+from cranfield.measures.gains import short
 from cranfield.measures.preference import BinaryPreference, GeometricBinaryPreference
 from cranfield.measures.sets import (
     FMeasure,
@@ -74,7 +75,7 @@ SINGLE: dict[str, Callable[[], Measure]] = {
     "set_map": SetAveragePrecision,
     "set_F": FMeasure,
     "num_nonrel_judged_ret": NumNonrelevantRetrieved,
-    "rbp": lambda: RankBiasedPrecision(p=0.9),
+    "rbp": lambda: RankBiasedPrecision(p=0.9, gains="graded"),
     "rbp_resid": lambda: RankBiasedResidual(p=0.9),
 }
 """Names without a parameter."""
@@ -168,7 +169,7 @@ def _with_parameters(text: str) -> list[Measure] | None:
         return [made(gains={int(grade): float(gain) for grade, gain in pairs})]
     if name == "rbp":
         p = float(rest.removeprefix("="))
-        return [RankBiasedPrecision(p=p)] if isfinite(p) else None
+        return [RankBiasedPrecision(p=p, gains="graded")] if isfinite(p) else None
     return None
 
 
@@ -182,26 +183,48 @@ def _rounded(one: Measure, compat: str | None) -> Measure:
 _NAME_OF = {str(make()): name for name, make in SINGLE.items()}
 
 
-def trec_name(one: Measure) -> str:
+def trec_name(one: Measure, rel: int = 1) -> str:
     """Name a measure as trec_eval prints it; its own text form where trec_eval has no name.
+
+    Parameters
+    ----------
+    one
+        The measure.
+    rel
+        The lowest relevant grade that all measures were asked for (trec_eval's -l), which is not
+        part of a name.
 
     Examples
     --------
-    >>> from cranfield.measures import nDCG, RBP
-    >>> trec_name(nDCG @ 10), trec_name(RBP)
-    ('ndcg_cut_10', 'RBP')
+    >>> from cranfield.measures import AP, RBP, nDCG
+    >>> trec_name(nDCG @ 10), trec_name(AP(rel=2), rel=2), trec_name(RBP)
+    ('ndcg_cut_10', 'map', 'RBP')
     """
     plain = one
-    if isinstance(one, (InterpolatedPrecision, ElevenPointAveragePrecision)):
-        plain = one(rounding="up")
+    if rel != 1 and getattr(one, "rel", None) == rel:
+        plain = one(rel=1)
+    if isinstance(plain, (InterpolatedPrecision, ElevenPointAveragePrecision)):
+        plain = plain(rounding="up")
+    return _NAME_OF.get(str(plain)) or _name_with_parameters(plain) or str(one)
+
+
+def _name_with_parameters(plain: Measure) -> str | None:
     if isinstance(plain, InterpolatedPrecision) and plain.recall is not None:
-        if plain == InterpolatedPrecision(recall=plain.recall):
-            return f"iprec_at_recall_{plain.recall:.2f}"
+        same, name = plain(recall=None), f"iprec_at_recall_{plain.recall:.2f}"
     elif isinstance(plain, RPrecision) and plain.multiple is not None:
-        if plain == RPrecision(multiple=plain.multiple):
-            return f"Rprec_mult_{plain.multiple:.2f}"
+        same, name = plain(multiple=None), f"Rprec_mult_{plain.multiple:.2f}"
+    elif isinstance(plain, Utility):
+        prices = ",".join(short(price) for price in (plain.a, plain.b, plain.c, plain.d))
+        same, name = plain(a=1, b=-1, c=0, d=0), f"utility_{prices}"
     elif plain.cutoff is not None:
-        for name, (_, make) in FAMILIES.items():
-            if name not in {"iprec_at_recall", "Rprec_mult"} and plain == make(str(plain.cutoff)):
-                return f"{name}_{plain.cutoff}"
-    return _NAME_OF.get(str(plain), str(one))
+        families = {
+            str(make("7")): name for name, (_, make) in FAMILIES.items() if "_at" not in name
+        }
+        found = families.get(str(plain(cutoff=7)))
+        return found and f"{found}_{plain.cutoff}"
+    elif isinstance(gains := getattr(getattr(plain, "gains", None), "kind", None), tuple):
+        found = _NAME_OF.get(str(plain(gains="linear")))
+        return found and f"{found}_" + ",".join(f"{grade}={short(gain)}" for grade, gain in gains)
+    else:
+        return None
+    return name if str(same) == same.name else None

@@ -12,6 +12,7 @@ import polars as pl
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.evaluation import Evaluation
+from cranfield.measures.base import Measure
 from cranfield.measures.trec_names import trec_name
 from cranfield.report.escape import latex, plain
 
@@ -20,7 +21,12 @@ RELSTRING = 10
 
 
 def trec_lines(
-    evaluation: Evaluation, *, by_topic: bool, runid: bool, relstring: bool = False
+    evaluation: Evaluation,
+    *,
+    by_topic: bool,
+    runid: bool,
+    relstring: bool = False,
+    rel: int = 1,
 ) -> Iterator[str]:
     """Yield the lines that trec_eval prints: measure, topic, value, one run after the other.
 
@@ -34,29 +40,35 @@ def trec_lines(
         Whether to print the system's name; done in any case when there are several.
     relstring
         Whether to print the grades of the top 10 for each topic.
+    rel
+        The lowest relevant grade that all measures were asked for, left out of their names.
     """
+    names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
     strings = relevance_strings(evaluation.judged) if relstring and by_topic else None
     topics = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
     for system, name in enumerate(evaluation.systems):
         if by_topic:
             for topic in topics:
-                yield from _topic_lines(evaluation, topic, system, strings)
+                yield from _topic_lines(evaluation, names, topic, system, strings)
         if runid or len(evaluation.systems) > 1:
             yield f"{'runid':<22s}\tall\t{plain(name)}"
         for measure in evaluation.measures:
             scores = evaluation.scores[str(measure)]
             value = float(scores.overall()[system])
-            yield _trec_line(trec_name(measure), "all", value, measure.info.aggregate == "sum")
+            yield _trec_line(names[measure], "all", value, measure.info.aggregate == "sum")
 
 
 def _topic_lines(
-    evaluation: Evaluation, topic: int, system: int, strings: list[list[str]] | None
+    evaluation: Evaluation,
+    names: dict[Measure, str],
+    topic: int,
+    system: int,
+    strings: list[list[str]] | None,
 ) -> Iterator[str]:
     if not evaluation.judged.scored[topic, system]:
         return
     label = plain(evaluation.topics[topic])
-    for measure in evaluation.measures:
-        name = trec_name(measure)
+    for measure, name in names.items():
         # trec_eval prints these for all topics together only.
         if measure.info.aggregate == "geometric" or name == "num_q":
             continue

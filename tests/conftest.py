@@ -1,0 +1,25 @@
+"""What several tests use."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# The same examples at every run: a test that fails, fails for everybody.
+settings.register_profile("fixed", derandomize=True, deadline=None, max_examples=150)
+settings.load_profile("fixed")
+
+ROOT = Path(__file__).resolve().parent.parent
+TREC_EVAL = ROOT / "tests" / "data" / "trec_eval"
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """Real collections that are too large, or not free, to be part of the project."""
+    folder = Path(os.environ.get("CRANFIELD_DATA", ROOT.parent / "shared" / "data"))
+    if not folder.is_dir():
+        pytest.skip("the folder of real collections is not here (set CRANFIELD_DATA)")
+    return folder

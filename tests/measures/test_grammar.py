@@ -1,0 +1,194 @@
+"""The text form of measures."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.measures import AP, RBP, P, nDCG
+from cranfield.measures.grammar import WRAPPERS, wrapper
+from cranfield.measures.trec_names import trec_name
+
+ROUND_TRIPS = [
+    "AP",
+    "AP(rel=2)@100",
+    "nDCG@10",
+    "nDCG(gains='exponential')@20",
+    "nDCG(gains={0: 0.5, 2: 3})@10",
+    "DCG(discount='max(1,log10(rank))')@5",
+    "DCG(discount='1+log2.5(rank)')",
+    "RBP(p=0.95)",
+    "RBP(gains={1: 0.333333333333333}, p=0.5)@7",
+    "IPrec@0.1",
+    "IPrec(rounding='trec_eval-10')@0",
+    "SetF(beta=2)",
+    "Bpref(form='R')",
+    "ERR(max_grade=4)@20",
+    "Rprec(multiple=0.2)",
+    "Utility(a=2, b=-0.5)",
+    "P(judged_only=True)@5",
+]
+
+
+@pytest.mark.parametrize("text", ROUND_TRIPS)
+def test_text_form_is_the_identity(text: str) -> None:
+    measure = cf.parse_measure(text)
+    assert str(measure) == text
+    assert cf.parse_measure(str(measure)) == measure
+    assert hash(cf.parse_measure(str(measure))) == hash(measure)
+
+
+@pytest.mark.parametrize(
+    ("text", "same"),
+    [
+        ("MAP", "AP"),
+        ("MRR@10", "RR@10"),
+        ("NDCG@5", "nDCG@5"),
+        ("Precision@5", "P@5"),
+        ("nDCG(dcg='log2')@5", "nDCG@5"),
+        ("nDCG(dcg='exp-log2')@20", "nDCG(gains='exponential')@20"),
+        ("AP( rel = 2 ) @ 10", "AP(rel=2)@10"),
+        ("AP(rel=1)", "AP"),
+        ("AP(cutoff=10)", "AP@10"),
+        ("DCG(discount='log2( rank + 1 )')", "DCG"),
+        ("map", "AP"),
+        ("P_10", "P@10"),
+        ("P.10", "P@10"),
+        ("ndcg_cut_10", "nDCG@10"),
+        ("recip_rank", "RR"),
+        ("map_cut.7", "AP@7"),
+        ("iprec_at_recall_0.30", "IPrec@0.3"),
+        ("set_F.4", "SetF(beta=2)"),
+        ("ndcg.1=3,2=9,4=4.5", "nDCG(gains={1: 3, 2: 9, 4: 4.5})"),
+        ("utility.2,-1,0,0", "Utility(a=2)"),
+        ("Rprec_mult.0.35", "Rprec(multiple=0.35)"),
+    ],
+)
+def test_other_ways_to_say_it(text: str, same: str) -> None:
+    assert str(cf.parse_measure(text)) == same
+
+
+def test_families_of_trec_eval() -> None:
+    assert [str(m) for m in cf.parse_measures("success")] == [
+        "Success@1",
+        "Success@5",
+        "Success@10",
+    ]
+    assert len(cf.parse_measures("P")) == 9
+    assert len(cf.parse_measures("official")) == 9 + 11 + 9
+    assert len(cf.parse_measures("all_trec")) == 93
+    assert len(cf.parse_measures("all_trec", compat="trec_eval-10")) == 98
+    assert cf.parse_measures(["map", "AP", nDCG @ 5, "ndcg_cut.5"]) == [AP, nDCG @ 5]
+
+
+def test_names_go_back_to_trec_eval() -> None:
+    for one in cf.parse_measures("all_trec", compat="trec_eval-9"):
+        assert str(cf.parse_measures(trec_name(one), compat="trec_eval-9")[0]) == str(one)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("nDGC@10", "did you mean nDCG"),
+        ("ndcg@10", "did you mean"),
+        ("AP(foo=1)", "AP has no parameter 'foo' (it has: rel, denominator, cutoff, judged_only)"),
+        ("AP(rell=1)", "did you mean rel?"),
+        ("AP(rel=-1)", "rel=-1 is not an integer from 0"),
+        ("AP(rel=1.5)", "is not an integer"),
+        ("AP(rel=True)", "is not an integer"),
+        ("AP(denominator='N')", "is not one of 'R', 'min'"),
+        ("P", "P needs a cutoff, such as P@10"),
+        ("P@0", "cutoff=0"),
+        ("P@10.5", "cutoff=10.5 is not an integer"),
+        ("P@'5'", "cutoff='5' is not an integer"),
+        ("P@None", "there is no cutoff None"),
+        ("SetP(cutoff=3, rel=0)@'x'", "not an integer"),
+        ("Rprec@10", "takes no cutoff"),
+        ("Rprec(cutoff=10)", "has no parameter 'cutoff'"),
+        ("IPrec", "IPrec needs a recall, such as IPrec@0.1"),
+        ("IPrec@1.1", "is not a number of at least 0 and at most 1"),
+        ("RBP(p=1)", "is not a number above 0 and below 1"),
+        ("RBP(p=1e999)", "is not a number"),
+        ("RBP(gains={1: 2})", "mapping of grades to gains from 0 to 1"),
+        ("DCG(discount='log1(rank+1)')", "bases above 1"),
+        ("DCG(discount='log2(rank)')", "is not a discount such as"),
+        ("DCG(gains='quadratic')", "is not 'linear'"),
+        ("nDCG(dcg='exp')", "is not 'log2' or 'exp-log2'"),
+        ("AP@10(rel=2)", "parameters go before the @"),
+        ("AP(2)", "parameters are given as name=value"),
+        ("AP(**{'rel': 2})", "parameters are given as name=value"),
+        ("AP(rel=__import__('os'))", "is no number"),
+        ("AP.score", "is no measure"),
+        ("AP + RR", "is no measure"),
+        ("1", "is no measure"),
+        ("", "is no measure"),
+        ("(" * 200, "is no measure"),
+        ("x" * 501, "501 characters"),
+        ("P_0", "cutoff=0"),
+        ("P.1,x", "is no measure"),
+        ("P.1,,2", "is no number"),
+        ("success", "stands for 3 measures"),
+    ],
+)
+def test_wrong_measures_are_refused_at_once(text: str, said: str) -> None:
+    with pytest.raises(cf.MeasureError) as caught:
+        cf.parse_measure(text)
+    assert said in str(caught.value)
+
+
+def test_measures_cannot_be_changed() -> None:
+    with pytest.raises(AttributeError, match="cannot be changed"):
+        AP.rel = 2
+    with pytest.raises(cf.MeasureError, match="needs a cutoff"):
+        cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, [P])
+    with pytest.raises(cf.MeasureError, match="no measure was given"):
+        cf.parse_measures([])
+    with pytest.raises(cf.MeasureError, match="neither a measure"):
+        cf.parse_measures([3])  # type: ignore[list-item]
+
+
+def test_wrappers_are_part_of_the_grammar() -> None:
+    @wrapper("twice")
+    def twice(one: cf.Measure, rel: int = 1) -> cf.Measure:
+        return one(rel=2 * rel)
+
+    try:
+        assert str(cf.parse_measure("twice(AP@10, rel=2)")) == "AP(rel=4)@10"
+        with pytest.raises(cf.MeasureError, match="there is a measure twice already"):
+            wrapper("twice")(twice)
+    finally:
+        del WRAPPERS["twice"]
+
+
+def test_define_refuses_what_cannot_be_a_measure() -> None:
+    with pytest.raises(cf.MeasureError, match="already"):
+        cf.define("AP", lambda judged: None)
+    with pytest.raises(cf.MeasureError, match="no name for a measure"):
+        cf.define("a b", lambda judged: None)
+    bad = cf.define("WrongShape", lambda judged: [1.0])
+    try:
+        with pytest.raises(cf.MeasureError, match="gave scores of shape"):
+            cf.evaluate({"q": {"a": 1.0}, "r": {"a": 1.0}}, {"q": {"a": 1}, "r": {"a": 1}}, bad)
+    finally:
+        del cf.measures.REGISTRY["WrongShape"]
+
+
+@given(
+    st.text(max_size=40) | st.from_regex(r"[A-Za-z]{1,8}(\([a-z=0-9.,' ]{0,12}\))?@?[0-9.]{0,4}")
+)
+def test_any_text_is_read_or_refused(text: str) -> None:
+    try:
+        measures = cf.parse_measures(text)
+    except cf.MeasureError:
+        return
+    for one in measures:
+        assert cf.parse_measure(str(one)) == one
+
+
+def test_objects_and_text_agree() -> None:
+    assert RBP(p=0.5) @ 10 == cf.parse_measure("RBP(p=0.5)@10")
+    assert nDCG @ 10 != nDCG @ 20
+    assert AP != "AP"
+    assert repr(nDCG(gains={1: 1, 2: 3}) @ 10) == "nDCG(gains={1: 1, 2: 3})@10"

@@ -1,0 +1,187 @@
+"""Every measure against an independent, naive implementation of its definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import isclose
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from tests import reference as ref
+
+Oracle = Callable[[ref.Ranking, list[int]], float]
+TOP = 4
+GAINS = {1: 0.5, 2: 3, 4: 7}
+
+
+def mapped(grade: int) -> float:
+    return GAINS.get(grade, float(grade))
+
+
+def exponential(grade: int) -> float:
+    return 2.0**grade - 1
+
+
+def binary(rel: int) -> Callable[[int], float]:
+    return lambda grade: float(grade >= rel)
+
+
+CASES: dict[str, Oracle] = {
+    "P@1": lambda r, j: ref.precision(r, j, k=1),
+    "P@7": lambda r, j: ref.precision(r, j, k=7),
+    "P(rel=2)@7": lambda r, j: ref.precision(r, j, k=7, rel=2),
+    "R@5": lambda r, j: ref.recall(r, j, k=5),
+    "RelP@6": lambda r, j: ref.rel_precision(r, j, k=6),
+    "Success@3": lambda r, j: ref.success(r, j, k=3),
+    "RR": lambda r, j: ref.rr(r, j),
+    "RR(rel=3)@4": lambda r, j: ref.rr(r, j, rel=3, k=4),
+    "Rprec": lambda r, j: ref.rprec(r, j),
+    "Rprec(multiple=0.4)": lambda r, j: ref.rprec(r, j, multiple=0.4),
+    "AP": lambda r, j: ref.ap(r, j),
+    "AP(rel=2)@5": lambda r, j: ref.ap(r, j, k=5, rel=2),
+    "AP(denominator='min')@5": lambda r, j: ref.ap(r, j, k=5, denominator="min"),
+    "GMAP": lambda r, j: ref.ap(r, j),
+    "IPrec@0": lambda r, j: ref.iprec(r, j, recall=0),
+    "IPrec@0.7": lambda r, j: ref.iprec(r, j, recall=0.7),
+    "IPrec(rounding='trec_eval-9')@0.7": lambda r, j: ref.iprec(
+        r, j, recall=0.7, rounding="trec_eval-9"
+    ),
+    "IPrec(rounding='trec_eval-10')@0.3": lambda r, j: ref.iprec(
+        r, j, recall=0.3, rounding="trec_eval-10"
+    ),
+    "AP11": lambda r, j: ref.ap11(r, j),
+    "infAP": lambda r, j: ref.inf_ap(r, j),
+    "infAP(rel=2)": lambda r, j: ref.inf_ap(r, j, rel=2),
+    "Bpref": lambda r, j: ref.bpref(r, j),
+    "Bpref(form='R')": lambda r, j: ref.bpref(r, j, form="R"),
+    "Bpref(form='N', rel=2)": lambda r, j: ref.bpref(r, j, form="N", rel=2),
+    "GMBpref": lambda r, j: ref.bpref(r, j),
+    "SetP": lambda r, j: ref.set_precision(r, j),
+    "SetR(rel=2)": lambda r, j: ref.set_recall(r, j, rel=2),
+    "SetRelP": lambda r, j: ref.set_rel_precision(r, j),
+    "SetAP": lambda r, j: ref.set_ap(r, j),
+    "SetF(beta=2)": lambda r, j: ref.set_f(r, j, beta=2),
+    "SetE(beta=0.5)": lambda r, j: ref.set_e(r, j, beta=0.5),
+    "Utility": lambda r, j: ref.utility(r, j),
+    "Utility(a=2, b=-0.5, c=1, d=0.25, docs=99)": lambda r, j: ref.utility(
+        r, j, a=2, b=-0.5, c=1, d=0.25, docs=99
+    ),
+    "DCG@5": lambda r, j: ref.dcg(r, j, k=5),
+    "DCG(discount='max(1,log2(rank))')": lambda r, j: ref.dcg(
+        r, j, discount=ref.max_log_discount(2)
+    ),
+    "DCG(discount='max(1,log10(rank))', gains='exponential')@12": lambda r, j: ref.dcg(
+        r, j, k=12, discount=ref.max_log_discount(10), gain=exponential
+    ),
+    "DCG(discount='1+log3(rank)')": lambda r, j: ref.dcg(
+        r, j, discount=ref.one_plus_log_discount(3)
+    ),
+    "nDCG": lambda r, j: ref.ndcg(r, j),
+    "nDCG@3": lambda r, j: ref.ndcg(r, j, k=3),
+    "nDCG(ideal='full')@3": lambda r, j: ref.ndcg(r, j, k=3, ideal="full"),
+    "nDCG(dcg='exp-log2')@8": lambda r, j: ref.ndcg(r, j, k=8, gain=exponential),
+    "nDCG(gains={1: 0.5, 2: 3, 4: 7})@8": lambda r, j: ref.ndcg(r, j, k=8, gain=mapped),
+    "nDCGrel": lambda r, j: ref.ndcg_rel(r, j),
+    "RnDCG": lambda r, j: ref.rndcg(r, j),
+    "G": lambda r, j: ref.big_g(r, j),
+    "binG": lambda r, j: ref.bin_g(r, j),
+    "RBP": lambda r, j: ref.rbp(r, j, p=0.8, gain=binary(1)),
+    "RBP(p=0.5, rel=2)@6": lambda r, j: ref.rbp(r, j, p=0.5, gain=binary(2), k=6),
+    "RBP(gains='graded', max_grade=4)": lambda r, j: ref.rbp(r, j, p=0.8, gain=lambda g: g / 4),
+    "RBP(gains={1: 0.3, 3: 1})": lambda r, j: ref.rbp(
+        r, j, p=0.8, gain=lambda g: {1: 0.3, 3: 1.0}.get(g, 0.0)
+    ),
+    "RBPResidual": lambda r, j: ref.rbp_residual(r, j, p=0.8, part="total"),
+    "RBPResidual(p=0.5, part='tail')@5": lambda r, j: ref.rbp_residual(
+        r, j, p=0.5, part="tail", k=5
+    ),
+    "RBPResidual(part='unjudged')": lambda r, j: ref.rbp_residual(r, j, p=0.8, part="unjudged"),
+    "ERR(max_grade=4)": lambda r, j: ref.err(r, j, max_grade=4),
+    "ERR(max_grade=5)@3": lambda r, j: ref.err(r, j, max_grade=5, k=3),
+    "nERR(max_grade=4)@6": lambda r, j: ref.nerr(r, j, max_grade=4, k=6),
+    "NumQ": lambda r, j: 1,
+    "NumRet": lambda r, j: ref.num_ret(r, j),
+    "NumRel(rel=2)": lambda r, j: ref.num_rel(r, j, rel=2),
+    "NumRelRet": lambda r, j: ref.num_rel_ret(r, j),
+    "NumNonrelRet": lambda r, j: sum(g is not None and g < 1 for g in r),
+    "Judged@4": lambda r, j: ref.judged_at(r, j, k=4),
+    "Unjudged@4": lambda r, j: ref.unjudged_at(r, j, k=4),
+    # Condensed lists: removed first, cut off afterwards.
+    "AP(judged_only=True)": lambda r, j: ref.ap(ref.condensed(r), j),
+    "nDCG(judged_only=True)@3": lambda r, j: ref.ndcg(ref.condensed(r), j, k=3),
+    "RBP(judged_only=True)": lambda r, j: ref.rbp(ref.condensed(r), j, p=0.8, gain=binary(1)),
+    "Bpref(judged_only=True)": lambda r, j: ref.bpref(ref.condensed(r), j),
+}
+
+grades = st.integers(-2, TOP)
+topics = st.lists(
+    st.tuples(
+        st.lists(st.none() | grades, max_size=14),  # the ranking
+        st.lists(grades, max_size=8),  # judged, but not retrieved
+    ).filter(lambda topic: any(g is not None for g in topic[0]) or bool(topic[1])),
+    min_size=1,
+    max_size=4,
+)
+
+
+def collection(
+    rankings: list[tuple[ref.Ranking, list[int]]],
+) -> tuple[dict[str, dict[str, float]], dict[str, dict[str, int]]]:
+    run: dict[str, dict[str, float]] = {}
+    qrels: dict[str, dict[str, int]] = {}
+    for t, (ranking, missed) in enumerate(rankings):
+        if ranking:
+            run[f"t{t}"] = {f"d{i}": -float(i) for i in range(len(ranking))}
+        qrels[f"t{t}"] = {f"d{i}": g for i, g in enumerate(ranking) if g is not None} | {
+            f"m{i}": g for i, g in enumerate(missed)
+        }
+    # A second system, so that the order of cells matters; and a run is never empty.
+    run.setdefault("t0", {"x": 0.0})
+    return run, qrels
+
+
+def test_every_measure_has_an_oracle() -> None:
+    covered = {cf.parse_measure(text).name for text in CASES}
+    assert covered == set(cf.measures.REGISTRY) - {"LastRelevant"}
+
+
+@given(topics)
+def test_measures_equal_their_definitions(rankings: list[tuple[ref.Ranking, list[int]]]) -> None:
+    run, qrels = collection(rankings)
+    other = {topic: dict(reversed(docs.items())) for topic, docs in run.items()}
+    judged = cf.judge({"one": run, "two": other, "three": {"t0": {"zzz": 1.0}}}, qrels)
+    evaluation = cf.score(judged, list(CASES))
+    for text, oracle in CASES.items():
+        values = evaluation[text].values
+        for t, (ranking, missed) in enumerate(rankings):
+            topic = judged.topics.index(f"t{t}")
+            given_ranking: ref.Ranking = ranking if ranking or t else [None]
+            grades = [g for g in ranking if g is not None] + missed
+            expected = oracle(given_ranking, grades)
+            assert isclose(values[topic, 0], expected, rel_tol=1e-12, abs_tol=1e-12), text
+            assert values[topic, 1] == values[topic, 0]
+            empty: ref.Ranking = [None] if t == 0 else []
+            assert isclose(values[topic, 2], oracle(empty, grades), rel_tol=1e-12, abs_tol=1e-12), (
+                text
+            )
+
+
+@pytest.mark.parametrize("ties", ["trec", "trec_eval-9", "id-ascending"])
+@given(
+    scores=st.dictionaries(
+        st.text(st.characters(blacklist_categories=["Cs"]), min_size=1, max_size=3),
+        st.sampled_from([0.0, -0.0, 1.0, 1.0 + 1e-9, 2.0, -3.5, 1e300, 1e301, 16777217.0]),
+        min_size=1,
+        max_size=9,
+    )
+)
+def test_order_of_ties(ties: str, scores: dict[str, float]) -> None:
+    from cranfield.collection.ranking import order_of
+
+    run = cf.read_run({"q": scores})
+    order = order_of(run, ties)
+    assert [run.docs[int(row)] for row in order.rows] == ref.rank_run(scores, ties=ties)  # type: ignore[arg-type]
+    assert order.ranks_of(order.rows).tolist() == list(range(1, len(scores) + 1))

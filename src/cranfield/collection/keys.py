@@ -16,6 +16,9 @@ Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]
 Rows = NDArray[np.intp]
 
+_FEW = 20_000
+"""Topic changes that are cheaper to look up one by one than in a table."""
+
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -42,15 +45,14 @@ class TopicCoder:
     def encode(self, topics: pl.Series) -> Codes:
         """Return the code of each row."""
         runs = topics.rle().struct.unnest()
-        values = runs["value"]
+        values, lengths = runs["value"], runs["len"].to_numpy()
+        if len(values) <= _FEW:
+            codes = [self._codes.setdefault(name, len(self._codes)) for name in values.to_list()]
+            return np.repeat(np.array(codes, dtype=np.int32), lengths)
         unique = values.unique(maintain_order=True)
-        for name in unique:
-            self._codes.setdefault(name, len(self._codes))
-        if len(unique) == 1:
-            return np.full(len(topics), self._codes[unique[0]], dtype=np.int32)
-        codes = [self._codes[name] for name in unique]
+        codes = [self._codes.setdefault(name, len(self._codes)) for name in unique]
         coded = values.replace_strict(unique, codes, return_dtype=pl.Int32).to_numpy()
-        return np.repeat(coded, runs["len"].to_numpy()).astype(np.int32, copy=False)
+        return np.repeat(coded, lengths)
 
 
 def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
@@ -90,22 +92,25 @@ class KeyIndex:
     def __init__(self, keys: Keys) -> None:
         self.order: Rows = np.argsort(keys, kind="stable")
         self.sorted: Keys = keys[self.order]
-        bits = min(24, max(10, int(np.ceil(np.log2(max(1, keys.size)))) + 4))
+        self._unique = not bool((self.sorted[1:] == self.sorted[:-1]).any())
+        # 8 places a key: small enough for the cache, and few absent keys get through.
+        bits = min(24, max(10, int(np.ceil(np.log2(max(1, keys.size)))) + 3))
         self._shift = np.uint64(64 - bits)
         self._seen = np.zeros(1 << bits, dtype=bool)
         self._seen[keys >> self._shift] = True
 
     def candidates(self, keys: Keys) -> tuple[Rows, Rows]:
-        """Pairs (row asked, row of the index) whose keys are equal, by row asked."""
+        """Pairs (row asked, row of the index) whose keys are equal, in no order."""
         maybe = np.flatnonzero(self._seen[keys >> self._shift])
         wanted = keys[maybe]
+        # Searching in order of key runs through the index once instead of jumping about in it.
+        by_key = np.argsort(wanted)
+        maybe, wanted = maybe[by_key], wanted[by_key]
         left = np.searchsorted(self.sorted, wanted, "left")
-        inside = left < self.sorted.size
-        equal = np.zeros(maybe.size, dtype=bool)
-        equal[inside] = self.sorted[left[inside]] == wanted[inside]
+        equal = self.sorted[np.minimum(left, self.sorted.size - 1)] == wanted
         asked, left = maybe[equal], left[equal]
-        counts = np.searchsorted(self.sorted, wanted[equal], "right") - left
-        if asked.size and int(counts.max()) > 1:
+        if not self._unique:
+            counts = np.searchsorted(self.sorted, wanted[equal], "right") - left
             asked, left = _spread(asked, left, counts)
         return asked, self.order[left]
 

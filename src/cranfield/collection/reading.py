@@ -204,7 +204,8 @@ def _tag(frames: list[pl.DataFrame], origin: Origin, stem: str) -> str | None:
     others = [
         other
         for frame in frames
-        if (other := frame["tag"].filter(frame["tag"] != first).unique(maintain_order=True)).len()
+        if not (same := frame["tag"] == first).all()
+        and (other := frame["tag"].filter(~same).unique(maintain_order=True)).len()
     ]
     for i, frame in enumerate(frames):
         frames[i] = frame.drop("tag")

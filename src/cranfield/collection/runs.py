@@ -63,8 +63,8 @@ def read_runs(
     ----------
     data
         A path, a glob (`"runs/*.xz"`), a folder (its files, those that start with a dot left out),
-        a run, a dict `{system: run}`, or an iterable of any of these. What names several files
-        gives them in order of name.
+        a run in memory, a dict `{system: run}`, or an iterable of any of these. What names several
+        files gives them in order of name.
     format, encoding
         As for :func:`read_run`.
 
@@ -97,10 +97,21 @@ def _items(data: Any) -> Iterator[Any]:
     elif isinstance(data, Mapping):
         yield from _named(data)
     elif isinstance(data, Iterable) and not hasattr(data, "columns"):
-        for item in data:
+        items = list(data)
+        if items and _is_row(items[0]):
+            yield items
+            return
+        for item in items:
             yield from _items(item)
     else:
         yield data
+
+
+def _is_row(item: Any) -> bool:
+    """Whether this is a row of one run, rather than a run."""
+    if isinstance(item, Mapping):
+        return bool(item) and not any(isinstance(v, (Mapping, Run)) for v in item.values())
+    return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) == 3)
 
 
 def _named(data: Mapping[Any, Any]) -> Iterator[Any]:

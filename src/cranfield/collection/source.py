@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -101,7 +102,9 @@ class Source:
 
 def _unpacked(raw: IO[bytes]) -> IO[bytes]:
     """Look at the first bytes, not at the name, to tell whether and how a file is packed."""
-    head = cast("bytes", raw.peek(8)[:8]) if hasattr(raw, "peek") else b""
+    if not isinstance(raw, io.BufferedReader):
+        raw = io.BufferedReader(cast("io.RawIOBase", raw))
+    head = raw.peek(8)[:8]
     kind = next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
     if kind == "gz":
         import gzip

@@ -88,8 +88,9 @@ def read_table(
     """Parse a whole file; one frame a chunk, so that the text is never held at once."""
     lines = LineMap()
     frames: list[pl.DataFrame] = []
-    first_line = 1
+    first_line, before = 1, b""
     for chunk in source.chunks():
+        first_line += before.count(b"\n")
         frame = read_chunk(
             chunk,
             layout,
@@ -100,7 +101,7 @@ def read_table(
         )
         if frame.height:
             frames.append(frame)
-        first_line += chunk.count(b"\n")
+        before = chunk
     if not frames:
         raise InputError(f"is empty: a {layout.kind} has at least one line", source=source.name)
     return frames, lines
@@ -130,7 +131,7 @@ def _separator(chunk: bytes) -> str | None:
     if b"#" in chunk and _COMMENT.search(chunk):
         return None
     low = np.frombuffer(chunk, np.uint8) <= ord(" ")
-    if low[0] or bool((low[1:] & low[:-1]).any()):
+    if low[:1].any() or (low[1:] & low[:-1]).any():
         return None
     return separator.decode()
 

@@ -1,0 +1,162 @@
+"""Bad input: one line that names the file, the line, the topic, the document and the reason."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import cranfield as cf
+
+GOOD = b"1 Q0 a 1 2.5 t\n1 Q0 b 2 1.5 t\n"
+
+
+def fails(path: Path, data: bytes, read: Any = cf.read_run) -> cf.InputError:
+    path.write_bytes(data)
+    with pytest.raises(cf.InputError) as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}")
+    assert "\n" not in str(caught.value)
+    return caught.value
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"2 Q0 c 3 0.5", "5 columns where a run line has 6 (topic q0 doc rank score tag)"),
+        (b"2", "1 columns where"),
+        (b"2 Q0 c 3 nan t", "score 'nan' is not a finite number (topic '2', document 'c')"),
+        (b"2 Q0 c 3 -inf t", "score '-inf' is not a finite number"),
+        (b"2 Q0 c 3 1e999 t", "score '1e999' is not a finite number"),
+        (b"2 Q0 c 3 1_000 t", "score '1_000' is not a finite number"),
+        (b"2 Q0 c 3 0x1p3 t", "score '0x1p3' is not a finite number"),
+        (b"2 Q0 c 3 1,5 t", "score '1,5' is not a finite number"),
+        (b"2 Q0 c 3 high t", "score 'high' is not a finite number"),
+        (
+            b"1 Q0 a 3 0.5 t",
+            "document twice in one topic, first in line 1 (topic '1', document 'a')",
+        ),
+        (b"2 Q0 \xff 3 0.5 t", "byte 0xff is not valid UTF-8 text"),
+        (b"2 Q0 \x1b[2J 3 x t", r"document '\x1b[2J'"),
+    ],
+)
+@pytest.mark.parametrize("before", [b"", b"\n# comment\n", b" \t\n"])
+def test_bad_run_lines(line: bytes, said: str, before: bytes, tmp_path: Path) -> None:
+    data = GOOD + before + line + b"\n3 Q0 z 1 1 t\n"
+    error = fails(tmp_path / "a.run", data)
+    assert error.line == 3 + before.count(b"\n")
+    assert f":{error.line}: " in str(error)
+    assert said in str(error)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        (b"2 0 c", "3 columns where a qrels line has 4"),
+        (b"2 0 c 1 1", "5 columns where a qrels line has 4"),
+        (b"2 0 c 0.5", "grade '0.5' is not an integer (of 32 bits) (topic '2', document 'c')"),
+        (b"2 0 c 1e0", "grade '1e0' is not an integer"),
+        (b"2 0 c 99999999999", "grade '99999999999' is not an integer"),
+        (b"2 0 c relevant", "grade 'relevant' is not an integer"),
+        (b"1 0 a 0", "document judged twice in one topic, first in line 1"),
+    ],
+)
+def test_bad_qrels_lines(line: bytes, said: str, tmp_path: Path) -> None:
+    error = fails(tmp_path / "q", b"1 0 a 1\n1 0 b 0\n" + line + b"\n", cf.read_qrels)
+    assert error.line == 3
+    assert said in str(error)
+
+
+def test_twice_in_one_subtopic(tmp_path: Path) -> None:
+    data = b"1 1 a 1\n1 2 a 1\n1 1 b 1\n1 2 a 0\n"
+    error = fails(tmp_path / "q", data, cf.read_qrels)
+    assert (error.line, error.topic, error.doc) == (4, "1", "a")
+
+
+@pytest.mark.parametrize("data", [b"", b"\n\n", b"# nothing\n", b" \t \r\n", b"\xef\xbb\xbf"])
+def test_empty_files(data: bytes, tmp_path: Path) -> None:
+    assert "is empty" in str(fails(tmp_path / "a.run", data))
+    assert "is empty" in str(fails(tmp_path / "q", data, cf.read_qrels))
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json", "jsonl", "parquet"])
+def test_empty_files_of_other_formats(suffix: str, tmp_path: Path) -> None:
+    fails(tmp_path / f"a.{suffix}", b"")
+    fails(tmp_path / f"b.{suffix}", b"{}" if suffix == "json" else b"topic,doc,score\n")
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_damaged_archives(pack: Any, tmp_path: Path) -> None:
+    whole = pack(GOOD * 50_000 if pack is not lzma.compress else GOOD)
+    assert "truncated or damaged" in str(fails(tmp_path / "a.gz", whole[:-9]))
+
+
+def test_damaged_zstd(tmp_path: Path) -> None:
+    path = tmp_path / "a.zst"
+    cf.write_run(cf.read_run({"q": {f"d{i}": float(i) for i in range(1000)}}), path)
+    assert "truncated or damaged" in str(fails(path, path.read_bytes()[:-9]))
+
+
+def test_utf_16(tmp_path: Path) -> None:
+    assert "UTF-16" in str(fails(tmp_path / "a.run", GOOD.decode().encode("utf-16")))
+
+
+def test_what_is_no_file(tmp_path: Path) -> None:
+    with pytest.raises(cf.InputError, match="cannot be read: no such file"):
+        cf.read_run(tmp_path / "nowhere")
+    with pytest.raises(cf.InputError, match="cannot be read: is a directory"):
+        cf.read_qrels(tmp_path)
+    with pytest.raises(cf.InputError, match="int cannot be read as a run"):
+        cf.read_run(3)
+    with pytest.raises(cf.InputError, match="bytes cannot be read as judgments"):
+        cf.read_qrels(b"1 0 a 1")
+    with pytest.raises(cf.PolicyError, match="format 'xml' is none of"):
+        cf.read_run("x", format="xml")
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        ({"q": {"d": float("nan")}}, "row 1: score nan is no finite number"),
+        ({"q": {"d": None}}, "score 'None' is not a number"),
+        ({"q": {"d": "high"}}, "score 'high' is not a number"),
+        ({"q": 3}, "topic 'q' has int where {document: score} is wanted"),
+        ({}, "is empty"),
+        ({"q": {}}, "is empty"),
+        ([], "is empty"),
+        ([("q", "d")], "tuple is no row of a run"),
+        ([("q", "d", 1.0), ("q", "e")], "a row is not a tuple of 3 values"),
+        ([{"qid": "q", "score": 1.0}], "has no doc column (usual names: doc, doc_id"),
+        ([("q", "d", 1.0), ("q", "d", 2.0)], "document twice in one topic"),
+        (pd.DataFrame({"a": [1]}), "has no topic column"),
+        (pd.DataFrame({"qid": ["1"], "docno": [None], "score": [1.0]}), "doc 'None' is not text"),
+    ],
+)
+def test_bad_data_in_memory(data: Any, said: str) -> None:
+    with pytest.raises(cf.InputError) as caught:
+        cf.read_run(data)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("grade", [0.5, "0.5", None, 2**40, "x"])
+def test_bad_grades_in_memory(grade: Any) -> None:
+    with pytest.raises(cf.InputError, match="is not an integer|mixes"):
+        cf.read_qrels({"q": {"a": 1, "d": grade}})
+
+
+def test_json_errors_name_the_line(tmp_path: Path) -> None:
+    assert fails(tmp_path / "a.json", b'{"q":\n {"d": 1,}}').line == 2
+    assert fails(tmp_path / "a.jsonl", b'{"qid": "1", "docid": "d", "score": 1}\n{oops\n').line == 2
+    assert "neither an object" in str(fails(tmp_path / "b.json", b"3"))
+
+
+def test_warnings(tmp_path: Path) -> None:
+    path = tmp_path / "mine.run"
+    path.write_bytes(GOOD + b"2 Q0 a 1 1 other\n")
+    with pytest.warns(cf.CranfieldWarning, match=r"2 different run tags \('t', 'other'\)"):
+        assert cf.read_run(path).name == "mine"

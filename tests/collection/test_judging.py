@@ -1,0 +1,284 @@
+"""Judging: each policy, by hand; and what is counted of it."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+
+QRELS = {"1": {"a": 1, "b": 0, "c": 2, "j": -1}, "2": {"a": 1}, "3": {"z": 1}}
+RUN = {"1": {"b": 2.0, "a": 2.0, "x": 3.0, "j": 1.0, "c": 0.5}, "2": {"q": 1.0}, "9": {"a": 1.0}}
+
+
+def ranks(judged: cf.JudgedRuns, topic: str = "1") -> dict[int, int]:
+    rows = judged.documents
+    mine = rows.topic == judged.topics.index(topic)
+    return dict(zip(rows.rank[mine].tolist(), rows.grade[mine].tolist(), strict=True))
+
+
+def test_defaults() -> None:
+    judged = cf.judge(RUN, QRELS)
+    assert judged.topics == ("1", "2", "3")
+    assert judged.systems == ("run",)
+    assert ranks(judged) == {2: 0, 3: 1, 4: -1, 5: 2}
+    assert judged.retrieved.tolist() == [[5], [1], [0]]
+    assert judged.recall_base().ravel().tolist() == [2, 1, 1]
+    assert judged.recall_base(2).ravel().tolist() == [1, 0, 0]
+    assert judged.nonrelevant_base().ravel().tolist() == [2, 0, 0]
+    assert judged.scored.all()
+    assert repr(judged) == "JudgedRuns(3 topics, 1 system, 4 judged rows)"
+
+
+@pytest.mark.parametrize(
+    ("ties", "expected"),
+    [("trec", {2: 0, 3: 1}), ("id-ascending", {2: 1, 3: 0}), ("input", {2: 0, 3: 1})],
+)
+def test_ties(ties: str, expected: dict[int, int]) -> None:
+    got = ranks(cf.judge(RUN, QRELS, ties=ties))
+    assert {rank: got[rank] for rank in (2, 3)} == expected
+    assert cf.judge(RUN, QRELS, ties=ties).coverage.systems[0].tied == 2
+
+
+def test_ties_by_rank_column(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    path.write_text("1 Q0 c 1 0.1 t\n1 Q0 a 2 9 t\n1 Q0 b 2 10 t\n1 Q0 x 0 11 t\n")
+    assert ranks(cf.judge(path, QRELS, ties="rank")) == {2: 2, 3: 1, 4: 0}
+    coverage = cf.judge(path, QRELS).coverage.systems[0]
+    assert coverage.contradictions == 1
+    path.write_text("1 Q0 c first 0.1 t\n")
+    with pytest.raises(cf.InputError, match="no rank column"):
+        cf.judge(path, QRELS, ties="rank")
+    with pytest.raises(cf.InputError, match="no rank column"):
+        cf.judge(RUN, QRELS, ties="rank")
+
+
+def test_ties_of_trec_eval_9_are_those_of_32_bits() -> None:
+    run = {"1": {"b": 10000000.0, "a": 10000000.1}}
+    assert ranks(cf.judge(run, QRELS))[1] == 1
+    assert ranks(cf.judge(run, QRELS, ties="trec_eval-9"))[1] == 0
+
+
+@pytest.mark.parametrize(
+    ("topics", "labels", "scores"),
+    [
+        ("qrels", ("1", "2", "3"), [0.0, 0.0, 0.0]),
+        ("intersection", ("1", "2"), [0.0, 0.0]),
+        ("run", ("1", "2", "9"), [0.0, 0.0, 0.0]),
+    ],
+)
+def test_topics(topics: str, labels: tuple[str, ...], scores: list[float]) -> None:
+    ev = cf.evaluate(RUN, QRELS, "P@1", topics=topics)
+    assert ev.topics == labels
+    assert ev["P@1"].values.ravel().tolist() == scores
+
+
+def test_each_system_has_its_own_intersection() -> None:
+    runs = {"all": RUN, "one": {"3": {"z": 1.0}}}
+    ev = cf.evaluate(runs, QRELS, ["RR", "NumQ", "NumRel"], topics="intersection")
+    assert ev.topics == ("1", "2", "3")
+    assert np.isnan(ev["RR"].values).tolist() == [[False, True], [False, True], [True, False]]
+    assert ev["RR"].mean().tolist() == pytest.approx([(1 / 3 + 0) / 2, 1.0])
+    assert ev["NumQ"].overall().tolist() == [2, 1]
+    # Missing topics count under the default policy, with what is relevant for them.
+    ev = cf.evaluate(runs, QRELS, ["RR", "NumQ", "NumRel"])
+    assert ev["RR"].mean().tolist() == pytest.approx([1 / 9, 1 / 3])
+    assert ev["NumRel"].overall().tolist() == [4, 4]
+
+
+def test_unjudged_documents() -> None:
+    judged = cf.judge(RUN, QRELS, unjudged="condensed")
+    assert ranks(judged) == {1: 0, 2: 1, 3: -1, 4: 2}
+    assert judged.retrieved.ravel().tolist() == [4, 0, 0]
+
+
+def test_negative_grades() -> None:
+    judged = cf.judge(RUN, QRELS, unjudged="condensed", negative="unjudged")
+    assert ranks(judged) == {1: 0, 2: 1, 3: 2}
+    assert judged.nonrelevant_base().ravel().tolist() == [1, 0, 0]
+    ev = cf.evaluate(RUN, QRELS, ["Judged@5", "NumNonrelRet"], negative="unjudged")
+    assert [s.values[0, 0] for s in ev.values()] == [3 / 5, 1]
+    ev = cf.evaluate(RUN, QRELS, ["Judged@5", "NumNonrelRet"])
+    assert [s.values[0, 0] for s in ev.values()] == [4 / 5, 2]
+
+
+def test_depth() -> None:
+    judged = cf.judge(RUN, QRELS, depth=3)
+    assert ranks(judged) == {2: 0, 3: 1}
+    assert judged.retrieved.ravel().tolist() == [3, 1, 0]
+
+
+def test_coverage() -> None:
+    coverage = cf.judge(RUN, QRELS).coverage
+    row = coverage.systems[0]
+    assert (row.retrieved, row.unjudged, row.unjudged_10) == (6, 2, 2)
+    assert (row.missing, row.extra, row.tied) == (("3",), ("9",), 2)
+    notes = coverage.notes()
+    assert notes[0] == "system 'run' has no results for some judged topics (1: '3')"
+    assert notes[1] == "system 'run' has results for topics without judgments (1: '9')"
+    assert "more than 20% unjudged" in notes[2]
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        coverage.warn()
+    assert [str(one.message) for one in caught] == notes
+    assert coverage.to_polars()["missing topics"].to_list() == [1]
+
+
+def test_presets() -> None:
+    judged = cf.judge(RUN, QRELS, compat="trec_eval-9")
+    assert judged.policies.describe() == {
+        "ties": "trec_eval-9",
+        "topics": "intersection",
+        "unjudged": "nonrelevant",
+        "negative": "unjudged",
+        "depth": None,
+    }
+    assert cf.judge(RUN, QRELS, compat="trec_eval", topics="qrels").policies.topics == "qrels"
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"ties": "random"}, "ties 'random' is none of trec,"),
+        ({"topics": "all"}, "topics 'all' is none of qrels, intersection, run"),
+        ({"unjudged": "x"}, "unjudged 'x' is none of"),
+        ({"compat": "trec_eval-8"}, "compat 'trec_eval-8' is none of"),
+        ({"depth": 0}, "depth 0 is less than 1"),
+        ({"depth": "ten"}, "depth 'ten' is not an integer"),
+        ({"jobs": 0}, "jobs 0 is less than 1"),
+    ],
+)
+def test_wrong_policies(options: dict[str, Any], said: str) -> None:
+    with pytest.raises(cf.PolicyError) as caught:
+        cf.judge(RUN, QRELS, **options)
+    assert said in str(caught.value)
+
+
+def test_nothing_in_common() -> None:
+    with pytest.raises(cf.InputError, match=r"no topic of the runs is judged \(runs have '9'"):
+        cf.judge({"9": {"a": 1.0}}, QRELS)
+    with pytest.raises(cf.InputError, match="no runs were given"):
+        cf.judge([], QRELS)
+
+
+def test_names_of_systems(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.run").write_text("1 Q0 a 1 1 same\n")
+    with pytest.warns(cf.CranfieldWarning, match="several files have the run tag 'same'"):
+        assert cf.judge(tmp_path, QRELS).systems == ("one", "two")
+    run = cf.read_run({"1": {"a": 1.0}}, name="x")
+    with pytest.raises(cf.InputError, match="two runs are called 'x'"):
+        cf.judge([run, run], QRELS)
+
+
+def test_threads_and_order_make_no_difference(tmp_path: Path) -> None:
+    rng = np.random.default_rng(5)
+    for i in range(9):
+        lines = [f"{t} Q0 d{d} 0 {rng.integers(0, 5)} s{i}" for t in (1, 2, 3) for d in range(20)]
+        rng.shuffle(lines)
+        (tmp_path / f"{i}.run").write_text("\n".join(lines))
+    qrels = {str(t): {f"d{d}": int(d % 3) for d in range(0, 20, 2)} for t in (1, 2, 3)}
+    done: list[tuple[int, int]] = []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        serial = cf.evaluate(tmp_path, qrels, ["AP", "nDCG"], jobs=1)
+        parallel = cf.evaluate(
+            tmp_path, qrels, ["AP", "nDCG"], jobs=4, progress=lambda *at: done.append(at)
+        )
+    assert serial.systems == parallel.systems
+    for measure in serial:
+        assert np.array_equal(serial[measure].values, parallel[measure].values)
+    assert done == [(i, 9) for i in range(1, 10)]
+    # A broken file among many is named, and nothing hangs.
+    (tmp_path / "4.run").write_text("1 Q0 d1 0 x s4\n")
+    with pytest.raises(cf.InputError, match=r"4\.run:1: score 'x'"):
+        cf.judge(tmp_path, qrels, jobs=3)
+
+
+documents = st.dictionaries(
+    st.sampled_from("abcdefghijk"),
+    st.sampled_from([0.0, 1.0, 1.5, -2.0]),
+    min_size=1,
+    max_size=11,
+)
+runs = st.dictionaries(st.sampled_from("12345"), documents, min_size=1)
+judgments = st.dictionaries(
+    st.sampled_from("12345"),
+    st.dictionaries(st.sampled_from("abcdefghijk"), st.integers(-1, 3), min_size=1),
+    min_size=1,
+)
+MEASURES = ["AP", "nDCG@5", "RR", "Bpref", "RBP", "ERR(max_grade=3)", "SetF", "infAP", "G"]
+
+
+@given(runs, judgments, st.randoms(use_true_random=False))
+def test_order_and_scale_of_the_input_do_not_matter(run: Any, qrels: Any, random: Any) -> None:
+    """Shuffled rows, renamed topics and increasing affine maps of the scores change nothing."""
+    if not run.keys() & qrels.keys():
+        return
+
+    def shuffled(table: Any) -> Any:
+        items = list(table.items())
+        random.shuffle(items)
+        return dict(items)
+
+    plain = cf.evaluate(run, qrels, MEASURES)
+    mixed = [(t, d, 4 * s + 8) for t, docs in run.items() for d, s in docs.items()]
+    random.shuffle(mixed)
+    other = cf.evaluate(
+        [("t" + t, d, s) for t, d, s in mixed],
+        {"t" + t: shuffled(docs) for t, docs in shuffled(qrels).items()},
+        MEASURES,
+    )
+    assert other.topics == tuple("t" + t for t in plain.topics)
+    for measure in plain:
+        assert np.array_equal(plain[measure].values, other[measure].values)
+
+
+@given(runs, judgments)
+def test_scores_stay_in_range(run: Any, qrels: Any) -> None:
+    if not run.keys() & qrels.keys():
+        return
+    texts = [
+        text
+        for name, kind in cf.measures.REGISTRY.items()
+        for text in [f"{name}@3" if kind.info.at == "cutoff" and kind.takes_cutoff() else name]
+        if kind.info.at == "cutoff"
+    ]
+    for policy in ({}, {"topics": "run"}, {"unjudged": "condensed"}, {"negative": "unjudged"}):
+        for text, scores in cf.evaluate(run, qrels, texts, **policy).items():
+            low, high = cf.parse_measure(text).info.range
+            assert not np.isnan(scores.values).any()
+            assert (scores.values >= low - 1e-12).all(), text
+            assert (scores.values <= high + 1e-12).all(), text
+
+
+def swapped(scores: dict[str, float], first: str, second: str) -> dict[str, float]:
+    return {**scores, first: scores[second], second: scores[first]}
+
+
+@given(
+    st.lists(st.integers(0, 3), min_size=2, max_size=10),
+    st.data(),
+)
+def test_moving_a_better_document_up_never_hurts(grades: list[int], data: Any) -> None:
+    """Ferrante and others (2019): measures are monotone under swaps; all documents judged."""
+    high = data.draw(st.integers(0, len(grades) - 2))
+    low = data.draw(st.integers(high + 1, len(grades) - 1))
+    if grades[low] <= grades[high]:
+        return
+    names = [f"d{i}" for i in range(len(grades))]
+    scores = {name: -float(i) for i, name in enumerate(names)}
+    qrels = {"q": dict(zip(names, grades, strict=True))}
+    # Not G and nDCGrel: they divide each gain by what depends on the documents above.
+    measures = ["AP", "AP(rel=2)", "nDCG", "DCG@4", "RR", "RBP", "P@3", "Bpref"]
+    measures += ["RBP(gains='graded', max_grade=3)"]
+    before = cf.evaluate({"q": scores}, qrels, measures)
+    after = cf.evaluate({"q": swapped(scores, names[high], names[low])}, qrels, measures)
+    for measure in before:
+        assert after[measure].values[0, 0] >= before[measure].values[0, 0] - 1e-12, measure

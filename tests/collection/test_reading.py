@@ -1,0 +1,277 @@
+"""Reading runs and judgments: every format, ugly but valid text, and the same rows each time."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import json
+import lzma
+import sys
+from collections import namedtuple
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.collection import source, text
+from cranfield.collection.lines import LineMap
+
+ROWS = [("401", "d1", 3.5), ("401", "d2", 2.0), ("402", "d1", -1e-3), ("402", "dé", 7.0)]
+TEXT = "".join(f"{t} Q0 {d} {i} {s!r} tag\n" for i, (t, d, s) in enumerate(ROWS)).encode()
+JUDGED = [("401", "d1", 2), ("401", "d2", 0), ("402", "d1", -2)]
+QRELS = "".join(f"{t} 0 {d} {g}\n" for t, d, g in JUDGED).encode()
+
+
+def rows(run: cf.Run) -> list[tuple[Any, ...]]:
+    return run.to_polars().select("topic", "doc", "score").rows()
+
+
+def zstd(data: bytes) -> bytes:
+    if sys.version_info >= (3, 14):
+        from compression import zstd as module
+    else:
+        from backports import zstd as module
+    return bytes(module.compress(data))
+
+
+UGLY = {
+    "plain": TEXT,
+    "tabs": TEXT.replace(b" ", b"\t"),
+    "mixed": TEXT.replace(b" ", b" \t ", 3).replace(b"Q0 ", b"Q0\t"),
+    "wide": TEXT.replace(b" ", b"    "),
+    "crlf": TEXT.replace(b"\n", b"\r\n"),
+    "old mac": TEXT.replace(b"\n", b"\r"),
+    "bom": b"\xef\xbb\xbf" + TEXT,
+    "leading and trailing blanks": b"".join(b"  " + line + b" \t\n" for line in TEXT.splitlines()),
+    "empty lines": b"\n\n" + TEXT.replace(b"\n", b"\n\n \n"),
+    "no newline at the end": TEXT[:-1],
+    "comments": b"# a comment\n" + TEXT.replace(b"\n402", b"\n  #402 Q0 x 1 1 t\n402", 1),
+    "form feeds": TEXT.replace(b" ", b"\v").replace(b"tag", b"\ftag"),
+    "more columns": TEXT.replace(b" tag", b" tag and more"),
+}
+
+
+@pytest.mark.parametrize("chunk", [source.CHUNK, 7])
+@pytest.mark.parametrize("kind", UGLY)
+def test_ugly_text(kind: str, chunk: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.run"
+    path.write_bytes(UGLY[kind])
+    original = source.Source.chunks
+    monkeypatch.setattr(source.Source, "chunks", lambda self: original(self, chunk))
+    run = cf.read_run(path)
+    assert rows(run) == ROWS
+    assert run.name == "tag"
+
+
+@pytest.mark.parametrize("kind", UGLY)
+def test_fast_and_slow_reading_agree(kind: str) -> None:
+    """The line by line reader defines what is accepted; the fast one must give the same."""
+    data = UGLY[kind].removeprefix(b"\xef\xbb\xbf")
+    if kind == "old mac":
+        data = data.replace(b"\r", b"\n")
+    lines = LineMap()
+    fast = text.read_chunk(data, text.RUN, source="x", first_line=1, encoding="utf-8", lines=lines)
+    slow, numbers = text.read_lines(data, text.RUN, source="x", first_line=1)
+    assert fast.equals(slow)
+    assert [lines.line(row) for row in range(fast.height)] == numbers.tolist()
+
+
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress, lzma.compress, zstd])
+def test_archives_are_known_by_content(pack: Any, tmp_path: Path) -> None:
+    path = tmp_path / "run.whatever"
+    path.write_bytes(pack(TEXT))
+    assert rows(cf.read_run(path)) == ROWS
+    qrels = tmp_path / "qrels"
+    qrels.write_bytes(pack(QRELS))
+    assert cf.read_qrels(qrels).to_polars().rows() == JUDGED
+
+
+def test_standard_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(gzip.compress(TEXT))))
+    assert rows(cf.read_run("-")) == ROWS
+
+
+def test_text_in_any_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "latin.run"
+    path.write_bytes(TEXT.decode().encode("latin-1"))
+    with pytest.raises(cf.InputError, match="byte 0xe9 is not valid UTF-8") as caught:
+        cf.read_run(path)
+    assert caught.value.line == 4
+    assert rows(cf.read_run(path, encoding="latin-1")) == ROWS
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "json", "jsonl", "ndjson", "parquet", "csv.gz"])
+def test_other_formats(suffix: str, tmp_path: Path) -> None:
+    frame = pl.DataFrame(ROWS, schema=["query_id", "doc_id", "score"], orient="row")
+    path = tmp_path / f"mine.{suffix}"
+    if suffix == "csv":
+        frame.write_csv(path)
+    elif suffix == "csv.gz":
+        path.write_bytes(gzip.compress(frame.write_csv().encode()))
+    elif suffix == "tsv":
+        frame.write_csv(path, separator="\t")
+    elif suffix == "json":
+        nested: dict[str, dict[str, float]] = {}
+        for topic, doc, score in ROWS:
+            nested.setdefault(topic, {})[doc] = score
+        path.write_text(json.dumps(nested))
+    elif suffix == "parquet":
+        frame.write_parquet(path)
+    else:
+        frame.write_ndjson(path)
+    run = cf.read_run(path)
+    assert rows(run) == ROWS
+    assert run.name == "mine"
+
+
+Scored = namedtuple("Scored", ["query_id", "doc_id", "score"])
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        pl.DataFrame(ROWS, schema=["topic", "doc", "score"], orient="row"),
+        pd.DataFrame(ROWS, columns=["qid", "docno", "score"]),
+        pd.DataFrame(ROWS, columns=["q_id", "doc_id", "score"]).astype({"q_id": "category"}),
+        pd.DataFrame(ROWS, columns=["QID", "DocNo", "Score"]).assign(QID=lambda f: f.QID.map(int)),
+        pa.table(
+            {
+                k: list(v)
+                for k, v in zip(("qid", "docid", "sim"), zip(*ROWS, strict=True), strict=True)
+            }
+        ),
+        [Scored(*row) for row in ROWS],
+        iter(ROWS),
+        [{"query_id": t, "doc_id": d, "score": s} for t, d, s in ROWS],
+        {"401": {"d1": 3.5, "d2": 2}, "402": {"d1": -1e-3, "dé": np.float32(7)}},
+    ],
+)
+def test_data_in_memory(data: Any) -> None:
+    assert rows(cf.read_run(data)) == ROWS
+
+
+def test_judgments_of_ir_datasets_and_subtopics() -> None:
+    qrel = namedtuple("TrecQrel", ["query_id", "doc_id", "relevance", "iteration"])
+    plain = cf.read_qrels([qrel("1", "a", 1, "0"), qrel("1", "b", 0, "0")])
+    assert plain.subtopics is None
+    rounds = cf.read_qrels([qrel("1", "a", 1, "4.5"), qrel("1", "b", 0, "5")])
+    assert rounds.subtopics is None
+    diverse = cf.read_qrels(
+        [qrel("1", "a", 1, "1"), qrel("1", "a", 2, "2"), qrel("1", "b", 0, "1")]
+    )
+    assert diverse.subtopics is not None
+    assert diverse.subtopics.to_list() == ["1", "2", "1"]
+    assert diverse.flat().to_polars().rows() == [("1", "a", 2), ("1", "b", 0)]
+
+
+def test_whole_grades_and_ids_that_became_numbers() -> None:
+    frame = pd.DataFrame({"qid": [1.0, 1.0], "docno": [7, 8], "label": [1.0, 0.0]})
+    assert cf.read_qrels(frame).to_polars().rows() == [("1", "7", 1), ("1", "8", 0)]
+
+
+def test_irds_needs_its_package() -> None:
+    with pytest.raises(cf.CranfieldError):
+        cf.read_qrels("irds:no-such-data-set")
+
+
+finite = st.floats(allow_nan=False, allow_infinity=False)
+identifiers = st.text(
+    st.characters(blacklist_categories=["Cs", "Zs", "Zl", "Zp", "Cc"]), min_size=1, max_size=12
+).filter(lambda s: not s.startswith("#") and not set(s) & set(" \t\v\f\r\n"))
+tables = st.dictionaries(st.tuples(identifiers, identifiers), finite, min_size=1, max_size=12)
+
+
+@given(tables)
+def test_written_runs_are_read_back(table: dict[tuple[str, str], float]) -> None:
+    import tempfile
+
+    nested: dict[str, dict[str, float]] = {}
+    for (topic, doc), score in table.items():
+        nested.setdefault(topic, {})[doc] = score
+    run = cf.read_run(nested, name="x")
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("a.run", "a.run.zst", "a.run.gz"):
+            path = Path(folder) / name
+            cf.write_run(run, path)
+            again = cf.read_run(path)
+            assert sorted(rows(again)) == sorted(rows(run))
+            assert [p.name for p in Path(folder).iterdir() if p.name.startswith(".")] == []
+        # The order that was written is the order by score, and the ranks say so.
+        assert cf.read_run(path).ranks is not None
+        one = cf.evaluate(run, {t: dict.fromkeys(d, 1) for t, d in nested.items()}, "RR")
+        two = cf.evaluate(
+            path, {t: dict.fromkeys(d, 1) for t, d in nested.items()}, "RR", ties="rank"
+        )
+        assert one["RR"].values.tolist() == two["RR"].values.tolist()
+
+
+@given(st.text(st.sampled_from("0123456789.eE+-_xnaif ,"), min_size=1, max_size=25))
+def test_scores_are_what_python_reads_or_refused(score: str) -> None:
+    line = f"1 Q0 d 1 {score} t\n".encode()
+    fields = line.split()
+    try:
+        run = text.read_chunk(
+            line, text.RUN, source="x", first_line=1, encoding="utf-8", lines=LineMap()
+        )
+    except cf.InputError as error:
+        assert error.line == 1
+        return
+    assert run["score"].to_list() == [float(fields[4])]
+
+
+def test_writing_refuses_what_cannot_be_read_back(tmp_path: Path) -> None:
+    run = cf.read_run({"q 1": {"d": 1.0}})
+    with pytest.raises(cf.CranfieldError, match="'q 1' is empty or holds a blank"):
+        cf.write_run(run, tmp_path / "a.run")
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(cf.InputError, match="cannot be written"):
+        cf.write_qrels(cf.read_qrels({"q": {"d": 1}}), tmp_path / "no" / "where")
+    cf.write_qrels(cf.read_qrels({"q": {"d": 1}}), tmp_path / "qrels.txt")
+    assert (tmp_path / "qrels.txt").read_bytes() == b"q 0 d 1\n"
+
+
+def test_depth_of_written_runs(tmp_path: Path) -> None:
+    cf.write_run(
+        cf.read_run({"q": {"a": 1.0, "b": 1.0, "c": 3.0}}, name="n"), tmp_path / "r", depth=2
+    )
+    assert (tmp_path / "r").read_text() == "q Q0 c 1 3.0 n\nq Q0 b 2 1.0 n\n"
+
+
+def test_many_runs(tmp_path: Path) -> None:
+    for name in ("b", "a", ".hidden"):
+        (tmp_path / f"{name}.run").write_bytes(TEXT.replace(b"tag", name.encode()))
+    assert [run.name for run in cf.read_runs(tmp_path)] == ["a", "b"]
+    assert [run.name for run in cf.read_runs(f"{tmp_path}/*.run")] == ["a", "b"]
+    assert [run.name for run in cf.read_runs([tmp_path / "b.run", f"{tmp_path}/a*"])] == ["b", "a"]
+    assert len(cf.read_runs({"x": {"q": {"d": 1.0}}, "y": {"q": {"d": 1.0}}})) == 2
+    assert len(cf.read_runs({"q": {"d": 1.0}, "r": {"d": 1.0}})) == 1
+    assert repr(cf.read_runs(tmp_path)[:1]) == "Runs(1 run)"
+    with pytest.raises(cf.InputError, match="no file matches"):
+        cf.read_runs(f"{tmp_path}/*.xz")
+    with pytest.raises(cf.InputError, match="holds no file"):
+        (tmp_path / "empty").mkdir()
+        cf.read_runs(tmp_path / "empty")
+
+
+def test_memory_is_columnar(tmp_path: Path) -> None:
+    """A row costs a view of its id, a score, a topic code, a rank and a key: no Python objects."""
+    import tracemalloc
+
+    n = 100_000
+    path = tmp_path / "big.run"
+    path.write_text("".join(f"{i // 1000} Q0 doc{i} 1 {-i} t\n" for i in range(n)))
+    cf.read_run(path)
+    tracemalloc.start()
+    run = cf.read_run(path)
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 60 * n
+    assert run.docs.estimated_size() < 40 * n

@@ -64,13 +64,13 @@ def main() -> int:
             tallies[name] = _run(case, name, options.seed, numbers, Path(folder))
         os.chdir(home)
     failures = _report(tallies)
-    print(f"wall time {time.perf_counter() - start:.0f} s, seed {options.seed}, {failures:,} failures")
+    print(
+        f"wall time {time.perf_counter() - start:.0f} s, seed {options.seed}, {failures:,} failures"
+    )
     return 1 if failures else 0
 
 
-def _run(
-    case: Case, name: str, seed: int, numbers: range | list[int], folder: Path
-) -> Tally:
+def _run(case: Case, name: str, seed: int, numbers: range | list[int], folder: Path) -> Tally:
     tally = Tally()
     start = time.perf_counter()
     for number in numbers:

@@ -20,7 +20,7 @@ LIMIT = 20.0
 """Seconds after which a case counts as hanging; all take milliseconds."""
 
 
-class Failure(Exception):
+class FailedCaseError(Exception):
     """A broken promise: what happened, with what reproduces it."""
 
     def __init__(self, what: str, reproducer: object, key: str = "") -> None:
@@ -35,7 +35,7 @@ class Hang(BaseException):
 
 
 Case = Callable[[random.Random, Path], bool]
-"""Makes one input and checks it: True when accepted, False when refused; else a Failure."""
+"""Makes one input and checks it: True when accepted, False when refused; else a FailedCaseError."""
 
 
 @dataclass
@@ -46,10 +46,10 @@ class Tally:
     refused: int = 0
     failed: int = 0
     seconds: float = 0.0
-    failures: dict[str, tuple[int, int, Failure]] = field(default_factory=dict)
+    failures: dict[str, tuple[int, int, FailedCaseError]] = field(default_factory=dict)
     """By key: how often, the first case, and the failure with the shortest reproducer."""
 
-    def add(self, number: int, failure: Failure) -> None:
+    def add(self, number: int, failure: FailedCaseError) -> None:
         self.failed += 1
         count, first, kept = self.failures.get(failure.key, (0, number, failure))
         if len(repr(failure.reproducer)) < len(repr(kept.reproducer)):
@@ -80,10 +80,10 @@ def run_case(case: Case, seed: str, folder: Path, tally: Tally, number: int) -> 
                 tally.accepted += 1
             else:
                 tally.refused += 1
-    except Failure as failure:
+    except FailedCaseError as failure:
         tally.add(number, failure)
     except Hang:
-        tally.add(number, Failure(f"no end after {LIMIT:g} s", f"case {seed}", "hang"))
+        tally.add(number, FailedCaseError(f"no end after {LIMIT:g} s", f"case {seed}", "hang"))
 
 
 def guarded(call: Callable[[], T], reproducer: object) -> T | CranfieldError:
@@ -98,7 +98,7 @@ def guarded(call: Callable[[], T], reproducer: object) -> T | CranfieldError:
     except BaseException as error:
         place = where(error)
         text = f"{type(error).__name__} at {place}: {str(error)[:200]!r}"
-        raise Failure(text, reproducer, f"{type(error).__name__} at {place}") from None
+        raise FailedCaseError(text, reproducer, f"{type(error).__name__} at {place}") from None
 
 
 def where(error: BaseException) -> str:
@@ -112,8 +112,29 @@ def where(error: BaseException) -> str:
 
 ODD_IDS = (
     *("007", "1e5", "1.0", "-3", "+3", "nan", "inf", "0x10", "1_000", "null", "None", "true", "-"),
-    *("é", "文書", "𝒳", "e\u0301", "\u202eabc", "a\u00a0b", "a\u2028b", "a\x85b", "\ufeffx", "\ufeff"),
-    *("\x00", "a\x00b", "\x01", "\x1c", "a\x1fb", "\x7f", "\x1a", "\x1b[31mred", "\udbff"[:0] + "ß"),
+    *(
+        "é",
+        "文書",
+        "𝒳",
+        "e\u0301",
+        "\u202eabc",
+        "a\u00a0b",
+        "a\u2028b",
+        "a\x85b",
+        "\ufeffx",
+        "\ufeff",
+    ),
+    *(
+        "\x00",
+        "a\x00b",
+        "\x01",
+        "\x1c",
+        "a\x1fb",
+        "\x7f",
+        "\x1a",
+        "\x1b[31mred",
+        "\udbff"[:0] + "ß",
+    ),
     *("a#b", '"', '""', '"a', 'a"', "'", ",", "a,b", ";", "\\", "\\n", "[/x]", "[b]x", "{}", "%s"),
     *("BZh", "BZh9", "PAR1", "Q0", "$x", "=1+1", "../x", "<b>"),
 )

@@ -193,7 +193,7 @@ def evaluate(
     >>> import cranfield as cf
     >>> ev = cf.evaluate({"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "c": 2}}, ["P@2", "nDCG"])
     >>> ev.by_system().rows()
-    [('run', 0.5, 0.7602...)]
+    [('run', 0.5, 0.7601...)]
     """
     wanted = parse_measures(measures, compat=compat)
     return score(judge(runs, qrels, compat=compat, **policies), wanted)

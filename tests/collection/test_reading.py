@@ -22,6 +22,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection import source, text
+from cranfield.collection.layouts import RUN
 from cranfield.collection.lines import LineMap
 
 ROWS = [("401", "d1", 3.5), ("401", "d2", 2.0), ("402", "d1", -1e-3), ("402", "dé", 7.0)]
@@ -77,10 +78,14 @@ def test_fast_and_slow_reading_agree(kind: str) -> None:
     data = UGLY[kind].removeprefix(b"\xef\xbb\xbf")
     if kind == "old mac":
         data = data.replace(b"\r", b"\n")
-    lines = LineMap()
-    fast = text.read_chunk(data, text.RUN, source="x", first_line=1, encoding="utf-8", lines=lines)
-    slow, numbers = text.read_lines(data, text.RUN, source="x", first_line=1)
+    part = text.read_chunk(data, RUN, source="x", first_line=1, encoding="utf-8")
+    slow, numbers = text.read_lines(data, RUN, source="x", first_line=1)
+    fast = part.frame
+    if part.tag is not None:
+        fast = fast.with_columns(tag=pl.lit(part.tag))
     assert fast.equals(slow)
+    lines = LineMap()
+    lines.add(fast.height, 1, part.numbers)
     assert [lines.line(row) for row in range(fast.height)] == numbers.tolist()
 
 
@@ -218,9 +223,7 @@ def test_scores_are_what_python_reads_or_refused(score: str) -> None:
     line = f"1 Q0 d 1 {score} t\n".encode()
     fields = line.split()
     try:
-        run = text.read_chunk(
-            line, text.RUN, source="x", first_line=1, encoding="utf-8", lines=LineMap()
-        )
+        run = text.read_chunk(line, RUN, source="x", first_line=1, encoding="utf-8").frame
     except cf.InputError as error:
         assert error.line == 1
         return

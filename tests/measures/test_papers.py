@@ -45,7 +45,7 @@ def test_figure_11_cumulated_gain() -> None:
     assert value(f"DCG({burn_in})", FIGURE_11, missed) == pytest.approx(5.2976, abs=5e-5)
     # The printed value is the quotient of the rounded ones to 4 decimals.
     assert value(f"nDCG({burn_in})", FIGURE_11, missed) == pytest.approx(0.5194, abs=5e-5)
-    ideal = {rank: grade for rank, grade in enumerate([3, 3, 2, 2, 2, 1, 1, 1], 1)}
+    ideal = dict(enumerate([3, 3, 2, 2, 2, 1, 1, 1], 1))
     assert value(f"DCG({burn_in})", ideal, [], 8) == pytest.approx(10.1996, abs=5e-5)
     assert value(f"nDCG({burn_in})", ideal, [], 8) == 1.0
 

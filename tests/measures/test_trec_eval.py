@@ -109,10 +109,9 @@ def test_relevance_level() -> None:
 
 def test_parameters() -> None:
     """All but 11pt_avg with levels of one's own, which is not supported."""
-    names = (
-        "iprec_at_recall.0.1,.2,.25,.5,.75 P.3,5,7 recall.20,2000 Rprec_mult.0.2,0.35,5.0"
-        " utility.2,-1,0,0 ndcg.1=3,2=9,4=4.5 ndcg_cut.10,20,23 success.2,5,20"
-    ).split()
+    names = ["iprec_at_recall.0.1,.2,.25,.5,.75", "P.3,5,7", "recall.20,2000"]
+    names += ["Rprec_mult.0.2,0.35,5.0", "utility.2,-1,0,0", "ndcg.1=3,2=9,4=4.5"]
+    names += ["ndcg_cut.10,20,23", "success.2,5,20"]
     asked = [part for name in names for part in ("-m", name)]
     lines = printed(QRELS, RESULTS, "-q", *asked, "--compat", "trec_eval-10")
     different = differing(lines, expected("out.test.meas_params"))

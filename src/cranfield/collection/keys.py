@@ -6,7 +6,8 @@ keys claim is verified on the strings, so a collision costs time and never chang
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -18,6 +19,9 @@ Rows = NDArray[np.intp]
 
 _FEW = 20_000
 """Topic changes that are cheaper to look up one by one than in a table."""
+
+_BLOCK = 1 << 16
+"""Keys sorted at a time: as many as the processor's cache holds."""
 
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -58,20 +62,24 @@ class TopicCoder:
 def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
     """Key of each (topic, document): equal pairs have equal keys, whatever file they come from."""
     of_topic = pl.Series(topics, dtype=pl.String).hash().to_numpy() * _ODD
-    keys = docs.hash().to_numpy() ^ of_topic[codes]
+    keys = np.empty(len(docs), dtype=np.uint64)
+    start = 0
+    for part in docs.get_chunks():
+        stop = start + len(part)
+        np.bitwise_xor(part.hash().to_numpy(), of_topic[codes[start:stop]], out=keys[start:stop])
+        start = stop
     return keys
 
 
-def first_repeat(keys: Keys, docs: pl.Series, codes: Codes) -> tuple[int, int] | None:
+def first_repeat(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:
     """Rows of the first (topic, document) that stands twice, or None.
 
-    The sorted copy of the keys answers the usual question, 'are all different?', without an index.
+    Sorted keys answer the usual question, 'are all different?'. Only a suspicion is looked into.
     """
-    ordered = np.sort(keys)
-    equal = ordered[1:] == ordered[:-1]
-    if not equal.any():
+    if not any(_has_repeat(keys[start:stop]) for start, stop in _blocks(codes)):
         return None
-    rows = np.flatnonzero(np.isin(keys, ordered[1:][equal]))
+    ordered = np.sort(keys)
+    rows = np.flatnonzero(np.isin(keys, ordered[1:][ordered[1:] == ordered[:-1]]))
     some = pl.DataFrame({"row": rows, "topic": codes[rows], "doc": docs.gather(rows)})
     again = (
         some.with_columns(first=pl.col("row").min().over("topic", "doc"))
@@ -81,6 +89,23 @@ def first_repeat(keys: Keys, docs: pl.Series, codes: Codes) -> tuple[int, int] |
     if not again.height:
         return None
     return int(again["first"][0]), int(again["row"][0])
+
+
+def _has_repeat(keys: Keys) -> bool:
+    ordered = np.sort(keys)
+    return bool((ordered[1:] == ordered[:-1]).any())
+
+
+def _blocks(codes: NDArray[Any]) -> Iterator[tuple[int, int]]:
+    """Cut rows where no topic goes on: small blocks where topics stand together, else one."""
+    rows = codes.size
+    starts = np.flatnonzero(codes[1:] != codes[:-1]) + 1
+    if rows <= _BLOCK or starts.size + 1 > int(codes.max()) + 1:
+        yield 0, rows
+        return
+    wanted = np.searchsorted(starts, np.arange(_BLOCK, rows, _BLOCK))
+    cuts = np.unique(np.append(starts[wanted[wanted < starts.size]], rows))
+    yield from zip([0, *cuts[:-1].tolist()], cuts.tolist(), strict=True)
 
 
 class KeyIndex:

@@ -51,22 +51,31 @@ class Order:
     codes: NDArray[np.int32]
     tied: int
     contradictions: int
+    _moved: tuple[Rows, Rows] | None = None
 
     @property
     def rows(self) -> Rows:
         """Row numbers by topic code, best document first."""
-        if self.permutation is None:
-            return np.arange(self.codes.size, dtype=np.intp)
-        return self.permutation
+        if self.permutation is not None:
+            return self.permutation
+        rows = np.arange(self.codes.size, dtype=np.intp)
+        if self._moved is not None:
+            moved, to = self._moved
+            rows[to] = moved
+        return rows
 
     def ranks_of(self, rows: Rows) -> NDArray[np.int64]:
         """Ranks of some rows within their topics, from 1."""
-        if self.permutation is None:
-            places = rows.astype(np.int64)
-        else:
+        if self.permutation is not None:
             inverse = np.empty(self.permutation.size, dtype=np.int64)
             inverse[self.permutation] = np.arange(self.permutation.size)
             places = inverse[rows]
+        else:
+            places = rows.astype(np.int64)
+            if self._moved is not None:
+                moved, to = self._moved
+                at = np.minimum(np.searchsorted(moved, rows), moved.size - 1)
+                places = np.where(moved[at] == rows, to[at], places)
         return places - self.starts[self.codes[rows]] + 1
 
 
@@ -89,43 +98,44 @@ def order_of(run: Run, ties: str) -> Order:
     """
     if ties not in TIES:
         raise PolicyError(f"ties {quoted(ties)} is none of {', '.join(TIES)}")
-    key = _ascending_key(run, ties)
+    key = _key(run, ties)
     codes = run.codes
     counts = np.bincount(codes, minlength=len(run.topics))
     starts = np.cumsum(counts) - counts
     same = codes[1:] == codes[:-1]
     permutation: Rows | None = None
+    worse = key[1:] < key[:-1] if ties == "rank" else key[1:] > key[:-1]
     # Codes count up in order of appearance, so topics that stand together stand in their order.
-    if codes.size - 1 - int(np.count_nonzero(same)) >= len(run.topics) or bool(
-        (same & (key[1:] < key[:-1])).any()
-    ):
-        permutation = _sorted_rows(codes, key, counts)
+    if codes.size - 1 - np.count_nonzero(same) >= len(run.topics) or (same & worse).any():
+        permutation = _sorted_rows(codes, key if ties == "rank" else -key, counts)
         key, codes = key[permutation], codes[permutation]
         same = codes[1:] == codes[:-1]
     equal = same & (key[1:] == key[:-1])
     backwards = _contradictions(run, permutation, same & ~equal, ties)
-    tied = 0
-    if equal.any():
-        in_tie = np.r_[equal, False] | np.r_[False, equal]
-        places = np.flatnonzero(in_tie)
-        tied = places.size
-        group = np.cumsum(np.r_[True, ~equal])[places]
+    places = np.flatnonzero(np.r_[equal, False] | np.r_[False, equal])
+    moved = None
+    if places.size:
+        group = np.cumsum(~equal[places - 1] | (places == 0))
+        at = places if permutation is None else permutation[places]
+        settled = _settled(run, at, group, ties)
         if permutation is None:
-            permutation = np.arange(codes.size, dtype=np.intp)
-        permutation[places] = _settled(run, permutation[places], group, ties)
-    return Order(permutation, starts, run.codes, tied, backwards)
+            by_row = np.argsort(settled)
+            moved = settled[by_row], places[by_row]
+        else:
+            permutation[places] = settled
+    return Order(permutation, starts, run.codes, places.size, backwards, moved)
 
 
-def _ascending_key(run: Run, ties: str) -> Key:
-    """Return what is sorted: lower comes first."""
+def _key(run: Run, ties: str) -> Key:
+    """Return what decides the order: the ranks, lower first, or the scores, higher first."""
     if ties == "rank":
         if run.ranks is None:
             raise InputError("has no rank column to order by", source=run.origin.name)
         return run.ranks
     if ties == "trec_eval-9":
         with np.errstate(over="ignore"):
-            return -run.scores.astype(np.float32)
-    return -run.scores
+            return run.scores.astype(np.float32)
+    return run.scores
 
 
 def _sorted_rows(codes: NDArray[np.int32], key: Key, counts: NDArray[np.int64]) -> Rows:

@@ -11,11 +11,12 @@ import numpy as np
 import polars as pl
 
 from cranfield.collection.keys import TopicCoder
-from cranfield.collection.lines import Origin
+from cranfield.collection.layouts import QRELS, RUN
+from cranfield.collection.lines import LineMap, Origin
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.source import Source
-from cranfield.collection.text import QRELS, RUN, read_table
+from cranfield.collection.text import Part, read_parts
 from cranfield.errors import CranfieldWarning, InputError, PolicyError, quoted
 
 FORMATS = ("auto", "trec", "csv", "tsv", "json", "jsonl", "parquet")
@@ -64,15 +65,14 @@ def read_qrels(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> Q
     """
     if isinstance(data, Qrels):
         return data
-    frames, origin, _ = _frames(data, "qrels", format, encoding)
-    coder = TopicCoder()
-    codes = np.concatenate([coder.encode(frame["topic"]) for frame in frames])
+    parts, origin, _ = _parts(data, "qrels", format, encoding)
+    columns = _Columns(parts)
     return Qrels(
-        topics=tuple(coder.names),
-        codes=codes,
-        docs=_joined(frames, "doc"),
-        grades=_joined(frames, "grade").to_numpy(),
-        subtopics=_subtopics(frames, codes),
+        topics=tuple(columns.coder.names),
+        codes=columns.codes,
+        docs=columns.docs,
+        grades=columns.joined("grade"),
+        subtopics=_subtopics(columns),
         origin=origin,
     )
 
@@ -119,28 +119,24 @@ def read_run(
     """
     if isinstance(data, Run):
         return data if name is None else data.renamed(name)
-    frames, origin, stem = _frames(data, "run", format, encoding)
-    tag = _tag(frames, origin, stem)
-    coder = TopicCoder()
-    codes = np.concatenate([coder.encode(frame["topic"]) for frame in frames])
-    ranks = None
-    if "rank" in frames[0].columns:
-        column = _joined(frames, "rank")
-        ranks = column.fill_null(0).to_numpy() if column.null_count() < len(column) else None
+    parts, origin, stem = _parts(data, "run", format, encoding)
+    columns = _Columns(parts)
+    ranks = columns.joined("rank") if "rank" in columns.values else None
+    if len(columns.tags) > 1:
+        _warn_of_tags(list(columns.tags), origin, stem)
+    tag = next(iter(columns.tags), None) if len(columns.tags) == 1 else None
     return Run(
         name=name or tag or stem,
-        topics=tuple(coder.names),
-        codes=codes,
-        docs=_joined(frames, "doc"),
-        scores=_joined(frames, "score").to_numpy(),
-        ranks=ranks,
+        topics=tuple(columns.coder.names),
+        codes=columns.codes,
+        docs=columns.docs,
+        scores=columns.joined("score"),
+        ranks=ranks if ranks is not None and ranks.any() else None,
         origin=origin,
     )
 
 
-def _frames(
-    data: Any, kind: str, layout: str, encoding: str
-) -> tuple[list[pl.DataFrame], Origin, str]:
+def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[Part], Origin, str]:
     """Read any kind of input as typed columns; with its origin and a name for it."""
     from cranfield.collection import tables
 
@@ -150,74 +146,82 @@ def _frames(
     if isinstance(data, str) and data.startswith("irds:"):
         from cranfield.collection.irds import records
 
-        return [tables.from_records(records(data, kind), kind, data)], Origin(data), data
+        return [Part(tables.from_records(records(data, kind), kind, data))], Origin(data), data
     if isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
         if layout == "auto":
             layout = _BY_SUFFIX.get(source.suffix, "trec")
         if layout != "trec":
             frame = tables.from_file(source, kind, layout)
-            return [frame], Origin(source.name), source.stem
-        frames, lines = read_table(source, RUN if kind == "run" else QRELS, encoding=encoding)
-        return frames, Origin(source.name, lines), source.stem
+            return [Part(frame)], Origin(source.name), source.stem
+        lines = LineMap()
+        parts = read_parts(source, RUN if kind == "run" else QRELS, lines, encoding=encoding)
+        return parts, Origin(source.name, lines), source.stem
     if isinstance(data, Mapping):
-        return [tables.from_mapping(data, kind, label)], Origin(label), "run"
-    if hasattr(data, "columns") or hasattr(data, "column_names"):
-        return [tables.from_frame(data, kind, label)], Origin(label), "run"
-    if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
-        return [tables.from_records(data, kind, label)], Origin(label), "run"
-    raise InputError(f"{type(data).__name__} cannot be read as {label}")
+        frame = tables.from_mapping(data, kind, label)
+    elif hasattr(data, "columns") or hasattr(data, "column_names"):
+        frame = tables.from_frame(data, kind, label)
+    elif isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
+        frame = tables.from_records(data, kind, label)
+    else:
+        raise InputError(f"{type(data).__name__} cannot be read as {label}")
+    return [Part(frame)], Origin(label), "run"
 
 
-def _joined(frames: list[pl.DataFrame], column: str) -> pl.Series:
-    """Join a column over the chunks, releasing each chunk's part as it goes."""
-    if len(frames) == 1:
-        return frames[0][column].rechunk()
-    joined = pl.concat([frame[column] for frame in frames], rechunk=True)
-    for i, frame in enumerate(frames):
-        frames[i] = frame.drop(column)
-    return joined
+class _Columns:
+    """Parts put together a column at a time, so that nothing is held twice."""
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self.coder = TopicCoder()
+        self.tags: dict[str, None] = {}
+        self.values: dict[str, list[pl.Series]] = {}
+        codes = []
+        for part in parts:
+            frame = part.frame
+            codes.append(self.coder.encode(frame["topic"]))
+            if part.tag is not None:
+                self.tags[part.tag] = None
+            elif "tag" in frame.columns:
+                self._add_tags(frame["tag"])
+            for name in frame.columns:
+                if name not in {"topic", "tag"}:
+                    self.values.setdefault(name, []).append(frame[name])
+        self.codes = codes[0] if len(codes) == 1 else np.concatenate(codes)
+        self.docs = pl.concat(self.values.pop("doc"), rechunk=False)
+
+    def _add_tags(self, tags: pl.Series) -> None:
+        if not (tags == tags[0]).all():
+            tags = tags.unique(maintain_order=True)
+        self.tags.update(dict.fromkeys(tag for tag in tags[:1000] if tag is not None))
+
+    def joined(self, column: str) -> np.ndarray[Any, Any]:
+        """Take a column of numbers out, as one array; what is no number in it is 0."""
+        parts = self.values.pop(column)
+        return np.concatenate([part.fill_null(0).to_numpy() for part in parts])
 
 
-def _subtopics(frames: list[pl.DataFrame], codes: np.ndarray[Any, Any]) -> pl.Series | None:
+def _subtopics(columns: _Columns) -> pl.Series | None:
     """Keep the iteration column only where it tells subtopics apart.
 
     It does when one document of one topic is judged in several iterations; the ad hoc tracks write
     0, or the round of judging, there.
     """
-    if "subtopic" not in frames[0].columns:
+    if "subtopic" not in columns.values:
         return None
-    column = _joined(frames, "subtopic")
+    column = pl.concat(columns.values.pop("subtopic"))
     if column.n_unique() == 1:
         return None
-    pairs = pl.DataFrame(
-        {"code": codes, "doc": pl.concat([frame["doc"] for frame in frames]), "part": column}
-    )
+    pairs = pl.DataFrame({"code": columns.codes, "doc": columns.docs, "part": column})
     several = pairs.group_by("code", "doc").agg(pl.col("part").n_unique())["part"].max()
     return column if isinstance(several, int) and several > 1 else None
 
 
-def _tag(frames: list[pl.DataFrame], origin: Origin, stem: str) -> str | None:
-    if "tag" not in frames[0].columns:
-        return None
-    first = frames[0]["tag"][0]
-    others = [
-        other
-        for frame in frames
-        if not (same := frame["tag"] == first).all()
-        and (other := frame["tag"].filter(~same).unique(maintain_order=True)).len()
-    ]
-    for i, frame in enumerate(frames):
-        frames[i] = frame.drop("tag")
-    if not others:
-        return str(first) if first is not None else None
-    tags = [first, *dict.fromkeys(tag for other in others for tag in other)]
+def _warn_of_tags(tags: list[str], origin: Origin, stem: str) -> None:
     shown = ", ".join(quoted(tag) for tag in tags[:3]) + (", …" if len(tags) > 3 else "")
     warnings.warn(
         CranfieldWarning(
             f"{origin.name}: {len(tags)} different run tags ({shown});"
             f" the system is called {quoted(stem)}"
         ),
-        stacklevel=4,
+        stacklevel=3,
     )
-    return None

@@ -25,6 +25,7 @@ from cranfield.measures.counts import (
 )
 from cranfield.measures.dcg import DCG, nDCG
 from cranfield.measures.dcg_variants import BinaryGain, NormalisedGain, nDCGAtLevels, nDCGAtRelevant
+from cranfield.measures.gains import short
 from cranfield.measures.precision import (
     Precision,
     Recall,
@@ -33,7 +34,6 @@ from cranfield.measures.precision import (
     RPrecision,
     Success,
 )
-from cranfield.measures.gains import short
 from cranfield.measures.preference import BinaryPreference, GeometricBinaryPreference
 from cranfield.measures.sets import (
     FMeasure,
@@ -209,6 +209,7 @@ def trec_name(one: Measure, rel: int = 1) -> str:
 
 
 def _name_with_parameters(plain: Measure) -> str | None:
+    same: Measure
     if isinstance(plain, InterpolatedPrecision) and plain.recall is not None:
         same, name = plain(recall=None), f"iprec_at_recall_{plain.recall:.2f}"
     elif isinstance(plain, RPrecision) and plain.multiple is not None:

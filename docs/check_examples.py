@@ -1,0 +1,126 @@
+"""Run the examples of the documentation and compare what they print with what the pages show.
+
+    python docs/check_examples.py [PAGE...]
+
+Python sessions (`pycon`) go through doctest, commands (`console`) through the shell. Each page runs
+from top to bottom in a fresh copy of `docs/examples`. The exit status is 1 when anything differs.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).resolve().parent
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+FENCE = re.compile(r"(?m)^( *)```(pycon|console)[^\n]*\n(.*?)^\1```", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    kind: str
+    text: str
+    line: int
+
+
+def blocks(page: str) -> Iterator[Block]:
+    """Yield the blocks that can be run."""
+    for found in FENCE.finditer(page):
+        text = "".join(line.removeprefix(found[1]) for line in found[3].splitlines(keepends=True))
+        yield Block(found[2], text, page.count("\n", 0, found.start()) + 2)
+
+
+def check_session(block: Block, name: str, names: dict[str, Any]) -> tuple[int, int]:
+    """Run a Python session; names live on to the page's next session."""
+    test = doctest.DocTestParser().get_doctest(block.text, names, name, name, block.line - 1)
+    result = doctest.DocTestRunner(optionflags=FLAGS).run(test, clear_globs=False)
+    names.update(test.globs)
+    return result.failed, result.attempted
+
+
+def check_commands(block: Block, name: str) -> tuple[int, int]:
+    """Run commands; what they print on either stream comes below them."""
+    failed = attempted = 0
+    parts = re.split(r"(?m)^\$ ", block.text)
+    for part in parts[1:]:
+        lines = part.splitlines(keepends=True)
+        length = 1
+        while lines[length - 1].endswith("\\\n"):
+            length += 1
+        command, want = "".join(lines[:length]), "".join(lines[length:])
+        if re.search(r"\b(QRELS|RUN|FILE)\b", command) or "pip install" in command:
+            # Words in capitals stand for the reader's own files.
+            continue
+        got = output_of(command)
+        attempted += 1
+        if not doctest.OutputChecker().check_output(want, got, FLAGS):
+            failed += 1
+            print(f"{name}, near line {block.line}:\n$ {command}\nexpected:\n{want}\ngot:\n{got}")
+    return failed, attempted
+
+
+def output_of(command: str) -> str:
+    """Run a command in the shell, with this interpreter's programs first."""
+    programs = Path(sys.executable).parent
+    environment = {
+        **os.environ,
+        "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', '')}",
+        "COLUMNS": "100",
+        "NO_COLOR": "1",
+        "PYTHONUTF8": "1",
+    }
+    done = subprocess.run(
+        command,
+        shell=True,
+        executable="/bin/bash",
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        check=False,
+    )
+    return done.stdout.decode()
+
+
+def check_page(path: Path) -> tuple[int, int]:
+    """Run one page."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+    failed = attempted = 0
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copytree(DOCS / "examples", folder, dirs_exist_ok=True)
+        with contextlib.chdir(folder):
+            for block in blocks(path.read_text(encoding="utf-8")):
+                if block.kind == "pycon":
+                    counts = check_session(block, path.name, names)
+                else:
+                    counts = check_commands(block, path.name)
+                failed += counts[0]
+                attempted += counts[1]
+    return failed, attempted
+
+
+def main(pages: list[str]) -> int:
+    """Run the pages given, or all."""
+    failed = attempted = 0
+    for path in map(Path, pages) if pages else sorted(DOCS.glob("*.md")):
+        counts = check_page(path.resolve())
+        failed += counts[0]
+        attempted += counts[1]
+    print(f"documentation: {attempted} examples, {failed} failed")
+    return 1 if failed or not attempted else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

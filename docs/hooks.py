@@ -1,0 +1,376 @@
+"""Build hooks of the site: a page a measure, made from the registry, and formulas as MathML."""
+
+from __future__ import annotations
+
+import html
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from latex2mathml.converter import convert
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+from mkdocs.structure.pages import Page
+
+import cranfield as cf
+from cranfield.measures import REGISTRY, Measure
+from cranfield.measures.trec_names import trec_name
+
+GRADES = (3, 0, 1, 2, 0, None, 0, 2, None, 0)
+"""The example: grades by rank, None for a document without judgment."""
+
+MISSED = (3, 2, 1, 1)
+"""Grades of the relevant documents that the example does not retrieve."""
+
+VARIANTS: dict[str, tuple[Any, ...]] = {
+    "rel": (2,),
+    "p": (0.5, 0.95),
+    "beta": (2,),
+    "gains": ("exponential", "graded"),
+    "discount": ("max(1,log2(rank))",),
+    "multiple": (0.5,),
+    "judged_only": (True,),
+}
+"""Values that the examples try besides the defaults; of words all are tried."""
+
+TOOLS = ("trec_eval", "ir_measures", "ranx")
+"""Other tools with a column in the list of measures."""
+
+AVERAGES = {
+    "mean": "arithmetic mean over the topics",
+    "sum": "sum over the topics",
+    "geometric": "geometric mean over the topics, scores below 0.00001 raised to it",
+}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the measures into the navigation, by family."""
+    for entry in config.nav or []:
+        if isinstance(entry, dict) and "Measures" in entry:
+            entry["Measures"] += [
+                {family.capitalize(): [{kind.info.name: page_of(kind)} for kind in kinds]}
+                for family, kinds in families().items()
+            ]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made here."""
+    pages = {"measures/index.md": index_page()}
+    pages |= {page_of(kind): measure_page(kind) for kind in built_in()}
+    for path, content in pages.items():
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_page_content(content: str, page: Page, config: MkDocsConfig, files: Files) -> str:
+    """Turn formulas into MathML, and the roles of docstrings into links."""
+    del config, files
+    content = re.sub(
+        r'<(span|div) class="arithmatex">\s*\\[(\[](.*?)\\[)\]]\s*</\1>',
+        lambda found: mathml(html.unescape(found[2]), block=found[1] == "div"),
+        content,
+        flags=re.DOTALL,
+    )
+    # In a docstring `:func:` and `:class:` stand before what they refer to.
+    return re.sub(
+        r":(?:func|class|mod):<code>(?:cranfield\.)?([^<]*)</code>",
+        lambda found: linked(found[1], f'id="cranfield.{found[1]}"' in content),
+        content,
+    )
+
+
+def linked(name: str, known: bool) -> str:
+    """Show a name of the library, as a link where the page defines it."""
+    code = f"<code>{name}</code>"
+    return f'<a href="#cranfield.{name}">{code}</a>' if known else code
+
+
+def mathml(formula: str, *, block: bool) -> str:
+    """Convert LaTeX; names of several letters are set upright, as one word."""
+    tokens = re.finditer(
+        r"\\(?:text|mathit|mathcal)\{[^}]*\}|\\[A-Za-z]+|\\.|[A-Za-z]{2,}|.", formula, re.DOTALL
+    )
+    spaced = {r"\exp", r"\ln"}
+    parts = []
+    for token in tokens:
+        text = token[0]
+        if text[0].isalpha() and len(text) > 1:
+            text = rf"\text{{{text}}}"
+        parts.append(text + (r"\," if text in spaced else ""))
+    return convert("".join(parts), display="block" if block else "inline")
+
+
+def built_in() -> list[type[Measure]]:
+    """Return the measures of the library, in order of families."""
+    return [kind for kinds in families().values() for kind in kinds]
+
+
+def families() -> dict[str, list[type[Measure]]]:
+    """Group the measures by family, both in order of definition."""
+    found: dict[str, list[type[Measure]]] = {}
+    for kind in REGISTRY.values():
+        found.setdefault(kind.info.family, []).append(kind)
+    return found
+
+
+def page_of(kind: type[Measure]) -> str:
+    """Return the path of a measure's page."""
+    return f"measures/{kind.info.name}.md"
+
+
+def form(kind: type[Measure]) -> str:
+    """Write the measure's name with what may stand behind the @."""
+    info = kind.info
+    at = "k" if info.at == "cutoff" else info.at
+    return info.name + {"required": f"@{at}", "optional": f"[@{at}]"}.get(info.at_wanted, "")
+
+
+# Pages
+
+
+def index_page() -> str:
+    """Write the list of all measures."""
+    lines = [INDEX_HEAD]
+    for family, kinds in families().items():
+        lines += [f"### {family.capitalize()}", ""]
+        lines += row("measure", "what it tells", *TOOLS)
+        lines += row(*["---"] * (2 + len(TOOLS)))
+        for kind in kinds:
+            info = kind.info
+            others = [code(info.elsewhere.get(tool, "")) for tool in TOOLS]
+            lines += row(f"[`{form(kind)}`]({info.name}.md)", info.summary, *others)
+        lines.append("")
+    return "\n".join(lines)
+
+
+def measure_page(kind: type[Measure]) -> str:
+    """Write the page of one measure."""
+    info = kind.info
+    lines = [f"# {info.name}", "", info.summary, ""]
+    about = inspect.getdoc(kind)
+    if about:
+        lines += [about, ""]
+    if info.formula:
+        lines += ["$$", info.formula, "$$", ""]
+        lines += ["The letters are explained in the [notation](index.md#notation).", ""]
+    lines += ["## Facts", "", *facts(kind), ""]
+    lines += ["## Parameters", "", *parameters(kind), ""]
+    lines += [*example(kind), ""]
+    if info.elsewhere:
+        lines += ["## In other tools", "", *row("tool", "name"), *row("---", "---")]
+        for tool, name in info.elsewhere.items():
+            lines += row(tool, code(name))
+        lines += ["", "Where definitions differ: [coming from other tools](../coming-from.md).", ""]
+    return "\n".join(lines)
+
+
+def facts(kind: type[Measure]) -> Iterator[str]:
+    """Yield the table of what the measure declares of itself."""
+    info = kind.info
+    low, high = (f"{end:g}".replace("inf", "∞").replace("-", "−") for end in info.range)
+    wanted = {
+        "required": f"; the {info.at} is required",
+        "optional": f"; the {info.at} is optional",
+        "none": "; it takes no cutoff",
+    }
+    yield from row("", "")
+    yield from row("---", "---")
+    yield from row("text form", f"`{form(kind)}`{wanted[info.at_wanted]}")
+    if info.aliases:
+        yield from row("also called", ", ".join(f"`{name}`" for name in info.aliases))
+    yield from row("range", f"{low} to {high}")
+    yield from row("overall value", AVERAGES[info.aggregate])
+    if info.needs:
+        yield from row("needs", info.needs)
+    note = f"; {info.scale_note}" if info.scale_note else ""
+    yield from row("scale", f"{info.scale}{note}")
+    yield from row("source", f"{info.source} ([references](../references.md))")
+
+
+def parameters(kind: type[Measure]) -> Iterator[str]:
+    """Yield the table of parameters: default, what is accepted, what it does."""
+    yield from row("parameter", "default", "accepts", "what it is")
+    yield from row("---", "---", "---", "---")
+    for name in kind.parameter_names():
+        one = kind.parameters[name]
+        default = getattr(one.default, "text", repr(one.default))
+        yield from row(f"`{name}`", f"`{default}`", accepts(one.check), one.doc)
+
+
+def accepts(check: Any) -> str:
+    """Say what a check admits, in the words of its own complaint."""
+    wanted = complaint(check, object())
+    if wanted.startswith("an integer"):
+        # Of a bounded integer only a wrong number tells both ends.
+        ends = re.fullmatch(r"an integer from (\d+) to (\d+)", complaint(check, -(10**30)))
+        if ends and int(ends[2]) < 10**9:
+            wanted = ends[0]
+    try:
+        return f"{wanted}, or None" if check(None) is None else wanted
+    except ValueError:
+        return wanted
+
+
+def complaint(check: Any, value: object) -> str:
+    """Return what a check says to a value that it refuses."""
+    try:
+        check(value)
+    except ValueError as error:
+        return str(error)
+    raise AssertionError(f"{check} accepts {value!r}")
+
+
+# The worked example
+
+
+def example(kind: type[Measure]) -> list[str]:
+    """Write the section with the measure's values on the example, which the library computes."""
+    ranked = {f"d{rank}": -rank for rank in range(1, len(GRADES) + 1)}
+    grades = {f"d{rank}": grade for rank, grade in enumerate(GRADES, 1) if grade is not None}
+    missed = {f"m{i}": grade for i, grade in enumerate(MISSED)}
+    forms = dict.fromkeys(examples_of(kind))
+    try:
+        evaluation = cf.evaluate({"1": ranked}, {"1": {**grades, **missed}}, list(forms))
+    except cf.CranfieldError:
+        return []
+    best = sorted((grade for grade in (*grades.values(), *MISSED) if grade), reverse=True)
+    lines = [
+        "## Example",
+        "",
+        f"A ranking of {len(GRADES)} documents, for a topic with {len(best)} relevant documents"
+        f" of the grades {', '.join(map(str, best))}. A dash is a document without judgment.",
+        "",
+    ]
+    lines += row("rank", *(str(rank) for rank in range(1, len(GRADES) + 1)))
+    lines += row(*["---"] * (len(GRADES) + 1))
+    lines += row("grade", *("–" if grade is None else str(grade) for grade in GRADES))
+    lines += ["", *row("measure", "value for this topic"), *row("---", "---")]
+    for one in evaluation.measures:
+        lines += row(f"`{one}`", f"{evaluation[one].values[0, 0]:.4f}")
+    shown = evaluation.measures[0]
+    lines += [
+        "",
+        "On the command line and in Python:",
+        "",
+        "```console",
+        f"$ cranfield evaluate QRELS RUN -m {quoted(str(shown))}",
+        "```",
+        "",
+        "```python",
+        f'cf.evaluate(runs, qrels, "{shown}")',
+        "```",
+        "",
+    ]
+    if trec_name(shown) != str(shown):
+        lines += [f"`{trec_name(shown)}`, the name that trec_eval prints, is understood too.", ""]
+    return lines
+
+
+def examples_of(kind: type[Measure]) -> Iterator[Measure]:
+    """Yield forms of a measure that show what its parameters do."""
+    info = kind.info
+    ends = (10, 5) if info.at == "cutoff" else (0.1, 0.5)
+    plain = kind()
+    if info.at_wanted == "none":
+        forms = [plain]
+    else:
+        forms = [plain @ end for end in ends]
+        if info.at_wanted == "optional":
+            forms = [plain, forms[1]]
+    yield from forms
+    for name in kind.parameter_names():
+        if name in {"cutoff", info.at}:
+            continue
+        check = kind.parameters[name].check
+        words = re.findall(r"'([^']*)'", accepts(check)) if name not in VARIANTS else []
+        for value in (*VARIANTS.get(name, ()), *words):
+            try:
+                yield forms[-1](**{name: value})
+            except cf.MeasureError:
+                continue
+
+
+# Markdown
+
+
+def row(*cells: str) -> list[str]:
+    """Write a row of a table; a bar inside a cell would end it."""
+    return ["| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"]
+
+
+def code(text: str) -> str:
+    """Set the names of another tool as code, and what is said of them as text."""
+    if not text:
+        return ""
+    names, bracket, note = text.partition(" (")
+    return f"`{names}`" + (f" ({note}" if bracket else "")
+
+
+def quoted(text: str) -> str:
+    """Quote for a shell what a shell would read otherwise."""
+    if re.fullmatch(r"[\w@.]+", text):
+        return text
+    return f'"{text}"'
+
+
+INDEX_HEAD = r"""# Measures
+
+A measure turns the ranking of one system for one topic into a score. Each has a page with its
+formula, its parameters, its range, what is known of its measurement scale, its source, and a worked
+example. The pages are made from the code that computes the scores.
+
+## Text form
+
+A measure is written `Name(parameter=value, ...)@cutoff`. Parameters that have their default are
+left out. Names are case-sensitive.
+
+| text | meaning |
+| --- | --- |
+| `nDCG@10` | nDCG of the top 10 |
+| `AP(rel=2)@100` | average precision of the top 100, grades from 2 on being relevant |
+| `RBP(p=0.95)` | rank-biased precision, persistence 0.95, whole ranking |
+| `nDCG(gains={1: 1, 2: 3})@20` | nDCG with gains of your own |
+| `IPrec@0.1` | interpolated precision at recall 0.1 |
+| `map`, `P_10`, `ndcg_cut.5,10`, `official` | the names of trec_eval |
+
+In Python the same is written with objects. `@` sets the cutoff and a call sets parameters:
+
+```pycon
+>>> from cranfield.measures import AP, RBP, nDCG
+>>> nDCG @ 10, AP(rel=2) @ 100, RBP(p=0.95)
+(nDCG@10, AP(rel=2)@100, RBP(p=0.95))
+```
+
+A wrong name, parameter or value is refused at once, before anything is read or computed.
+
+The option `judged_only` is common to all measures: unjudged documents are removed first, and those
+below move up. See [judging](../judging.md#unjudged-documents) for when to use the policy instead.
+
+A score that is undefined, such as average precision for a topic without relevant documents, is 0.
+
+## Notation
+
+| symbol | meaning |
+| --- | --- |
+| $r$ | rank, from 1 |
+| $k$ | cutoff: the ranks that count; without a cutoff, the length of the ranking |
+| $n$ | documents retrieved (in the top $k$); in a mean over topics, number of topics |
+| $g_r$ | grade of the document at rank $r$, or its gain where the measure has gains |
+| $\mathit{rel}$ | lowest grade that counts as relevant; 1 by default |
+| $[\dots]$ | 1 if what stands inside is true, else 0 |
+| $RB$ | recall base: number of relevant documents of the topic, retrieved or not |
+| $A$, $B$ | set of the relevant documents, set of the retrieved documents |
+| $\mathcal{R}$ | ranks of the relevant documents retrieved |
+| $P@r$ | precision of the top $r$ |
+| $d(r)$ | discount at rank $r$ |
+| $iDCG$, $iERR$ | value of the ideal ranking: all judged documents by falling gain |
+| $t$ | topic |
+
+## All measures
+
+`@k` is a cutoff that is required, `[@k]` one that is optional. The last columns tell what other
+tools call the same measure; [coming from other tools](../coming-from.md) tells where their numbers
+differ.
+"""

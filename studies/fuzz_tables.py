@@ -1,0 +1,211 @@
+"""Hostile tables: data in memory, CSV, JSON and Parquet, with values of any type anywhere."""
+
+from __future__ import annotations
+
+import random
+import re
+from datetime import date
+from decimal import Decimal
+from math import isfinite, nan
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from cranfield.collection.reading import read_qrels, read_run
+from cranfield.collection.run import Run
+from cranfield.errors import CranfieldError
+from studies.fuzz_base import FailedCaseError, guarded, shown, some_id
+from studies.fuzz_shapes import SHAPES
+from studies.fuzz_spoil import spoil_bytes
+from studies.fuzz_text import INTEGER, NUMBER
+
+SIMPLE: tuple[Any, ...] = (
+    None,
+    nan,
+    1.5,
+    2.0,
+    7,
+    -1,
+    True,
+    "",
+    " x ",
+    "x",
+    "5",
+    "1e3",
+    "\ud800",
+    2**53 + 1,
+)
+LARGEST: Any = 2**1024 - 2**970
+ODD: tuple[Any, ...] = (
+    *(
+        float("inf"),
+        10**30,
+        10**400,
+        2**63,
+        1e300,
+        "nan",
+        "1_000",
+        "0x10",
+        "+1",
+        "1.0",
+        "\x00",
+        " 7 ",
+    ),
+    *(
+        [1],
+        [],
+        {"a": 1},
+        {},
+        [[1], 2],
+        "é",
+        "a\u2028b",
+        "a\nb",
+        '"',
+        -0.0,
+        5e-324,
+        "inf",
+        "1,5",
+        "٣",
+    ),
+)
+PYTHON: tuple[Any, ...] = (
+    *(
+        b"x",
+        (1, 2),
+        1 + 2j,
+        Decimal("1.5"),
+        Decimal(3),
+        date(2020, 1, 2),
+        np.float32(1.5),
+        np.int64(3),
+    ),
+    *(
+        object(),
+        {1, 2},
+        np.array([1.0]),
+        np.nan,
+        np.bool_(True),
+        pd.NA,
+        pd.NaT,
+        ...,
+        int,
+        np.str_("n"),
+    ),
+)
+HEADS = (
+    "topic",
+    "query_id",
+    "qid",
+    "TOPIC",
+    "doc",
+    "docno",
+    "doc_id",
+    "score",
+    "sim",
+    "rel",
+    "grade",
+    "x",
+    "",
+)
+
+
+def table_case(rng: random.Random, folder: Path) -> bool:
+    kind = rng.choice(("run", "qrels"))
+    how = rng.choice(list(SHAPES))
+    python = how in {"mapping", "tuples", "records", "named tuples", "pandas", "polars", "systems"}
+    rows = [
+        [some_id(rng, "q", n // 3), some_id(rng, "d", n), _value(rng, kind)]
+        for n in range(rng.choice((1, 2, 4, 8)))
+    ]
+    hostile = rng.choice((0, 0, 1, 1, 2))
+    for _ in range(hostile):
+        column = rng.randrange(3)
+        odd = rng.choice((SIMPLE, ODD, PYTHON) if python else (SIMPLE, ODD))
+        value = rng.choice(odd)
+        for row in rows if rng.random() < 0.3 else [rng.choice(rows)]:
+            row[column] = value
+    heads = ["topic", "doc", "score" if kind == "run" else "grade"]
+    tidy = rng.random() < 0.8
+    if not tidy:
+        heads = [rng.choice(HEADS) for _ in range(3)]
+    data, format, rows = SHAPES[how](rng, rows, heads, folder)
+    spoilt = isinstance(data, bytes) and rng.random() < 0.4
+    if isinstance(data, bytes):
+        path = folder / f"table.{format}"
+        for _ in range(rng.choice((1, 2)) if spoilt else 0):
+            data = spoil_bytes(rng, data)
+        path.write_bytes(data)
+    source = str(path) if isinstance(data, bytes) else data
+    reproducer = f"read_{kind}, {how}, columns {heads}: {shown(data, 1500)}"
+    reader = read_run if kind == "run" else read_qrels
+    found = guarded(lambda: reader(source), reproducer)
+    if isinstance(found, CranfieldError):
+        if not hostile and tidy and not spoilt and _clean(rows):
+            raise FailedCaseError(f"refused though valid: {found}", reproducer, f"refused {how}")
+        return False
+    numbers = found.scores if isinstance(found, Run) else found.grades
+    if not np.isfinite(numbers).all():
+        raise FailedCaseError(f"numbers {numbers}", reproducer, "not finite")
+    if tidy and not spoilt:
+        topics = [found.topics[code] for code in found.codes.tolist()]
+        got = list(zip(topics, found.docs.to_list(), numbers.tolist(), strict=True))
+        _compare(got, rows, kind, reproducer)
+    return True
+
+
+def _value(rng: random.Random, kind: str) -> Any:
+    return rng.randrange(-1, 4) if kind == "qrels" else rng.gauss(0, 1)
+
+
+def _clean(rows: list[list[Any]]) -> bool:
+    """Tell whether the rows hold nothing but texts that are usual everywhere, each pair once."""
+    ids = [text for row in rows for text in row[:2]]
+    pairs = {tuple(row[:2]) for row in rows}
+    return (
+        bool(pairs)
+        and len(pairs) == len(rows)
+        and all(re.fullmatch("[qd][0-9]+", str(text)) for text in ids)
+    )
+
+
+def _compare(got: list[Any], rows: list[list[Any]], kind: str, reproducer: str) -> None:
+    if len(got) != len(rows):
+        raise FailedCaseError(f"{len(got)} rows of {len(rows)}", reproducer, "rows lost")
+    for (topic, doc, number), row in zip(got, rows, strict=True):
+        for name, value, original in (("topic", topic, row[0]), ("document", doc, row[1])):
+            if value not in _as_id(original):
+                what = f"{name} {original!r} became {value!r}"
+                raise FailedCaseError(what, reproducer, f"id of {type(original).__name__}")
+        if number not in _as_number(row[2], kind):
+            what = f"number {row[2]!r} became {number!r}"
+            raise FailedCaseError(what, reproducer, f"number of {type(row[2]).__name__}")
+
+
+def _as_id(value: Any) -> tuple[str, ...]:
+    """Texts that an id may become; none where it has to be refused."""
+    if isinstance(value, str):
+        return (str(value),)
+    if isinstance(value, (bool, np.bool_)):
+        return ("true", "false")
+    if isinstance(value, (int, np.integer)):
+        return (str(int(value)), str(float(value)) if abs(int(value)) < 10**300 else "")
+    if isinstance(value, (float, np.floating)) and isfinite(value):
+        whole = str(int(value)) if float(value).is_integer() else str(value)
+        return (whole, str(value), str(float(value)), f"{float(value):.0e}".replace("e+", "e"))
+    if isinstance(value, bytes):
+        return (value.decode(),)
+    return (str(value), f"{value}.0") if isinstance(value, (Decimal, date)) else ()
+
+
+def _as_number(value: Any, kind: str) -> tuple[float, ...]:
+    """Numbers that a value may become; none where it has to be refused."""
+    if isinstance(value, (bool, np.bool_)):
+        return (float(value),)
+    if isinstance(value, str):
+        pattern = NUMBER if kind == "run" else INTEGER
+        return (float(value),) if pattern.fullmatch(value.strip()) else ()
+    if isinstance(value, (int, float, Decimal, np.integer, np.floating)):
+        return (float(value),) if abs(value) < LARGEST else ()
+    return ()

@@ -123,8 +123,8 @@ def judged(highest: int) -> JudgedRuns:
     qrels = {
         "q1": {"d0": 1, "d2": 0, "d3": 4, "d5": -1, "d8": 2, "d99": 3, "d12": 1},
         "q2": {"d1": 0, "d2": 0},
-        "q3": {"d2": 1},
-        "q4": {"d1": highest, "d5": 1},
+        "q3": {"d2": highest},
+        "q4": {"d1": 2, "d5": 1},
     }
     return judge(runs, qrels)
 
@@ -215,7 +215,7 @@ def measure_case(rng: random.Random, folder: Path) -> bool:
     for one in found:
         _reads_back(one, reproducer)
     for one in found if len(found) < 4 else rng.sample(found, 3):
-        _scores_well(one, rng.choice((2,) * 30 + (61, 1023, 1024, 2**31 - 1)), reproducer)
+        _scores_well(one, rng.choice((2,) * 10 + (61, 1023, 1024, 2**31 - 1)), reproducer)
     return True
 
 

@@ -37,7 +37,6 @@ SIMPLE: tuple[Any, ...] = (
     "\ud800",
     2**53 + 1,
 )
-LARGEST: Any = 2**1024 - 2**970
 ODD: tuple[Any, ...] = (
     *(
         float("inf"),
@@ -148,7 +147,7 @@ def table_case(rng: random.Random, folder: Path) -> bool:
     numbers = found.scores if isinstance(found, Run) else found.grades
     if not np.isfinite(numbers).all():
         raise FailedCaseError(f"numbers {numbers}", reproducer, "not finite")
-    if tidy and not spoilt:
+    if tidy and not spoilt and rows:
         topics = [found.topics[code] for code in found.codes.tolist()]
         got = list(zip(topics, found.docs.to_list(), numbers.tolist(), strict=True))
         _compare(got, rows, kind, reproducer)
@@ -207,5 +206,8 @@ def _as_number(value: Any, kind: str) -> tuple[float, ...]:
         pattern = NUMBER if kind == "run" else INTEGER
         return (float(value),) if pattern.fullmatch(value.strip()) else ()
     if isinstance(value, (int, float, Decimal, np.integer, np.floating)):
-        return (float(value),) if abs(value) < LARGEST else ()
+        try:
+            return (float(value),) if isfinite(value) else ()
+        except OverflowError:
+            return ()
     return ()

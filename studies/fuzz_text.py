@@ -88,7 +88,13 @@ def _qrels_row(fields: list[str]) -> Row | None:
 
 
 def _int32(text: str) -> int | None:
-    value = int(text) if INTEGER.fullmatch(text) else 2**31
+    if not INTEGER.fullmatch(text):
+        return None
+    # Python refuses to convert thousands of digits, even where most of them are zeros.
+    digits = text.lstrip("+-").lstrip("0") or "0"
+    if len(digits) > 10:
+        return None
+    value = -int(digits) if text.startswith("-") else int(digits)
     return value if -(2**31) <= value < 2**31 else None
 
 

@@ -2,20 +2,24 @@
 
     python docs/check_examples.py [PAGE...]
 
-Python sessions (`pycon`) go through doctest, commands (`console`) through the shell. Each page runs
-from top to bottom in a fresh copy of `docs/examples`. The exit status is 1 when anything differs.
+Python sessions (`pycon`) go through doctest. Commands (`console`) go through the shell; a mere call
+of `cranfield` goes through its main function, which saves starting Python again. Each page runs from
+top to bottom in a fresh copy of `docs/examples`. The exit status is 1 when anything differs.
 """
 
 from __future__ import annotations
 
 import contextlib
 import doctest
+import io
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -72,26 +76,46 @@ def check_commands(block: Block, name: str) -> tuple[int, int]:
 
 
 def output_of(command: str) -> str:
-    """Run a command in the shell, with this interpreter's programs first."""
+    """Run a command; what it prints on either stream."""
+    if command.startswith("cranfield ") and not re.search(r"[|;&<>$]", command):
+        return output_of_main(shlex.split(command))
     programs = Path(sys.executable).parent
-    environment = {
-        **os.environ,
-        "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', '')}",
-        "COLUMNS": "100",
-        "NO_COLOR": "1",
-        "PYTHONUTF8": "1",
-    }
     done = subprocess.run(
         command,
         shell=True,
         executable="/bin/bash",
-        env=environment,
+        env={**os.environ, "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', '')}"},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         check=False,
     )
     return done.stdout.decode()
+
+
+def output_of_main(words: list[str]) -> str:
+    """Call the program's main function, with patterns of file names replaced as a shell does."""
+    from cranfield.cli.main import main as program
+
+    arguments = [
+        name
+        for word in words
+        for name in (sorted(map(str, Path().glob(word))) if "*" in word else [word])
+    ]
+    out = io.StringIO()
+    before = sys.argv
+    sys.argv = arguments
+    try:
+        with (
+            warnings.catch_warnings(),
+            contextlib.redirect_stdout(out),
+            contextlib.redirect_stderr(out),
+            contextlib.suppress(SystemExit),
+        ):
+            program()
+    finally:
+        sys.argv = before
+    return out.getvalue()
 
 
 def check_page(path: Path) -> tuple[int, int]:
@@ -113,6 +137,8 @@ def check_page(path: Path) -> tuple[int, int]:
 
 def main(pages: list[str]) -> int:
     """Run the pages given, or all."""
+    # What is shown depends on the width of the terminal and on its colours.
+    os.environ.update(COLUMNS="100", NO_COLOR="1", PYTHONUTF8="1")
     failed = attempted = 0
     for path in map(Path, pages) if pages else sorted(DOCS.glob("*.md")):
         counts = check_page(path.resolve())

@@ -17,7 +17,7 @@ import cranfield as cf
 from cranfield.measures import REGISTRY, Measure
 from cranfield.measures.trec_names import trec_name
 
-GRADES = (3, 0, 1, 2, 0, None, 0, 2, None, 0)
+GRADES = (3, None, 1, 2, None, 0, None, 2, 0, 0)
 """The example: grades by rank, None for a document without judgment."""
 
 MISSED = (3, 2, 1, 1)
@@ -175,7 +175,7 @@ def facts(kind: type[Measure]) -> Iterator[str]:
         "optional": f"; the {info.at} is optional",
         "none": "; it takes no cutoff",
     }
-    yield from row("", "")
+    yield from row("property", "value")
     yield from row("---", "---")
     yield from row("text form", f"`{form(kind)}`{wanted[info.at_wanted]}")
     if info.aliases:
@@ -196,7 +196,7 @@ def parameters(kind: type[Measure]) -> Iterator[str]:
     for name in kind.parameter_names():
         one = kind.parameters[name]
         default = getattr(one.default, "text", repr(one.default))
-        yield from row(f"`{name}`", f"`{default}`", accepts(one.check), one.doc)
+        yield from row(f"`{name}`", f"`{default}`", braced(accepts(one.check)), braced(one.doc))
 
 
 def accepts(check: Any) -> str:
@@ -285,9 +285,11 @@ def examples_of(kind: type[Measure]) -> Iterator[Measure]:
             continue
         check = kind.parameters[name].check
         words = re.findall(r"'([^']*)'", accepts(check)) if name not in VARIANTS else []
+        # The ends of a list matter only where the list is cut.
+        start = forms[-1] if name in {"denominator", "ideal"} else forms[0]
         for value in (*VARIANTS.get(name, ()), *words):
             try:
-                yield forms[-1](**{name: value})
+                yield start(**{name: value})
             except cf.MeasureError:
                 continue
 
@@ -298,6 +300,11 @@ def examples_of(kind: type[Measure]) -> Iterator[Measure]:
 def row(*cells: str) -> list[str]:
     """Write a row of a table; a bar inside a cell would end it."""
     return ["| " + " | ".join(cell.replace("|", r"\|") for cell in cells) + " |"]
+
+
+def braced(text: str) -> str:
+    """Set a mapping as code; braces at the end of a cell would be read as attributes."""
+    return re.sub(r"\{[^}]*\}", r"`\g<0>`", text)
 
 
 def code(text: str) -> str:

@@ -69,7 +69,7 @@ def trec_covid() -> Collection:
     >>> import cranfield as cf
     >>> covid = cf.collections.trec_covid()
     >>> covid
-    Collection(TREC-COVID round 5: 40 runs, Qrels(50 topics, 23,151 judgments, grades 0 to 2))
+    Collection(TREC-COVID round 5: 40 runs, Qrels(50 topics, 23,151 judgments, grades -1 to 2))
     >>> ev = cf.evaluate(covid.runs[:2], covid.qrels, "nDCG@20")
     >>> ev.by_system().rows()
     [('UPrrf93-wt-r5', 0.8496...), ('UPrrf102-wt-r5', 0.8490...)]

@@ -59,7 +59,7 @@ def parse_measure(text: str | Measure) -> Measure:
     >>> parse_measure("nDGC@10")
     Traceback (most recent call last):
         ...
-    cranfield.errors.MeasureError: there is no measure 'nDGC'; did you mean nDCG?
+    cranfield.errors.MeasureError: there is no measure 'nDGC'; did you mean nDCG or RnDCG?
     """
     measures = parse_measures(text)
     if len(measures) != 1:

@@ -1,0 +1,190 @@
+"""The command line as a whole: what it prints, where, and its exit status."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cranfield as cf
+
+QRELS = "1 0 a 1\n1 0 b 0\n2 0 a 2\n"
+RUN = "1 Q0 b 1 2 one\n1 Q0 a 2 1 one\n2 Q0 a 1 9 one\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "qrels").write_text(QRELS)
+    (tmp_path / "one.run").write_text(RUN)
+    (tmp_path / "two.run").write_text(RUN.replace(" one", " two_x").replace("2 two", "0 two"))
+    return tmp_path
+
+
+def cranfield(
+    folder: Path, *arguments: str, stdin: bytes = b"", status: int = 0
+) -> tuple[str, str]:
+    done = subprocess.run(
+        [sys.executable, "-m", "cranfield", *arguments],
+        cwd=folder,
+        input=stdin,
+        capture_output=True,
+        check=False,
+    )
+    out, err = done.stdout.decode(), done.stderr.decode()
+    assert done.returncode == status, err
+    assert "Traceback" not in err
+    return out, err
+
+
+def test_table(folder: Path) -> None:
+    out, err = cranfield(folder, "evaluate", "qrels", "one.run", "two.run", "-m", "AP", "-m", "P@1")
+    assert [line.split() for line in out.splitlines() if line.strip()][0] == ["system", "AP", "P@1"]
+    rows = [line.split() for line in out.splitlines() if "one" in line or "two_x" in line]
+    assert rows == [["two_x", "1.0000", "1.0000"], ["one", "0.7500", "0.5000"]]
+    assert err == ""
+
+
+def test_table_by_topic_and_one_system(folder: Path) -> None:
+    out, _ = cranfield(folder, "evaluate", "qrels", "one.run", "-m", "AP", "-q", "-p", "2")
+    assert ["1", "one", "0.50"] in [line.split() for line in out.splitlines()]
+    assert ["all", "one", "0.75"] in [line.split() for line in out.splitlines()]
+    out, _ = cranfield(folder, "evaluate", "qrels", "one.run", "-m", "set")
+    assert ["NumRet", "3.0000"] in [line.split() for line in out.splitlines()]
+
+
+def test_lines_of_trec_eval(folder: Path) -> None:
+    out, _ = cranfield(folder, "evaluate", "qrels", "one.run", "-m", "map", "-q", "-f", "trec")
+    lines = ["map                   \t1\t0.5000", "map                   \t2\t1.0000"]
+    assert out.splitlines() == [*lines, "map                   \tall\t0.7500"]
+    out, _ = cranfield(folder, "evaluate", "qrels", ".", "-m", "map", "-f", "trec", status=2)
+    out, _ = cranfield(folder, "evaluate", "qrels", "*.run", "-m", "num_ret", "-f", "trec")
+    assert [line.split() for line in out.splitlines()] == [
+        ["runid", "all", "one"],
+        ["num_ret", "all", "3"],
+        ["runid", "all", "two_x"],
+        ["num_ret", "all", "3"],
+    ]
+
+
+def test_lines_of_ir_measures(folder: Path) -> None:
+    arguments = ("evaluate", "qrels", "one.run", "-m", "AP", "-m", "RR", "-f", "ir_measures")
+    assert cranfield(folder, *arguments)[0] == "AP\t0.7500\nRR\t0.7500\n"
+    by_topic = cranfield(folder, *arguments, "-q", "-p", "1")[0].splitlines()
+    assert by_topic[0] == "1\tAP\t0.5"
+    assert by_topic[-1] == "all\tRR\t0.8"
+
+
+def test_csv_json_latex_and_parquet(folder: Path) -> None:
+    start = ("evaluate", "qrels", "one.run", "two.run", "-m", "AP")
+    assert cranfield(folder, *start, "-f", "csv")[0] == "system,AP\none,0.75\ntwo_x,1.0\n"
+    data = json.loads(cranfield(folder, *start, "-f", "json", "-q")[0])
+    assert data["systems"]["one"]["overall"] == {"AP": 0.75}
+    assert data["systems"]["one"]["topics"]["1"] == {"AP": 0.5}
+    assert data["policies"]["ties"] == "trec"
+    latex = cranfield(folder, *start, "-f", "latex")[0]
+    assert r"two\_x & \textbf{1.0000} \\" in latex
+    out, _ = cranfield(folder, *start, "-f", "parquet", "-q", "-o", "x.parquet")
+    assert out == ""
+    assert pl.read_parquet(folder / "x.parquet").columns == ["measure", "topic", "system", "score"]
+    assert "needs --output" in cranfield(folder, *start, "-f", "parquet", status=2)[1]
+
+
+def test_output_file_is_whole_or_not_there(folder: Path) -> None:
+    before = sorted(folder.iterdir())
+    arguments = (
+        "evaluate",
+        "qrels",
+        "one.run",
+        "bad.run",
+        "-m",
+        "AP",
+        "-f",
+        "csv",
+        "-o",
+        "out.csv",
+    )
+    (folder / "bad.run").write_text(RUN + "2 Q0 b 1 high one\n")
+    _, err = cranfield(folder, *arguments, status=2)
+    assert err == (
+        "cranfield: error: bad.run:4: score 'high' is not a finite number"
+        " (topic '2', document 'b')\n"
+    )
+    assert sorted(folder.iterdir()) == sorted([*before, folder / "bad.run"])
+    cranfield(folder, "evaluate", "qrels", "one.run", "-m", "AP", "-f", "csv", "-o", "out.csv")
+    assert (folder / "out.csv").read_text() == "system,AP\none,0.75\n"
+
+
+def test_standard_input(folder: Path) -> None:
+    packed = gzip.compress(RUN.encode())
+    out, _ = cranfield(folder, "evaluate", "qrels", "-", "-m", "AP", "-f", "csv", stdin=packed)
+    assert out == "system,AP\none,0.75\n"
+    assert "standard input" in cranfield(folder, "evaluate", "-", "-", "-m", "AP", status=2)[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("evaluate", "qrels", "nowhere"), "nowhere: cannot be read: no such file"),
+        (("evaluate", "qrels", "*.xz"), "*.xz: no file matches the pattern"),
+        (("evaluate", "qrels", "one.run", "-m", "nDGC@10"), "did you mean nDCG"),
+        (("evaluate", "qrels", "one.run", "--ties", "x"), "ties 'x' is none of"),
+        (("evaluate", "qrels", "one.run", "--compat", "x"), "compat 'x' is none of"),
+        (("evaluate", "qrels", "one.run", "-o", "no/where"), "cannot be written"),
+        (("evaluate", "one.run", "qrels"), "6 columns where a qrels line has 4"),
+        (("evaluate", "qrels", "qrels"), "4 columns where a run line has 6"),
+        (("measures", "nDGC"), "did you mean nDCG"),
+    ],
+)
+def test_errors_are_one_line_and_status_2(
+    folder: Path, arguments: tuple[str, ...], said: str
+) -> None:
+    out, err = cranfield(folder, *arguments, status=2)
+    assert out == ""
+    assert err.startswith("cranfield: error: ")
+    assert err.count("\n") == 1
+    assert said in err
+
+
+def test_wrong_options(folder: Path) -> None:
+    assert "No such option" in cranfield(folder, "evaluate", "--nonsense", status=2)[1]
+    assert "Missing argument" in cranfield(folder, "evaluate", "qrels", status=2)[1]
+
+
+def test_warnings_go_to_standard_error(folder: Path) -> None:
+    (folder / "odd.run").write_text("1 Q0 \x1b[2Ja 1 1 \x1b]0;x\x07\n9 Q0 a 1 1 \x1b]0;x\x07\n")
+    out, err = cranfield(folder, "evaluate", "qrels", "odd.run", "-m", "AP")
+    assert "\x1b" not in out + err
+    assert r"\x1b]0;x" in out
+    assert "warning: system" in err
+    assert "no results for some judged topics (1: '2')" in err
+
+
+def test_coverage(folder: Path) -> None:
+    _, err = cranfield(folder, "evaluate", "qrels", "one.run", "-m", "AP", "--coverage")
+    assert "unjudged@10" in err
+
+
+def test_list_of_measures(folder: Path) -> None:
+    out, _ = cranfield(folder, "measures")
+    for name in cf.measures.REGISTRY:
+        assert name in out
+    out, _ = cranfield(folder, "measures", "MAP")
+    assert "AP, MAP:" in out
+    assert "denominator" in out
+    assert "AP, MAP:" in cranfield(folder, "measures", "AP@10")[0]
+
+
+def test_version_and_help(folder: Path) -> None:
+    assert cranfield(folder, "--version")[0] == f"cranfield {cf.__version__}\n"
+    assert "Examples:" in cranfield(folder, "evaluate", "--help")[0]
+
+
+def test_demo(folder: Path) -> None:
+    out, _ = cranfield(folder, "demo")
+    assert "40 systems of 28 teams, 50 topics, 23,151 judgments" in out
+    assert ["UPrrf93-wt-r5", "0.8496", "0.8760"] in [line.split()[:3] for line in out.splitlines()]

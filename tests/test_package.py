@@ -1,0 +1,92 @@
+"""The package as a whole: its names, its weight, its documents."""
+
+from __future__ import annotations
+
+import doctest
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from tests.conftest import ROOT
+
+
+def test_public_names_are_there() -> None:
+    for name in cf.__all__:
+        assert getattr(cf, name) is not None
+    assert set(cf.__all__) <= set(dir(cf))
+    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+        cf.nonsense  # noqa: B018
+
+
+def test_import_is_light() -> None:
+    code = "import sys, cranfield; print(*sorted({n.split('.')[0] for n in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    loaded = set(done.stdout.decode().split())
+    assert not loaded & {"numpy", "polars", "rich", "typer", "scipy", "altair", "pandas"}
+
+
+@pytest.mark.parametrize("name", ["README.md"])
+def test_examples_of_the_readme(name: str) -> None:
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    failed, tried = doctest.testfile(str(ROOT / name), module_relative=False, optionflags=flags)
+    assert tried
+    assert not failed
+
+
+def test_examples_of_the_documentation() -> None:
+    script = ROOT / "docs" / "check_examples.py"
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, check=False)
+    assert done.returncode == 0, done.stdout.decode()[-3000:] + done.stderr.decode()[-3000:]
+
+
+def test_scores_convert(tmp_path: Path) -> None:
+    ev = cf.evaluate(
+        {"a": {"1": {"x": 1.0}}, "b": {"2": {"y": 1.0}}},
+        {"1": {"x": 1}, "2": {"y": 1, "z": 1}},
+        ["AP", "P@2"],
+        topics="intersection",
+    )
+    scores = ev["map"]
+    assert scores is ev["AP"]
+    assert scores.to_polars().rows() == [("1", 1.0, None), ("2", None, 0.5)]
+    assert scores.to_pandas().loc["2", "b"] == 0.5
+    assert scores.to_xarray().sel(topic="1", system="a").item() == 1.0
+    assert ev.to_xarray()["P@2"].dims == ("topic", "system")
+    assert ev.to_polars().height == 8
+    assert ev.to_pandas().shape == (8, 4)
+    scores.write_csv(tmp_path / "s.csv")
+    assert (tmp_path / "s.csv").read_text() == "topic,a,b\n1,1.0,\n2,,0.5\n"
+    ev.write_parquet(tmp_path / "e.parquet")
+    assert ev.means().rows() == [("AP", 1.0, 0.5), ("P@2", 0.5, 0.5)]
+    assert ev.by_system().rows() == [("a", 1.0, 0.5), ("b", 0.5, 0.5)]
+    assert repr(ev) == "Evaluation(2 topics, 2 systems: AP, P@2)"
+    with pytest.raises(KeyError, match="RR was not evaluated"):
+        ev["RR"]
+
+
+def test_summaries() -> None:
+    values = np.array([[0.0, 0.5], [0.5, np.nan], [1.0, 0.25]])
+    scores = cf.Scores(values, ("1", "2", "3"), ("a", "b"), "AP")
+    table = scores.summary()
+    assert table["topics"].to_list() == [3, 2]
+    assert table["mean"].to_list() == [0.5, 0.375]
+    assert table["median"].to_list() == [0.5, 0.375]
+    assert table["std"].to_list() == pytest.approx([0.5, np.std([0.5, 0.25], ddof=1)])
+    assert table["geometric mean"].to_list() == pytest.approx(
+        [(1e-5 * 0.5) ** (1 / 3), np.sqrt(0.125)]
+    )
+    assert cf.Scores(values, ("1", "2", "3"), ("a", "b"), aggregate="sum").overall().tolist() == [
+        1.5,
+        0.75,
+    ]
+
+
+def test_bad_scores() -> None:
+    with pytest.raises(cf.CranfieldError, match="do not fit 1 topics and 2 systems"):
+        cf.Scores(np.zeros((2, 2)), ("1",), ("a", "b"))
+    with pytest.raises(cf.CranfieldError, match="two systems are called 'a'"):
+        cf.Scores(np.zeros((1, 2)), ("1",), ("a", "a"))

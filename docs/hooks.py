@@ -89,8 +89,9 @@ def linked(name: str, known: bool) -> str:
 
 def mathml(formula: str, *, block: bool) -> str:
     """Convert LaTeX; names of several letters are set upright, as one word."""
+    formula = re.sub(r"\}\s+\\frac", r"} \\, \\frac", formula.replace(r"\mathit", r"\text"))
     tokens = re.finditer(
-        r"\\(?:text|mathit|mathcal)\{[^}]*\}|\\[A-Za-z]+|\\.|[A-Za-z]{2,}|.", formula, re.DOTALL
+        r"\\(?:text|mathcal)\{[^}]*\}|\\[A-Za-z]+|\\.|[A-Za-z]{2,}|.", formula, re.DOTALL
     )
     spaced = {r"\exp", r"\ln"}
     parts = []
@@ -372,7 +373,16 @@ A score that is undefined, such as average precision for a topic without relevan
 | $\mathcal{R}$ | ranks of the relevant documents retrieved |
 | $P@r$ | precision of the top $r$ |
 | $d(r)$ | discount at rank $r$ |
+| $p$ | persistence: the chance that a user goes on to the next document |
+| $R_i$ | in ERR, the chance that the document at rank $i$ satisfies |
 | $iDCG$, $iERR$ | value of the ideal ranking: all judged documents by falling gain |
+| $g^*$ | gains of the ideal ranking |
+| $ig(r)$, $cg(r)$ | in G, gain so far of the ideal ranking and of the ranking |
+| $n_r$ | documents above rank $r$ that are not relevant; in Bpref, that are judged not relevant |
+| $R$, $N$ | in Bpref, documents judged relevant and not relevant; in SetF, $P$ and $R$ are precision and recall of the set |
+| $P(R)$, $iP$ | precision at a recall of $R$; interpolated precision |
+| $d_{pool}$, $rel$, $nonrel$ | in infAP, documents above rank $r$: in the pool, judged relevant, judged not relevant; $\epsilon$ is 0.00001 |
+| $D$ | documents in the collection |
 | $t$ | topic |
 
 ## All measures

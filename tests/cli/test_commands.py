@@ -21,7 +21,9 @@ RUN = "1 Q0 b 1 2 one\n1 Q0 a 2 1 one\n2 Q0 a 1 9 one\n"
 def folder(tmp_path: Path) -> Path:
     (tmp_path / "qrels").write_text(QRELS)
     (tmp_path / "one.run").write_text(RUN)
-    (tmp_path / "two.run").write_text(RUN.replace(" one", " two_x").replace("2 two", "0 two"))
+    (tmp_path / "two.run").write_text(
+        RUN.replace(" one", " two_x").replace("2 two", "0 two").replace("b 1", "b 3")
+    )
     return tmp_path
 
 

@@ -24,6 +24,7 @@ import cranfield as cf
 from cranfield.collection import source, text
 from cranfield.collection.layouts import RUN
 from cranfield.collection.lines import LineMap
+from cranfield.collection.strict import read_lines
 
 ROWS = [("401", "d1", 3.5), ("401", "d2", 2.0), ("402", "d1", -1e-3), ("402", "dé", 7.0)]
 TEXT = "".join(f"{t} Q0 {d} {i} {s!r} tag\n" for i, (t, d, s) in enumerate(ROWS)).encode()
@@ -79,7 +80,7 @@ def test_fast_and_slow_reading_agree(kind: str) -> None:
     if kind == "old mac":
         data = data.replace(b"\r", b"\n")
     part = text.read_chunk(data, RUN, source="x", first_line=1, encoding="utf-8")
-    slow, numbers = text.read_lines(data, RUN, source="x", first_line=1)
+    slow, numbers = read_lines(data, RUN, source="x", first_line=1)
     fast = part.frame
     if part.tag is not None:
         fast = fast.with_columns(tag=pl.lit(part.tag))
@@ -164,7 +165,7 @@ def test_data_in_memory(data: Any) -> None:
 
 
 def test_judgments_of_ir_datasets_and_subtopics() -> None:
-    qrel = namedtuple("TrecQrel", ["query_id", "doc_id", "relevance", "iteration"])
+    qrel = namedtuple("qrel", ["query_id", "doc_id", "relevance", "iteration"])
     plain = cf.read_qrels([qrel("1", "a", 1, "0"), qrel("1", "b", 0, "0")])
     assert plain.subtopics is None
     rounds = cf.read_qrels([qrel("1", "a", 1, "4.5"), qrel("1", "b", 0, "5")])

@@ -101,10 +101,11 @@ def evaluate(
     ] = False,
 ) -> None:
     """Score runs against judgments."""
-    if format is Format.PARQUET and output is None:
+    if format is Format.PARQUET and output in {None, "-"}:
         raise PolicyError("--format parquet needs --output FILE")
     if qrels == "-" and "-" in runs:
         raise PolicyError("standard input cannot be both the judgments and a run")
+    output = None if output == "-" else output
     chosen = {"ties": ties, "topics": topics, "unjudged": unjudged, "negative": negative}
     policies(compat, depth=depth, **chosen)
     asked = measure or list(DEFAULT)
@@ -127,13 +128,12 @@ def evaluate(
     evaluation.coverage.warn()
     _write(evaluation, format, output, by_topic=by_topic, places=places, asked=asked, rel=rel or 1)
     if coverage:
-        from rich.console import Console
+        from cranfield.report.terminal import coverage_table, shown
 
-        from cranfield.report.terminal import coverage_table
-
-        Console(file=sys.stderr if output is None else sys.stdout).print(
-            coverage_table(evaluation.coverage)
-        )
+        # The scores may be for another program; this is for the eye.
+        on_terminal = sys.stderr.isatty()
+        table = coverage_table(evaluation.coverage)
+        sys.stderr.write(shown(table, on_terminal=on_terminal, columns=9))
 
 
 def _write(
@@ -180,23 +180,11 @@ def _write(
 
 
 def _table(evaluation: Evaluation, *, by_topic: bool, places: int, to_file: bool) -> str:
-    from io import StringIO
-
-    from rich.console import Console
-
-    from cranfield.report.terminal import systems_table, topics_table
+    from cranfield.report.terminal import shown, systems_table, topics_table
 
     made = (topics_table if by_topic else systems_table)(evaluation, places=places)
     on_terminal = sys.stdout.isatty() and not to_file
-    console = Console(
-        file=StringIO(),
-        force_terminal=on_terminal,
-        # A file or a pipe has no width; columns must not be cut to that of a terminal.
-        width=None if on_terminal else 40 + 24 * (len(evaluation) + 1),
-    )
-    with console.capture() as captured:
-        console.print(made)
-    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+    return shown(made, on_terminal=on_terminal, columns=len(evaluation) + 1)
 
 
 @contextmanager

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import warnings
+from io import TextIOWrapper
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -49,8 +51,19 @@ def _show_warning(message: Warning | str, *about: Any, **_: Any) -> None:
     print(f"cranfield: {kind}: {plain(str(message))}", file=sys.stderr)
 
 
+def _prepare_streams() -> None:
+    """Make output possible where it is closed, or in an encoding that lacks our characters."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, Path(os.devnull).open("w"))  # noqa: SIM115 (open to the end)
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main() -> None:
     """Run the command line; errors are one line and exit status 2."""
+    _prepare_streams()
     warnings.simplefilter("ignore")
     warnings.simplefilter("always", CranfieldWarning)
     warnings.showwarning = _show_warning
@@ -63,6 +76,11 @@ def main() -> None:
         # The reader of our output has seen enough; what is left must not raise again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(0)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        print(f"cranfield: error: output failed: {plain(reason)}", file=sys.stderr)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        sys.exit(2)
     except KeyboardInterrupt:
         sys.exit(130)
 

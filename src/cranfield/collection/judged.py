@@ -30,12 +30,15 @@ class Judgments:
         Topic and grade of each judgment, ordered by topic and falling grade.
     judged_from
         The lowest grade that counts as a judgment.
+    max_grade
+        The highest grade of all judgments, those of topics that do not count included.
     """
 
     topics: int
     topic: Ints
     grade: Ints
     judged_from: int
+    max_grade: int = 0
 
     def count(self, low: int, high: int | None = None) -> Ints:
         """Judgments of each topic with low <= grade (< high); shape (topics, 1)."""
@@ -43,11 +46,6 @@ class Judgments:
         if high is not None:
             chosen &= self.grade < high
         return np.bincount(self.topic[chosen], minlength=self.topics)[:, None]
-
-    @property
-    def max_grade(self) -> int:
-        """The highest grade of any topic."""
-        return int(self.grade.max(initial=0))
 
     def ideal(self, gains: Floats) -> Rows:
         """Rows of the ideal ranking: the judgments with a positive gain, best first.

@@ -269,7 +269,9 @@ def _assembled(
         systems=tuple(names),
         documents=documents,
         retrieved=retrieved,
-        judgments=Judgments(shape[0], topic[kept][order], grade[kept][order], low),
+        judgments=Judgments(
+            shape[0], topic[kept][order], grade[kept][order], low, max(qrels.max_grade, 0)
+        ),
         scored=scored,
         policies=chosen,
         coverage=_coverage(names, parts, qrels, retrieved, documents, low),

@@ -27,6 +27,10 @@ CHOICES: dict[str, dict[str, str]] = {
 """Policies, their possible values (the first is the default) and what these do."""
 
 
+DEEPEST = 10**9
+"""No ranking is longer."""
+
+
 @dataclass(frozen=True)
 class Policies:
     """How rankings meet judgments; the defaults suit a comparison of systems on one collection.
@@ -55,8 +59,9 @@ class Policies:
         depth = self.depth
         if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int)):
             raise PolicyError(f"depth {quoted(depth)} is not an integer")
-        if depth is not None and depth < 1:
-            raise PolicyError(f"depth {depth} is less than 1")
+        if depth is not None and not 1 <= depth <= DEEPEST:
+            what = "less than 1" if depth < 1 else f"more than {DEEPEST}"
+            raise PolicyError(f"depth {quoted(depth).strip(chr(39))} is {what}")
 
     def describe(self) -> dict[str, Any]:
         """Return the policies by name, as plain values."""

@@ -15,7 +15,7 @@ from cranfield.collection.layouts import QRELS, RUN
 from cranfield.collection.lines import LineMap, Origin
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.collection.source import Source
+from cranfield.collection.source import Source, check_encoding
 from cranfield.collection.text import Part, read_parts
 from cranfield.errors import CranfieldWarning, InputError, PolicyError, quoted
 
@@ -121,7 +121,7 @@ def read_run(
         return data if name is None else data.renamed(name)
     parts, origin, stem = _parts(data, "run", format, encoding)
     columns = _Columns(parts)
-    ranks = columns.joined("rank") if "rank" in columns.values else None
+    ranks = columns.joined("rank") if columns.has("rank") else None
     if len(columns.tags) > 1:
         _warn_of_tags(list(columns.tags), origin, stem)
     tag = next(iter(columns.tags), None) if len(columns.tags) == 1 else None
@@ -131,7 +131,7 @@ def read_run(
         codes=columns.codes,
         docs=columns.docs,
         scores=columns.joined("score"),
-        ranks=ranks if ranks is not None and ranks.any() else None,
+        ranks=ranks,
         origin=origin,
     )
 
@@ -140,6 +140,7 @@ def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[P
     """Read any kind of input as typed columns; with its origin and a name for it."""
     from cranfield.collection import tables
 
+    check_encoding(encoding)
     if layout not in FORMATS:
         raise PolicyError(f"format {quoted(layout)} is none of {', '.join(FORMATS)}")
     label = {"run": "a run", "qrels": "judgments"}[kind]
@@ -193,6 +194,10 @@ class _Columns:
         if not (tags == tags[0]).all():
             tags = tags.unique(maintain_order=True)
         self.tags.update(dict.fromkeys(tag for tag in tags[:1000] if tag is not None))
+
+    def has(self, column: str) -> bool:
+        """Whether the column is there and has any value."""
+        return any(part.null_count() < len(part) for part in self.values.get(column, ()))
 
     def joined(self, column: str) -> np.ndarray[Any, Any]:
         """Take a column of numbers out, as one array; what is no number in it is 0."""

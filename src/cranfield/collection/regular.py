@@ -28,11 +28,15 @@ class Form:
     separator
         The one separator of regular text; None for text that is to be made regular.
     ending
-        What every line ends with, from the last separator on; None when lines differ.
+        What every line ends with, from the last separator on; None when lines differ, or when
+        they have not as many fields on average as the first.
+    fields
+        How many fields the first line has.
     """
 
     separator: str | None
     ending: bytes | None = None
+    fields: int = 0
 
 
 def form_of(chunk: bytes) -> Form:
@@ -47,7 +51,8 @@ def form_of(chunk: bytes) -> Form:
     if data.size and data[0] <= _SPACE:
         return Form(None)
     ending = head[max(head.rfind(separator), 0) :].rstrip(b"\n")
-    same = chunk.endswith((ending + b"\n", ending))
+    same = len(ending) > 1 and chunk.endswith((ending + b"\n", ending))
+    lines, blanks = int(not chunk.endswith(b"\n")), int(not chunk.endswith(b"\n"))
     for start in range(0, data.size, _BLOCK):
         block = data[start : start + _BLOCK + 1]
         low = block <= _SPACE
@@ -56,11 +61,16 @@ def form_of(chunk: bytes) -> Form:
         if same:
             # A line that began in the block before is looked at from the whole of the data.
             ends = start + np.flatnonzero(block[:_BLOCK] == _END)
+            lines += ends.size
+            blanks += int(np.count_nonzero(low[:_BLOCK]))
             same = all(
                 bool((data[ends - back] == byte).all())
                 for back, byte in enumerate(reversed(ending), 1)
             )
-    return Form(separator.decode(), ending if same else None)
+    fields = head.count(separator) + 1
+    # As many fields in all as if each line had those of the first.
+    same = same and blanks == fields * lines
+    return Form(separator.decode(), ending if same else None, fields)
 
 
 def made_regular(chunk: bytes, first_line: int) -> tuple[bytes, NDArray[np.int64] | None]:

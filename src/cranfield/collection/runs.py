@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from glob import glob, has_magic
 from os import PathLike, fspath
 from pathlib import Path
@@ -127,22 +127,34 @@ def _named(data: Mapping[Any, Any]) -> Iterator[Any]:
         yield (str(name), run)
 
 
+def _is(test: Callable[[Path], bool], path: str) -> bool:
+    """Ask about a path; what cannot even be a path is nothing."""
+    try:
+        return test(Path(path))
+    except (OSError, ValueError):
+        return False
+
+
 def _files(path: str) -> Iterator[str]:
     if path == "-" or path.startswith("irds:"):
         yield path
-    elif Path(path).is_dir():
-        files = sorted(
-            str(file)
-            for file in Path(path).iterdir()
-            if file.is_file() and not file.name.startswith(".")
-        )
+    elif _is(Path.is_dir, path):
+        try:
+            files = sorted(
+                str(file)
+                for file in Path(path).iterdir()
+                if file.is_file() and not file.name.startswith(".")
+            )
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise InputError(f"cannot be read: {reason}", source=path) from error
         if not files:
             raise InputError("the folder holds no file", source=path)
         yield from files
-    elif has_magic(path) and not Path(path).exists():
+    elif has_magic(path) and not _is(Path.exists, path):
         # Path.glob takes no absolute pattern.
         found = glob(path, recursive=True)  # noqa: PTH207
-        files = sorted(file for file in found if Path(file).is_file())
+        files = sorted(file for file in found if _is(Path.is_file, file))
         if not files:
             raise InputError("no file matches the pattern", source=path)
         yield from files

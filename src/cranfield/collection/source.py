@@ -1,29 +1,22 @@
-"""Where bytes come from: files, archives and standard input, read as chunks of whole lines."""
+"""Where bytes come from: files and standard input, read as chunks of whole lines."""
 
 from __future__ import annotations
 
-import io
+import codecs
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, cast
+from typing import IO
 
-from cranfield.errors import InputError
+from cranfield.collection.archives import DAMAGED, unpacked
+from cranfield.errors import CranfieldError, InputError, PolicyError, quoted
 
 CHUNK = 16 << 20
 """Bytes parsed at a time: large enough to keep two cores busy, small enough to stay in memory."""
 
-_MAGIC = (
-    (b"\x1f\x8b", "gz"),
-    (b"BZh", "bz2"),
-    (b"\xfd7zXZ\x00", "xz"),
-    (b"\x28\xb5\x2f\xfd", "zst"),
-)
-_SUFFIXES = {".gz", ".bz2", ".xz", ".zst", ".lzma"}
-_DAMAGED = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error"}
-"""Names of what the unpackers raise; `error` is zlib's. Their modules are loaded when needed."""
+_SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
 
 
 @dataclass(frozen=True)
@@ -49,8 +42,10 @@ class Source:
 
     @property
     def stem(self) -> str:
-        """File name without folder, archive suffix and format suffix."""
-        return "stdin" if self.path == "-" else self._plain().stem
+        """File name without folder, archive suffix and format suffix; always proper text."""
+        if self.path == "-":
+            return "stdin"
+        return self._plain().stem.encode(errors="surrogateescape").decode(errors="replace")
 
     @property
     def suffix(self) -> str:
@@ -61,16 +56,22 @@ class Source:
     def open(self) -> Iterator[IO[bytes]]:
         """Open for reading, unpacked; what goes wrong comes out as an InputError."""
         try:
-            if self.path == "-":
-                yield _unpacked(sys.stdin.buffer)
-            else:
+            if self.path != "-":
                 with Path(self.path).open("rb") as raw:
-                    yield _unpacked(raw)
+                    yield unpacked(raw)
+            elif sys.stdin is None:
+                raise InputError("is closed", source=self.name)
+            else:
+                yield unpacked(sys.stdin.buffer)
+        except CranfieldError:
+            raise
         except Exception as error:
-            if type(error).__name__ in _DAMAGED or "ompress" in str(error):
+            if type(error).__name__ in DAMAGED:
                 reason = f"the archive is truncated or damaged: {error}"
             elif isinstance(error, OSError):
                 reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
+            elif isinstance(error, ValueError) and "\0" in self.path:
+                reason = "cannot be read: no file name holds a null character"
             else:
                 raise
             raise InputError(reason, source=self.name) from error
@@ -80,50 +81,31 @@ class Source:
         with self.open() as stream:
             return stream.read()
 
-    def chunks(self, size: int = CHUNK) -> Iterator[bytes]:
+    def chunks(self, size: int | None = None) -> Iterator[bytes]:
         """Yield the content in chunks of whole lines, without a byte order mark."""
         with self.open() as stream:
             first = True
-            while data := stream.read(size):
+            while data := stream.read(size or CHUNK):
                 chunk = data if data.endswith(b"\n") else data + stream.readline()
                 if first:
                     chunk = self._without_mark(chunk)
                     first = False
-                if b"\r" in chunk and b"\n" not in chunk:
-                    # Lines ended by a lone carriage return would look like one long line.
-                    chunk = chunk.replace(b"\r", b"\n")
+                    if b"\r" in chunk and b"\n" not in chunk:
+                        # Lines ended by a lone carriage return would look like one long line.
+                        chunk = chunk.replace(b"\r", b"\n")
                 yield chunk
 
     def _without_mark(self, chunk: bytes) -> bytes:
         if chunk.startswith((b"\xff\xfe", b"\xfe\xff")):
             raise InputError("is UTF-16 text; save it as UTF-8", source=self.name, line=1)
-        return chunk.removeprefix(b"\xef\xbb\xbf")
+        return chunk.removeprefix(codecs.BOM_UTF8)
 
 
-def _unpacked(raw: IO[bytes]) -> IO[bytes]:
-    """Look at the first bytes, not at the name, to tell whether and how a file is packed."""
-    if not isinstance(raw, io.BufferedReader):
-        raw = io.BufferedReader(cast("io.RawIOBase", raw))
-    head = raw.peek(8)[:8]
-    kind = next((kind for magic, kind in _MAGIC if head.startswith(magic)), None)
-    if kind == "gz":
-        import gzip
-
-        return cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
-    if kind == "bz2":
-        import bz2
-
-        return cast("IO[bytes]", bz2.BZ2File(raw))
-    if kind == "xz":
-        import lzma
-
-        return cast("IO[bytes]", lzma.LZMAFile(raw))
-    return _zstd_open(raw) if kind == "zst" else raw
-
-
-def _zstd_open(raw: IO[bytes]) -> IO[bytes]:
-    if sys.version_info >= (3, 14):
-        from compression import zstd
-    else:
-        from backports import zstd
-    return cast("IO[bytes]", zstd.ZstdFile(raw))
+def check_encoding(encoding: str) -> None:
+    """Refuse what is no encoding, or one in which blanks and line ends are not single bytes."""
+    try:
+        fits = "\n \t09".encode(encoding) == b"\n \t09"
+    except (LookupError, ValueError, TypeError):
+        fits = False
+    if not fits:
+        raise PolicyError(f"encoding {quoted(encoding)} is none that TREC text can be in")

@@ -9,9 +9,9 @@ from itertools import chain
 from typing import Any
 
 import narwhals.stable.v1 as nw
-import numpy as np
 import polars as pl
 
+from cranfield.collection.columns import typed
 from cranfield.collection.source import Source
 from cranfield.errors import InputError, quoted
 
@@ -31,12 +31,6 @@ KINDS = {
     "qrels": (("topic", "doc", "grade"), ("subtopic",)),
 }
 """Columns that each kind of table must have, and those it may have."""
-
-_TYPES: dict[str, type[pl.DataType]] = {
-    "score": pl.Float64,
-    "grade": pl.Int32,
-    "rank": pl.Int32,
-}
 
 
 def from_mapping(data: Mapping[Any, Any], kind: str, source: str) -> pl.DataFrame:
@@ -63,16 +57,23 @@ def from_records(data: Iterable[Any], kind: str, source: str) -> pl.DataFrame:
         raise InputError(f"is empty: a {kind} has at least one row", source=source)
     first = rows[0]
     wanted = KINDS[kind][0]
+    fields = _fields(first)
     if isinstance(first, Mapping):
-        fields: tuple[str, ...] = tuple(first)
-        table = {name: [row.get(name) for row in rows] for name in fields}
-    elif hasattr(first, "_fields") or hasattr(first, "__dataclass_fields__"):
-        fields = tuple(getattr(first, "_fields", None) or first.__dataclass_fields__)
-        table = {name: [getattr(row, name, None) for row in rows] for name in fields}
+        _all_are(rows, lambda row: isinstance(row, Mapping), "a mapping", source)
+        names = tuple(dict.fromkeys(name for row in rows for name in row))
+        found = matched(names, kind, source)
+        table = {name: [row.get(column) for row in rows] for name, column in found.items()}
+    elif fields:
+        found = matched(fields, kind, source)
+        _all_are(rows, lambda row: _fields(row) == fields, f"{type(first).__name__}", source)
+        table = {name: [getattr(row, column) for row in rows] for name, column in found.items()}
     elif isinstance(first, (tuple, list)) and len(first) == len(wanted):
-        if any(not isinstance(row, (tuple, list)) or len(row) != len(wanted) for row in rows):
-            raise InputError(f"a row is not a tuple of {len(wanted)} values", source=source)
-        fields = wanted
+        _all_are(
+            rows,
+            lambda row: isinstance(row, (tuple, list)) and len(row) == len(wanted),
+            f"a tuple of {len(wanted)} values",
+            source,
+        )
         table = {name: [row[i] for row in rows] for i, name in enumerate(wanted)}
     else:
         raise InputError(
@@ -80,21 +81,41 @@ def from_records(data: Iterable[Any], kind: str, source: str) -> pl.DataFrame:
             f" and tuples ({', '.join(wanted)}) are",
             source=source,
         )
-    return typed(
-        {name: table[field] for name, field in matched(fields, kind, source).items()}, kind, source
-    )
+    return typed(table, kind, source)
+
+
+def _fields(row: Any) -> tuple[str, ...]:
+    fields = getattr(row, "_fields", None) or getattr(row, "__dataclass_fields__", None)
+    return tuple(fields) if isinstance(fields, (tuple, Mapping)) else ()
+
+
+def _all_are(rows: list[Any], test: Any, what: str, source: str) -> None:
+    for number, row in enumerate(rows, 1):
+        if not test(row):
+            raise InputError(f"row {number} is not {what}", source=source)
 
 
 def from_frame(data: Any, kind: str, source: str) -> pl.DataFrame:
     """Turn a data frame of any library that narwhals knows into columns."""
-    frame = nw.from_native(data, eager_only=True)
-    columns = matched(tuple(frame.columns), kind, source)
+    try:
+        frame = nw.from_native(data, eager_only=True)
+        names = tuple(frame.columns)
+    except Exception as error:
+        # Each library has its own ways to refuse a frame, such as one with a name twice.
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(
+            f"{type(data).__name__} is no data frame that can be read: {reason}", source=source
+        ) from None
     table: dict[str, Any] = {}
-    for name, column in columns.items():
+    for name, column in matched(names, kind, source).items():
         series = frame[column]
-        # An object column may hide anything; through Python each value is seen as it is.
-        native = series.to_list() if series.dtype == nw.Object else series.to_arrow()
-        table[name] = native if isinstance(native, list) else pl.Series(native)
+        try:
+            # An object column may hide anything; through Python each value is seen as it is.
+            plain = series.dtype == nw.Object
+            table[name] = series.to_list() if plain else pl.Series(name, series.to_arrow())
+        except Exception:
+            # What Arrow has no type for (complex numbers, wide integers) Python can still show.
+            table[name] = series.to_list()
     return typed(table, kind, source)
 
 
@@ -111,20 +132,17 @@ def from_file(source: Source, kind: str, layout: str) -> pl.DataFrame:
             frame = pl.read_csv(data, separator=separator, infer_schema=False)
             return from_frame(frame, kind, source.name)
         text = data.decode("utf-8-sig")
-        if layout == "jsonl":
-            lines = enumerate(text.splitlines(), 1)
-            return from_records(
-                [_json(line, source.name, n) for n, line in lines if line.strip()],
-                kind,
-                source.name,
-            )
-        parsed = _json(text, source.name)
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         raise InputError("is not UTF-8 text", source=source.name, line=line) from None
-    except pl.exceptions.PolarsError as error:
-        reason = str(error).splitlines()[0]
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = (str(error).splitlines() or ["it is damaged"])[0]
         raise InputError(f"is no readable {layout}: {reason}", source=source.name) from None
+    if layout == "jsonl":
+        lines = enumerate(text.split("\n"), 1)
+        records = [_json(line, source.name, n) for n, line in lines if line.strip()]
+        return from_records(records, kind, source.name)
+    parsed = _json(text, source.name)
     if isinstance(parsed, Mapping):
         return from_mapping(parsed, kind, source.name)
     if isinstance(parsed, list):
@@ -135,10 +153,13 @@ def from_file(source: Source, kind: str, layout: str) -> pl.DataFrame:
 def _json(text: str, source: str, line: int | None = None) -> Any:
     try:
         return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        at = line or getattr(error, "lineno", None)
-        reason = getattr(error, "msg", None) or "nested too deeply"
-        raise InputError(f"is no valid JSON: {reason}", source=source, line=at) from None
+    except RecursionError:
+        reason, at = "it is nested too deeply", line
+    except json.JSONDecodeError as error:
+        reason, at = error.msg, line or error.lineno
+    except ValueError as error:
+        reason, at = str(error).split(";")[0], line
+    raise InputError(f"is no valid JSON: {reason}", source=source, line=at)
 
 
 def matched(columns: tuple[str, ...], kind: str, source: str) -> dict[str, str]:
@@ -157,73 +178,3 @@ def matched(columns: tuple[str, ...], kind: str, source: str) -> dict[str, str]:
                 source=source,
             )
     return {name: column for name, column in found.items() if column is not None}
-
-
-def typed(table: Mapping[str, Any], kind: str, source: str) -> pl.DataFrame:
-    """Give each column its type, or name the first row that does not fit."""
-    columns = {name: _column(name, values, source) for name, values in table.items()}
-    frame = pl.DataFrame(columns)
-    if not frame.height:
-        raise InputError(f"is empty: a {kind} has at least one row", source=source)
-    if "score" in columns:
-        _refuse(~np.isfinite(frame["score"].to_numpy()), frame, "score", "no finite number", source)
-    return frame
-
-
-def _column(name: str, values: Any, source: str) -> pl.Series:
-    series = _series(name, values, source)
-    wanted = _TYPES.get(name, pl.String)
-    if wanted == pl.String and series.dtype in {pl.Float32, pl.Float64}:
-        whole = series.cast(pl.Int64, strict=False)
-        if not series.is_null().any() and bool((whole == series).fill_null(False).all()):
-            # Ids read as floats by other tools are still the whole numbers that they were.
-            series = whole
-    if wanted == pl.Int32 and series.dtype == pl.String:
-        cast = series.str.strip_chars().cast(pl.Int32, strict=False)
-    elif wanted == pl.Int32 and series.dtype.is_float():
-        cast = series.cast(pl.Int32, strict=False)
-        cast = cast.set(cast != series, None)
-    elif wanted == pl.Float64 and series.dtype == pl.String:
-        cast = series.str.strip_chars().cast(pl.Float64, strict=False)
-    else:
-        cast = series.cast(wanted, strict=False)
-    if name == "rank":
-        return cast
-    bad = cast.is_null().arg_true()
-    if len(bad):
-        row = int(bad[0])
-        names = {"score": "a number", "grade": "an integer"}
-        what = names.get(name, "text or an integer")
-        raise InputError(
-            f"row {row + 1}: {name} {quoted(series[row])} is not {what}", source=source
-        )
-    return cast
-
-
-def _series(name: str, values: Any, source: str) -> pl.Series:
-    if isinstance(values, pl.Series):
-        if values.dtype in {pl.Categorical, pl.Enum}:
-            return values.cast(pl.String)
-        return values
-    try:
-        return pl.Series(name, values, strict=True)
-    except (TypeError, OverflowError, pl.exceptions.PolarsError):
-        kinds = sorted({type(value).__name__ for value in values})
-        if _TYPES.get(name) is not None:
-            if set(kinds) <= {"int", "float", "bool", "float64", "int64", "float32", "int32"}:
-                return pl.Series(name, [float(value) for value in values])
-        elif set(kinds) <= {"int", "str"}:
-            return pl.Series(name, [str(value) for value in values])
-        raise InputError(f"{name} mixes {', '.join(kinds)}", source=source) from None
-
-
-def _refuse(bad: Any, frame: pl.DataFrame, column: str, why: str, source: str) -> None:
-    rows = np.flatnonzero(bad)
-    if rows.size:
-        row = frame.row(int(rows[0]), named=True)
-        raise InputError(
-            f"row {rows[0] + 1}: {column} {row[column]} is {why}",
-            source=source,
-            topic=row["topic"],
-            doc=row["doc"],
-        )

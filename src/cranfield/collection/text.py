@@ -7,6 +7,7 @@ the precise reason.
 
 from __future__ import annotations
 
+from codecs import BOM_UTF8
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -52,11 +53,13 @@ def read_chunk(
     if form.separator is None:
         text, numbers = made_regular(chunk, first_line)
     tag = None
-    if form.ending is not None and "tag" in layout.read:
+    if form.ending is not None and "tag" in layout.read and form.fields == len(layout.columns):
         tag = form.ending[1:].decode()
         # A line without a tag could end in the same number; then the column has to be seen.
         tag = None if is_number(tag) else tag
-    frame = _read_csv(text, layout, form.separator or " ", tag is not None)
+    # The CSV reader would take a mark at the beginning of an id for one of the whole file.
+    odd = text.startswith(BOM_UTF8)
+    frame = None if odd else _read_csv(text, layout, form.separator or " ", tag is not None)
     if frame is None:
         frame, numbers = read_lines(chunk, layout, source=source, first_line=first_line)
         tag = None

@@ -37,6 +37,15 @@ def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     b'done'
     """
     target = Path(fspath(path))
+    if target.exists() and not target.is_file():
+        # A pipe or a device is written to as it is; nothing can take its place.
+        try:
+            with target.open("wb") as out:
+                yield out
+        except OSError as error:
+            reason = (error.strerror or str(error)).lower()
+            raise InputError(f"cannot be written: {reason}", source=str(target)) from error
+        return
     try:
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
     except OSError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -69,9 +70,17 @@ def _needed(recall: float, base: Ints, rounding: str) -> Ints:
         rounded: Ints = np.floor(recall * base + added).astype(np.int64)
         return rounded
     # Exactly the least m with m / RB >= recall; 0.7 is seven tenths, not the float below it.
-    level = Fraction(str(recall)).limit_denominator(10**9)
+    level = Fraction(str(recall))
     needed: Ints = -(-(level.numerator * base) // level.denominator)
     return needed
+
+
+def _level(value: Any) -> float:
+    """Check a level of recall, which is counted with exactly as it is written."""
+    level: float = number(0, 1)(value)
+    if round(level, 9) != level:
+        raise ValueError("a number from 0 to 1 with 9 decimals at the most")
+    return level
 
 
 _ROUNDING = parameter(
@@ -105,7 +114,7 @@ class _Interpolated(Measure):
 class InterpolatedPrecision(_Interpolated):
     """Interpolated precision at a level of recall."""
 
-    recall: float | None = parameter(None, optional(number(0, 1)), "level of recall")
+    recall: float | None = parameter(None, optional(_level), "level of recall")
     rel: int = parameter(1, REL, REL_DOC)
     rounding: str = _ROUNDING
 

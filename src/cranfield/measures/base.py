@@ -114,7 +114,7 @@ class Measure:
             if isinstance(value, Parameter)
         }
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, /, **given: Any) -> None:
         self.check_names(given)
         for name, one in self.parameters.items():
             value = given.get(name, one.default)
@@ -161,7 +161,7 @@ class Measure:
             raise MeasureError(f"{self.info.name} takes no cutoff")
         return self._with({self.info.at: at})
 
-    def __call__(self, **parameters: Any) -> Self:
+    def __call__(self, /, **parameters: Any) -> Self:
         """Return the measure with other parameters."""
         return self._with(type(self).translated(parameters))
 

@@ -89,7 +89,7 @@ class NumRelevantRetrieved(Measure):
 @measure(
     "NumNonrelRet",
     summary="Documents retrieved that are judged not relevant.",
-    formula=r"|\{r : 0 \le g_r < \mathit{rel}\}|",
+    formula=r"|\{r : d_r \text{ judged}, g_r < \mathit{rel}\}|",
     elsewhere={"trec_eval": "num_nonrel_judged_ret"},
     **_COUNT,
 )

@@ -48,7 +48,7 @@ class Discounted(Measure):
         if "dcg" in own:
             forms = {"log2": "linear", "exp-log2": "exponential"}
             form = own.pop("dcg")
-            if form not in forms:
+            if not isinstance(form, str) or form not in forms:
                 raise MeasureError(f"{cls.info.name}: dcg={form!r} is not 'log2' or 'exp-log2'")
             own.setdefault("gains", forms[form])
         return own

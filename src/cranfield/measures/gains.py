@@ -11,7 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.errors import MeasureError
+
 Floats = NDArray[np.float64]
+
+
+HIGHEST = 60
+"""The highest grade for which 2^grade means anything."""
 
 
 def short(value: float) -> str:
@@ -41,6 +47,8 @@ class Gain:
         """Gain of each grade."""
         linear: Floats = np.maximum(grades, 0).astype(np.float64)
         if self.kind == "exponential":
+            if grades.size and grades.max() > HIGHEST:
+                raise MeasureError(f"grade {grades.max()} is above {HIGHEST}, too high for 2^grade")
             linear = np.exp2(linear) - 1
         if isinstance(self.kind, tuple):
             for grade, gain in self.kind:
@@ -128,7 +136,7 @@ class Discount:
     @property
     def text(self) -> str:
         """Its form in a measure's text."""
-        return repr(self.form.replace("log", f"log{self.base:.12g}"))
+        return repr(self.form.replace("log", f"log{short(self.base)}"))
 
 
 _BASE = r"log(\d{1,9}(?:\.\d{1,9})?)"

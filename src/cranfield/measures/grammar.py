@@ -118,6 +118,8 @@ def _parsed(text: str, compat: str | None) -> list[Measure]:
     if len(text) > LONGEST:
         raise MeasureError(f"a measure of {len(text):,} characters is no measure")
     if (measures := trec_measures(text, compat)) is not None:
+        if any(len(str(one)) > LONGEST for one in measures):
+            raise MeasureError(f"{quoted(text)} is too long a measure")
         return measures
     try:
         tree = ast.parse(text, mode="eval").body
@@ -127,6 +129,8 @@ def _parsed(text: str, compat: str | None) -> list[Measure]:
         ) from None
     made = _built(tree, text)
     made.require_complete()
+    if len(str(made)) > LONGEST:
+        raise MeasureError(f"{quoted(text)} is too long a measure")
     return [made]
 
 
@@ -175,9 +179,7 @@ def _literal(node: ast.expr, text: str) -> Any:
     try:
         value = ast.literal_eval(node)
     except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        raise MeasureError(
-            f"{quoted(text)}: {quoted(ast.unparse(node))} is no number, 'text' or {{mapping}}"
-        ) from None
+        raise MeasureError(f"{quoted(text)}: a value is no number, 'text' or {{mapping}}") from None
     if isinstance(value, (set, tuple, list, bytes, complex)):
         raise MeasureError(f"{quoted(text)}: {type(value).__name__} values have no use here")
     return value

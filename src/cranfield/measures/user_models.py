@@ -11,7 +11,7 @@ from cranfield.collection.judged import JudgedRuns, Rows
 from cranfield.collection.segments import ratio
 from cranfield.errors import MeasureError
 from cranfield.measures.base import Floats, Measure, measure
-from cranfield.measures.gains import Gain, pairs
+from cranfield.measures.gains import HIGHEST, Gain, pairs
 from cranfield.measures.parameters import choice, integer, number, optional, parameter
 from cranfield.measures.precision import REL, REL_DOC
 from cranfield.scale import Scale
@@ -19,7 +19,9 @@ from cranfield.scale import Scale
 _P = number(0, 1, open_low=True, open_high=True)
 _P_DOC = "persistence: the chance that a user goes on to the next document"
 _MAX_GRADE = parameter(
-    None, optional(integer(1, 60)), "highest grade of the scale; by default that of the judgments"
+    None,
+    optional(integer(1, HIGHEST)),
+    "highest grade of the scale; by default that of the judgments",
 )
 
 
@@ -40,6 +42,8 @@ def _max_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
     """Return the highest grade of the scale, which no judgment may exceed."""
     highest = judged.judgments.max_grade
     if max_grade is None:
+        if highest > HIGHEST:
+            raise MeasureError(f"{name}: grade {highest} of the judgments is above {HIGHEST}")
         return max(highest, 1)
     if highest > max_grade:
         raise MeasureError(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from io import StringIO
 from math import isnan
 
 import numpy as np
 from rich import box
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
@@ -22,7 +24,7 @@ def systems_table(evaluation: Evaluation, *, places: int = 4, title: str | None 
     table = _table(title)
     table.add_column("system")
     for name in evaluation:
-        table.add_column(plain(name), justify="right")
+        table.add_column(Text(plain(name)), justify="right")
     best = [np.nanmax(values, initial=-np.inf) for values in overall]
     for i in np.argsort(-np.nan_to_num(overall[0], nan=-np.inf), kind="stable"):
         cells = [
@@ -38,7 +40,7 @@ def _one_system(
 ) -> Table:
     table = _table(title)
     table.add_column("measure")
-    table.add_column(plain(evaluation.systems[0]), justify="right")
+    table.add_column(Text(plain(evaluation.systems[0])), justify="right")
     for name, values in zip(evaluation, overall, strict=True):
         table.add_row(Text(plain(name)), _shown(values[0], places))
     return table
@@ -50,7 +52,7 @@ def topics_table(evaluation: Evaluation, *, places: int = 4) -> Table:
     table.add_column("topic")
     table.add_column("system")
     for name in evaluation:
-        table.add_column(plain(name), justify="right")
+        table.add_column(Text(plain(name)), justify="right")
     scores = list(evaluation.scores.values())
     for t, topic in enumerate(evaluation.topics):
         for i, system in enumerate(evaluation.systems):
@@ -73,6 +75,19 @@ def coverage_table(coverage: Coverage) -> Table:
         cells = [f"{cell:.1%}" if isinstance(cell, float) else f"{cell}" for cell in row[1:]]
         table.add_row(Text(plain(row[0])), *cells)
     return table
+
+
+def shown(table: Table, *, on_terminal: bool, columns: int) -> str:
+    """Draw a table as text: in the terminal's width and colours, or as wide as it needs to be."""
+    console = Console(
+        file=StringIO(),
+        force_terminal=on_terminal,
+        # A file or a pipe has no width, and nothing may be cut off there.
+        width=None if on_terminal else 60 + 24 * columns,
+    )
+    with console.capture() as captured:
+        console.print(table)
+    return "".join(f"{line.rstrip()}\n" for line in captured.get().splitlines())
 
 
 def _table(title: str | None) -> Table:

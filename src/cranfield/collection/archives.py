@@ -1,0 +1,88 @@
+"""Unpacking of archives, told by their first bytes and not by their names."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Callable
+from typing import IO, Any, cast
+
+_SIZE = 1 << 18
+_BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
+
+DAMAGED = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error", "DamagedError"}
+"""Names of what the unpackers raise; `error` is zlib's. Their modules are loaded when needed."""
+
+
+class DamagedError(Exception):
+    """An archive that goes on with something else than another archive."""
+
+
+def unpacked(raw: IO[bytes]) -> IO[bytes]:
+    """Return a stream of the content, unpacked if it begins like an archive."""
+    if not isinstance(raw, io.BufferedReader):
+        raw = io.BufferedReader(cast("io.RawIOBase", raw))
+    head = raw.peek(10)[:10]
+    if head.startswith(b"\x1f\x8b"):
+        import gzip
+
+        return cast("IO[bytes]", gzip.GzipFile(fileobj=raw))
+    # 'BZh' alone could begin a topic.
+    if head[:3] == b"BZh" and head[4:10] in _BZIP2_BLOCKS:
+        import bz2
+
+        return io.BufferedReader(_Streams(raw, bz2.BZ2Decompressor), _SIZE)
+    if head.startswith(b"\xfd7zXZ\x00"):
+        import lzma
+
+        return io.BufferedReader(_Streams(raw, lzma.LZMADecompressor), _SIZE)
+    return _zstd(raw) if head.startswith(b"\x28\xb5\x2f\xfd") else raw
+
+
+def _zstd(raw: IO[bytes]) -> IO[bytes]:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return cast("IO[bytes]", zstd.ZstdFile(raw))
+
+
+class _Streams(io.RawIOBase):
+    """One or more packed streams in a row, to the very end.
+
+    The readers of the standard library take what they cannot unpack after the first stream for
+    harmless; here it would be a part of a run that is lost in silence.
+    """
+
+    def __init__(self, raw: IO[bytes], make: Callable[[], Any]) -> None:
+        self._raw = raw
+        self._make = make
+        self._unpacker = make()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer with some of the content; 0 at the end."""
+        while True:
+            data = b""
+            if self._unpacker.eof:
+                data = self._unpacker.unused_data or self._raw.read(_SIZE)
+                while data and not data.strip(b"\0"):
+                    # xz pads its streams with zeros.
+                    data = self._raw.read(_SIZE)
+                if not data:
+                    return 0
+                self._unpacker = self._make()
+                data = data.lstrip(b"\0")
+            elif self._unpacker.needs_input:
+                data = self._raw.read(_SIZE)
+                if not data:
+                    raise EOFError("the file ends before the end of the archive")
+            try:
+                content = self._unpacker.decompress(data, len(buffer))
+            except OSError as error:
+                raise DamagedError(str(error)) from error
+            if content:
+                buffer[: len(content)] = content
+                return len(content)

@@ -1,0 +1,1 @@
+"""Studies: longer checks and the making of data, one script a question."""

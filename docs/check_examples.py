@@ -3,8 +3,8 @@
     python docs/check_examples.py [PAGE...]
 
 Python sessions (`pycon`) go through doctest. Commands (`console`) go through the shell; a mere call
-of `cranfield` goes through its main function, which saves starting Python again. Each page runs from
-top to bottom in a fresh copy of `docs/examples`. The exit status is 1 when anything differs.
+of `cranfield` goes through its main function, which saves starting Python again. Each page runs
+from top to bottom in a fresh copy of `docs/examples`. The exit status is 1 when anything differs.
 """
 
 from __future__ import annotations

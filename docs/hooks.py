@@ -182,7 +182,7 @@ def facts(kind: type[Measure]) -> Iterator[str]:
     if info.aliases:
         yield from row("also called", ", ".join(f"`{name}`" for name in info.aliases))
     yield from row("range", f"{low} to {high}")
-    yield from row("overall value", AVERAGES[info.aggregate])
+    yield from row("overall value", AVERAGES.get(info.aggregate, info.aggregate))
     if info.needs:
         yield from row("needs", info.needs)
     note = f"; {info.scale_note}" if info.scale_note else ""
@@ -215,12 +215,12 @@ def accepts(check: Any) -> str:
 
 
 def complaint(check: Any, value: object) -> str:
-    """Return what a check says to a value that it refuses."""
+    """Return what a check says to a value that it refuses; nothing if it accepts it."""
     try:
         check(value)
     except ValueError as error:
         return str(error)
-    raise AssertionError(f"{check} accepts {value!r}")
+    return ""
 
 
 # The worked example
@@ -379,9 +379,12 @@ A score that is undefined, such as average precision for a topic without relevan
 | $g^*$ | gains of the ideal ranking |
 | $ig(r)$, $cg(r)$ | in G, gain so far of the ideal ranking and of the ranking |
 | $n_r$ | documents above rank $r$ that are not relevant; in Bpref, that are judged not relevant |
-| $R$, $N$ | in Bpref, documents judged relevant and not relevant; in SetF, $P$ and $R$ are precision and recall of the set |
+| $R$, $N$ | in Bpref, documents of the topic judged relevant, and judged not relevant |
+| $P$, $R$ | in SetF and SetE, precision and recall of the set |
 | $P(R)$, $iP$ | precision at a recall of $R$; interpolated precision |
-| $d_{pool}$, $rel$, $nonrel$ | in infAP, documents above rank $r$: in the pool, judged relevant, judged not relevant; $\epsilon$ is 0.00001 |
+| $d_{pool}$ | in infAP, documents above rank $r$ that are in the pool |
+| $rel$, $nonrel$ | in infAP, those of them judged relevant, and judged not relevant |
+| $\epsilon$ | 0.00001 |
 | $D$ | documents in the collection |
 | $t$ | topic |
 

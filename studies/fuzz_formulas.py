@@ -51,6 +51,9 @@ def some_measure(rng: random.Random) -> tuple[str, Formula, bool]:
 
 
 def _easy(rng: random.Random, name: str, k: int | None, rel: int, params: dict[str, Any]) -> Any:
+    if name == "NumNonrelRet":
+        # What counts as judged is settled before: a grade that does not is None in the ranking.
+        return (lambda r, g, h: sum(one is not None and one < rel for one in r)), k
     function = getattr(ref, EASY_OF[name])
     return (lambda r, g, h: function(r, g, rel=rel)), k
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.collection.strict import is_integer, is_number
 from cranfield.errors import InputError, quoted
 
 _TYPES: dict[str, type[pl.DataType]] = {
@@ -67,9 +68,8 @@ def _from_series(name: str, series: pl.Series) -> pl.Series | None:
             return series.set(series == "", None)
         return series.cast(pl.String) if dtype.is_integer() else None
     if dtype == pl.String:
-        series = series.str.strip_chars()
-        number = series.cast(wanted, strict=False)
-    elif dtype.is_integer() or dtype == pl.Boolean:
+        return None
+    if dtype.is_integer() or dtype == pl.Boolean:
         number = series.cast(wanted, strict=False)
     elif dtype in {pl.Float32, pl.Float64}:
         number = series.cast(wanted, strict=False)
@@ -103,26 +103,26 @@ def _exact(name: str) -> type[pl.DataType]:
 
 
 def _score(value: Any) -> float | None:
-    if isinstance(value, (str, int, float, Decimal, np.number, np.bool_)):
+    if isinstance(value, str):
+        return float(value) if is_number(value.strip()) else None
+    if isinstance(value, (int, float, Decimal, np.number, np.bool_)):
         try:
             number = float(value)
-        except (ValueError, OverflowError):
-            return None
-        if isinstance(value, str) and "_" in value:
+        except (TypeError, ValueError, OverflowError):
             return None
         return number if np.isfinite(number) else None
     return None
 
 
 def _grade(value: Any) -> int | None:
-    if isinstance(value, (str, int, float, Decimal, np.number, np.bool_)):
+    if isinstance(value, str):
+        return int(value) if is_integer(value.strip()) else None
+    if isinstance(value, (int, float, Decimal, np.number, np.bool_)):
         try:
             number = int(value)
-            same = isinstance(value, str) or number == value
-        except (ValueError, OverflowError):
+        except (TypeError, ValueError, OverflowError):
             return None
-        if same and -(2**31) <= number < 2**31 and "_" not in str(value):
-            return number
+        return number if number == value and -(2**31) <= number < 2**31 else None
     return None
 
 

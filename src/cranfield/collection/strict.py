@@ -27,6 +27,19 @@ def is_number(text: str) -> bool:
     return bool(_NUMBER.fullmatch(text)) and bool(np.isfinite(float(text)))
 
 
+def is_integer(text: str) -> bool:
+    """Whether this is how an integer of 32 bits is written.
+
+    Examples
+    --------
+    >>> is_integer("-007"), is_integer("0.5"), is_integer("9999999999")
+    (True, False, False)
+    """
+    # The leading zeros are taken off first: Python refuses to read thousands of digits.
+    short = len(text.lstrip("+-0")) <= len(str(_INT32))
+    return bool(_INTEGER.fullmatch(text)) and short and -_INT32 <= int(text) < _INT32
+
+
 def read_lines(
     chunk: bytes, layout: Layout, *, source: str, first_line: int
 ) -> tuple[pl.DataFrame, NDArray[np.int64]]:
@@ -67,7 +80,7 @@ def _value(row: dict[str, str], name: str, layout: Layout, source: str, line: in
             return float(text)
         reason = f"{name} {quoted(text)} is not a finite number"
     elif dtype == pl.Int32:
-        if _INTEGER.fullmatch(text) and len(text) < 20 and -_INT32 <= int(text) < _INT32:
+        if is_integer(text):
             return int(text)
         if name in layout.optional:
             return None

@@ -98,7 +98,9 @@ def _all_are(rows: list[Any], test: Any, what: str, source: str) -> None:
 def from_frame(data: Any, kind: str, source: str) -> pl.DataFrame:
     """Turn a data frame of any library that narwhals knows into columns."""
     try:
-        frame = nw.from_native(data, eager_only=True)
+        frame = nw.from_native(data)
+        if isinstance(frame, nw.LazyFrame):
+            frame = frame.collect()
         names = tuple(frame.columns)
     except Exception as error:
         # Each library has its own ways to refuse a frame, such as one with a name twice.

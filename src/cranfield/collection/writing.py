@@ -122,8 +122,9 @@ def _write(table: pl.DataFrame, path: str | PathLike[str], ids: tuple[str, ...])
         )
         if bad.len():
             raise CranfieldError(f"{column} {quoted(bad[0])} is empty or holds a blank")
-    if table["topic"].str.starts_with("#").any():
-        raise CranfieldError("a topic that begins with '#' would be read back as a comment")
+    for start, what in (("#", "a comment"), ("\ufeff", "the mark of UTF-8 text")):
+        if table["topic"].str.starts_with(start).any():
+            raise CranfieldError(f"a topic that begins like {what} would not be read back")
     text = io.BytesIO()
     table.write_csv(text, include_header=False, separator=" ", quote_style="never")
     data = _packer(fspath(path))(text.getvalue())

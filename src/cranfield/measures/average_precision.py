@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any
+from math import ceil
 
 import numpy as np
 
@@ -71,16 +71,9 @@ def _needed(recall: float, base: Ints, rounding: str) -> Ints:
         return rounded
     # Exactly the least m with m / RB >= recall; 0.7 is seven tenths, not the float below it.
     level = Fraction(str(recall))
-    needed: Ints = -(-(level.numerator * base) // level.denominator)
-    return needed
-
-
-def _level(value: Any) -> float:
-    """Check a level of recall, which is counted with exactly as it is written."""
-    level: float = number(0, 1)(value)
-    if round(level, 9) != level:
-        raise ValueError("a number from 0 to 1 with 9 decimals at the most")
-    return level
+    bases, where = np.unique(base, return_inverse=True)
+    needed = np.array([ceil(level * int(one)) for one in bases], dtype=np.int64)
+    return needed[where].reshape(base.shape)
 
 
 _ROUNDING = parameter(
@@ -114,7 +107,7 @@ class _Interpolated(Measure):
 class InterpolatedPrecision(_Interpolated):
     """Interpolated precision at a level of recall."""
 
-    recall: float | None = parameter(None, optional(_level), "level of recall")
+    recall: float | None = parameter(None, optional(number(0, 1)), "level of recall")
     rel: int = parameter(1, REL, REL_DOC)
     rounding: str = _ROUNDING
 

@@ -42,8 +42,6 @@ def _max_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
     """Return the highest grade of the scale, which no judgment may exceed."""
     highest = judged.judgments.max_grade
     if max_grade is None:
-        if highest > HIGHEST:
-            raise MeasureError(f"{name}: grade {highest} of the judgments is above {HIGHEST}")
         return max(highest, 1)
     if highest > max_grade:
         raise MeasureError(
@@ -125,6 +123,8 @@ class _ERR(Measure):
     max_grade: int | None = _MAX_GRADE
 
     def _of(self, rows: Rows, highest: int) -> Floats:
+        if highest > HIGHEST:
+            raise MeasureError(f"{self}: grade {highest} of the judgments is above {HIGHEST}")
         stop = (np.exp2(rows.grade) - 1.0) / 2.0**highest
         going_on = rows.running_product(1.0 - stop)
         reach = np.ones(rows.cell.size)

@@ -72,7 +72,7 @@ def trec_covid() -> Collection:
     Collection(TREC-COVID round 5: 40 runs, Qrels(50 topics, 23,151 judgments, grades -1 to 2))
     >>> ev = cf.evaluate(covid.runs[:2], covid.qrels, "nDCG@20")
     >>> ev.by_system().rows()
-    [('UPrrf93-wt-r5', 0.8496...), ('UPrrf102-wt-r5', 0.8490...)]
+    [('UPrrf93-wt-r5', 0.8495...), ('UPrrf102-wt-r5', 0.8489...)]
     """
     path = _DATA / "trec_covid.parquet"
     about = json.loads(pl.read_parquet_metadata(path)["cranfield"])

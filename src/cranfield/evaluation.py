@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,8 +13,10 @@ import polars as pl
 from cranfield.collection.coverage import Coverage
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.judging import judge
+from cranfield.files import whole_file
 from cranfield.measures import Measure, parse_measures
 from cranfield.scores import Scores, optional_module
+from cranfield.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,6 +33,10 @@ class Evaluation(Mapping[str, Scores]):
         The measures, in order.
     judged
         The judged runs that were scored, with the policies and the coverage.
+    scores
+        The scores by text form.
+    compat
+        The preset whose roundings trec_eval's names stand for.
 
     Examples
     --------
@@ -43,15 +49,17 @@ class Evaluation(Mapping[str, Scores]):
     measures: tuple[Measure, ...]
     judged: JudgedRuns
     scores: Mapping[str, Scores]
+    compat: str | None = None
 
     def __getitem__(self, measure: str | Measure) -> Scores:
         found = self.scores.get(str(measure))
         if found is None:
             # An alias or a name of trec_eval finds its measure too.
-            [asked, *more] = parse_measures(measure)
+            [asked, *more] = parse_measures(measure, compat=self.compat)
             found = None if more else self.scores.get(str(asked))
         if found is None:
-            raise KeyError(f"{measure} was not evaluated; {', '.join(self.scores)} were")
+            some = ", ".join([*self.scores][:10]) + (", …" if len(self.scores) > 10 else "")
+            raise KeyError(f"{measure} was not evaluated; {some} were")
         return found
 
     def __iter__(self) -> Iterator[str]:
@@ -140,16 +148,18 @@ class Evaluation(Mapping[str, Scores]):
 
     def write_csv(self, path: str | PathLike[str]) -> None:
         """Write the long table as CSV."""
-        self.to_polars().write_csv(fspath(path))
+        with whole_file(path) as out:
+            self.to_polars().write_csv(out)
 
     def write_parquet(self, path: str | PathLike[str]) -> None:
         """Write the long table as Parquet."""
-        self.to_polars().write_parquet(fspath(path))
+        with whole_file(path) as out:
+            self.to_polars().write_parquet(out)
 
     def __repr__(self) -> str:
         return (
-            f"Evaluation({len(self.topics)} topics, {len(self.systems)} systems:"
-            f" {', '.join(self.scores)})"
+            f"Evaluation({counted(len(self.topics), 'topic')},"
+            f" {counted(len(self.systems), 'system')}: {', '.join(self.scores)})"
         )
 
 
@@ -196,10 +206,15 @@ def evaluate(
     [('run', 0.5, 0.7601...)]
     """
     wanted = parse_measures(measures, compat=compat)
-    return score(judge(runs, qrels, compat=compat, **policies), wanted)
+    return score(judge(runs, qrels, compat=compat, **policies), wanted, compat=compat)
 
 
-def score(judged: JudgedRuns, measures: str | Measure | Iterable[str | Measure]) -> Evaluation:
+def score(
+    judged: JudgedRuns,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    compat: str | None = None,
+) -> Evaluation:
     """Score runs that are judged already.
 
     Parameters
@@ -208,13 +223,15 @@ def score(judged: JudgedRuns, measures: str | Measure | Iterable[str | Measure])
         The outcome of :func:`cranfield.judge`.
     measures
         Measures or their text forms.
+    compat
+        Read trec_eval's names with the roundings of that preset.
 
     Returns
     -------
     Evaluation
         A mapping of measures to :class:`Scores`.
     """
-    wanted = parse_measures(measures)
+    wanted = parse_measures(measures, compat=compat)
     settings = judged.policies.describe()
     scores = {
         str(one): Scores(
@@ -227,4 +244,4 @@ def score(judged: JudgedRuns, measures: str | Measure | Iterable[str | Measure])
         )
         for one in wanted
     }
-    return Evaluation(tuple(wanted), judged, scores)
+    return Evaluation(tuple(wanted), judged, scores, compat)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from os import PathLike, fspath
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +11,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.errors import CranfieldError, MissingDependencyError, quoted
+from cranfield.files import whole_file
+from cranfield.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -162,16 +164,19 @@ class Scores:
 
     def write_csv(self, path: str | PathLike[str]) -> None:
         """Write the table of topics and systems as CSV."""
-        self.to_polars().write_csv(fspath(path))
+        with whole_file(path) as out:
+            self.to_polars().write_csv(out)
 
     def write_parquet(self, path: str | PathLike[str]) -> None:
         """Write the table of topics and systems as Parquet."""
-        self.to_polars().write_parquet(fspath(path))
+        with whole_file(path) as out:
+            self.to_polars().write_parquet(out)
 
     def __repr__(self) -> str:
         label = f"{self.measure}: " if self.measure else ""
         shards = f", {self.values.shape[2]} shards" if self.values.ndim == 3 else ""
-        return f"Scores({label}{len(self.topics)} topics, {len(self.systems)} systems{shards})"
+        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
+        return f"Scores({label}{size}{shards})"
 
 
 def optional_module(name: str) -> Any:

@@ -23,4 +23,4 @@ def demo() -> None:
     )
     console.print(systems_table(evaluation))
     for note in evaluation.coverage.notes():
-        console.print(f"note: {note}", highlight=False, markup=False)
+        console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)

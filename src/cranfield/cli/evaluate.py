@@ -14,9 +14,9 @@ from cranfield.collection.judging import Progress, judge
 from cranfield.collection.policies import CHOICES, PRESETS, policies
 from cranfield.collection.reading import FORMATS, read_qrels
 from cranfield.collection.runs import Runs, read_runs
-from cranfield.collection.writing import whole_file
 from cranfield.errors import PolicyError
 from cranfield.evaluation import Evaluation, score
+from cranfield.files import whole_file
 from cranfield.measures.grammar import parse_measures
 from cranfield.report import formats
 
@@ -124,9 +124,17 @@ def evaluate(
             progress=progress,
             **chosen,
         )
-    evaluation = score(judged, wanted)
+    evaluation = score(judged, wanted, compat=compat)
     evaluation.coverage.warn()
-    _write(evaluation, format, output, by_topic=by_topic, places=places, asked=asked, rel=rel or 1)
+    _write(
+        evaluation,
+        format,
+        output,
+        by_topic=by_topic,
+        places=places,
+        asked=asked,
+        rel=1 if rel is None else rel,
+    )
     if coverage:
         from cranfield.report.terminal import coverage_table, shown
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Annotated
 
 import typer
@@ -40,8 +41,9 @@ def measures(
 
 def _list() -> None:
     from rich import box
-    from rich.console import Console
     from rich.table import Table
+
+    from cranfield.report.terminal import shown
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("measure", no_wrap=True)
@@ -55,9 +57,9 @@ def _list() -> None:
             table.add_section()
             table.add_row(f"[bold]{family}[/bold]")
         at = {"required": "@…", "optional": "[@…]"}.get(info.at_wanted, "")
-        elsewhere = info.elsewhere.get("trec_eval", "").split(" (")[0]
+        elsewhere = info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
         table.add_row(f"{name}{at}".replace("[@", r"\[@"), info.summary, elsewhere)
-    Console().print(table)
+    typer.echo(shown(table, on_terminal=sys.stdout.isatty(), columns=3), nl=False)
     typer.echo("cranfield measures NAME tells the formula, the parameters and the source.")
 
 
@@ -66,15 +68,16 @@ def _one(kind: type[Measure]) -> None:
     low, high = info.range
     names = ", ".join((info.name, *info.aliases))
     typer.echo(f"{names}: {info.summary}\n")
-    typer.echo(f"  formula    {info.formula}")
-    typer.echo(f"  range      {low:g} to {high:g}, over topics by {info.aggregate}")
-    typer.echo(f"  source     {info.source}")
+    typer.echo(f"  formula     {info.formula}")
+    typer.echo(f"  range       {low:g} to {high:g}, over topics by {info.aggregate}")
+    typer.echo(f"  source      {info.source}")
     if info.needs:
-        typer.echo(f"  needs      {info.needs}")
-    note = f": {info.scale_note}" if info.scale_note else ""
-    typer.echo(f"  scale      {info.scale}{note}")
+        typer.echo(f"  needs       {info.needs}")
+    typer.echo(f"  scale       {info.scale}, on the order that it induces itself")
+    if info.scale_note:
+        typer.echo(f"              {info.scale_note}")
     for tool, other in info.elsewhere.items():
-        typer.echo(f"  {tool:<10} {other}")
+        typer.echo(f"  {tool:<11} {other}")
     typer.echo("\n  parameters")
     for name in kind.parameter_names():
         parameter = kind.parameters[name]

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from cranfield.errors import CranfieldWarning, quoted
+from cranfield.text import counted
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class SystemCoverage:
 
 @dataclass(frozen=True)
 class Coverage:
-    """The coverage of every system; prints as a table.
+    """The coverage of every system.
 
     Examples
     --------
@@ -96,8 +97,8 @@ class Coverage:
             worst = max(against, key=lambda row: row.contradictions)
             notes.append(
                 f"{_of(against, self.systems)} a rank column that contradicts the scores"
-                f" (most in {quoted(worst.system)}: {worst.contradictions:,} places);"
-                " the scores decide, ties='rank' takes the ranks"
+                f" ({_most(worst, self.systems)}{counted(worst.contradictions, 'place')});"
+                " the scores decide, unless ties are by 'rank'"
             )
         unjudged = [row for row in self.systems if row.unjudged_10 > 0.2 * row.retrieved_10 > 0]
         if unjudged:
@@ -105,7 +106,7 @@ class Coverage:
             share = worst.unjudged_10 / worst.retrieved_10
             notes.append(
                 f"{_of(unjudged, self.systems)} more than 20% unjudged documents in the top 10"
-                f" (most in {quoted(worst.system)}: {share:.0%})"
+                f" ({_most(worst, self.systems)}{share:.0%})"
             )
         return notes
 
@@ -121,6 +122,10 @@ def _of(some: list[SystemCoverage], systems: tuple[SystemCoverage, ...]) -> str:
     return f"{len(some)} of {len(systems)} systems {'have' if len(some) > 1 else 'has'}"
 
 
+def _most(worst: SystemCoverage, systems: tuple[SystemCoverage, ...]) -> str:
+    return f"most in {quoted(worst.system)}: " if len(systems) > 1 else ""
+
+
 def _topics_note(
     rows: list[SystemCoverage], systems: tuple[SystemCoverage, ...], field: str, what: str
 ) -> str:
@@ -128,5 +133,4 @@ def _topics_note(
     worst = rows[counts.index(max(counts))]
     topics = getattr(worst, field)
     shown = ", ".join(quoted(topic) for topic in topics[:5]) + (", …" if len(topics) > 5 else "")
-    most = f"most: {quoted(worst.system)}, " if len(systems) > 1 else ""
-    return f"{_of(rows, systems)} {what} ({most}{len(topics)}: {shown})"
+    return f"{_of(rows, systems)} {what} ({_most(worst, systems)}{len(topics)}: {shown})"

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cranfield.collection.coverage import Coverage
 from cranfield.collection.policies import Policies
 from cranfield.collection.segments import Floats, Ints, places, scan
+from cranfield.text import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,7 +228,5 @@ class JudgedRuns:
 
     def __repr__(self) -> str:
         topics, systems = self.shape
-        return (
-            f"JudgedRuns({topics} topic{'s' * (topics != 1)},"
-            f" {systems} system{'s' * (systems != 1)}, {self.documents.cell.size:,} judged rows)"
-        )
+        size = f"{counted(topics, 'topic')}, {counted(systems, 'system')}"
+        return f"JudgedRuns({size}, {self.documents.cell.size:,} judged rows)"

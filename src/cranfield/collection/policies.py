@@ -75,8 +75,8 @@ PRESETS: dict[str, Policies] = {
 }
 """Policies of other programs, by name.
 
-`trec_eval` is what its versions have in common; `trec_eval-9` sorts scores as 32-bit floats, and
-`trec_eval-10` rounds recall levels in its own way (see :mod:`cranfield.measures.trec_names`).
+`trec_eval-9` and `trec_eval-10` do what these versions do: 9 sorts scores as 32-bit floats, 10
+rounds levels of recall to the nearest document. `trec_eval` sorts like 10 and rounds like 9.
 """
 
 

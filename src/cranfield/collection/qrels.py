@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cranfield.collection.keys import Codes, KeyIndex, Keys, first_repeat, pair_keys
 from cranfield.collection.lines import Origin
 from cranfield.collection.run import repeated
+from cranfield.text import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,7 +31,8 @@ class Qrels:
         Relevance degree of each judgment: 0 is not relevant, below 0 is judged and not relevant
         with the meaning of its code kept.
     subtopics
-        Subtopic (iteration column) of each judgment, or None where it is the same throughout.
+        Subtopic (iteration column) of each judgment; None where no document of a topic is judged
+        in more than one.
     origin
         Where the rows came from, for messages.
 
@@ -113,11 +115,8 @@ class Qrels:
         return len(self.docs)
 
     def __repr__(self) -> str:
-        topics, rows = len(self.topics), len(self.docs)
-        return (
-            f"Qrels({topics:,} topic{'s' * (topics != 1)}, {rows:,} judgment{'s' * (rows != 1)},"
-            f" grades {self.grades.min()} to {self.grades.max()})"
-        )
+        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.docs), 'judgment')}"
+        return f"Qrels({size}, grades {self.grades.min()} to {self.grades.max()})"
 
     def to_polars(self) -> pl.DataFrame:
         """Return the judgments as a data frame: topic, doc, grade and, where used, subtopic."""

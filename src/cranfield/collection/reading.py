@@ -50,7 +50,8 @@ def read_qrels(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> Q
     Returns
     -------
     Qrels
-        The judgments. Where the iteration column varies it is kept as the subtopic.
+        The judgments. The iteration column is kept as the subtopic where it tells subtopics apart:
+        where some document of a topic is judged in more than one.
 
     Raises
     ------
@@ -93,8 +94,10 @@ def read_run(
     name
         The system's name; by default the run tag, or the file's name where there is none or where
         there are several.
-    format, encoding
+    format
         As for :func:`read_qrels`; a TREC run line is topic, Q0, document, rank, score, tag.
+    encoding
+        As for :func:`read_qrels`.
 
     Returns
     -------

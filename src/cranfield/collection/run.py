@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cranfield.collection.keys import Codes, Keys, first_repeat, pair_keys
 from cranfield.collection.lines import Origin
 from cranfield.errors import InputError, quoted
+from cranfield.text import counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,11 +68,8 @@ class Run:
         return len(self.docs)
 
     def __repr__(self) -> str:
-        topics, docs = len(self.topics), len(self.docs)
-        return (
-            f"Run({quoted(self.name)}: {topics:,} topic{'s' * (topics != 1)},"
-            f" {docs:,} document{'s' * (docs != 1)})"
-        )
+        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.docs), 'document')}"
+        return f"Run({quoted(self.name)}: {size})"
 
     def renamed(self, name: str) -> Run:
         """Return the same run under another name."""

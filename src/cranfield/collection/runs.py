@@ -11,6 +11,7 @@ from typing import Any, overload
 from cranfield.collection.reading import read_run
 from cranfield.collection.run import Run
 from cranfield.errors import InputError
+from cranfield.text import counted
 
 
 class Runs(Sequence[Run]):
@@ -48,7 +49,7 @@ class Runs(Sequence[Run]):
         return Source(fspath(item)).stem if isinstance(item, (str, PathLike)) else None
 
     def __repr__(self) -> str:
-        return f"Runs({len(self)} run{'s' * (len(self) != 1)})"
+        return f"Runs({counted(len(self), 'run')})"
 
 
 def read_runs(
@@ -65,7 +66,9 @@ def read_runs(
         A path, a glob (`"runs/*.xz"`), a folder (its files, those that start with a dot left out),
         a run in memory, a dict `{system: run}`, or an iterable of any of these. What names several
         files gives them in order of name.
-    format, encoding
+    format
+        As for :func:`read_run`.
+    encoding
         As for :func:`read_run`.
 
     Returns

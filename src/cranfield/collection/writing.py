@@ -6,65 +6,18 @@ import bz2
 import gzip
 import io
 import lzma
-import os
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from os import PathLike, fspath
 from pathlib import Path
-from typing import IO
 
 import polars as pl
 
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.ranking import order_of
 from cranfield.collection.run import Run
-from cranfield.errors import CranfieldError, InputError, quoted
-
-
-@contextmanager
-def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file for writing that takes its name only when it is complete.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> with whole_file(folder / "x") as out:
-    ...     _ = out.write(b"done")
-    >>> (folder / "x").read_bytes()
-    b'done'
-    """
-    target = Path(fspath(path))
-    if target.exists() and not target.is_file():
-        # A pipe or a device is written to as it is; nothing can take its place.
-        try:
-            with target.open("wb") as out:
-                yield out
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise InputError(f"cannot be written: {reason}", source=str(target)) from error
-        return
-    try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot be written: {reason}", source=str(target)) from error
-    try:
-        with os.fdopen(handle, "wb") as out:
-            yield out
-        # mkstemp makes files that only their owner reads; a result is an ordinary file.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)
-        Path(name).replace(target)
-    except BaseException as error:
-        Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            reason = (error.strerror or str(error)).lower()
-            raise InputError(f"cannot be written: {reason}", source=str(target)) from error
-        raise
+from cranfield.errors import CranfieldError, quoted
+from cranfield.files import whole_file
 
 
 def write_run(run: Run, path: str | PathLike[str], *, depth: int | None = None) -> None:

@@ -48,12 +48,15 @@ class Info:
         The parameter that stands behind the @.
     at_wanted
         Whether that parameter is `required`, `optional` or `none`.
+    lower_is_better
+        Whether a low score is the good one.
     aggregate
         How scores over topics become one number: `mean`, `sum` or `geometric`.
     needs
         What it needs beyond binary judgments, in words.
     scale, scale_note
-        What is known of its measurement scale.
+        The scale that it is on at least, for the order of rankings that it induces itself; and
+        what is known of it for the total orders of Ferrante, Ferro and Pontarollo (2019).
     elsewhere
         What other tools call the same thing.
     """
@@ -67,6 +70,7 @@ class Info:
     family: str = ""
     at: str = "cutoff"
     at_wanted: str = "optional"
+    lower_is_better: bool = False
     aggregate: str = "mean"
     needs: str = ""
     scale: Scale = Scale.ORDINAL

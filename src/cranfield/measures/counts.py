@@ -126,6 +126,7 @@ class JudgedShare(Measure):
     summary="Unjudged documents in the top k, over k.",
     formula=r"|\{r \le k : d_r \text{ unjudged}\}| \,/\, k",
     source="trec_eval 10, measure unj",
+    lower_is_better=True,
     family="counts",
     at_wanted="required",
     scale=Scale.RATIO,

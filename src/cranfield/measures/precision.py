@@ -136,7 +136,11 @@ class RPrecision(Measure):
     source="Sakai (2013), section 2.2",
     family="precision and recall",
     scale_note="not interval: the steps between ranks are unequal (Ferrante et al. 2021)",
-    elsewhere={"trec_eval": "recip_rank", "ir_measures": "RR", "ranx": "mrr"},
+    elsewhere={
+        "trec_eval": "recip_rank",
+        "ir_measures": "RR (RR@k has ties by ascending id)",
+        "ranx": "mrr",
+    },
 )
 class ReciprocalRank(Measure):
     """Reciprocal rank; 0 when no relevant document is retrieved (in the top k)."""

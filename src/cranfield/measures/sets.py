@@ -116,8 +116,8 @@ class SetAveragePrecision(_SetMeasure):
     scale=Scale.INTERVAL,
     scale_note=_NOTE,
     elsewhere={
-        "trec_eval": "set_F (parameter x = beta squared)",
-        "ir_measures": "SetF",
+        "trec_eval": "set_F.x with x = beta squared",
+        "ir_measures": "SetF (for beta = 1)",
         "ranx": "f1",
     },
 )
@@ -137,6 +137,7 @@ class FMeasure(_SetMeasure):
     summary="E-measure: one minus the F-measure; lower is better.",
     formula=r"1 - \frac{(\beta^2 + 1) P R}{\beta^2 P + R}",
     source="Sakai (2013), equation (4); equation (3) with alpha / Prec + (1 - alpha) / Rec",
+    lower_is_better=True,
     family="sets",
     scale=Scale.INTERVAL,
     scale_note=_NOTE,

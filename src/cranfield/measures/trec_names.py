@@ -217,6 +217,8 @@ def _name_with_parameters(plain: Measure) -> str | None:
     elif isinstance(plain, Utility):
         prices = ",".join(short(price) for price in (plain.a, plain.b, plain.c, plain.d))
         same, name = plain(a=1, b=-1, c=0, d=0), f"utility_{prices}"
+    elif isinstance(plain, FMeasure):
+        same, name = plain(beta=1), f"set_F_{plain.beta**2:g}"
     elif plain.cutoff is not None:
         families = {
             str(make("7")): name for name, (_, make) in FAMILIES.items() if "_at" not in name

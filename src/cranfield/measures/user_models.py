@@ -58,7 +58,11 @@ def _max_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
     family="user models",
     scale_note="interval for p = 1/2 and binary gains, ordinal for p < 1/2 (Ferrante et al. 2019)",
     scale=Scale.ORDINAL,
-    elsewhere={"ir_measures": "RBP(p=...)", "ranx": "rbp.p", "trec_eval": "rbp (version 10)"},
+    elsewhere={
+        "ir_measures": "RBP(p=...)",
+        "ranx": "rbp.p",
+        "trec_eval": "rbp (version 10) is gains='graded', p=0.9",
+    },
 )
 class RankBiasedPrecision(Measure):
     """Rank-biased precision.
@@ -96,8 +100,9 @@ class RankBiasedPrecision(Measure):
     summary="How much RBP could still rise: the weight of what is unjudged or not retrieved.",
     formula=r"p^n + (1 - p) \sum_{r \text{ unjudged}} p^{r-1}",
     source="Moffat and Zobel (2008), section 5",
+    lower_is_better=True,
     family="user models",
-    elsewhere={"trec_eval": "rbp_resid (version 10; 0 when nothing is unjudged)"},
+    elsewhere={"trec_eval": "rbp_resid (version 10), p=0.9; 0 when nothing is unjudged"},
 )
 class RankBiasedResidual(Measure):
     """Residual of RBP: `tail` beyond the end of the list, `unjudged` within it, or both."""
@@ -145,7 +150,7 @@ class _ERR(Measure):
     family="user models",
     needs="graded judgments (binary ones do)",
     scale_note="not interval (Ferrante et al. 2019)",
-    elsewhere={"gdeval": "ERR@k with max_grade=4", "ir_measures": "ERR@k"},
+    elsewhere={"gdeval": "ERR@k with max_grade=4", "ir_measures": "ERR@k is max_grade=4"},
 )
 class ExpectedReciprocalRank(_ERR):
     """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade."""

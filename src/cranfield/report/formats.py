@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.evaluation import Evaluation
@@ -154,10 +155,18 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
+def best_value(measure: Measure, values: NDArray[np.float64]) -> float:
+    """Return the best of some values of a measure; NaN when there is none."""
+    some = values[~np.isnan(values)]
+    if not some.size:
+        return math.nan
+    return float(some.min() if measure.info.lower_is_better else some.max())
+
+
 def latex_text(evaluation: Evaluation, *, places: int) -> str:
     """Write a booktabs table, a row a system, the best of each measure in bold."""
     overall = {measure: scores.overall() for measure, scores in evaluation.items()}
-    best = {m: np.nanmax(values, initial=-np.inf) for m, values in overall.items()}
+    best = {str(m): best_value(m, overall[str(m)]) for m in evaluation.measures}
     head = " & ".join(["System", *(latex(measure) for measure in overall)])
     lines = [
         rf"\begin{{tabular}}{{l{'r' * len(overall)}}}",

@@ -14,10 +14,11 @@ from rich.text import Text
 from cranfield.collection.coverage import Coverage
 from cranfield.evaluation import Evaluation
 from cranfield.report.escape import plain
+from cranfield.report.formats import best_value
 
 
 def systems_table(evaluation: Evaluation, *, places: int = 4, title: str | None = None) -> Table:
-    """Return a table of the overall values; systems by falling value of the first measure."""
+    """Return a table of the overall values; the best by the first measure first."""
     overall = [scores.overall() for scores in evaluation.scores.values()]
     if len(evaluation.systems) == 1 and len(overall) > 4:
         return _one_system(evaluation, overall, places, title)
@@ -25,8 +26,9 @@ def systems_table(evaluation: Evaluation, *, places: int = 4, title: str | None 
     table.add_column("system")
     for name in evaluation:
         table.add_column(Text(plain(name)), justify="right")
-    best = [np.nanmax(values, initial=-np.inf) for values in overall]
-    for i in np.argsort(-np.nan_to_num(overall[0], nan=-np.inf), kind="stable"):
+    best = [best_value(m, values) for m, values in zip(evaluation.measures, overall, strict=True)]
+    sign = 1 if evaluation.measures[0].info.lower_is_better else -1
+    for i in np.argsort(np.nan_to_num(sign * overall[0], nan=np.inf), kind="stable"):
         cells = [
             Text(_shown(values[i], places), "bold" if values[i] == top else "")
             for values, top in zip(overall, best, strict=True)

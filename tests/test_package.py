@@ -26,7 +26,7 @@ def test_import_is_light() -> None:
     code = "import sys, cranfield; print(*sorted({n.split('.')[0] for n in sys.modules}))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     loaded = set(done.stdout.decode().split())
-    assert not loaded & {"numpy", "polars", "rich", "typer", "scipy", "altair", "pandas"}
+    assert not loaded & {"numpy", "polars", "rich", "click", "scipy", "altair", "pandas"}
 
 
 @pytest.mark.parametrize("name", ["README.md"])

@@ -1,6 +1,6 @@
 """`python -m cranfield` is the command `cranfield`."""
 
-from cranfield.cli.main import main
+from cranfield.cli.main import entry
 
 if __name__ == "__main__":
-    main()
+    entry()

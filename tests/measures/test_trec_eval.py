@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pytest
 import pytrec_eval
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 import cranfield as cf
 from cranfield.cli.main import app

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import click
 
+
+@click.command()
 def demo() -> None:
-    """Score the systems of TREC-COVID round 5 that come with the package."""
+    """Score the bundled systems of TREC-COVID round 5."""
     from rich.console import Console
 
     from cranfield.collections import trec_covid

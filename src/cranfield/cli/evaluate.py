@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from enum import StrEnum
-from typing import Annotated, Any
+from typing import Any, TypeVar
 
-import typer
+import click
 
 from cranfield.collection.judging import Progress, judge
 from cranfield.collection.policies import CHOICES, PRESETS, policies
@@ -20,95 +19,103 @@ from cranfield.files import whole_file
 from cranfield.measures.grammar import parse_measures
 from cranfield.report import formats
 
-EPILOG = """Examples:
-
-cranfield evaluate qrels.txt bm25.run -m AP -m nDCG@10
-
-cranfield evaluate qrels.txt runs/*.xz -m all_trec --format csv -o scores.csv
-
-cranfield evaluate qrels.txt bm25.run -m official -q --compat trec_eval --format trec"""
+EPILOG = """\b
+Examples:
+  cranfield evaluate qrels.txt bm25.run -m AP -m nDCG@10
+  cranfield evaluate qrels.txt runs/*.xz -m all_trec --format csv -o scores.csv
+  cranfield evaluate qrels.txt bm25.run -m official -q --compat trec_eval --format trec
+"""
 
 DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
+OUTPUTS = ("table", "trec", "ir_measures", "csv", "json", "latex", "parquet")
 SHOW_PROGRESS_FROM = 4
 
 
-class Format(StrEnum):
-    """How the scores are written."""
-
-    TABLE = "table"
-    TREC = "trec"
-    IR_MEASURES = "ir_measures"
-    CSV = "csv"
-    JSON = "json"
-    LATEX = "latex"
-    PARQUET = "parquet"
+Command = TypeVar("Command", bound=Callable[..., Any])
 
 
-def _one_of(options: Iterable[str], help: str) -> Any:
-    """Make an option with named values; whether a value is one of them is checked where it acts."""
-    return typer.Option(metavar="|".join(options), help=help)
+def _one_of(
+    name: str, options: Iterable[str], text: str, default: str | None = None
+) -> Callable[[Command], Command]:
+    """Make an option with named values."""
+    return click.option(
+        name,
+        type=click.Choice(list(options)),
+        default=default,
+        show_default=default is not None,
+        help=text,
+    )
 
 
+@click.command(epilog=EPILOG)
+@click.argument("qrels", metavar="QRELS")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option(
+    "--measure",
+    "-m",
+    "asked",
+    multiple=True,
+    default=DEFAULT,
+    show_default=" ".join(DEFAULT),
+    help="A measure, such as nDCG@10 or map; may be given several times.",
+)
+@click.option(
+    "--rel", "-l", type=click.IntRange(0), help="Lowest relevant grade, for all measures."
+)
+@click.option("--by-topic", "-q", is_flag=True, help="Also each topic.")
+@click.option(
+    "--format",
+    "-f",
+    "form",
+    type=click.Choice(OUTPUTS),
+    default="table",
+    show_default=True,
+    help="How to write the scores.",
+)
+@click.option("--output", "-o", help="File to write, whole or not at all.")
+@click.option(
+    "--places", "-p", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals."
+)
+@_one_of("--compat", PRESETS, "Policies and roundings of another program.")
+@_one_of("--ties", CHOICES["ties"], "Order of documents with equal scores.")
+@_one_of("--topics", CHOICES["topics"], "Which topics count.")
+@_one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents.")
+@_one_of("--negative", CHOICES["negative"], "What a grade below 0 means.")
+@click.option("--depth", type=click.IntRange(1), help="Ranks kept of each ranking.")
+@_one_of("--input-format", FORMATS, "Format of QRELS and RUN; auto looks at the suffix.", "auto")
+@click.option(
+    "--encoding", default="utf-8", show_default=True, help="Of TREC text; latin-1 reads any bytes."
+)
+@click.option("--jobs", type=click.IntRange(1), help="Runs judged at a time.")
+@click.option("--coverage", is_flag=True, help="Also what is unjudged, tied or missing.")
 def evaluate(
-    qrels: Annotated[
-        str, typer.Argument(metavar="QRELS", help="Judgments: a file, - or an irds: id.")
-    ],
-    runs: Annotated[
-        list[str], typer.Argument(metavar="RUN...", help="Runs: files, folders, quoted globs or -.")
-    ],
-    measure: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--measure",
-            "-m",
-            help="A measure, such as nDCG@10 or map; may be given several times.",
-            show_default=" ".join(DEFAULT),
-        ),
-    ] = None,
-    rel: Annotated[
-        int | None,
-        typer.Option("--rel", "-l", min=0, help="Lowest relevant grade, for every measure."),
-    ] = None,
-    by_topic: Annotated[bool, typer.Option("--by-topic", "-q", help="Also each topic.")] = False,
-    format: Annotated[
-        Format, typer.Option("--format", "-f", help="How to write the scores.")
-    ] = Format.TABLE,
-    output: Annotated[
-        str | None, typer.Option("--output", "-o", help="File to write, whole or not at all.")
-    ] = None,
-    places: Annotated[
-        int, typer.Option("--places", "-p", min=0, max=17, help="Decimals shown.")
-    ] = 4,
-    compat: Annotated[
-        str | None, _one_of(PRESETS, "Policies and roundings of another program.")
-    ] = None,
-    ties: Annotated[str | None, _one_of(CHOICES["ties"], "Order of equal scores.")] = None,
-    topics: Annotated[str | None, _one_of(CHOICES["topics"], "Which topics count.")] = None,
-    unjudged: Annotated[
-        str | None, _one_of(CHOICES["unjudged"], "What becomes of unjudged documents.")
-    ] = None,
-    negative: Annotated[
-        str | None, _one_of(CHOICES["negative"], "What a grade below 0 means.")
-    ] = None,
-    depth: Annotated[int | None, typer.Option(min=1, help="Ranks kept of each ranking.")] = None,
-    input_format: Annotated[
-        str, _one_of(FORMATS, "Format of QRELS and RUN; auto looks at the suffix.")
-    ] = "auto",
-    encoding: Annotated[str, typer.Option(help="Of TREC text; latin-1 reads any bytes.")] = "utf-8",
-    jobs: Annotated[int | None, typer.Option(min=1, help="Runs judged at a time.")] = None,
-    coverage: Annotated[
-        bool, typer.Option("--coverage", help="Also what is unjudged, tied or missing.")
-    ] = False,
+    qrels: str,
+    runs: tuple[str, ...],
+    asked: tuple[str, ...],
+    rel: int | None,
+    by_topic: bool,
+    form: str,
+    output: str | None,
+    places: int,
+    compat: str | None,
+    depth: int | None,
+    input_format: str,
+    encoding: str,
+    jobs: int | None,
+    coverage: bool,
+    **chosen: str | None,
 ) -> None:
-    """Score runs against judgments."""
-    if format is Format.PARQUET and output in {None, "-"}:
+    """Score runs against judgments.
+
+    QRELS is a file, - for standard input, or an irds: id. RUN is a file, a folder, a quoted
+    pattern, or -.
+    """
+    output = None if output == "-" else output
+    if form == "parquet" and output is None:
         raise PolicyError("--format parquet needs --output FILE")
     if qrels == "-" and "-" in runs:
         raise PolicyError("standard input cannot be both the judgments and a run")
-    output = None if output == "-" else output
-    chosen = {"ties": ties, "topics": topics, "unjudged": unjudged, "negative": negative}
     policies(compat, depth=depth, **chosen)
-    asked = measure or list(DEFAULT)
     wanted = parse_measures(asked, compat=compat)
     if rel is not None:
         wanted = [one(rel=rel) if "rel" in one.parameters else one for one in wanted]
@@ -116,25 +123,14 @@ def evaluate(
     judgments = read_qrels(qrels, format=input_format, encoding=encoding)
     with _progress(many) as progress:
         judged = judge(
-            many,
-            judgments,
-            compat=compat,
-            depth=depth,
-            jobs=jobs,
-            progress=progress,
-            **chosen,
+            many, judgments, compat=compat, depth=depth, jobs=jobs, progress=progress, **chosen
         )
     evaluation = score(judged, wanted, compat=compat)
     evaluation.coverage.warn()
-    _write(
-        evaluation,
-        format,
-        output,
-        by_topic=by_topic,
-        places=places,
-        asked=asked,
-        rel=1 if rel is None else rel,
-    )
+    if form == "parquet":
+        _write_parquet(evaluation, output or "", by_topic)
+    else:
+        _write(_WRITERS[form](evaluation, by_topic, places, asked, rel), output)
     if coverage:
         from cranfield.report.terminal import coverage_table, shown
 
@@ -144,41 +140,7 @@ def evaluate(
         sys.stderr.write(shown(table, on_terminal=on_terminal, columns=9))
 
 
-def _write(
-    evaluation: Evaluation,
-    format: Format,
-    output: str | None,
-    *,
-    by_topic: bool,
-    places: int,
-    asked: list[str],
-    rel: int,
-) -> None:
-    if format is Format.PARQUET and output is not None:
-        with whole_file(output) as out:
-            formats.table(evaluation, by_topic=by_topic).write_parquet(out)
-        return
-    if format is Format.TABLE:
-        text = _table(evaluation, by_topic=by_topic, places=places, to_file=output is not None)
-    elif format is Format.TREC:
-        groups = {"all_trec", "official", "set"} & set(asked)
-        lines = formats.trec_lines(
-            evaluation,
-            by_topic=by_topic,
-            runid=bool(groups),
-            relstring="all_trec" in groups,
-            rel=rel,
-        )
-        text = "".join(f"{line}\n" for line in lines)
-    elif format is Format.IR_MEASURES:
-        lines = formats.ir_measures_lines(evaluation, by_topic=by_topic, places=places)
-        text = "".join(f"{line}\n" for line in lines)
-    elif format is Format.CSV:
-        text = formats.csv_text(evaluation, by_topic=by_topic)
-    elif format is Format.JSON:
-        text = formats.json_text(evaluation, by_topic=by_topic)
-    else:
-        text = formats.latex_text(evaluation, places=places)
+def _write(text: str, output: str | None) -> None:
     if output is None:
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -187,12 +149,49 @@ def _write(
         out.write(text.encode())
 
 
-def _table(evaluation: Evaluation, *, by_topic: bool, places: int, to_file: bool) -> str:
+def _write_parquet(evaluation: Evaluation, output: str, by_topic: bool) -> None:
+    with whole_file(output) as out:
+        formats.table(evaluation, by_topic=by_topic).write_parquet(out)
+
+
+Writer = Callable[[Evaluation, bool, int, tuple[str, ...], int | None], str]
+
+
+def _table(
+    evaluation: Evaluation, by_topic: bool, places: int, asked: tuple[str, ...], rel: int | None
+) -> str:
     from cranfield.report.terminal import shown, systems_table, topics_table
 
+    del asked, rel
     made = (topics_table if by_topic else systems_table)(evaluation, places=places)
-    on_terminal = sys.stdout.isatty() and not to_file
-    return shown(made, on_terminal=on_terminal, columns=len(evaluation) + 1)
+    return shown(made, on_terminal=sys.stdout.isatty(), columns=len(evaluation) + 1)
+
+
+def _trec(
+    evaluation: Evaluation, by_topic: bool, places: int, asked: tuple[str, ...], rel: int | None
+) -> str:
+    del places
+    groups = {"all_trec", "official", "set"} & set(asked)
+    lines = formats.trec_lines(
+        evaluation,
+        by_topic=by_topic,
+        runid=bool(groups),
+        relstring="all_trec" in groups,
+        rel=1 if rel is None else rel,
+    )
+    return "".join(f"{line}\n" for line in lines)
+
+
+_WRITERS: dict[str, Writer] = {
+    "table": _table,
+    "trec": _trec,
+    "ir_measures": lambda ev, by_topic, places, *_: "".join(
+        f"{line}\n" for line in formats.ir_measures_lines(ev, by_topic=by_topic, places=places)
+    ),
+    "csv": lambda ev, by_topic, *_: formats.csv_text(ev, by_topic=by_topic),
+    "json": lambda ev, by_topic, *_: formats.json_text(ev, by_topic=by_topic),
+    "latex": lambda ev, by_topic, places, *_: formats.latex_text(ev, places=places),
+}
 
 
 @contextmanager

@@ -7,43 +7,25 @@ import sys
 import warnings
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
+import click
 
 from cranfield import __version__
 from cranfield.cli import demo, evaluate, measures
 from cranfield.errors import CranfieldError, CranfieldWarning
 from cranfield.report.escape import plain
 
-app = typer.Typer(
-    name="cranfield",
-    help="Evaluate information retrieval systems: from runs and judgments to meaningful"
-    " statements.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
-app.command("evaluate", epilog=evaluate.EPILOG)(evaluate.evaluate)
-app.command("measures", epilog=measures.EPILOG)(measures.measures)
-app.command("demo")(demo.demo)
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, message="cranfield %(version)s")
+def app() -> None:
+    """Evaluate information retrieval systems: from runs and judgments to meaningful statements."""
 
 
-def _version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"cranfield {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    del version
+app.add_command(evaluate.evaluate)
+app.add_command(measures.measures)
+app.add_command(demo.demo)
 
 
 def _show_warning(message: Warning | str, *about: Any, **_: Any) -> None:
@@ -63,27 +45,48 @@ def _prepare_streams() -> None:
 
 def main() -> None:
     """Run the command line; errors are one line and exit status 2."""
+    sys.exit(_prepared_run())
+
+
+def entry() -> None:
+    """Run the command line in a process of its own."""
+    status = _prepared_run()
+    sys.stderr.flush()
+    # All is written; taking down the interpreter piece by piece would only take time.
+    os._exit(status)
+
+
+def _prepared_run() -> int:
     _prepare_streams()
     warnings.simplefilter("ignore")
     warnings.simplefilter("always", CranfieldWarning)
     warnings.showwarning = _show_warning
+    return _run()
+
+
+def _run() -> int:
     try:
-        app()
+        status = app(standalone_mode=False)
+        sys.stdout.flush()
+        return status if isinstance(status, int) else 0
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        sys.stdout.flush()
+        return 0
+    except click.ClickException as error:
+        print(f"cranfield: error: {plain(error.format_message())}", file=sys.stderr)
     except CranfieldError as error:
         print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
-        sys.exit(2)
     except BrokenPipeError:
-        # The reader of our output has seen enough; what is left must not raise again.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(0)
+        # The reader of our output has seen enough.
+        return 0
     except OSError as error:
         reason = (error.strerror or str(error)).lower()
         print(f"cranfield: error: output failed: {plain(reason)}", file=sys.stderr)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        sys.exit(2)
-    except KeyboardInterrupt:
-        sys.exit(130)
+    except (KeyboardInterrupt, click.Abort):
+        return 130
+    return 2
 
 
 if __name__ == "__main__":
-    main()
+    entry()

@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
 
-import typer
+import click
 
 from cranfield.errors import MeasureError
 from cranfield.measures.base import ALIASES, REGISTRY, Measure
 
-EPILOG = """Examples:
+EPILOG = """\\b
+Examples:
+  cranfield measures
+  cranfield measures nDCG
+"""
 
-cranfield measures
 
-cranfield measures nDCG"""
-
-
-def measures(
-    name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="Tell all about one measure.")
-    ] = None,
-) -> None:
-    """List the measures, with formulas and references."""
+@click.command(epilog=EPILOG)
+@click.argument("name", required=False)
+def measures(name: str | None) -> None:
+    """List the measures; with NAME, tell all about one: formula, parameters, source."""
     if name is None:
         _list()
         return
@@ -59,27 +56,27 @@ def _list() -> None:
         at = {"required": "@…", "optional": "[@…]"}.get(info.at_wanted, "")
         elsewhere = info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
         table.add_row(f"{name}{at}".replace("[@", r"\[@"), info.summary, elsewhere)
-    typer.echo(shown(table, on_terminal=sys.stdout.isatty(), columns=3), nl=False)
-    typer.echo("cranfield measures NAME tells the formula, the parameters and the source.")
+    click.echo(shown(table, on_terminal=sys.stdout.isatty(), columns=3), nl=False)
+    click.echo("cranfield measures NAME tells the formula, the parameters and the source.")
 
 
 def _one(kind: type[Measure]) -> None:
     info = kind.info
     low, high = info.range
     names = ", ".join((info.name, *info.aliases))
-    typer.echo(f"{names}: {info.summary}\n")
-    typer.echo(f"  formula     {info.formula}")
-    typer.echo(f"  range       {low:g} to {high:g}, over topics by {info.aggregate}")
-    typer.echo(f"  source      {info.source}")
+    click.echo(f"{names}: {info.summary}\n")
+    click.echo(f"  formula     {info.formula}")
+    click.echo(f"  range       {low:g} to {high:g}, over topics by {info.aggregate}")
+    click.echo(f"  source      {info.source}")
     if info.needs:
-        typer.echo(f"  needs       {info.needs}")
-    typer.echo(f"  scale       {info.scale}, on the order that it induces itself")
+        click.echo(f"  needs       {info.needs}")
+    click.echo(f"  scale       {info.scale}, on the order that it induces itself")
     if info.scale_note:
-        typer.echo(f"              {info.scale_note}")
+        click.echo(f"              {info.scale_note}")
     for tool, other in info.elsewhere.items():
-        typer.echo(f"  {tool:<11} {other}")
-    typer.echo("\n  parameters")
+        click.echo(f"  {tool:<11} {other}")
+    click.echo("\n  parameters")
     for name in kind.parameter_names():
         parameter = kind.parameters[name]
         default = getattr(parameter.default, "text", repr(parameter.default))
-        typer.echo(f"    {name:<12} {parameter.doc} (default {default})")
+        click.echo(f"    {name:<12} {parameter.doc} (default {default})")

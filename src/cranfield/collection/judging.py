@@ -23,6 +23,9 @@ from cranfield.collection.runs import Runs, read_runs
 from cranfield.collection.segments import Ints
 from cranfield.errors import CranfieldWarning, InputError, PolicyError, quoted
 
+_IN_FLIGHT = 1 << 29
+"""Bytes of files that are read at a time, at the most, so that memory stays bounded."""
+
 Progress = Callable[[int, int], None]
 """Called with (runs done, runs in all)."""
 
@@ -78,7 +81,8 @@ def judge(
     compat
         Start from another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`.
     jobs
-        Runs judged at a time, in threads; by default the number of processors, 4 at the most.
+        Runs judged at a time, in threads; by default twice the number of processors, 8 at the
+        most, and fewer when the files are so large that memory would suffer.
     progress
         Called after each run with the number done and the number in all.
 
@@ -122,9 +126,9 @@ def _parts(
     runs: Runs, qrels: Qrels, chosen: Policies, jobs: int | None, progress: Progress | None
 ) -> Iterator[_Part]:
     """Read and judge each run, a few at a time, in order."""
-    workers = min(4, os.cpu_count() or 1) if jobs is None else jobs
-    if workers < 1:
-        raise PolicyError(f"jobs {workers} is less than 1")
+    if jobs is not None and jobs < 1:
+        raise PolicyError(f"jobs {jobs} is less than 1")
+    workers = jobs or _workers(runs)
     # What all threads share is made before they start.
     qrels.index  # noqa: B018
 
@@ -147,6 +151,13 @@ def _parts(
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
+
+
+def _workers(runs: Runs) -> int:
+    """Choose how many runs to judge at a time: while one is computed with, others are read."""
+    largest = max((runs.size(i) for i in range(len(runs))), default=0)
+    fitting = _IN_FLIGHT // max(1, largest)
+    return max(1, min(8, 2 * (os.cpu_count() or 1), fitting))
 
 
 def _judge_one(run: Run, stem: str | None, qrels: Qrels, chosen: Policies) -> _Part:

@@ -141,26 +141,27 @@ def read_run(
 
 def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[Part], Origin, str]:
     """Read any kind of input as typed columns; with its origin and a name for it."""
-    from cranfield.collection import tables
-
     check_encoding(encoding)
     if layout not in FORMATS:
         raise PolicyError(f"format {quoted(layout)} is none of {', '.join(FORMATS)}")
+    if isinstance(data, (str, PathLike)) and not str(data).startswith("irds:"):
+        source = Source(fspath(data))
+        if layout == "auto":
+            layout = _BY_SUFFIX.get(source.suffix, "trec")
+        if layout == "trec":
+            lines = LineMap()
+            parts = read_parts(source, RUN if kind == "run" else QRELS, lines, encoding=encoding)
+            return parts, Origin(source.name, lines), source.stem
+    # What the text formats do not need is only loaded here; it would be most of their time.
+    from cranfield.collection import tables
+
     label = {"run": "a run", "qrels": "judgments"}[kind]
     if isinstance(data, str) and data.startswith("irds:"):
         from cranfield.collection.irds import records
 
         return [Part(tables.from_records(records(data, kind), kind, data))], Origin(data), data
     if isinstance(data, (str, PathLike)):
-        source = Source(fspath(data))
-        if layout == "auto":
-            layout = _BY_SUFFIX.get(source.suffix, "trec")
-        if layout != "trec":
-            frame = tables.from_file(source, kind, layout)
-            return [Part(frame)], Origin(source.name), source.stem
-        lines = LineMap()
-        parts = read_parts(source, RUN if kind == "run" else QRELS, lines, encoding=encoding)
-        return parts, Origin(source.name, lines), source.stem
+        return [Part(tables.from_file(source, kind, layout))], Origin(source.name), source.stem
     if isinstance(data, Mapping):
         frame = tables.from_mapping(data, kind, label)
     elif hasattr(data, "columns") or hasattr(data, "column_names"):

@@ -48,6 +48,14 @@ class Runs(Sequence[Run]):
         item = self._items[index]
         return Source(fspath(item)).stem if isinstance(item, (str, PathLike)) else None
 
+    def size(self, index: int) -> int:
+        """Bytes of the file that the run is read from; 0 where there is no file to ask."""
+        item = self._items[index]
+        try:
+            return Path(item).stat().st_size if isinstance(item, (str, PathLike)) else 0
+        except (OSError, ValueError):
+            return 0
+
     def __repr__(self) -> str:
         return f"Runs({counted(len(self), 'run')})"
 

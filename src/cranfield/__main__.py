@@ -1,6 +1,6 @@
 """`python -m cranfield` is the command `cranfield`."""
 
-from cranfield.cli.main import entry
+from cranfield.cli.entry import entry
 
 if __name__ == "__main__":
     entry()

@@ -44,19 +44,12 @@ def _prepare_streams() -> None:
 
 
 def main() -> None:
-    """Run the command line; errors are one line and exit status 2."""
-    sys.exit(_prepared_run())
+    """Run the command line as a function; ends in SystemExit."""
+    sys.exit(run())
 
 
-def entry() -> None:
-    """Run the command line in a process of its own."""
-    status = _prepared_run()
-    sys.stderr.flush()
-    # All is written; taking down the interpreter piece by piece would only take time.
-    os._exit(status)
-
-
-def _prepared_run() -> int:
+def run() -> int:
+    """Run the command line and return the exit status; errors are one line and status 2."""
     _prepare_streams()
     warnings.simplefilter("ignore")
     warnings.simplefilter("always", CranfieldWarning)
@@ -86,7 +79,3 @@ def _run() -> int:
     except (KeyboardInterrupt, click.Abort):
         return 130
     return 2
-
-
-if __name__ == "__main__":
-    entry()

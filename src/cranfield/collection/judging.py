@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from cranfield.collection.coverage import Coverage, SystemCoverage
 from cranfield.collection.judged import JudgedRuns, Judgments, Rows
 from cranfield.collection.policies import Policies, policies
-from cranfield.collection.qrels import Qrels
+from cranfield.collection.qrels import Qrels, topic_order
 from cranfield.collection.ranking import order_of
 from cranfield.collection.reading import read_qrels
 from cranfield.collection.run import Run
@@ -130,7 +130,7 @@ def _parts(
         raise PolicyError(f"jobs {jobs} is less than 1")
     workers = jobs or _workers(runs)
     # What all threads share is made before they start.
-    qrels.index  # noqa: B018
+    qrels.index, qrels.place  # noqa: B018
 
     def one(i: int) -> _Part:
         return _judge_one(runs[i], runs.stem(i), qrels, chosen)
@@ -177,6 +177,9 @@ def _judge_one(run: Run, stem: str | None, qrels: Qrels, chosen: Policies) -> _P
         counts = np.minimum(counts, chosen.depth)
         kept = rank <= chosen.depth
         rank, topic, grade = rank[kept], topic[kept], grade[kept]
+    # In the order of the table that the parts will make, while other runs are still being read.
+    order_in_table = np.argsort((qrels.place[topic] << 32) | rank)
+    topic, rank, grade = topic[order_in_table], rank[order_in_table], grade[order_in_table]
     known = to_qrels >= 0
     retrieved = np.zeros(len(qrels.topics), dtype=np.int64)
     retrieved[to_qrels[known]] = counts[known]
@@ -215,19 +218,6 @@ def _names(parts: Sequence[_Part]) -> list[str]:
     return renamed
 
 
-def topic_order(topics: Sequence[str]) -> list[str]:
-    """Sort topics: by number when all are numbers, else by the bytes of their names.
-
-    Examples
-    --------
-    >>> topic_order(["10", "9"]), topic_order(["b10", "b9"])
-    (['9', '10'], ['b10', 'b9'])
-    """
-    if all(topic.isascii() and topic.isdecimal() and len(topic) < 19 for topic in topics):
-        return sorted(topics, key=lambda topic: (int(topic), topic))
-    return sorted(topics)
-
-
 def _assembled(
     names: list[str], parts: Sequence[_Part], qrels: Qrels, chosen: Policies
 ) -> JudgedRuns:
@@ -255,11 +245,9 @@ def _assembled(
     scored = np.zeros(shape, dtype=bool)
     cells, ranks, grades = [], [], []
     for system, part in enumerate(parts):
-        topic = new[part.topic]
-        order = np.lexsort((part.rank, topic))
-        cells.append(system * shape[0] + topic[order])
-        ranks.append(part.rank[order])
-        grades.append(part.grade[order])
+        cells.append(system * shape[0] + new[part.topic])
+        ranks.append(part.rank)
+        grades.append(part.grade)
         retrieved[new[used], system] = part.retrieved[used]
         scored[new[used], system] = part.has[used]
         for name, count in part.extra.items():
@@ -274,7 +262,12 @@ def _assembled(
     grade = qrels.grades.astype(np.int64)
     order = np.lexsort((-grade[kept], topic[kept]))
     low = 0 if chosen.negative == "unjudged" else -(2**31)
-    documents = Rows(np.concatenate(cells), np.concatenate(ranks), np.concatenate(grades), shape)
+    cell, rank, graded = np.concatenate(cells), np.concatenate(ranks), np.concatenate(grades)
+    if (cell[1:] < cell[:-1]).any():
+        # Topics without judgments can change the order of the others.
+        by_cell = np.lexsort((rank, cell))
+        cell, rank, graded = cell[by_cell], rank[by_cell], graded[by_cell]
+    documents = Rows(cell, rank, graded, shape)
     return JudgedRuns(
         topics=tuple(labels),
         systems=tuple(names),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -89,6 +90,12 @@ class Qrels:
         """The judgments by key."""
         return KeyIndex(self.keys)
 
+    @cached_property
+    def place(self) -> NDArray[np.int64]:
+        """Place of each topic, by code, when topics are put in order."""
+        order = {name: place for place, name in enumerate(topic_order(self.topics))}
+        return np.array([order[name] for name in self.topics], dtype=np.int64)
+
     @property
     def max_grade(self) -> int:
         """The highest grade of any judgment."""
@@ -128,3 +135,16 @@ class Qrels:
             }
         )
         return frame if self.subtopics is None else frame.with_columns(subtopic=self.subtopics)
+
+
+def topic_order(topics: Sequence[str]) -> list[str]:
+    """Sort topics: by number when all are numbers, else by the bytes of their names.
+
+    Examples
+    --------
+    >>> topic_order(["10", "9"]), topic_order(["b10", "b9"])
+    (['9', '10'], ['b10', 'b9'])
+    """
+    if all(topic.isascii() and topic.isdecimal() and len(topic) < 19 for topic in topics):
+        return sorted(topics, key=lambda topic: (int(topic), topic))
+    return sorted(topics)

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
         PolicyError,
     )
     from cranfield.evaluation import Evaluation, evaluate, score
-    from cranfield.measures.base import Measure, define
+    from cranfield.measures.base import Measure
+    from cranfield.measures.define import define
     from cranfield.measures.grammar import parse_measure, parse_measures
     from cranfield.scale import Scale
     from cranfield.scores import Scores
@@ -47,7 +48,8 @@ _HOMES = {
         "PolicyError",
     ),
     "evaluation": ("Evaluation", "evaluate", "score"),
-    "measures.base": ("Measure", "define"),
+    "measures.base": ("Measure",),
+    "measures.define": ("define",),
     "measures.grammar": ("parse_measure", "parse_measures"),
     "scale": ("Scale",),
     "scores": ("Scores",),

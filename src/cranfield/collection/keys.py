@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]
-Rows = NDArray[np.intp]
+RowNumbers = NDArray[np.intp]
 
 _FEW = 20_000
 """Topic changes that are cheaper to look up one by one than in a table."""
@@ -72,7 +72,7 @@ def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
 
 
 def first_repeat(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:
-    """Rows of the first (topic, document) that stands twice, or None.
+    """RowNumbers of the first (topic, document) that stands twice, or None.
 
     Sorted keys answer the usual question, 'are all different?'. Only a suspicion is looked into.
     """
@@ -115,7 +115,7 @@ class KeyIndex:
     """
 
     def __init__(self, keys: Keys) -> None:
-        self.order: Rows = np.argsort(keys, kind="stable")
+        self.order: RowNumbers = np.argsort(keys, kind="stable")
         self.sorted: Keys = keys[self.order]
         self._unique = not bool((self.sorted[1:] == self.sorted[:-1]).any())
         # 8 places a key: small enough for the cache, and few absent keys get through.
@@ -124,7 +124,7 @@ class KeyIndex:
         self._seen = np.zeros(1 << bits, dtype=bool)
         self._seen[keys >> self._shift] = True
 
-    def candidates(self, keys: Keys) -> tuple[Rows, Rows]:
+    def candidates(self, keys: Keys) -> tuple[RowNumbers, RowNumbers]:
         """Pairs (row asked, row of the index) whose keys are equal, in no order."""
         maybe = np.flatnonzero(self._seen[keys >> self._shift])
         wanted = keys[maybe]
@@ -140,7 +140,9 @@ class KeyIndex:
         return asked, self.order[left]
 
 
-def _spread(asked: Rows, left: Rows, counts: Rows) -> tuple[Rows, Rows]:
+def _spread(
+    asked: RowNumbers, left: RowNumbers, counts: RowNumbers
+) -> tuple[RowNumbers, RowNumbers]:
     """Repeat each asked row for every equal key of the index."""
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.repeat(asked, counts), np.repeat(left, counts) + within

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.collection.keys import Rows
+from cranfield.collection.keys import RowNumbers
 from cranfield.collection.run import Run
 from cranfield.errors import InputError, PolicyError, quoted
 
@@ -46,15 +46,15 @@ class Order:
         How many neighbours in the order have rank numbers that say the opposite.
     """
 
-    permutation: Rows | None
+    permutation: RowNumbers | None
     starts: NDArray[np.int64]
     codes: NDArray[np.int32]
     tied: int
     contradictions: int
-    _moved: tuple[Rows, Rows] | None = None
+    _moved: tuple[RowNumbers, RowNumbers] | None = None
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> RowNumbers:
         """Row numbers by topic code, best document first."""
         if self.permutation is not None:
             return self.permutation
@@ -64,7 +64,7 @@ class Order:
             rows[to] = moved
         return rows
 
-    def ranks_of(self, rows: Rows) -> NDArray[np.int64]:
+    def ranks_of(self, rows: RowNumbers) -> NDArray[np.int64]:
         """Ranks of some rows within their topics, from 1."""
         if self.permutation is not None:
             inverse = np.empty(self.permutation.size, dtype=np.int64)
@@ -103,7 +103,7 @@ def order_of(run: Run, ties: str) -> Order:
     counts = np.bincount(codes, minlength=len(run.topics))
     starts = np.cumsum(counts) - counts
     same = codes[1:] == codes[:-1]
-    permutation: Rows | None = None
+    permutation: RowNumbers | None = None
     worse = key[1:] < key[:-1] if ties == "rank" else key[1:] > key[:-1]
     # Codes count up in order of appearance, so topics that stand together stand in their order.
     if codes.size - 1 - np.count_nonzero(same) >= len(run.topics) or (same & worse).any():
@@ -138,7 +138,7 @@ def _key(run: Run, ties: str) -> Key:
     return run.scores
 
 
-def _sorted_rows(codes: NDArray[np.int32], key: Key, counts: NDArray[np.int64]) -> Rows:
+def _sorted_rows(codes: NDArray[np.int32], key: Key, counts: NDArray[np.int64]) -> RowNumbers:
     """Sort by topic, then key; equal keys stay in the order of the rows."""
     by_topic = _stable_by_code(codes, counts.size)
     width = int(counts.max())
@@ -151,11 +151,11 @@ def _sorted_rows(codes: NDArray[np.int32], key: Key, counts: NDArray[np.int64]) 
     padded[filled] = key[by_topic]
     within = np.argsort(padded, axis=1, kind="stable")
     starts = (np.cumsum(counts) - counts)[:, None]
-    out: Rows = by_topic[(starts + within)[filled]]
+    out: RowNumbers = by_topic[(starts + within)[filled]]
     return out
 
 
-def _stable_by_code(codes: NDArray[np.int32], topics: int) -> Rows:
+def _stable_by_code(codes: NDArray[np.int32], topics: int) -> RowNumbers:
     """Sort small integers stably; 16 bits at a time NumPy does it by counting."""
     low = np.argsort(codes.astype(np.uint16), kind="stable")
     if topics <= 1 << 16:
@@ -163,7 +163,7 @@ def _stable_by_code(codes: NDArray[np.int32], topics: int) -> Rows:
     return low[np.argsort((codes[low] >> 16).astype(np.uint16), kind="stable")]
 
 
-def _settled(run: Run, rows: Rows, group: NDArray[np.int64], ties: str) -> Rows:
+def _settled(run: Run, rows: RowNumbers, group: NDArray[np.int64], ties: str) -> RowNumbers:
     """Order the rows within each group of equal keys."""
     frame = pl.DataFrame({"group": group, "row": rows})
     if ties in {"input", "rank"}:
@@ -173,7 +173,7 @@ def _settled(run: Run, rows: Rows, group: NDArray[np.int64], ties: str) -> Rows:
 
 
 def _contradictions(
-    run: Run, permutation: Rows | None, better: NDArray[np.bool_], ties: str
+    run: Run, permutation: RowNumbers | None, better: NDArray[np.bool_], ties: str
 ) -> int:
     """Count the neighbours in the order, one scored above the other, whose ranks go back."""
     if run.ranks is None or ties == "rank":

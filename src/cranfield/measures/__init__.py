@@ -18,7 +18,8 @@ from cranfield.measures import (
     sets,
     user_models,
 )
-from cranfield.measures.base import ALIASES, REGISTRY, Info, Measure, define
+from cranfield.measures.base import ALIASES, REGISTRY, Info, Measure
+from cranfield.measures.define import define
 from cranfield.measures.grammar import parse_measure, parse_measures, wrapper
 
 P = precision.Precision()

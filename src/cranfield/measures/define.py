@@ -1,0 +1,68 @@
+"""Measures of one's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.errors import MeasureError, quoted
+from cranfield.measures.base import Floats, Measure, measure
+
+
+def define(
+    name: str,
+    function: Callable[[JudgedRuns], Any],
+    *,
+    summary: str = "",
+    range: tuple[float, float] = (0.0, 1.0),
+    aggregate: str = "mean",
+    source: str = "user-defined",
+) -> Measure:
+    """Define a measure of your own; its name then works wherever a measure can be named.
+
+    Parameters
+    ----------
+    name
+        An identifier that no measure has yet.
+    function
+        Takes the judged runs, cut off and condensed as asked for, and returns scores of shape
+        (topics, systems).
+    summary, range, aggregate, source
+        What :class:`Info` says of it.
+
+    Returns
+    -------
+    Measure
+        The measure; `@` and `judged_only` work as for any other.
+
+    Raises
+    ------
+    MeasureError
+        For a name that is taken or is no identifier.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> last = cf.define("LastRelevant", lambda judged: judged.relevant().largest(
+    ...     judged.relevant().rank), range=(0, float("inf")))
+    >>> cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, ["LastRelevant"]).means()["run"][0]
+    2.0
+    """
+    if not name.isidentifier():
+        raise MeasureError(f"{quoted(name)} is no name for a measure: letters, digits and _ are")
+
+    class Defined(Measure):
+        def values(self, judged: JudgedRuns) -> Floats:
+            scores = np.asarray(function(judged), dtype=np.float64)
+            if scores.shape != judged.shape:
+                raise MeasureError(
+                    f"{name} gave scores of shape {scores.shape}, not {judged.shape}"
+                )
+            return scores
+
+    Defined.__doc__ = summary
+    about = {"summary": summary, "range": range, "aggregate": aggregate, "source": source}
+    return measure(name, family="user-defined", **about)(Defined)()

@@ -180,6 +180,9 @@ def test_list_of_measures(folder: Path) -> None:
     assert "AP, MAP:" in out
     assert "denominator" in out
     assert "AP, MAP:" in cranfield(folder, "measures", "AP@10")[0]
+    assert "P, Precision:" in cranfield(folder, "measures", "P")[0]
+    out, _ = cranfield(folder, "measures", "--long")
+    assert out.count("formula ") == out.count("source ") == len(cf.measures.REGISTRY)
 
 
 def test_version_and_help(folder: Path) -> None:

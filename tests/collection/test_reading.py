@@ -8,6 +8,7 @@ import io
 import json
 import lzma
 import sys
+import types
 from collections import namedtuple
 from pathlib import Path
 from typing import Any
@@ -183,9 +184,45 @@ def test_whole_grades_and_ids_that_became_numbers() -> None:
     assert cf.read_qrels(frame).to_polars().rows() == [("1", "7", 1), ("1", "8", 0)]
 
 
-def test_irds_needs_its_package() -> None:
-    with pytest.raises(cf.CranfieldError):
-        cf.read_qrels("irds:no-such-data-set")
+class Catalogue:
+    """Stands in for the package ir_datasets, whose data sets have to be fetched."""
+
+    def __init__(self, name: str) -> None:
+        if name == "unknown":
+            raise KeyError(name)
+        if name == "offline":
+            raise RuntimeError("no network\nat all")
+        self.name = name
+
+    def has_qrels(self) -> bool:
+        return True
+
+    def has_scoreddocs(self) -> bool:
+        return self.name == "both"
+
+    def qrels_iter(self) -> Any:
+        qrel = namedtuple("qrel", ["query_id", "doc_id", "relevance", "iteration"])
+        yield from (qrel("1", "a", 1, "0"), qrel("1", "b", 0, "0"))
+
+    def scoreddocs_iter(self) -> Any:
+        scored = namedtuple("scored", ["query_id", "doc_id", "score"])
+        yield from (scored("1", "b", 2.0), scored("1", "a", 1.0))
+
+
+def test_ir_datasets(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.SimpleNamespace(load=Catalogue)
+    monkeypatch.setitem(sys.modules, "ir_datasets", module)
+    assert len(cf.read_qrels("irds:both")) == 2
+    assert cf.evaluate("irds:both", "irds:both", "AP")["AP"].values.tolist() == [[0.5]]
+    with pytest.raises(cf.InputError, match="irds:qrels: has no run"):
+        cf.read_run("irds:qrels")
+    with pytest.raises(cf.InputError, match="knows no data set"):
+        cf.read_run("irds:unknown")
+    with pytest.raises(cf.InputError, match="cannot give it: no network$"):
+        cf.read_run("irds:offline")
+    monkeypatch.setitem(sys.modules, "ir_datasets", None)
+    with pytest.raises(cf.MissingDependencyError, match="pip install"):
+        cf.read_qrels("irds:both")
 
 
 finite = st.floats(allow_nan=False, allow_infinity=False)

@@ -6,34 +6,30 @@ import sys
 
 import click
 
-from cranfield.errors import MeasureError
-from cranfield.measures.base import ALIASES, REGISTRY, Measure
+from cranfield.measures.base import REGISTRY, Measure
+from cranfield.measures.grammar import parse_measures
 
-EPILOG = """\\b
+EPILOG = """\b
 Examples:
   cranfield measures
   cranfield measures nDCG
+  cranfield measures --long
 """
 
 
 @click.command(epilog=EPILOG)
 @click.argument("name", required=False)
-def measures(name: str | None) -> None:
-    """List the measures; with NAME, tell all about one: formula, parameters, source."""
-    if name is None:
+@click.option("--long", "-l", is_flag=True, help="All about each: formula, parameters, source.")
+def measures(name: str | None, long: bool) -> None:
+    """List the measures; with NAME, tell all about one."""
+    if name is not None:
+        _one(type(parse_measures(name)[0]) if name not in REGISTRY else REGISTRY[name])
+    elif long:
+        for place, kind in enumerate(REGISTRY.values()):
+            click.echo("" if place else None, nl=bool(place))
+            _one(kind)
+    else:
         _list()
-        return
-    kind = REGISTRY.get(ALIASES.get(name, name))
-    if kind is None:
-        from cranfield.measures.grammar import parse_measure
-
-        try:
-            kind = type(parse_measure(name))
-        except MeasureError as error:
-            if REGISTRY.get(name.split("@")[0]) is None:
-                raise
-            raise MeasureError(str(error)) from None
-    _one(kind)
 
 
 def _list() -> None:
@@ -57,7 +53,9 @@ def _list() -> None:
         elsewhere = info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
         table.add_row(f"{name}{at}".replace("[@", r"\[@"), info.summary, elsewhere)
     click.echo(shown(table, on_terminal=sys.stdout.isatty(), columns=3), nl=False)
-    click.echo("cranfield measures NAME tells the formula, the parameters and the source.")
+    click.echo(
+        "cranfield measures NAME tells the formula, the parameters and the source; --long, of all."
+    )
 
 
 def _one(kind: type[Measure]) -> None:

@@ -18,14 +18,16 @@ def records(name: str, kind: str) -> Iterable[Any]:
         ) from error
     try:
         dataset = ir_datasets.load(name.removeprefix("irds:"))
+        if kind == "qrels":
+            return list(dataset.qrels_iter()) if dataset.has_qrels() else _none(name, "qrels")
+        return list(dataset.scoreddocs_iter()) if dataset.has_scoreddocs() else _none(name, "run")
     except KeyError:
         raise InputError("ir_datasets knows no data set of that id", source=name) from None
-    has, what = (
-        (dataset.has_qrels(), dataset.qrels_iter)
-        if kind == "qrels"
-        else (dataset.has_scoreddocs(), dataset.scoreddocs_iter)
-    )
-    if not has:
-        raise InputError(f"has no {kind}", source=name)
-    rows: Iterable[Any] = what()
-    return rows
+    except (OSError, RuntimeError) as error:
+        # Most often there is no network, or a licence has to be accepted first.
+        reason = (str(error).splitlines() or ["for an unknown reason"])[0]
+        raise InputError(f"ir_datasets cannot give it: {reason}", source=name) from error
+
+
+def _none(name: str, kind: str) -> Iterable[Any]:
+    raise InputError(f"has no {kind}", source=name)

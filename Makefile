@@ -32,7 +32,7 @@ test: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: $(VENV)/.bench
-	$(BIN)/python -m benchmarks.run
+	$(BIN)/python -m benchmarks.run $(ARGS)
 
 docs: $(VENV)/.dev
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs serve

@@ -187,17 +187,13 @@ class _Columns:
             if part.tag is not None:
                 self.tags[part.tag] = None
             elif "tag" in frame.columns:
-                self._add_tags(frame["tag"])
+                tags = frame["tag"].drop_nulls().unique(maintain_order=True)
+                self.tags.update(dict.fromkeys(tags))
             for name in frame.columns:
                 if name not in {"topic", "tag"}:
                     self.values.setdefault(name, []).append(frame[name])
         self.codes = codes[0] if len(codes) == 1 else np.concatenate(codes)
         self.docs = pl.concat(self.values.pop("doc"), rechunk=False)
-
-    def _add_tags(self, tags: pl.Series) -> None:
-        if not (tags == tags[0]).all():
-            tags = tags.unique(maintain_order=True)
-        self.tags.update(dict.fromkeys(tag for tag in tags[:1000] if tag is not None))
 
     def has(self, column: str) -> bool:
         """Whether the column is there and has any value."""

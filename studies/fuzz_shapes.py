@@ -75,6 +75,8 @@ def _polars(rng: random.Random, rows: Rows, heads: list[str], folder: Path) -> M
         frame = pl.DataFrame(
             {head: pl.Series(head, values, strict=True) for head, values in columns}
         )
+        # What counts is what the frame holds: polars itself may have made 1 of True.
+        rows = [list(row) for row in frame.rows()]
     except Exception:
         frame = pl.DataFrame({"topic": ["q"], "doc": ["d"], "score": [1.0], "grade": [1]})
         rows = [["q", "d", 1]]

@@ -202,7 +202,8 @@ class _Columns:
     def joined(self, column: str) -> np.ndarray[Any, Any]:
         """Take a column of numbers out, as one array; what is no number in it is 0."""
         parts = self.values.pop(column)
-        return np.concatenate([part.fill_null(0).to_numpy() for part in parts])
+        filled = (part.fill_null(0) if part.null_count() else part for part in parts)
+        return np.concatenate([part.to_numpy() for part in filled])
 
 
 def _subtopics(columns: _Columns) -> pl.Series | None:

@@ -60,17 +60,35 @@ def form_of(chunk: bytes) -> Form:
             return Form(None)
         if same:
             # A line that began in the block before is looked at from the whole of the data.
-            ends = start + np.flatnonzero(block[:_BLOCK] == _END)
+            ends = start + _places(block[:_BLOCK] == _END)
             lines += ends.size
             blanks += int(np.count_nonzero(low[:_BLOCK]))
             same = all(
-                bool((data[ends - back] == byte).all())
+                bool((data.take(ends - back) == byte).all())
                 for back, byte in enumerate(reversed(ending), 1)
             )
     fields = head.count(separator) + 1
     # As many fields in all as if each line had those of the first.
     same = same and blanks == fields * lines
     return Form(separator.decode(), ending if same else None, fields)
+
+
+def _places(flags: NDArray[np.bool_]) -> NDArray[np.intp]:
+    """Find the places of flags of which there is seldom more than one in eight.
+
+    Eight of them at a time are one number, whose bits tell the place: twice as fast as
+    `flatnonzero`.
+    """
+    whole = flags.size & ~7
+    words = flags[:whole].view("<u8")
+    found = np.flatnonzero(words != 0)
+    bits = words[found]
+    if (bits & (bits - 1)).any():
+        return np.flatnonzero(flags)
+    places = 8 * found + (np.bitwise_count(bits - 1) >> 3)
+    if whole < flags.size:
+        places = np.append(places, whole + np.flatnonzero(flags[whole:]))
+    return np.asarray(places, dtype=np.intp)
 
 
 def made_regular(chunk: bytes, first_line: int) -> tuple[bytes, NDArray[np.int64] | None]:

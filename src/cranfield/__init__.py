@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cranfield import collections, measures
+    from cranfield import collections, measures, significance
     from cranfield.collection.judged import JudgedRuns
     from cranfield.collection.judging import judge
     from cranfield.collection.policies import Policies
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from cranfield.measures.grammar import parse_measure, parse_measures
     from cranfield.scale import Scale
     from cranfield.scores import Scores
+    from cranfield.significance.compare import compare
+    from cranfield.significance.result import PairwiseComparison
 
 __version__ = "0.1.0"
 
@@ -53,6 +55,8 @@ _HOMES = {
     "measures.grammar": ("parse_measure", "parse_measures"),
     "scale": ("Scale",),
     "scores": ("Scores",),
+    "significance.compare": ("compare",),
+    "significance.result": ("PairwiseComparison",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -65,6 +69,7 @@ __all__ = [
     "Measure",
     "MeasureError",
     "MissingDependencyError",
+    "PairwiseComparison",
     "Policies",
     "PolicyError",
     "Qrels",
@@ -73,6 +78,7 @@ __all__ = [
     "Scale",
     "Scores",
     "collections",
+    "compare",
     "define",
     "evaluate",
     "judge",
@@ -83,6 +89,7 @@ __all__ = [
     "read_run",
     "read_runs",
     "score",
+    "significance",
     "write_qrels",
     "write_run",
 ]
@@ -90,7 +97,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import cranfield` costs nothing."""
-    if name in {"collections", "measures"}:
+    if name in {"collections", "measures", "significance"}:
         return import_module(f"cranfield.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'cranfield' has no attribute {name!r}")

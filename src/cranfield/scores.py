@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.errors import CranfieldError, MissingDependencyError, quoted
 from cranfield.files import whole_file
+from cranfield.scale import Scale
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ class Scores:
         How the measure itself is summed up over topics: `mean`, `sum` or `geometric`.
     settings
         How the scores were made, for the record.
+    scale
+        The scale that the measure is declared to be on; None where it is not known.
+    lower_is_better
+        Whether a low score is the good one.
 
     Examples
     --------
@@ -55,6 +60,8 @@ class Scores:
     measure: str = ""
     aggregate: str = "mean"
     settings: dict[str, Any] = field(default_factory=dict)
+    scale: Scale | None = None
+    lower_is_better: bool = False
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__

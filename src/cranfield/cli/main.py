@@ -14,7 +14,7 @@ import click
 from cranfield import __version__
 from cranfield.cli import demo, evaluate, measures
 from cranfield.errors import CranfieldError, CranfieldWarning
-from cranfield.report.escape import plain
+from cranfield.escape import plain
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -12,10 +12,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.collection.judged import JudgedRuns
+from cranfield.escape import plain
 from cranfield.evaluation import Evaluation
 from cranfield.measures.base import Measure
 from cranfield.measures.trec_names import trec_name
-from cranfield.report.escape import latex, plain
+from cranfield.tabular import latex_table
 
 RELSTRING = 10
 """Ranks that trec_eval's relstring shows."""
@@ -167,18 +168,12 @@ def latex_text(evaluation: Evaluation, *, places: int) -> str:
     """Write a booktabs table, a row a system, the best of each measure in bold."""
     overall = {measure: scores.overall() for measure, scores in evaluation.items()}
     best = {str(m): best_value(m, overall[str(m)]) for m in evaluation.measures}
-    head = " & ".join(["System", *(latex(measure) for measure in overall)])
-    lines = [
-        rf"\begin{{tabular}}{{l{'r' * len(overall)}}}",
-        r"\toprule",
-        head + r" \\",
-        r"\midrule",
-    ]
+    rows, bold = [], set()
     for i, name in enumerate(evaluation.systems):
-        cells = [latex(name)]
-        for measure, values in overall.items():
-            shown = "--" if np.isnan(values[i]) else f"{values[i]:.{places}f}"
-            bold = len(evaluation.systems) > 1 and values[i] == best[measure]
-            cells.append(rf"\textbf{{{shown}}}" if bold else shown)
-        lines.append(" & ".join(cells) + r" \\")
-    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+        cells = [name]
+        for k, (measure, values) in enumerate(overall.items(), 1):
+            cells.append("--" if np.isnan(values[i]) else f"{values[i]:.{places}f}")
+            if len(evaluation.systems) > 1 and values[i] == best[measure]:
+                bold.add((i, k))
+        rows.append(cells)
+    return latex_table(["System", *overall], rows, bold=bold)

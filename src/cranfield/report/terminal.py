@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from cranfield.collection.coverage import Coverage
+from cranfield.escape import plain
 from cranfield.evaluation import Evaluation
-from cranfield.report.escape import plain
 from cranfield.report.formats import best_value
 
 

@@ -1,0 +1,44 @@
+"""Which systems really differ: significance tests for topics by systems.
+
+It knows only `Scores`, wherever they come from. The tests are in the registry `TESTS`, with what
+each asks, assumes and computes; :func:`compare` does any of them, for all pairs at once.
+"""
+
+from cranfield.significance import (
+    anova,
+    bootstrap,
+    bootstrap_anova,
+    randomisation,
+    rank_sum,
+    ranks,
+    sign,
+    signed_rank,
+    t,
+)
+from cranfield.significance.compare import compare
+from cranfield.significance.corrections import CORRECTIONS
+from cranfield.significance.registry import TESTS, TestInfo, find_test
+from cranfield.significance.result import PairwiseComparison
+from cranfield.significance.studentised_range import studentised_range_isf, studentised_range_sf
+
+_MODULES = (anova, bootstrap, bootstrap_anova, randomisation, rank_sum, ranks, sign, signed_rank, t)
+
+# Two systems first, then many, the plain ones before those that draw random numbers.
+for _name in (
+    *("sign", "signed-rank", "rank-sum", "t", "t-unpaired", "welch"),
+    *("randomisation", "bootstrap", "bootstrap-unpaired"),
+    *("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f"),
+    *("kruskal-wallis", "friedman", "bootstrap-anova"),
+):
+    TESTS[_name] = TESTS.pop(_name)
+
+__all__ = [
+    "CORRECTIONS",
+    "TESTS",
+    "PairwiseComparison",
+    "TestInfo",
+    "compare",
+    "find_test",
+    "studentised_range_isf",
+    "studentised_range_sf",
+]

@@ -1,0 +1,98 @@
+"""Groups of systems that a comparison does not separate, shown by letters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+ALPHABET = "abcdefghijklmnopqrstuvwxyz"
+
+
+def groups_of(different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Cover the systems by groups: two of them share a group exactly when they do not differ.
+
+    Parameters
+    ----------
+    different
+        Whether systems differ, symmetric, shape (systems, systems).
+    order
+        The systems from the best to the worst; groups are made in that order.
+
+    Returns
+    -------
+    list of arrays
+        Each group's systems, in order. Where separation follows the means, as with Tukey's HSD on
+        a balanced design, there is no cover with fewer groups.
+
+    Notes
+    -----
+    The groups are cliques of the graph of systems that do not differ, made greedily until every
+    edge lies in one: a compact letter display (Piepho 2004; Gramm et al. 2007).
+    """
+    alike = ~different[np.ix_(order, order)]
+    np.fill_diagonal(alike, True)
+    left = np.triu(alike)
+    groups: list[NDArray[np.bool_]] = []
+    for first in range(len(order)):
+        while left[first].any():
+            member = np.zeros(len(order), dtype=bool)
+            # Begin with a pair that no group holds yet; it may be a system with itself.
+            member[[first, int(np.flatnonzero(left[first])[0])]] = True
+            fits = alike[member].all(axis=0)
+            candidates = np.flatnonzero(fits & ~member)
+            after, before = candidates[candidates > first], candidates[candidates < first]
+            for candidate in (*after, *before[::-1]):
+                if alike[candidate][member].all():
+                    member[candidate] = True
+            left[np.ix_(member, member)] = False
+            groups.append(member)
+    return [order[np.flatnonzero(member)] for member in _needed(groups)]
+
+
+def _needed(groups: list[NDArray[np.bool_]]) -> list[NDArray[np.bool_]]:
+    """Leave out groups that are part of another."""
+    kept: list[NDArray[np.bool_]] = []
+    for k, one in enumerate(groups):
+        within = any(
+            (one <= other).all() and (j < k or not (other <= one).all())
+            for j, other in enumerate(groups)
+            if j != k
+        )
+        if not within:
+            kept.append(one)
+    return kept
+
+
+def letters_of(groups: Sequence[NDArray[np.intp]], systems: int) -> list[str]:
+    """Name groups by letters: `a` to `z`, then `aa`; several for one system are joined by commas.
+
+    Returns
+    -------
+    list of str
+        By system. Letters of one character stand together without commas.
+    """
+    names = [letter(k) for k in range(len(groups))]
+    held: list[list[str]] = [[] for _ in range(systems)]
+    for name, group in zip(names, groups, strict=True):
+        for system in group:
+            held[system].append(name)
+    between = "" if len(groups) <= len(ALPHABET) else ","
+    return [between.join(some) for some in held]
+
+
+def letter(k: int) -> str:
+    """Return the name of the k-th group.
+
+    Examples
+    --------
+    >>> letter(0), letter(25), letter(26), letter(701), letter(702)
+    ('a', 'z', 'aa', 'zz', 'aaa')
+    """
+    name = ""
+    k += 1
+    while k:
+        k, rest = divmod(k - 1, len(ALPHABET))
+        name = ALPHABET[rest] + name
+    return name

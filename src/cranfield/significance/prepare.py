@@ -1,0 +1,168 @@
+"""Scores made ready for a test: complete where it needs them so, and enough of them."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.scores import Scores
+from cranfield.significance.options import MISSING
+from cranfield.significance.outcome import Floats
+from cranfield.significance.registry import TestInfo
+from cranfield.text import counted
+
+BY_SHARD = ("anova-3", "anova-3f", "bootstrap-anova")
+"""Tests that take scores by shard."""
+
+
+@dataclass(frozen=True, eq=False)
+class Ready:
+    """Scores that a test can take.
+
+    Attributes
+    ----------
+    scores
+        The scores, after the policy for missing ones.
+    flat
+        The scores by topic and system; the mean over shards where there are any.
+    notes
+        What was left out or filled in.
+    """
+
+    scores: Scores
+    flat: Floats
+    notes: tuple[str, ...]
+
+
+def as_scores(scores: Any) -> Scores:
+    """Take scores as they are, or make them from a mapping of systems to lists of scores.
+
+    Lists of different lengths are of different topics: they are filled up with NaN.
+    """
+    if isinstance(scores, Scores):
+        return scores
+    if isinstance(scores, Mapping):
+        if any(isinstance(one, Scores) for one in scores.values()):
+            names = ", ".join(map(str, scores))
+            raise PolicyError(f"compare takes the scores of one measure: one of {names}")
+        columns = [np.asarray(list(column), dtype=np.float64) for column in scores.values()]
+        longest = max((column.size for column in columns), default=0)
+        values = np.full((longest, len(columns)), np.nan)
+        for k, column in enumerate(columns):
+            values[: column.size, k] = column
+        topics = tuple(str(t) for t in range(1, longest + 1))
+        return Scores(values, topics, tuple(map(str, scores)))
+    kind = type(scores).__name__
+    raise PolicyError(f"compare takes Scores, or a mapping of systems to scores, not {kind}")
+
+
+def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
+    """Apply the policy for missing scores, and check that there is enough to test.
+
+    Raises
+    ------
+    CranfieldError
+        For too few systems or topics, infinite scores, or scores that are missing.
+    PolicyError
+        For an unknown policy, or one that the test cannot follow.
+    """
+    if missing is not None and missing not in MISSING:
+        raise PolicyError(f"missing {quoted(missing)} is none of {', '.join(MISSING)}")
+    by_shard = scores.values.ndim == 3
+    if by_shard and info.name not in BY_SHARD:
+        raise PolicyError(f"scores by shard go with {', '.join(BY_SHARD)}, not with {info.name}")
+    if not by_shard and info.name in {"anova-3", "anova-3f"}:
+        raise PolicyError(f"{info.name} needs scores by shard")
+    if len(scores.systems) < 2:
+        raise CranfieldError(f"a comparison needs two systems, not {len(scores.systems)}")
+    endless = np.argwhere(np.isinf(scores.values))
+    if endless.size:
+        raise CranfieldError(f"{_cell(scores, endless[0])} has an infinite score")
+    policy = missing or ("error" if info.paired else "available")
+    if policy == "available" and info.paired and info.name not in {"anova-3", "anova-3f"}:
+        raise PolicyError(f"{info.name} compares the same topics: missing='available' does not fit")
+    values, topics, notes = _complete(scores, policy)
+    kept = Scores(
+        values,
+        topics,
+        scores.systems,
+        scores.measure,
+        scores.aggregate,
+        scores.settings,
+        scores.scale,
+        scores.lower_is_better,
+    )
+    counts = (~np.isnan(values)).sum(axis=0)
+    counts = counts if counts.ndim == 1 else counts.sum(axis=1)
+    few = np.flatnonzero(counts < 2)
+    if few.size:
+        some = counted(int(counts[few[0]]), "score")
+        raise CranfieldError(
+            f"system {quoted(scores.systems[few[0]])} has {some}; a test needs two at least"
+        )
+    flat = values
+    if by_shard:
+        known = ~np.isnan(values).all(axis=(1, 2))
+        flat = np.nanmean(values[known], axis=2)
+    return Ready(kept, flat, notes)
+
+
+def _complete(scores: Scores, policy: str) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
+    values, topics = scores.values, scores.topics
+    missing = np.isnan(values)
+    number = int(missing.sum())
+    if not number:
+        return values, topics, ()
+    if policy == "error":
+        raise CranfieldError(
+            f"{_cell(scores, np.argwhere(missing)[0])} has no score ({counted(number, 'score')}"
+            " missing); missing='drop' leaves out topics that lack one, 'zero' counts 0"
+        )
+    if policy == "zero":
+        note = f"{counted(number, 'missing score')} counted as 0"
+        return np.where(missing, 0.0, values), topics, (note,)
+    if policy == "drop":
+        lacking = np.asarray(missing.reshape(len(topics), -1).any(axis=1))
+        kept = tuple(topics[k] for k in np.flatnonzero(~lacking))
+        note = f"{counted(int(lacking.sum()), 'topic')} left out for lack of a score"
+        if not kept:
+            raise CranfieldError("no topic has a score of every system")
+        return values[~lacking], kept, (note,)
+    note = f"{counted(number, 'missing score')}: each system is judged by what it has"
+    if values.ndim == 3:
+        cells = int(missing.all(axis=1).sum())
+        note = f"{counted(cells, 'cell')} of topic and shard without scores"
+    return values, topics, (note,)
+
+
+def _cell(scores: Scores, index: Sequence[Any] | Any) -> str:
+    topic, system, *shard = (int(k) for k in index)
+    where = f" in shard {shard[0] + 1}" if shard else ""
+    return f"system {quoted(scores.systems[system])} on topic {quoted(scores.topics[topic])}{where}"
+
+
+def baseline_indices(systems: Sequence[str], asked: str | Sequence[str] | None) -> list[int]:
+    """Find the systems that are baselines.
+
+    Raises
+    ------
+    PolicyError
+        For one that is not there, with the nearest names, or when nothing is left to compare.
+    """
+    names = [] if asked is None else [asked] if isinstance(asked, str) else list(asked)
+    found = []
+    for name in names:
+        if name not in systems:
+            near = difflib.get_close_matches(name, systems, n=3, cutoff=0.5)
+            hint = f"; did you mean {' or '.join(quoted(one) for one in near)}?" if near else ""
+            raise PolicyError(f"there is no system {quoted(name)} to be the baseline{hint}")
+        if systems.index(name) not in found:
+            found.append(systems.index(name))
+    if names and len(found) == len(systems):
+        raise PolicyError("all systems are baselines: nothing is left to compare with them")
+    return found

@@ -1,0 +1,75 @@
+"""What resampling tests share: scores as integers, whose sums are exact, and counting in threads.
+
+A sum of floats depends on the order of its terms, and so on the processor, the number of threads
+and the library that adds. A sum of integers does not. Scores are scaled to integers that are so
+large that nothing of them is lost, and so small that every sum still fits a float exactly. The same
+seed then gives the same bits everywhere.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+EXACT_BITS = 52
+"""Integers of so many bits, and their sums, are exact as floats."""
+
+DRAWN = 2**21
+"""Random numbers that are drawn at a time; it is part of what a seed means."""
+
+
+def as_integers(values: Floats, terms: int, bits: int = EXACT_BITS) -> tuple[Floats, float]:
+    """Scale values to integers whose sums over `terms` of them are exact.
+
+    Parameters
+    ----------
+    values
+        Numbers; NaN stays.
+    terms
+        Most numbers that are ever added, each once.
+    bits
+        Bits that the sum may take.
+
+    Returns
+    -------
+    integers, unit
+        The integers, as floats, and the value of one of them.
+    """
+    largest = float(np.nanmax(np.abs(values), initial=0.0))
+    if largest == 0.0:
+        return np.zeros_like(values), 1.0
+    exponent = np.frexp(largest)[1] - (bits - int(np.ceil(np.log2(max(2, terms)))))
+    unit = float(np.ldexp(1.0, int(exponent)))
+    return np.rint(values / unit), unit
+
+
+def generator(seed: int, *path: int) -> np.random.Generator:
+    """Return the random numbers of a seed; `path` leads to independent parts of them."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=path)))
+
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+
+def in_threads(
+    function: Callable[[Part], Result], parts: list[Part], jobs: int | None
+) -> list[Result]:
+    """Apply a function to parts, in threads; the results are in the order of the parts."""
+    workers = min(len(parts), jobs or len(os.sched_getaffinity(0)))
+    if workers <= 1:
+        return [function(part) for part in parts]
+    with ThreadPoolExecutor(workers) as pool:
+        return list(pool.map(function, parts))
+
+
+def monte_carlo(count: NDArray[np.intp], resamples: int) -> Floats:
+    """Return (count + 1) / (B + 1): the observed arrangement is one of those that could be."""
+    return np.asarray((count + 1.0) / (resamples + 1.0))

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from cranfield.measures.define import define
     from cranfield.measures.grammar import parse_measure, parse_measures
     from cranfield.scale import Scale
+    from cranfield.scorefiles import read_scores
     from cranfield.scores import Scores
     from cranfield.significance.compare import compare
     from cranfield.significance.result import PairwiseComparison
@@ -54,6 +55,7 @@ _HOMES = {
     "measures.define": ("define",),
     "measures.grammar": ("parse_measure", "parse_measures"),
     "scale": ("Scale",),
+    "scorefiles": ("read_scores",),
     "scores": ("Scores",),
     "significance.compare": ("compare",),
     "significance.result": ("PairwiseComparison",),
@@ -88,6 +90,7 @@ __all__ = [
     "read_qrels",
     "read_run",
     "read_runs",
+    "read_scores",
     "score",
     "significance",
     "write_qrels",

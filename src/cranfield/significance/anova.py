@@ -249,7 +249,7 @@ def _balanced(values: Floats) -> AnovaTable:
     ab = ts - grand - a[:, None] - b
     ac = tk - grand - a[:, None] - c
     bc = sk - grand - b[:, None] - c
-    fitted = ts[:, :, None] + (tk - of_t[:, None])[:, None, :] + (bc + c)[None]
+    fitted = ts[:, :, None] + (tk - of_t[:, None])[:, None, :] + bc
     error = values - fitted
     return made_table(
         "score ~ topic + system + shard + topic:system + topic:shard + system:shard",

@@ -1,0 +1,141 @@
+"""`cranfield compare`: which systems differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import click
+
+from cranfield.cli.options import evaluated, judging_options, measures_option, one_of, write
+from cranfield.errors import PolicyError
+from cranfield.scores import Scores
+
+EPILOG = """\b
+Examples:
+  cranfield compare qrels.txt runs/*.xz -m AP -m nDCG@10
+  cranfield compare qrels.txt bm25.run dense.run -m nDCG@10 --test randomisation
+  cranfield compare qrels.txt runs/*.xz -m AP --baseline bm25 --format latex
+  cranfield compare --scores scores.csv --test friedman
+"""
+
+DEFAULT = ("AP", "nDCG@10")
+OUTPUTS = ("text", "csv", "json", "latex")
+TESTS = (
+    *("sign", "signed-rank", "rank-sum", "t", "t-unpaired", "welch"),
+    *("randomisation", "bootstrap", "bootstrap-unpaired"),
+    *("anova", "anova-1", "anova-2", "anova-3", "kruskal-wallis", "friedman", "bootstrap-anova"),
+)
+CORRECTIONS = (*("none", "tukey", "randomised-tukey", "bonferroni", "holm", "bh", "by", "dunnett"),)
+
+
+@click.command(epilog=EPILOG)
+@click.argument("qrels", metavar="[QRELS]", required=False)
+@click.argument("runs", metavar="[RUN...]", nargs=-1)
+@measures_option(DEFAULT)
+@click.option(
+    "--scores",
+    "score_files",
+    multiple=True,
+    help="Per-topic scores instead of QRELS and RUN: a table, or what trec_eval -q prints.",
+)
+@click.option(
+    "--test",
+    "-t",
+    type=click.Choice(TESTS),
+    help="Default: two-way ANOVA, which for two systems is the paired t-test.",
+)
+@click.option(
+    "--correction",
+    "-c",
+    type=click.Choice(CORRECTIONS),
+    help="For many comparisons; by default the one that belongs to the test.",
+)
+@click.option("--baseline", "-b", multiple=True, help="Compare with this system only.")
+@one_of("--alternative", ("two-sided", "greater", "less"), "What counts.", "two-sided")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
+@one_of("--missing", ("error", "drop", "zero", "available"), "Where a system has no score.")
+@click.option("--exact/--no-exact", default=None, help="Exact p-values, where the test has them.")
+@click.option(
+    "--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Random samples."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random samples."
+)
+@one_of("--format", OUTPUTS, "How to write the comparison.", "text")
+@click.option("--output", "-o", help="File to write, whole or not at all.")
+@judging_options
+def compare(
+    qrels: str | None,
+    runs: tuple[str, ...],
+    asked: tuple[str, ...],
+    score_files: tuple[str, ...],
+    test: str | None,
+    correction: str | None,
+    baseline: tuple[str, ...],
+    alternative: str,
+    alpha: float,
+    missing: str | None,
+    exact: bool | None,
+    resamples: int,
+    seed: int,
+    format: str,
+    output: str | None,
+    **judging: Any,
+) -> None:
+    """Find out which systems differ significantly.
+
+    Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
+    """
+    from cranfield.report import comparisons
+    from cranfield.significance.compare import compare as compared
+
+    scores = _scores(qrels, runs, asked, score_files, judging)
+    found = {
+        name: compared(
+            one,
+            test=test,
+            correction=correction,
+            alternative=alternative,
+            alpha=alpha,
+            baseline=baseline or None,
+            missing=missing,
+            exact=exact,
+            resamples=resamples,
+            seed=seed,
+            jobs=judging["jobs"],
+        )
+        for name, one in scores.items()
+    }
+    writers: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        "text": comparisons.plain_text,
+        "csv": comparisons.csv_text,
+        "json": comparisons.json_text,
+        "latex": comparisons.latex_text,
+    }
+    write(writers[format](found), None if output == "-" else output)
+
+
+def _scores(
+    qrels: str | None,
+    runs: tuple[str, ...],
+    asked: tuple[str, ...],
+    score_files: tuple[str, ...],
+    judging: Mapping[str, Any],
+) -> Mapping[str, Scores]:
+    """Evaluate the runs, or read the scores."""
+    if score_files:
+        from cranfield.scorefiles import read_scores
+
+        if qrels is not None:
+            raise PolicyError("give either --scores, or QRELS and RUN, not both")
+        named = click.get_current_context().get_parameter_source("asked")
+        given = named is not None and named.name == "COMMANDLINE"
+        files = score_files[0] if len(score_files) == 1 else score_files
+        if not given:
+            one = read_scores(files)
+            return {one.measure: one}
+        return {name: read_scores(files, measure=name) for name in asked}
+    if qrels is None or not runs:
+        raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
+    return evaluated(qrels, runs, asked, **judging)

@@ -1,0 +1,148 @@
+"""Options that several commands share: how to read runs and judgments, and how to judge."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import click
+
+from cranfield.collection.judging import Progress, judge
+from cranfield.collection.policies import CHOICES, PRESETS, policies
+from cranfield.collection.reading import FORMATS, read_qrels
+from cranfield.collection.runs import Runs, read_runs
+from cranfield.errors import PolicyError
+from cranfield.evaluation import Evaluation, score
+from cranfield.files import whole_file
+from cranfield.measures import Measure
+from cranfield.measures.grammar import parse_measures
+
+SHOW_PROGRESS_FROM = 4
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def one_of(
+    name: str, options: Iterable[str], text: str, default: str | None = None
+) -> Callable[[Command], Command]:
+    """Make an option with named values."""
+    return click.option(
+        name,
+        type=click.Choice(list(options)),
+        default=default,
+        show_default=default is not None,
+        help=text,
+    )
+
+
+def measures_option(default: tuple[str, ...]) -> Callable[[Command], Command]:
+    """Make the option that names measures."""
+    return click.option(
+        "--measure",
+        "-m",
+        "asked",
+        multiple=True,
+        default=default,
+        show_default=" ".join(default),
+        help="A measure, such as nDCG@10 or map; may be given several times.",
+    )
+
+
+_JUDGING: tuple[Callable[[Any], Any], ...] = (
+    click.option(
+        "--rel", "-l", type=click.IntRange(0), help="Lowest relevant grade, for all measures."
+    ),
+    one_of("--compat", PRESETS, "Policies and roundings of another program."),
+    one_of("--ties", CHOICES["ties"], "Order of documents with equal scores."),
+    one_of("--topics", CHOICES["topics"], "Which topics count."),
+    one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents."),
+    one_of("--negative", CHOICES["negative"], "What a grade below 0 means."),
+    click.option("--depth", type=click.IntRange(1), help="Ranks kept of each ranking."),
+    one_of("--input-format", FORMATS, "Format of QRELS and RUN; auto looks at the suffix.", "auto"),
+    click.option(
+        "--encoding",
+        default="utf-8",
+        show_default=True,
+        help="Of TREC text; latin-1 reads any bytes.",
+    ),
+    click.option("--jobs", type=click.IntRange(1), help="Runs judged at a time."),
+)
+
+
+def judging_options(command: Command) -> Command:
+    """Add the options of reading and judging to a command."""
+    for option in reversed(_JUDGING):
+        command = option(command)
+    return command
+
+
+def wanted_measures(
+    asked: Iterable[str], rel: int | None, compat: str | None = None
+) -> list[Measure]:
+    """Read the measures that were asked for, with the lowest relevant grade for all of them."""
+    wanted = parse_measures(asked, compat=compat)
+    if rel is not None:
+        wanted = [one(rel=rel) if "rel" in one.parameters else one for one in wanted]
+    return wanted
+
+
+def evaluated(
+    qrels: str,
+    runs: tuple[str, ...],
+    asked: Iterable[str],
+    *,
+    rel: int | None,
+    compat: str | None,
+    depth: int | None,
+    input_format: str,
+    encoding: str,
+    jobs: int | None,
+    **chosen: str | None,
+) -> Evaluation:
+    """Read, judge and score; warn of what the judgments do not cover."""
+    if qrels == "-" and "-" in runs:
+        raise PolicyError("standard input cannot be both the judgments and a run")
+    policies(compat, depth=depth, **chosen)
+    wanted = wanted_measures(asked, rel, compat)
+    many = read_runs(runs, format=input_format, encoding=encoding)
+    judgments = read_qrels(qrels, format=input_format, encoding=encoding)
+    with progress_of(many) as progress:
+        judged = judge(
+            many, judgments, compat=compat, depth=depth, jobs=jobs, progress=progress, **chosen
+        )
+    evaluation = score(judged, wanted, compat=compat)
+    evaluation.coverage.warn()
+    return evaluation
+
+
+def write(text: str, output: str | None) -> None:
+    """Write to standard output, or to a file that appears whole."""
+    if output is None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    with whole_file(output) as out:
+        out.write(text.encode())
+
+
+@contextmanager
+def progress_of(runs: Runs) -> Iterator[Progress | None]:
+    """Show a bar on a terminal when there are enough runs to wait for."""
+    if not sys.stderr.isatty() or len(runs) < SHOW_PROGRESS_FROM:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("runs", total=len(runs))
+        yield lambda done, _: bar.update(task, completed=done)

@@ -75,6 +75,10 @@ class AnovaTable:
         omega2 = self.omega2[self.sources.index(source)]
         return next((word for least, word in SIZES if omega2 >= least), "negligible")
 
+    def ss_of(self, source: str) -> float:
+        """Return the sum of squares of a source."""
+        return float(self.ss[self.sources.index(source)])
+
     @property
     def ms_error(self) -> float:
         """Mean square of the error."""

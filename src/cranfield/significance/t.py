@@ -17,7 +17,7 @@ CONSTANT = (
 @declared(
     TestInfo(
         name="t",
-        aliases=("paired-t", "t-paired", "student"),
+        aliases=("paired-t", "t-paired", "student", "t-test", "ttest"),
         title="Paired t-test",
         asks="Is the mean of the differences, topic by topic, other than zero?",
         null="The mean difference is zero.",

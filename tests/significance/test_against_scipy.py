@@ -1,0 +1,182 @@
+"""Tests of pairs against SciPy, on a thousand pairs of every kind."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from cranfield.significance.options import Options
+from cranfield.significance.outcome import Floats, Outcome
+from cranfield.significance.pairs import Pairs
+from cranfield.significance.registry import find_test
+
+SIDES = ("two-sided", "greater", "less")
+SIZES = (5, 10, 25, 50)
+KINDS = ("continuous", "grid", "alike", "tiny", "constant", "same")
+
+
+def random_pairs(n: int, seed: int = 0) -> tuple[Floats, Floats]:
+    """250 pairs of n scores: continuous, on a grid with ties, mostly equal, tiny, constant."""
+    rng = np.random.default_rng([seed, n])
+    x, y = rng.random((2, n, 250))
+    # Steps of 1/8 and 1/4 leave no doubt about which differences are equal.
+    x[:, 60:120], y[:, 60:120] = rng.integers(0, 9, (2, n, 60)) / 8
+    x[:, 120:160] = rng.integers(0, 5, (n, 40)) / 4
+    other = rng.integers(0, 5, (n, 40)) / 4
+    y[:, 120:160] = np.where(rng.random((n, 40)) < 0.7, x[:, 120:160], other)
+    x[:, 160:200], y[:, 160:200] = rng.integers(0, 99, (2, n, 40)) * 2.0**-40
+    x[:, 200:240] = 0.5
+    y[:, 200:240] = np.where(rng.random((n, 40)) < 0.5, 0.5, rng.integers(0, 9, (n, 40)) / 8)
+    x[:, 240:250] = y[:, 240:250] = rng.integers(0, 9, (n, 10)) / 8
+    y[:, 245:250] += 0.25
+    return x, y
+
+
+def outcome(test: str, x: Floats, y: Floats, **options: object) -> Outcome:
+    count = x.shape[1]
+    pairs = Pairs(np.hstack([x, y]), np.arange(count), count + np.arange(count))
+    found = find_test(test).run(pairs, Options(**options))  # type: ignore[arg-type]
+    assert isinstance(found, Outcome)
+    return found
+
+
+def agree(ours: Floats, theirs: Floats, known: Floats | None = None) -> None:
+    """Equal to 1e-12, wherever SciPy has an answer."""
+    some = ~np.isnan(theirs) if known is None else known
+    assert some.sum() > len(ours) / 2
+    np.testing.assert_allclose(ours[some], theirs[some], rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("n", SIZES)
+def test_sign(n: int, side: str) -> None:
+    x, y = random_pairs(n)
+    found = outcome("sign", x, y, alternative=side)
+    for k in range(x.shape[1]):
+        wins, losses = (x > y)[:, k].sum(), (x < y)[:, k].sum()
+        assert found.statistic[k] == wins
+        assert found.zeros[k] == n - wins - losses
+        p = 1.0
+        if wins + losses:
+            p = stats.binomtest(int(wins), int(wins + losses), alternative=side).pvalue
+        assert found.pvalue[k] == pytest.approx(p, abs=1e-12)
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("n", SIZES)
+@pytest.mark.parametrize("test", ["t", "t-unpaired", "welch"])
+def test_t(test: str, n: int, side: str) -> None:
+    x, y = random_pairs(n)
+    found = outcome(test, x, y, alternative=side)
+    if test == "t":
+        theirs = stats.ttest_rel(x, y, axis=0, alternative=side)
+    else:
+        theirs = stats.ttest_ind(x, y, axis=0, alternative=side, equal_var=test == "t-unpaired")
+    # Without variance there is nothing to divide by: a convention of ours.
+    varies = np.std(x - y if test == "t" else np.vstack([x, y]), axis=0) > 1e-15
+    if test != "t":
+        varies &= np.std(x, axis=0) + np.std(y, axis=0) > 1e-15
+    agree(found.statistic, theirs.statistic, varies)
+    agree(found.pvalue, theirs.pvalue, varies)
+    low, high = found.interval(0.95)
+    if side == "two-sided":
+        limits = theirs.confidence_interval(0.95)
+        agree(low, limits.low, varies)
+        agree(high, limits.high, varies)
+
+
+@pytest.mark.parametrize("side", SIDES)
+def test_t_without_variance(side: str) -> None:
+    x = np.full((10, 2), 0.3)
+    y = x - np.array([0.0, 0.1])
+    found = outcome("t", x, y, alternative=side)
+    assert found.statistic.tolist() == [0.0, np.inf]
+    assert found.pvalue.tolist() == [1.0 if side == "two-sided" else 0.5, float(side == "less")]
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("n", SIZES)
+def test_signed_rank_by_normal_approximation(n: int, side: str) -> None:
+    x, y = random_pairs(n)
+    found = outcome("signed-rank", x, y, alternative=side, exact=False)
+    theirs = stats.wilcoxon(x, y, axis=0, alternative=side, method="asymptotic", correction=False)
+    agree(found.pvalue, theirs.pvalue)
+    if side == "greater":
+        agree(found.statistic, theirs.statistic)
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("n", [5, 10, 25, 40])
+def test_signed_rank_exact_without_ties(n: int, side: str) -> None:
+    x, y = (some[:, :60] for some in random_pairs(n))
+    found = outcome("signed-rank", x, y, alternative=side, exact=True)
+    theirs = stats.wilcoxon(x, y, axis=0, alternative=side, method="exact")
+    agree(found.pvalue, theirs.pvalue)
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("n", SIZES)
+def test_rank_sum(n: int, side: str) -> None:
+    x, y = random_pairs(n)
+    found = outcome("rank-sum", x, y, alternative=side)
+    theirs = stats.mannwhitneyu(
+        x, y, axis=0, alternative=side, method="asymptotic", use_continuity=True
+    )
+    agree(found.statistic, theirs.statistic)
+    agree(found.pvalue, theirs.pvalue)
+
+
+@pytest.mark.parametrize("side", SIDES)
+@pytest.mark.parametrize("n", [5, 10, 25])
+def test_rank_sum_exact_without_ties(n: int, side: str) -> None:
+    x, y = (some[:, :60] for some in random_pairs(n))
+    found = outcome("rank-sum", x, y, alternative=side, exact=True)
+    theirs = stats.mannwhitneyu(x, y, axis=0, alternative=side, method="exact")
+    agree(found.pvalue, theirs.pvalue)
+
+
+@pytest.mark.parametrize("side", ["greater", "less"])
+def test_randomisation_exact(side: str) -> None:
+    x, y = (some[:, 50:130] for some in random_pairs(10))
+    found = outcome("randomisation", x, y, alternative=side, exact=True)
+    theirs = stats.permutation_test(
+        (x, y),
+        lambda a, b, axis: (a - b).sum(axis=axis),
+        permutation_type="samples",
+        n_resamples=np.inf,
+        alternative=side,
+        vectorized=True,
+        axis=0,
+    )
+    agree(found.pvalue, theirs.pvalue)
+
+
+@pytest.mark.parametrize("n", SIZES)
+def test_kruskal_wallis_and_friedman(n: int) -> None:
+    import cranfield as cf
+
+    x, _ = random_pairs(n)
+    for columns in (slice(0, 6), slice(60, 75), slice(120, 123)):
+        values = x[:, columns]
+        scores = cf.Scores(values, range(n), range(values.shape[1]))  # type: ignore[arg-type]
+        for test, theirs in (
+            ("kruskal-wallis", stats.kruskal(*values.T)),
+            ("friedman", stats.friedmanchisquare(*values.T)),
+        ):
+            found = cf.compare(scores, test=test).omnibus
+            assert found is not None
+            assert found.statistic == pytest.approx(theirs.statistic, rel=1e-11)
+            assert found.pvalue == pytest.approx(theirs.pvalue, abs=1e-12)
+
+
+@pytest.mark.parametrize("correction", ["bh", "by"])
+def test_false_discovery(correction: str) -> None:
+    from cranfield.significance.corrections import corrected
+
+    p = np.random.default_rng(1).random(200) ** 3
+    p[50:60] = p[0]
+    theirs = stats.false_discovery_control(p, method=correction)
+    np.testing.assert_allclose(corrected(p, correction), theirs, rtol=1e-13)

@@ -1,0 +1,371 @@
+"""Comparisons as a whole: options, ugly input, groups, what is printed, and what always holds."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.errors import CranfieldError, PolicyError
+from cranfield.significance import CORRECTIONS, TESTS
+from cranfield.significance.groups import groups_of, letter, letters_of
+from cranfield.significance.registry import TestInfo
+
+FLAT = [name for name in TESTS if name not in {"anova-3", "anova-3f"}]
+PAIRED = [name for name in FLAT if TESTS[name].info.paired]
+UNPAIRED = [name for name in FLAT if not TESTS[name].info.paired]
+FAST: dict[str, Any] = {"resamples": 200}
+
+
+def scores_of(values: Any, systems: str = "abcdefghijklmnopqrstuvwxyz", **more: Any) -> cf.Scores:
+    array = np.asarray(values, dtype=float)
+    names = tuple(systems[: array.shape[1]])
+    return cf.Scores(array, tuple(f"t{k}" for k in range(len(array))), names, **more)
+
+
+@pytest.fixture(scope="module")
+def some() -> cf.Scores:
+    rng = np.random.default_rng(0)
+    values = rng.random((20, 1)) + 0.3 * rng.random((20, 6)) + 0.1 * np.arange(6)
+    return scores_of(values, measure="AP", scale=cf.Scale.ORDINAL)
+
+
+# Options
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_every_test_with_every_correction(name: str, some: cf.Scores) -> None:
+    info = TESTS[name].info
+    for correction in info.corrections:
+        baseline = "a" if correction == "dunnett" else None
+        found = cf.compare(some, test=name, correction=correction, baseline=baseline, **FAST)
+        assert (found.test, found.correction) == (name, correction)
+        assert ((found.adjusted_pvalues >= 0) & (found.adjusted_pvalues <= 1)).all()
+        if correction in {"bonferroni", "holm", "bh", "by", "tukey", "dunnett"}:
+            assert (found.adjusted_pvalues >= found.raw_pvalues - 1e-12).all()
+        low, high = found.interval
+        assert (low <= high).all()
+        for text in (str(found), found.to_latex(), repr(found)):
+            assert "nan" not in text
+        assert found.to_polars().height == len(found)
+        if name not in {"anova-2f", "sign"} and not (info.random and correction != "none"):
+            again = cf.compare(some, test=name, correction=correction, baseline=baseline, **FAST)
+            assert (again.adjusted_pvalues == found.adjusted_pvalues).all()
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_aliases_and_registry(name: str) -> None:
+    info = TESTS[name].info
+    assert isinstance(info, TestInfo)
+    for field in ("title", "asks", "null", "assumes", "when", "formula", "source", "statistic"):
+        assert getattr(info, field), field
+    assert set(info.corrections) <= set(CORRECTIONS)
+    assert info.baseline_correction in info.corrections
+    assert all(cf.significance.find_test(alias).info is info for alias in info.aliases)
+
+
+def test_defaults(some: cf.Scores) -> None:
+    assert cf.compare(some).test == "anova-2"
+    assert cf.compare(some).correction == "tukey"
+    assert cf.compare(some, baseline="b").correction == "dunnett"
+    assert cf.compare(some, baseline=["b", "c"]).correction == "holm"
+    assert cf.compare(some, alternative="greater").correction == "holm"
+    assert cf.compare(some, test="t").correction == "holm"
+    assert cf.compare(some, test="randomisation", **FAST).correction == "randomised-tukey"
+    two = cf.compare({"a": [0.1, 0.4, 0.3], "b": [0.2, 0.9, 0.5]})
+    assert (two.test, two.correction) == ("t", "none")
+    assert "two-way ANOVA" in two.notes[0]
+    assert cf.compare(np_shards()).test == "anova-3"
+
+
+def np_shards() -> cf.Scores:
+    return scores_of(np.random.default_rng(1).random((5, 3, 2)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"test": "wilcox"}, "did you mean wilcoxon"),
+        ({"correction": "fdr"}, "there is no correction 'fdr'"),
+        ({"test": "t", "correction": "tukey"}, "tukey does not go with the test t"),
+        ({"correction": "dunnett"}, "name it"),
+        ({"correction": "tukey", "alternative": "less"}, "two-sided"),
+        ({"alternative": "both"}, "none of two-sided"),
+        ({"alpha": 1.0}, "between 0 and 1"),
+        ({"alpha": float("nan")}, "between 0 and 1"),
+        ({"resamples": 0}, "1 or more"),
+        ({"seed": -1}, "0 or more"),
+        ({"jobs": 0}, "1 or more"),
+        ({"exact_n": -1}, "0 or more"),
+        ({"baseline": "bm52"}, "no system 'bm52'"),
+        ({"baseline": list("abcdef")}, "all systems are baselines"),
+        ({"missing": "skip"}, "none of error"),
+        ({"missing": "available"}, "does not fit"),
+        ({"test": "anova-3"}, "needs scores by shard"),
+        ({"test": "signed-rank", "exact": True, "exact_n": 1}, None),
+    ],
+)
+def test_options_that_do_not_exist(
+    options: dict[str, Any], message: str | None, some: cf.Scores
+) -> None:
+    if message is None:
+        cf.compare(some, **options)
+        return
+    with pytest.raises(PolicyError, match=message):
+        cf.compare(some, **options)
+
+
+# Ugly input
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_one_topic(name: str) -> None:
+    with pytest.raises(CranfieldError, match="1 score; a test needs two at least"):
+        cf.compare({"a": [0.5], "b": [0.4]}, test=name, **FAST)
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_one_system(name: str) -> None:
+    with pytest.raises(CranfieldError, match="two systems, not 1"):
+        cf.compare({"a": [0.5, 0.4]}, test=name)
+    with pytest.raises(CranfieldError, match="two systems, not 0"):
+        cf.compare({}, test=name)
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_identical_systems(name: str) -> None:
+    column = [0.1, 0.5, 0.3, 0.9, 0.2]
+    found = cf.compare({"a": column, "b": column, "c": column}, test=name, **FAST)
+    assert found.adjusted_pvalues.tolist() == [1.0] * 3
+    assert found.difference.tolist() == found.effect.tolist() == [0.0] * 3
+    assert set(found.groups().values()) == {"a"}
+    assert not np.isnan(np.array(found.interval)).any()
+    assert "nan" not in str(found)
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_constant_columns(name: str) -> None:
+    found = cf.compare({"a": [0.5] * 6, "b": [0.5] * 6, "c": [0.75] * 6}, test=name, **FAST)
+    same, *other = found.raw_pvalues
+    assert same == 1.0
+    assert (np.array(other) < 0.05).all() or name == "sign" or found.seed is not None
+    assert not np.isnan(np.array(found.interval)).any()
+    assert "nan" not in str(found)
+
+
+@pytest.mark.parametrize("name", FLAT)
+def test_systems_that_differ_by_a_constant(name: str) -> None:
+    column = np.array([0.1, 0.4, 0.3, 0.9, 0.2, 0.6])
+    found = cf.compare({"a": column, "b": column + 0.1}, test=name, **FAST)
+    assert not np.isnan(found.adjusted_pvalues).any()
+    assert not np.isnan(np.array(found.interval)).any()
+    if name in {"t", "anova-2"}:
+        assert found.adjusted_pvalues[0] == 0.0
+        assert found.statistic[0] == -np.inf
+
+
+@pytest.mark.parametrize("name", PAIRED)
+def test_missing_scores_of_paired_tests(name: str) -> None:
+    rng = np.random.default_rng(3)
+    values = rng.random((8, 3))
+    complete = values[[0, 1, 3, 4, 5, 6, 7]]
+    values[2, 1] = np.nan
+    with pytest.raises(CranfieldError, match=r"system 'b' on topic 't2' has no score \(1 score"):
+        cf.compare(scores_of(values), test=name, **FAST)
+    dropped = cf.compare(scores_of(values), test=name, missing="drop", **FAST)
+    assert "1 topic left out" in dropped.notes[0]
+    assert dropped.topics == 7
+    whole = cf.compare(scores_of(complete), test=name, **FAST)
+    assert (dropped.adjusted_pvalues == whole.adjusted_pvalues).all()
+    zero = cf.compare(scores_of(values), test=name, missing="zero", **FAST)
+    assert "1 missing score counted as 0" in zero.notes[0]
+    values[2, 1] = 0.0
+    whole = cf.compare(scores_of(values), test=name, **FAST)
+    assert (zero.adjusted_pvalues == whole.adjusted_pvalues).all()
+
+
+@pytest.mark.parametrize("name", UNPAIRED)
+def test_systems_on_different_topics(name: str) -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.random(8), rng.random(12) + 0.8
+    apart = np.full((20, 2), np.nan)
+    apart[:8, 0], apart[8:, 1] = x, y
+    found = cf.compare(scores_of(apart), test=name, **FAST)
+    again = cf.compare({"a": x, "b": y}, test=name, **FAST)
+    assert found.adjusted_pvalues[0] == again.adjusted_pvalues[0] < 0.05
+    with pytest.raises(CranfieldError, match="no topic has a score of every system"):
+        cf.compare(scores_of(apart), test=name, missing="drop")
+    with pytest.raises(CranfieldError, match="has no score"):
+        cf.compare(scores_of(apart), test="t")
+
+
+def test_infinite_scores_and_systems_without_any() -> None:
+    with pytest.raises(CranfieldError, match="system 'b' on topic 't1' has an infinite score"):
+        cf.compare(scores_of([[0, 1], [1, np.inf]]))
+    with pytest.raises(CranfieldError, match="system 'b' has 0 scores"):
+        cf.compare(scores_of([[0, np.nan], [1, np.nan]]), test="welch")
+    with pytest.raises(PolicyError, match="not float"):
+        cf.compare(0.5)
+    with pytest.raises(PolicyError, match="one measure: one of AP, RR"):
+        cf.compare(cf.evaluate({"q": {"d": 1}}, {"q": {"d": 1}}, ["AP", "RR"]))
+
+
+def test_shards() -> None:
+    scores = np_shards()
+    with pytest.raises(PolicyError, match="scores by shard go with anova-3"):
+        cf.compare(scores, test="t")
+    for name in ("anova-3", "anova-3f", "bootstrap-anova"):
+        found = cf.compare(scores, test=name, **FAST)
+        np.testing.assert_allclose(found.means, scores.values.mean(axis=(0, 2)))
+    values = scores.values.copy()
+    values[1, :, 0] = np.nan
+    gaps = scores_of(values)
+    with pytest.raises(CranfieldError, match="topic 't1' in shard 1 has no score"):
+        cf.compare(gaps)
+    found = cf.compare(gaps, missing="available")
+    assert found.notes[0] == "1 cell of topic and shard without scores"
+    assert cf.compare(gaps, missing="drop").topics == 4
+    assert cf.compare(gaps, missing="zero").topics == 5
+    values[2, 0, 1] = np.nan
+    with pytest.raises(CranfieldError, match="some systems have no score where others have one"):
+        cf.compare(scores_of(values), missing="available")
+
+
+def test_names_from_files_are_escaped() -> None:
+    found = cf.compare({"\x1b[31mred": [0.1, 0.2, 0.3], "a_b & c": [0.3, 0.1, 0.5]})
+    assert "\x1b" not in str(found)
+    assert r"a\_b \& c" in found.to_latex()
+
+
+# What is said
+
+
+def test_scale_is_told(some: cf.Scores) -> None:
+    assert any(
+        "assumes an interval scale, and AP is declared ordinal" in n for n in cf.compare(some).notes
+    )
+    for name in ("sign", "rank-sum", "kruskal-wallis", "friedman"):
+        assert cf.compare(some, test=name).notes == ()
+
+
+def test_too_few_samples_are_told() -> None:
+    values = np.random.default_rng(0).random((40, 12)) * 0.1 + np.arange(12)
+    found = cf.compare(scores_of(values), test="bootstrap", resamples=100)
+    assert found.count() == 0
+    assert "100 samples give no p below 0.0099, too few for 66 pairs" in found.notes[-1]
+
+
+def test_result_is_complete(some: cf.Scores) -> None:
+    found = cf.compare(some, test="bootstrap", resamples=300, seed=9)
+    frame = found.to_polars()
+    assert frame.columns[:2] == ["first", "second"]
+    assert (found.resamples, found.seed) == (300, 9)
+    assert found.pvalues.shape == (6, 6)
+    assert np.isnan(found.pvalues.diagonal()).all()
+    assert (found.pvalues == found.pvalues.T)[~np.eye(6, dtype=bool)].all()
+    assert found.significant(0.5).height == found.count(0.5)
+    copy = pickle.loads(pickle.dumps(found))
+    assert (copy.interval[0] == found.interval[0]).all()
+    assert list(found.to_pandas().columns) == frame.columns
+    ranking = found.ranking()
+    assert ranking["mean"].is_sorted(descending=True)
+
+
+def test_baseline(some: cf.Scores) -> None:
+    found = cf.compare(some, baseline="c")
+    assert len(found) == 5
+    assert {found.systems[k] for k in found.second} == {"c"}
+    with pytest.raises(PolicyError, match="all pairs"):
+        found.groups()
+    several = cf.compare(some, test="t", baseline=["c", "a"])
+    assert len(several) == 8
+    everything = cf.compare(some, test="t", correction="none")
+    k = next(i for i in range(len(several)) if several.systems[several.first[i]] == "f")
+    pair = everything.pvalues[2, 5]
+    assert several.raw_pvalues[k] == pytest.approx(pair, rel=1e-12)
+
+
+def test_one_sided_intervals(some: cf.Scores) -> None:
+    both = cf.compare(some, test="t", correction="none", alpha=0.1)
+    greater = cf.compare(some, test="t", correction="none", alternative="greater")
+    assert (greater.interval[1] == np.inf).all()
+    np.testing.assert_allclose(greater.interval[0], both.interval[0])
+    assert ((greater.interval[0] > 0) == greater.is_significant()).all()
+
+
+def test_lower_is_better_turns_the_order() -> None:
+    scores = scores_of([[1, 2, 3], [1, 2, 4], [2, 3, 3]], lower_is_better=True)
+    assert cf.compare(scores).ranking()["system"].to_list() == ["a", "b", "c"]
+
+
+# Groups
+
+
+@given(
+    st.integers(2, 9).flatmap(
+        lambda n: st.tuples(
+            st.lists(st.booleans(), min_size=n * n, max_size=n * n), st.permutations(range(n))
+        )
+    )
+)
+def test_groups_separate_exactly_what_differs(given_: tuple[list[bool], list[int]]) -> None:
+    flags, order = given_
+    n = len(order)
+    different = np.array(flags).reshape(n, n)
+    different = np.triu(different, 1) | np.triu(different, 1).T
+    groups = groups_of(different, np.array(order))
+    held = [set(group.tolist()) for group in groups]
+    for i in range(n):
+        assert any(i in group for group in held)
+        for j in range(i):
+            assert any({i, j} <= group for group in held) == (not different[i, j])
+    assert not any(one < other for one in held for other in held)
+
+
+def test_groups_of_intervals_are_as_few_as_can_be() -> None:
+    means = np.array([5.0, 4.6, 4.2, 3.0, 2.8, 1.0])
+    different = np.abs(means[:, None] - means) > 1
+    groups = groups_of(different, np.arange(6))
+    assert [group.tolist() for group in groups] == [[0, 1, 2], [3, 4], [5]]
+    assert letters_of(groups, 6) == ["a", "a", "a", "b", "b", "c"]
+
+
+def test_many_letters() -> None:
+    assert [letter(k) for k in (0, 25, 26, 51, 52)] == ["a", "z", "aa", "az", "ba"]
+    groups = groups_of(~np.eye(30, dtype=bool), np.arange(30))
+    assert letters_of(groups, 30)[27] == "ab"
+
+
+# What always holds
+
+
+@given(seed=st.integers(0, 10**6), name=st.sampled_from([n for n in FLAT if n != "anova-2f"]))
+def test_invariances(seed: int, name: str) -> None:
+    """Scaling, shifting, reordering topics and renaming systems change no p-value."""
+    rng = np.random.default_rng(seed)
+    values = rng.integers(0, 9, (int(rng.integers(3, 9)), int(rng.integers(2, 5)))) / 8
+    random = TESTS[name].info.random
+    options: dict[str, Any] = {"test": name, "correction": "none"}
+    if name == "randomisation":
+        options["exact"] = True
+    elif random:
+        options["resamples"] = 150
+    found = cf.compare(scores_of(values), **options)
+    moved = cf.compare(scores_of(values * 4 + 2), **options)
+    np.testing.assert_allclose(moved.raw_pvalues, found.raw_pvalues, atol=1e-9)
+    np.testing.assert_allclose(moved.effect, found.effect, atol=1e-9)
+    if not random or name == "randomisation":
+        shuffled = cf.compare(scores_of(values[rng.permutation(len(values))]), **options)
+        np.testing.assert_allclose(shuffled.raw_pvalues, found.raw_pvalues, atol=1e-9)
+        order = rng.permutation(values.shape[1])
+        renamed = cf.compare(scores_of(values[:, order]), **options)
+        np.testing.assert_allclose(renamed.pvalues, found.pvalues[np.ix_(order, order)], atol=1e-9)
+        # The other way round, the tails change places.
+        one = cf.compare(scores_of(values), **options, alternative="greater")
+        other = cf.compare(scores_of(-values), **options, alternative="less")
+        np.testing.assert_allclose(one.raw_pvalues, other.raw_pvalues, atol=1e-9)

@@ -1,0 +1,145 @@
+"""Tests that draw random numbers: exact where they can be, the same bits everywhere."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.significance.resampling import as_integers
+
+RANDOM = ("randomisation", "bootstrap", "bootstrap-unpaired", "bootstrap-anova", "tukey")
+
+
+@pytest.fixture(scope="module")
+def scores() -> cf.Scores:
+    rng = np.random.default_rng(8)
+    values = np.clip(0.3 + 0.2 * rng.random((30, 1)) + 0.1 * rng.standard_normal((30, 9)), 0, 1)
+    values[:, 5] += 0.05
+    return cf.Scores(values, tuple(map(str, range(30))), tuple("abcdefghi"))
+
+
+def compared(scores: cf.Scores, test: str, **options: Any) -> cf.PairwiseComparison:
+    if test == "tukey":
+        return cf.compare(scores, test="randomisation", correction="randomised-tukey", **options)
+    return cf.compare(scores, test=test, correction="none", exact=False, **options)
+
+
+@pytest.mark.parametrize("test", RANDOM)
+def test_the_number_of_threads_changes_nothing(scores: cf.Scores, test: str) -> None:
+    one, many = (compared(scores, test, seed=3, jobs=jobs, resamples=3000) for jobs in (1, 4))
+    assert (one.adjusted_pvalues == many.adjusted_pvalues).all()
+    assert (np.array(one.interval) == np.array(many.interval)).all()
+    assert (one.seed, one.resamples) == (3, 3000)
+
+
+SCRIPT = """
+import hashlib, sys, numpy as np, cranfield as cf
+rng = np.random.default_rng(8)
+scores = cf.Scores(rng.random((30, 9)), list(range(30)), list("abcdefghi"))
+for test in {tests}:
+    correction = "randomised-tukey" if test == "tukey" else "none"
+    name = "randomisation" if test == "tukey" else test
+    found = cf.compare(scores, test=name, correction=correction, exact=False, resamples=2000)
+    print(hashlib.sha256(found.adjusted_pvalues.tobytes()).hexdigest())
+"""
+
+
+def test_other_processes_give_the_same_bits() -> None:
+    """BLAS with one thread and with several adds in another order; nothing shows it."""
+    outputs = set()
+    for threads in ("1", "4"):
+        environment = {**os.environ, "OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads}
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT.format(tests=RANDOM)],
+            env=environment,
+            capture_output=True,
+            check=True,
+        )
+        outputs.add(done.stdout)
+    assert len(outputs) == 1
+
+
+@pytest.mark.parametrize("test", RANDOM)
+def test_seeds_differ_by_no_more_than_chance(scores: cf.Scores, test: str) -> None:
+    resamples = 4000
+    one, other = (compared(scores, test, seed=s, resamples=resamples) for s in (1, 2))
+    p, q = one.adjusted_pvalues, other.adjusted_pvalues
+    assert (p != q).any()
+    middle = (p + q) / 2
+    # Twice the smaller tail has twice the error.
+    error = np.sqrt(2 * middle * (1 - middle) / resamples) * (2 if test == "bootstrap-anova" else 1)
+    assert (np.abs(p - q) <= 5 * error + 2 / resamples).all()
+
+
+@pytest.mark.parametrize("test", RANDOM)
+def test_p_is_never_zero(test: str) -> None:
+    values = np.random.default_rng(0).random((20, 3)) * 0.01 + np.array([0.0, 0.5, 1.0])
+    scores = cf.Scores(values, list(range(20)), "abc")  # type: ignore[arg-type]
+    found = compared(scores, test, resamples=99)
+    least = 0.02 if test == "bootstrap-anova" else 0.01
+    assert found.adjusted_pvalues.tolist() == pytest.approx([least] * 3)
+
+
+@pytest.mark.parametrize("side", ["two-sided", "greater", "less"])
+def test_randomisation_by_samples_comes_close_to_all_assignments(side: str) -> None:
+    values = np.random.default_rng(4).integers(0, 6, (12, 8)) / 5
+    scores = cf.Scores(values, list(range(12)), "abcdefgh")  # type: ignore[arg-type]
+    exact, drawn = (
+        cf.compare(
+            scores,
+            test="randomisation",
+            correction="none",
+            alternative=side,
+            exact=choice,
+            resamples=40_000,
+        )
+        for choice in (True, False)
+    )
+    assert exact.details["exact"] is True
+    error = np.sqrt(exact.raw_pvalues * (1 - exact.raw_pvalues) / 40_000)
+    assert (np.abs(exact.raw_pvalues - drawn.raw_pvalues) <= 5 * error + 1e-4).all()
+
+
+def test_randomisation_counts_sums_that_are_equal_but_for_rounding() -> None:
+    # 0.1 + 0.2 and 0.3 are different floats; the differences sum up to the same.
+    found = cf.compare(
+        {"a": [0.1, 0.2, 0.3, 0.0], "b": [0.0, 0.0, 0.0, 0.0]}, test="randomisation", exact=True
+    )
+    # All of 8 assignments of the three differences: |sum| = 0.6 in two of them.
+    assert found.adjusted_pvalues[0] == 2 / 8
+
+
+def test_randomisation_of_identical_systems() -> None:
+    for exact in (True, False):
+        found = cf.compare({"a": [0.1, 0.2], "b": [0.1, 0.2]}, test="randomisation", exact=exact)
+        assert found.adjusted_pvalues.tolist() == [1.0]
+
+
+def test_randomisation_interval_is_what_the_test_does_not_reject() -> None:
+    rng = np.random.default_rng(11)
+    x, y = rng.random((2, 12))
+    found = cf.compare({"x": x, "y": y}, test="randomisation", exact=False, resamples=20_000)
+    low, high = (float(limit[0]) for limit in found.interval)
+    for shift, rejected in ((low - 0.02, True), (low + 0.02, False), (high + 0.02, True)):
+        moved = cf.compare({"x": x, "y": y + shift}, test="randomisation", exact=True)
+        assert (moved.adjusted_pvalues[0] <= 0.05) == rejected
+
+
+def test_integers_lose_nothing_that_counts() -> None:
+    rng = np.random.default_rng(1)
+    for scale in (1e-30, 1.0, 1e30):
+        values = rng.standard_normal((50, 20)) * scale
+        integers, unit = as_integers(values, 100)
+        assert (integers == np.rint(integers)).all()
+        assert np.abs(integers).sum() < 2.0**53 * 20
+        assert np.abs(integers * unit - values).max() <= unit / 2
+        assert unit <= 2.0**-43 * np.abs(values).max()
+    zeros, unit = as_integers(np.zeros((3, 2)), 6)
+    assert not zeros.any()
+    assert unit == 1.0

@@ -12,7 +12,7 @@ from cranfield.errors import PolicyError
 from cranfield.significance.model import Model
 from cranfield.significance.outcome import Floats, t_limit, t_pvalue
 from cranfield.significance.pairs import Pairs
-from cranfield.significance.studentised import studentised_quantile, studentised_tail
+from cranfield.significance.studentised import Studentised
 from cranfield.significance.studentised_range import FAR, REACH, STEP
 
 
@@ -70,7 +70,7 @@ def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Fl
         Whether absolute values count.
     """
     tail = partial(_tail, comparisons=comparisons, two_sided=two_sided)
-    out = studentised_tail(t, tail, df)
+    out = Studentised(tail, df).sf(t)
     if not two_sided:
         low = np.flatnonzero(t <= 0)
         if low.size:
@@ -124,7 +124,7 @@ class DunnettInterval:
             quantile = float(t_limit(level, self.model.df))
         else:
             tail = partial(_tail, comparisons=count, two_sided=True)
-            quantile = studentised_quantile(1 - level, tail, self.model.df)
+            quantile = Studentised(tail, self.model.df).isf(1 - level)
         half = quantile * self.model.standard_errors(self.pairs)
         difference = self.model.differences(self.pairs)
         return difference - half, difference + half

@@ -76,84 +76,102 @@ class Interpolated:
                 self._panels[panel] = np.append(-np.inf, np.zeros(DEGREE))
 
 
-def studentised_tail(q: Floats, tail: Tail, df: float) -> Floats:
-    """Return P(X / S >= q).
+class Studentised:
+    """The distribution of X / S.
 
     Parameters
     ----------
-    q
-        Values, any shape; NaN gives NaN, values up to 0 give 1.
     tail
         P(X >= w) of the statistic with known variance, for w >= 0.
     df
         Degrees of freedom of S, positive; infinite when the variance is known.
-
-    Returns
-    -------
-    array
-        Probabilities of the same shape, accurate to about 1e-12 of themselves.
     """
-    q = np.asarray(q, dtype=np.float64)
-    out = np.where(np.isnan(q), np.nan, 1.0)
-    positive = q > 0
-    finite = q[positive & np.isfinite(q)]
-    out[np.isposinf(q)] = 0.0
-    if finite.size:
-        exact = tail if np.isinf(df) else _mixed(tail, df)
-        panels = np.unique(np.floor(np.log1p(finite) / PANEL)).size
-        few = finite.size <= 2 * (DEGREE + 1) * panels
-        values = exact(finite) if few else Interpolated(exact)(finite)
-        out[positive & np.isfinite(q)] = np.clip(values, 0.0, 1.0)
-    return out
 
+    def __init__(self, tail: Tail, df: float) -> None:
+        self.df = df
+        self._tail = tail
+        self._known = Interpolated(tail)
+        self._interpolated = Interpolated(self._exact)
 
-def studentised_quantile(probability: float, tail: Tail, df: float) -> float:
-    """Return the q with P(X / S >= q) equal to `probability`, by bisecting with 32 points at once.
+    def sf(self, q: Floats) -> Floats:
+        """Return P(X / S >= q).
 
-    Parameters
-    ----------
-    probability
-        Between 0 and 1, both excluded.
-    tail, df
-        As for :func:`studentised_tail`.
-    """
-    low, high = 0.0, 8.0
-    while studentised_tail(np.array([high]), tail, df)[0] > probability:
-        low, high = high, high * 4
-    for _ in range(20):
-        points = np.linspace(low, high, 34)
-        above = studentised_tail(points, tail, df) > probability
-        last = int(np.flatnonzero(above)[-1]) if above.any() else 0
-        narrow = points[min(last + 1, 33)]
-        if narrow - points[last] <= 4e-15 * narrow:
-            break
-        low, high = float(points[last]), float(narrow)
-    return (low + high) / 2
+        Parameters
+        ----------
+        q
+            Values, any shape; NaN gives NaN, values up to 0 give 1.
 
+        Returns
+        -------
+        array
+            Probabilities of the same shape, accurate to about 1e-11 of themselves.
+        """
+        q = np.asarray(q, dtype=np.float64)
+        out = np.where(np.isnan(q), np.nan, 1.0)
+        out[np.isposinf(q)] = 0.0
+        positive = (q > 0) & np.isfinite(q)
+        finite = q[positive]
+        if finite.size:
+            panels = np.unique(np.floor(np.log1p(finite) / PANEL)).size
+            few = finite.size <= 2 * (DEGREE + 1) * panels
+            values = self._exact(finite) if few else self._interpolated(finite)
+            out[positive] = np.clip(values, 0.0, 1.0)
+        return out
 
-def _mixed(tail: Tail, df: float) -> Tail:
-    """Return q -> E[tail(q S)], where df S^2 is chi-squared, by the trapezoidal rule in log S."""
-    log_constant = np.log(2) + df / 2 * np.log(df / 2) - gammaln(df / 2)
-    # The density in x = log S is exp(df (x - exp(2 x) / 2)); where has it fallen to nothing?
-    left = -(NEGLIGIBLE / df + 0.5 + np.sqrt(NEGLIGIBLE / df))
-    right = 0.5 * np.log1p(2 * (NEGLIGIBLE / df + np.sqrt(NEGLIGIBLE / df)))
-    step = min(0.5 / np.sqrt(2 * df), STRIP)
-    known = Interpolated(tail)
+    def isf(self, probability: float) -> float:
+        """Return the q with P(X / S >= q) = `probability`, which lies between 0 and 1."""
+        low, high = 0.0, 8.0
+        while self._exact(np.array([high]))[0] > probability:
+            low, high = high, high * 4
+        # Regula falsi on the logarithm, which is smooth, halving where that does not halve.
+        wanted = np.log(probability)
+        at_low, at_high = 0.0 - wanted, self._log(high) - wanted
+        if low > 0:
+            at_low = self._log(low) - wanted
+        for _ in range(100):
+            if high - low <= 4e-15 * high:
+                break
+            guess = high - at_high * (high - low) / (at_high - at_low)
+            width = high - low
+            for point in (guess, None):
+                middle = (low + high) / 2 if point is None else point
+                if not low < middle < high:
+                    break
+                value = self._log(middle) - wanted
+                if value > 0:
+                    low, at_low = middle, value
+                else:
+                    high, at_high = middle, value
+                if high - low <= width / 4:
+                    break
+        return float(low if abs(at_low) < abs(at_high) else high)
 
-    def mixed(q: Floats) -> Floats:
+    def _log(self, q: float) -> float:
+        return float(np.log(np.maximum(self._exact(np.array([q]))[0], 1e-323)))
+
+    def _exact(self, q: Floats) -> Floats:
+        """Return E[tail(q S)], where df S^2 is chi-squared, by the trapezoidal rule in log S."""
+        df = self.df
+        if np.isinf(df):
+            return self._tail(q)
+        log_constant = np.log(2) + df / 2 * np.log(df / 2) - gammaln(df / 2)
+        # The density in x = log S is exp(df (x - exp(2 x) / 2)); where has it fallen to nothing?
+        left = -(NEGLIGIBLE / df + 0.5 + np.sqrt(NEGLIGIBLE / df))
+        right = 0.5 * np.log1p(2 * (NEGLIGIBLE / df + np.sqrt(NEGLIGIBLE / df)))
+        step = min(0.5 / np.sqrt(2 * df), STRIP)
         # For large q the product with a normal tail has its peak at a smaller S.
         shift = 0.5 * np.log(df / (df + q**2 / 2))
         points = int(np.ceil((right - left - float(shift.min())) / step)) + 1
         out = np.empty_like(q)
-        for start in range(0, q.size, max(1, 2**19 // points)):
-            part = slice(start, start + max(1, 2**19 // points))
+        rows = max(1, 2**19 // points)
+        for start in range(0, q.size, rows):
+            part = slice(start, start + rows)
             lowest = left + shift[part, None]
             widths = (right - lowest) / (points - 1)
             x = lowest + widths * np.arange(points)
             s = np.exp(x)
             density = np.exp(log_constant + df * (x - s**2 / 2))
             w = q[part, None] * s
-            out[part] = (known(w.ravel()).reshape(w.shape) * density).sum(axis=1) * widths[:, 0]
+            tails = self._known(w.ravel()).reshape(w.shape)
+            out[part] = (tails * density).sum(axis=1) * widths[:, 0]
         return out
-
-    return mixed

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, stdtr, stdtrit
 
 from cranfield.errors import PolicyError
-from cranfield.significance.studentised import studentised_quantile, studentised_tail
+from cranfield.significance.studentised import Studentised
 
 Floats = NDArray[np.float64]
 
@@ -67,7 +67,7 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
         # The range of two is their difference: Student's t-test.
         tail = 2 * _t_tail(np.maximum(values, 0) / np.sqrt(2), df)
         return np.asarray(np.where(values > 0, tail, np.where(np.isnan(values), np.nan, 1.0)))
-    return studentised_tail(values, partial(range_tail, groups=groups), df)
+    return distribution(groups, float(df)).sf(values)
 
 
 def studentised_range_isf(probability: float, groups: int, df: float) -> float:
@@ -90,7 +90,13 @@ def studentised_range_isf(probability: float, groups: int, df: float) -> float:
         raise PolicyError(f"{probability} is not a probability between 0 and 1")
     if groups == 2:
         return float(-np.sqrt(2) * stdtrit(min(df, 1e300), probability / 2))
-    return studentised_quantile(probability, partial(range_tail, groups=groups), df)
+    return distribution(groups, float(df)).isf(probability)
+
+
+@lru_cache(maxsize=64)
+def distribution(groups: int, df: float) -> Studentised:
+    """Return the distribution; what was computed of it is kept for the next use."""
+    return Studentised(partial(range_tail, groups=groups), df)
 
 
 def range_tail(w: Floats, groups: int) -> Floats:

@@ -36,13 +36,16 @@ from benchmarks.process import Failure, memory_floor
 from benchmarks.report import comparison_text, import_text, variants_text
 from benchmarks.tasks import OURS, PEERS, Peer, missing, peer_versions, versions
 
-_PARTS = ("import", "A", "C", "D", "E", "variants")
+_PARTS = ("import", "A", "C", "D", "E", "variants", "significance")
 
 _LARGE = {"C", "D", "E"}
 """The data sets on which slow peers take a minute."""
 
 _FEWEST_IMPORTS = 10
 """An import takes a fraction of a second, so more repetitions cost nothing."""
+
+_FEWEST_TESTS = 5
+"""Tests of significance take milliseconds."""
 
 
 def main() -> None:
@@ -92,6 +95,11 @@ def _measure(
         name = f"variants of {data.name}"
         results[name] = compare_variants(bench, data, variants_of(data.name), options.repeat)
         _print(variants_text(data, results[name], memory_floor()))
+    if "significance" in parts:
+        _say("")
+        repeat = str(max(options.repeat, _FEWEST_TESTS))
+        command = [sys.executable, "-m", "benchmarks.significance", "--repeat", repeat]
+        subprocess.run(command, check=True, cwd=HERE.parent)
     return results
 
 

@@ -1,0 +1,222 @@
+"""Do the tests reject as often as they say where there is no difference?
+
+    python -m studies.calibration [--sets 10000] [--seed 20261121] [--jobs 2]
+
+Each data set is drawn without any difference between systems. A test is right when it rejects in
+about alpha of them, or in fewer where its statistic is discrete and takes few values. For many systems, the share of data sets with any rejection is the family-wise error; for the false
+discovery rate, half of the systems do differ. Prints tables in Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.scores import Scores
+from cranfield.significance import TESTS, compare
+from cranfield.significance.options import Options
+from cranfield.significance.pairs import Pairs
+
+Floats = NDArray[np.float64]
+
+SIZES = (10, 25, 50)
+SHAPES = ("normal", "skewed", "discrete")
+LEVELS = (0.05, 0.01)
+SYSTEMS = 5
+RESAMPLES = 999
+BLOCK = 500
+"""Data sets that share random numbers; each block draws its own."""
+
+OF_PAIRS = tuple(name for name, test in TESTS.items() if not test.info.model)
+OF_ALL = ("anova-1", "anova-2", "anova-3", "kruskal-wallis", "friedman", "bootstrap-anova")
+FAMILIES = (
+    ("anova-1", "tukey"),
+    ("anova-2", "tukey"),
+    ("anova-2", "dunnett"),
+    ("anova-3", "tukey"),
+    ("kruskal-wallis", "tukey"),
+    ("friedman", "tukey"),
+    ("randomisation", "randomised-tukey"),
+    ("t", "bonferroni"),
+    ("t", "holm"),
+    ("signed-rank", "holm"),
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How often a test rejected in how many data sets, at both levels."""
+
+    shape: str
+    n: int
+    sets: int
+    rejected: tuple[float, float]
+
+
+def drawn(rng: np.random.Generator, shape: str, size: tuple[int, ...], paired: bool) -> Floats:
+    """Draw scores without differences: the first axis is topics, which matter where paired."""
+    topics = (size[0], *(1 for _ in size[1:])) if paired else size
+    if shape == "normal":
+        return rng.normal(0, 0.2, topics) + rng.normal(0, 0.1, size)
+    if shape == "skewed":
+        return rng.exponential(0.1, topics) + rng.lognormal(-2.5, 1.0, size)
+    chance = rng.beta(1.0, 2.0, topics)
+    return rng.binomial(10, np.broadcast_to(chance, size)) / 10
+
+
+def of_pairs(name: str, shape: str, n: int, sets: int, seed: int) -> Cell:
+    """Each data set is a pair of columns of one large matrix."""
+    info = TESTS[name].info
+    rejected = np.zeros(2)
+    for block in range(0, sets, BLOCK):
+        rng = np.random.default_rng([seed, n, SHAPES.index(shape), block])
+        count = min(BLOCK, sets - block)
+        if info.paired:
+            # Topics differ from data set to data set, not from system to system.
+            both = [drawn(rng, shape, (n, 2), True) for _ in range(count)]
+            values = np.stack(both, axis=2).reshape(n, 2 * count)
+        else:
+            values = drawn(rng, shape, (n, 2 * count), False)
+        pairs = Pairs(values, np.arange(count), count + np.arange(count))
+        options = Options(resamples=RESAMPLES, seed=seed + block, exact=_exact(name))
+        p = TESTS[name].run(pairs, options).pvalue
+        rejected += [(p <= level).sum() for level in LEVELS]
+    return Cell(shape, n, sets, (rejected[0] / sets, rejected[1] / sets))
+
+
+def _exact(name: str) -> bool | None:
+    """Test the drawn assignments, not the enumerated ones, which need no study."""
+    return False if name == "randomisation" else None
+
+
+def of_all(name: str, correction: str | None, shape: str, n: int, sets: int, seed: int) -> Cell:
+    """Each data set is a matrix of topics and systems; any rejection of a pair counts.
+
+    Without a correction the test of all systems together counts.
+    """
+    info = TESTS[name].info
+    rejected = np.zeros(2)
+    for k in range(sets):
+        rng = np.random.default_rng([seed, n, SHAPES.index(shape), k])
+        size = (n, SYSTEMS, 3) if name == "anova-3" else (n, SYSTEMS)
+        values = drawn(rng, shape, size, info.paired)
+        least = _least_p(name, correction, values, seed + k)
+        rejected += [least <= level for level in LEVELS]
+    return Cell(shape, n, sets, (rejected[0] / sets, rejected[1] / sets))
+
+
+def _least_p(name: str, correction: str | None, values: Floats, seed: int) -> float:
+    found = compare(
+        Scores(values, _labels(len(values)), _labels(SYSTEMS)),
+        test=name,
+        correction=correction or "none",
+        baseline="0" if correction == "dunnett" else None,
+        resamples=RESAMPLES,
+        seed=seed,
+        exact=_exact(name),
+        jobs=1,
+    )
+    if correction is not None:
+        return float(found.adjusted_pvalues.min())
+    if found.omnibus is not None:
+        return found.omnibus.pvalue
+    if found.test == "bootstrap-anova":
+        # It has no test of all together; one pair is as good as another.
+        return float(found.raw_pvalues[0])
+    assert found.anova is not None
+    return float(found.anova.p[found.anova.sources.index("System")])
+
+
+def _labels(number: int) -> tuple[str, ...]:
+    return tuple(map(str, range(number)))
+
+
+def false_discoveries(correction: str, shape: str, n: int, sets: int, seed: int) -> Cell:
+    """Mean share of wrong pairs among those found, where half of the systems are better."""
+    share = np.zeros(2)
+    systems = 8
+    for k in range(sets):
+        rng = np.random.default_rng([seed, n, SHAPES.index(shape), k])
+        values = drawn(rng, shape, (n, systems), True)
+        values[:, systems // 2 :] += 0.08
+        scores = Scores(values, _labels(n), _labels(systems))
+        found = compare(scores, test="t", correction=correction)
+        alike = (found.first < systems // 2) == (found.second < systems // 2)
+        for at, level in enumerate(LEVELS):
+            significant = found.is_significant(level)
+            share[at] += (significant & alike).sum() / max(1, significant.sum())
+    return Cell(shape, n, sets, (share[0] / sets, share[1] / sets))
+
+
+Work = tuple[str, str, Any]
+
+
+def table(title: str, rows: dict[str, list[Cell]]) -> str:
+    """Write observed rates, nominal .05 / .01, by shape and number of topics."""
+    heads = [f"{shape} {n}" for shape in SHAPES for n in SIZES]
+    lines = [f"### {title}", "", "| test | " + " | ".join(heads) + " |"]
+    lines.append("| --- |" + " --- |" * len(heads))
+    for name, cells in rows.items():
+        shown = [f"{one.rejected[0]:.4f} / {one.rejected[1]:.4f}" for one in cells]
+        lines.append(f"| {name} | " + " | ".join(shown) + " |")
+    return "\n".join([*lines, ""])
+
+
+def _call(work: Any) -> Cell:
+    cell: Cell = work()
+    return cell
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--sets", type=int, default=10_000, help="data sets of each cell")
+    parser.add_argument("--seed", type=int, default=20261121)
+    parser.add_argument("--jobs", type=int, default=2)
+    options = parser.parse_args()
+    sets, seed = options.sets, options.seed
+    error = 1.96 * np.sqrt(0.05 * 0.95 / sets)
+    print(
+        f"{sets:,} data sets a cell, seed {seed}; columns: shape and number of topics; cells:"
+        f" share of rejections at nominal .05 / .01. 95% of cells of an exact test lie within"
+        f" {error:.4f} of .05 and {1.96 * np.sqrt(0.01 * 0.99 / sets):.4f} of .01. Resampling"
+        f" tests draw {RESAMPLES} samples.\n"
+    )
+    parts: dict[str, dict[str, Any]] = {
+        "One pair, no difference": {name: partial(of_pairs, name) for name in OF_PAIRS},
+        f"{SYSTEMS} systems, no difference, test of all together": {
+            name: partial(of_all, name, None) for name in OF_ALL
+        },
+        f"{SYSTEMS} systems, no difference, any error among pairs (family-wise)": {
+            f"{name}, {correction}": partial(of_all, name, correction)
+            for name, correction in FAMILIES
+        },
+        "8 systems, 4 of them better: share of wrong findings (false discovery rate)": {
+            f"t, {correction}": partial(false_discoveries, correction)
+            for correction in ("bh", "by")
+        },
+    }
+    started = time.time()
+    with ProcessPoolExecutor(options.jobs) as pool:
+        for title, rows in parts.items():
+            cells = {
+                name: [
+                    pool.submit(_call, partial(function, shape, n, sets, seed))
+                    for shape in SHAPES
+                    for n in SIZES
+                ]
+                for name, function in rows.items()
+            }
+            found = {name: [one.result() for one in some] for name, some in cells.items()}
+            print(table(title, found), flush=True)
+    print(f"({time.time() - started:.0f} s)")
+
+
+if __name__ == "__main__":
+    main()

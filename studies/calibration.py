@@ -3,8 +3,9 @@
     python -m studies.calibration [--sets 10000] [--seed 20261121] [--jobs 2]
 
 Each data set is drawn without any difference between systems. A test is right when it rejects in
-about alpha of them, or in fewer where its statistic is discrete and takes few values. For many systems, the share of data sets with any rejection is the family-wise error; for the false
-discovery rate, half of the systems do differ. Prints tables in Markdown.
+about alpha of them, or in fewer where its statistic is discrete and takes few values. For many
+systems, the share of data sets with any rejection is the family-wise error; for the false discovery
+rate, half of the systems do differ. Prints tables in Markdown.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""`cranfield demo`: the bundled collection, scored."""
+"""`cranfield demo`: the bundled collection, scored, and which of its systems differ."""
 
 from __future__ import annotations
 
@@ -7,12 +7,15 @@ import click
 
 @click.command()
 def demo() -> None:
-    """Score the bundled systems of TREC-COVID round 5."""
+    """Score the bundled systems of TREC-COVID round 5, and say which of them differ."""
     from rich.console import Console
 
     from cranfield.collections import trec_covid
+    from cranfield.escape import plain
     from cranfield.evaluation import evaluate
     from cranfield.report.terminal import systems_table
+    from cranfield.significance.compare import compare
+    from cranfield.significance.describing import heading
 
     collection = trec_covid()
     measures = ["nDCG@20", "P@20", "AP@100", "RR", "RBP(p=0.8)", "Judged@20"]
@@ -27,3 +30,17 @@ def demo() -> None:
     console.print(systems_table(evaluation))
     for note in evaluation.coverage.notes():
         console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
+
+    found = compare(evaluation[measures[0]])
+    top = found.top_group
+    console.print("\nWhich systems differ?")
+    for line in heading(found):
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+    console.print(f"\n{found.anova}\n", highlight=False, markup=False)
+    console.print(
+        f"{len(top)} of {len(found.systems)} systems are not separated from the best by"
+        f" {measures[0]}: {', '.join(map(plain, top))}",
+        highlight=False,
+        markup=False,
+        soft_wrap=True,
+    )

@@ -9,6 +9,7 @@ import numpy as np
 from cranfield.errors import PolicyError
 from cranfield.escape import plain
 from cranfield.significance.anova_table import shown_p
+from cranfield.significance.groups import place_of
 from cranfield.significance.outcome import Floats
 from cranfield.tabular import latex_table, text_table
 from cranfield.text import counted
@@ -98,7 +99,30 @@ def ranking_rows(found: PairwiseComparison, places: int = 4) -> tuple[list[str],
         [f"{cell:.{places}f}" if isinstance(cell, float) else str(cell) for cell in row]
         for row in frame.rows()
     ]
+    if "groups" in frame.columns:
+        rows = [[*cells, shortened(letters)] for *cells, letters in rows]
     return frame.columns, rows
+
+
+def shortened(letters: str) -> str:
+    """Write neighbouring letters as a range where there are many groups.
+
+    Examples
+    --------
+    >>> shortened("a,b,c,d,f,aa"), shortened("abcd")
+    ('a-d,f,aa', 'abcd')
+    """
+    names = letters.split(",")
+    if len(names) < 3:
+        return letters
+    places = [place_of(name) for name in names]
+    parts, start = [], 0
+    for k in range(1, len(names) + 1):
+        if k == len(names) or places[k] != places[k - 1] + 1:
+            long = k - start > 2
+            parts += [f"{names[start]}-{names[k - 1]}"] if long else names[start:k]
+            start = k
+    return ",".join(parts)
 
 
 def pair_rows(found: PairwiseComparison, places: int = 4) -> tuple[list[str], list[list[str]]]:

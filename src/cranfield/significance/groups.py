@@ -96,3 +96,17 @@ def letter(k: int) -> str:
         k, rest = divmod(k - 1, len(ALPHABET))
         name = ALPHABET[rest] + name
     return name
+
+
+def place_of(name: str) -> int:
+    """Return which group has that name; the inverse of :func:`letter`.
+
+    Examples
+    --------
+    >>> place_of("a"), place_of("zz")
+    (0, 701)
+    """
+    place = 0
+    for character in name:
+        place = place * len(ALPHABET) + ALPHABET.index(character) + 1
+    return place - 1

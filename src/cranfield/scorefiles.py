@@ -82,7 +82,8 @@ def read_scores(data: Any, *, measure: str | None = None, format: str = "auto") 
         return _from_file(Source(fspath(data)), measure, format)
     if isinstance(data, Mapping):
         return _from_mapping(data, measure)
-    if hasattr(data, "columns") or hasattr(data, "column_names"):
+    # Asking a lazy frame itself for its columns would cost, and warn.
+    if hasattr(type(data), "columns") or hasattr(type(data), "column_names"):
         return _from_table(_frame(data), measure)
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
         parts = [read_scores(one, measure=measure, format=format) for one in data]

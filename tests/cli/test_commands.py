@@ -194,3 +194,55 @@ def test_demo(folder: Path) -> None:
     out, _ = cranfield(folder, "demo")
     assert "40 systems of 28 teams, 50 topics, 23,151 judgments" in out
     assert ["UPrrf93-wt-r5", "0.8496", "0.8760"] in [line.split()[:3] for line in out.splitlines()]
+
+
+def test_compare(folder: Path) -> None:
+    out, err = cranfield(folder, "compare", "qrels", "one.run", "two.run", "-m", "AP")
+    lines = out.splitlines()
+    assert lines[0] == "AP: Paired t-test; alpha 0.05"
+    assert lines[-1].split()[:2] == ["one", "two_x"]
+    assert err == ""
+    scores = folder / "s.csv"
+    scores.write_text("topic,a,b,c\n1,.1,.5,.6\n2,.2,.4,.7\n3,.1,.6,.6\n4,.3,.5,.9\n")
+    out, _ = cranfield(folder, "compare", "--scores", "s.csv", "--test", "t", "--format", "csv")
+    frame = pl.read_csv(out.encode())
+    assert frame["second"].to_list() == ["b", "c", "c"]
+    assert frame["significant"].to_list() == [True, True, False]
+    out, _ = cranfield(folder, "compare", "--scores", "s.csv", "--format", "json", "-m", "AP")
+    found = json.loads(out)["comparisons"][0]
+    assert (found["measure"], found["test"], found["correction"]) == ("AP", "anova-2", "tukey")
+    assert [one["groups"] for one in found["systems"]] == ["a", "a", "b"]
+    assert found["anova"][-1]["F"] is None
+    out, _ = cranfield(folder, "compare", "--scores", "s.csv", "--format", "latex", "-o", "t.tex")
+    assert out == ""
+    assert (folder / "t.tex").read_text().count(r"\toprule") == 2
+
+
+def test_compare_by_resampling(folder: Path) -> None:
+    (folder / "s.csv").write_text("a,b\n" + "".join(f".{k}1,.{k + 2}2\n" for k in range(1, 7)))
+    arguments = ("compare", "--scores", "s.csv", "-t", "randomisation", "--no-exact")
+    one, two, other = (
+        cranfield(folder, *arguments, "--seed", seed, "--resamples", "500")[0] for seed in "112"
+    )
+    assert one == two
+    assert "500 random samples, seed 1" in one
+    assert other != one
+
+
+def test_compare_says_what_is_wrong(folder: Path) -> None:
+    (folder / "s.csv").write_text("topic,a\n1,.5\n2,.25\n")
+    for arguments, message in (
+        ((), "give QRELS and at least one RUN, or --scores FILE"),
+        (("qrels", "one.run", "--scores", "s.csv"), "not both"),
+        (("qrels", "one.run"), "a comparison needs two systems, not 1"),
+        (("--scores", "s.csv"), "two systems, not 1"),
+        (("--scores", "absent.csv"), "absent.csv: cannot be read"),
+        (("qrels", "*.run", "--baseline", "on"), "did you mean 'one'"),
+        (("qrels", "*.run", "--alpha", "2"), "alpha must lie between 0 and 1"),
+        (("qrels", "*.run", "-t", "anova-3"), "anova-3 needs scores by shard"),
+        (("qrels", "*.run", "-t", "t", "-c", "tukey"), "tukey does not go with the test t"),
+    ):
+        _, err = cranfield(folder, "compare", *arguments, "-o", "out", status=2)
+        assert message in err
+        assert err.count("\n") == 1
+        assert not (folder / "out").exists()

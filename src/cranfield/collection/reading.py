@@ -164,7 +164,7 @@ def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[P
         return [Part(tables.from_file(source, kind, layout))], Origin(source.name), source.stem
     if isinstance(data, Mapping):
         frame = tables.from_mapping(data, kind, label)
-    elif hasattr(data, "columns") or hasattr(data, "column_names"):
+    elif hasattr(type(data), "columns") or hasattr(type(data), "column_names"):
         frame = tables.from_frame(data, kind, label)
     elif isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
         frame = tables.from_records(data, kind, label)

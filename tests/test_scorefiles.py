@@ -1,0 +1,174 @@
+"""Scores from elsewhere: every form, and what is wrong with a file."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.errors import InputError, PolicyError
+
+WIDE = "topic,bm25,dense\nq1,0.5,1\nq2,,0.25\n"
+NAN = float("nan")
+
+
+def same(
+    scores: cf.Scores, values: Any, topics: str = "q1 q2", systems: str = "bm25 dense"
+) -> None:
+    np.testing.assert_array_equal(scores.values, values)
+    assert scores.topics == tuple(topics.split())
+    assert scores.systems == tuple(systems.split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WIDE,
+        WIDE.replace("\n", "\r\n"),
+        "\ufeff" + WIDE,
+        WIDE.replace("topic", ""),
+        WIDE.replace("topic", "QID"),
+        WIDE.replace("q2,,", "q2,NaN,").replace("topic,", "question,"),
+        WIDE.replace("q2,,", '"q2", NA ,') + "\n\n",
+        "system,topic,score\nbm25,q1,0.5\ndense,q1,1\ndense,q2,.25\n",
+        "run,query_id,measure,value\nbm25,q1,AP,0.5\ndense,q1,AP,1\ndense,q2,AP,.25\n",
+    ],
+)
+def test_tables(text: str, tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_bytes(text.encode())
+    same(cf.read_scores(tmp_path / "s.csv"), [[0.5, 1], [NAN, 0.25]])
+    (tmp_path / "s.tsv.gz").write_bytes(gzip.compress(text.replace(",", "\t").encode()))
+    same(cf.read_scores(tmp_path / "s.tsv.gz"), [[0.5, 1], [NAN, 0.25]])
+    (tmp_path / "s.txt").write_bytes(text.encode())
+    same(cf.read_scores(tmp_path / "s.txt"), [[0.5, 1], [NAN, 0.25]])
+
+
+def test_numbers_only(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("a,b\n.5,1\n0,.25\n")
+    same(cf.read_scores(tmp_path / "s.csv"), [[0.5, 1], [0, 0.25]], "1 2", "a b")
+
+
+def test_frames_and_other_files(tmp_path: Path) -> None:
+    frame = pl.DataFrame({"topic": ["q1", "q2"], "bm25": [0.5, None], "dense": [1.0, 0.25]})
+    values = [[0.5, 1], [NAN, 0.25]]
+    same(cf.read_scores(frame), values)
+    same(cf.read_scores(frame.lazy()), values)
+    same(cf.read_scores(frame.to_arrow()), values)
+    same(cf.read_scores(frame.to_pandas()), values)
+    same(cf.read_scores(frame.to_pandas().set_index("topic")), values)
+    frame.write_parquet(tmp_path / "s.parquet")
+    same(cf.read_scores(tmp_path / "s.parquet"), values)
+    (tmp_path / "s.json").write_text('{"bm25": {"q1": 0.5}, "dense": {"q1": 1, "q2": 0.25}}')
+    same(cf.read_scores(tmp_path / "s.json"), values)
+    frame.write_ndjson(tmp_path / "s.jsonl")
+    same(cf.read_scores(tmp_path / "s.jsonl"), values)
+    numbered = pd.DataFrame({"qid": [1.0, 2.0], "bm25": [0.5, 0.0]})
+    assert cf.read_scores(numbered).topics == ("1", "2")
+
+
+def test_what_we_write_reads_back(tmp_path: Path) -> None:
+    ev = cf.evaluate(
+        [cf.read_run({"q": {"d": 1}, "r": {"e": 1}}, name=name) for name in "ab"],
+        {"q": {"d": 1}, "r": {"f": 1}},
+        ["AP", "NumRet"],
+    )
+    ev.write_csv(tmp_path / "long.csv")
+    ev["AP"].write_csv(tmp_path / "wide.csv")
+    for scores in (
+        cf.read_scores(tmp_path / "long.csv", measure="AP"),
+        cf.read_scores(tmp_path / "wide.csv", measure="AP"),
+    ):
+        same(scores, ev["AP"].values, "q r", "a b")
+        assert (scores.measure, scores.scale) == ("AP", cf.Scale.ORDINAL)
+    with pytest.raises(InputError, match="name the measure: there are AP, NumRet"):
+        cf.read_scores(tmp_path / "long.csv")
+    with pytest.raises(InputError, match="there is no 'RR': there are AP, NumRet"):
+        cf.read_scores(tmp_path / "long.csv", measure="RR")
+
+
+def test_lines_of_other_programs(tmp_path: Path) -> None:
+    trec = "map \t1\t0.5\nP_5 \t1\t0.2\nmap \t2\t1\nP_5\t2\t0\nrunid\tall\tbest\nmap\tall\t.75\n"
+    (tmp_path / "a.eval").write_text(trec)
+    same(cf.read_scores(tmp_path / "a.eval", measure="map"), [[0.5], [1]], "1 2", "best")
+    (tmp_path / "b.eval").write_text("1\tmap\t0.25\n2\tmap\t.5\nall\tmap\t.375\n")
+    both = cf.read_scores([tmp_path / "a.eval", tmp_path / "b.eval"], measure="map")
+    same(both, [[0.5, 0.25], [1, 0.5]], "1 2", "best b")
+    with pytest.raises(cf.CranfieldError, match="two systems are called 'b'"):
+        cf.read_scores([tmp_path / "b.eval", tmp_path / "b.eval"])
+
+
+def test_shards(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(
+        "topic,system,shard,score\n1,a,x,.5\n1,a,y,.25\n1,b,x,1\n2,a,x,0\n2,b,x,.5\n"
+    )
+    scores = cf.read_scores(tmp_path / "s.csv")
+    assert scores.values.shape == (2, 2, 2)
+    np.testing.assert_array_equal(scores.values[0], [[0.5, 0.25], [1, NAN]])
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "is empty: there are no scores"),
+        ("topic,a\n", ":1: has a head, but no scores"),
+        ("topic,a\nq1,x\n", r":2: score 'x' is not a finite number \(topic 'q1'\)"),
+        ("topic,a\n\nq1,inf\n", r":3: score 'inf' is not a finite number"),
+        ("topic,a\nq1,1,2\n", ":2: 3 columns where the head has 2"),
+        ("topic,a,a\nq1,1,2\n", "two systems are called 'a'"),
+        ("topic,a\nq1,1\nq1,2\n", "two rows for one topic .topic 'q1'"),
+        ("topic\nq1\n", "has no column of scores"),
+        ("topic,system,score\nq,a,1\nq,a,2\n", ":3: system 'a' has two scores .topic 'q'"),
+    ],
+)
+def test_what_is_wrong_with_a_table(text: str, message: str | None, tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text(text)
+    with pytest.raises(InputError, match=message) as caught:
+        cf.read_scores(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("map 1 x\n", ":1: score 'x'"),
+        ("map 1 .5\nmap 2\n", ":2: 2 columns, not 3"),
+        ("map 1 .5\nmap 1 .5\n", ":2: two scores .topic '1'"),
+        ("map all .5\n", "no scores by topic; trec_eval prints them with -q"),
+        ("runid all x\n", "no scores by topic"),
+    ],
+)
+def test_what_is_wrong_with_lines(text: str, message: str, tmp_path: Path) -> None:
+    (tmp_path / "s.eval").write_text(text)
+    with pytest.raises(InputError, match=message):
+        cf.read_scores(tmp_path / "s.eval")
+
+
+def test_other_faults(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_bytes(b"topic,a\nq\xff,1\n")
+    with pytest.raises(InputError, match=":2: is not UTF-8 text"):
+        cf.read_scores(tmp_path / "s.csv")
+    (tmp_path / "s.json").write_text("[1]")
+    with pytest.raises(InputError, match="neither an object"):
+        cf.read_scores(tmp_path / "s.json")
+    (tmp_path / "s.json").write_text("{")
+    with pytest.raises(InputError, match="no valid JSON"):
+        cf.read_scores(tmp_path / "s.json")
+    (tmp_path / "s.parquet").write_text("PAR1")
+    with pytest.raises(InputError, match="no readable Parquet"):
+        cf.read_scores(tmp_path / "s.parquet")
+    with pytest.raises(InputError, match="cannot be read"):
+        cf.read_scores(tmp_path / "absent.csv")
+    with pytest.raises(InputError, match="int cannot be read as scores"):
+        cf.read_scores(7)
+    with pytest.raises(InputError, match="no systems"):
+        cf.read_scores({})
+    with pytest.raises(PolicyError, match="format 'xls' is none of"):
+        cf.read_scores("x", format="xls")

@@ -8,6 +8,7 @@ from cranfield.significance import (
     anova,
     bootstrap,
     bootstrap_anova,
+    bootstrap_unpaired,
     randomisation,
     rank_sum,
     ranks,
@@ -21,7 +22,11 @@ from cranfield.significance.registry import TESTS, TestInfo, find_test
 from cranfield.significance.result import PairwiseComparison
 from cranfield.significance.studentised_range import studentised_range_isf, studentised_range_sf
 
-_MODULES = (anova, bootstrap, bootstrap_anova, randomisation, rank_sum, ranks, sign, signed_rank, t)
+# Each registers its tests when it is imported.
+_MODULES = (
+    *(sign, signed_rank, rank_sum, t, randomisation, bootstrap, bootstrap_unpaired),
+    *(anova, ranks, bootstrap_anova),
+)
 
 # Two systems first, then many, the plain ones before those that draw random numbers.
 for _name in (

@@ -20,6 +20,7 @@ from cranfield.significance.resampling import (
     generator,
     in_threads,
     monte_carlo,
+    quantile_limits,
 )
 from cranfield.significance.t import ratio
 
@@ -163,18 +164,10 @@ class ShiftedInterval:
 
     def __call__(self, level: float) -> tuple[Floats, Floats]:
         """Return lower and upper limits at a confidence level."""
-        number = self.shifts.shape[1]
-        rank = int(np.floor((1 - level) / 2 * (number + 1)))
-        low = np.full(len(self.pairs), -np.inf)
-        high = -low
-        if rank < 1:
-            return low, high
-        done = 0
-        for block in self.pairs.blocks(number):
-            part = slice(done, done + len(block))
-            found = self.shifts[block.first] - self.shifts[block.second]
-            found.partition([rank - 1, number - rank], axis=1)
-            low[part] = self.difference[part] + found[:, rank - 1] * self.unit
-            high[part] = self.difference[part] + found[:, number - rank] * self.unit
-            done += len(block)
-        return low, high
+        low, high = quantile_limits(
+            self.pairs,
+            self.shifts.shape[1],
+            level,
+            lambda block: np.asarray(self.shifts[block.first] - self.shifts[block.second]),
+        )
+        return self.difference + low * self.unit, self.difference + high * self.unit

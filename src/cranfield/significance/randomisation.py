@@ -13,7 +13,13 @@ from cranfield.significance.options import Options
 from cranfield.significance.outcome import Floats, Outcome
 from cranfield.significance.pairs import BLOCK, Pairs
 from cranfield.significance.registry import PLAIN, TestInfo, declared
-from cranfield.significance.resampling import as_integers, generator, in_threads, monte_carlo
+from cranfield.significance.resampling import (
+    as_integers,
+    generator,
+    in_threads,
+    monte_carlo,
+    quantile_limits,
+)
 from cranfield.significance.t import ratio, spread
 
 EXACT_WORK = 2**22
@@ -199,17 +205,9 @@ class SubsetInterval:
         count = flipped.sum(axis=1)
         some = count > 0
         means = np.ascontiguousarray(((flipped[some] @ self.pairs.values) / count[some, None]).T)
-        number = means.shape[1]
-        rank = int(np.floor((1 - level) / 2 * (number + 1)))
-        low = np.full(len(self.pairs), -np.inf)
-        high = -low
-        if rank < 1:
-            return low, high
-        done = 0
-        for block in self.pairs.blocks(number):
-            part = slice(done, done + len(block))
-            found = means[block.first] - means[block.second]
-            found.partition([rank - 1, number - rank], axis=1)
-            low[part], high[part] = found[:, rank - 1], found[:, number - rank]
-            done += len(block)
-        return low, high
+        return quantile_limits(
+            self.pairs,
+            means.shape[1],
+            level,
+            lambda block: np.asarray(means[block.first] - means[block.second]),
+        )

@@ -16,6 +16,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.significance.pairs import Pairs
+
 Floats = NDArray[np.float64]
 
 EXACT_BITS = 52
@@ -68,6 +70,42 @@ def in_threads(
         return [function(part) for part in parts]
     with ThreadPoolExecutor(workers) as pool:
         return list(pool.map(function, parts))
+
+
+def quantile_limits(
+    pairs: Pairs, number: int, level: float, resampled: Callable[[Pairs], Floats]
+) -> tuple[Floats, Floats]:
+    """Return the order statistics of resampled values that hold a share of them in between.
+
+    Parameters
+    ----------
+    pairs
+        All pairs; they are taken block by block.
+    number
+        Of resampled values that each pair has.
+    level
+        Share to be held, such as 0.95.
+    resampled
+        Takes a block of pairs and returns their values, shape (pairs, number); they may be changed.
+
+    Returns
+    -------
+    low, high
+        By pair; infinite where there are too few values.
+    """
+    rank = int(np.floor((1 - level) / 2 * (number + 1)))
+    low = np.full(len(pairs), -np.inf)
+    high = -low
+    if rank < 1:
+        return low, high
+    done = 0
+    for block in pairs.blocks(number):
+        part = slice(done, done + len(block))
+        found = resampled(block)
+        found.partition([rank - 1, number - rank], axis=1)
+        low[part], high[part] = found[:, rank - 1], found[:, number - rank]
+        done += len(block)
+    return low, high
 
 
 def monte_carlo(count: NDArray[np.intp], resamples: int) -> Floats:

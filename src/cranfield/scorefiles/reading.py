@@ -5,40 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cranfield.collection.source import Source
-from cranfield.collection.tables import NAMES
-from cranfield.errors import CranfieldError, InputError, MeasureError, PolicyError, quoted
-from cranfield.measures import parse_measures
-from cranfield.scale import Scale
+from cranfield.errors import CranfieldError, InputError, PolicyError, quoted
+from cranfield.scorefiles.tables import Table, arranged, chosen, from_table, numeric, score_in
 from cranfield.scores import Scores
 
 FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
 """Formats of scores; `auto` looks at the suffix, and into text of any other suffix."""
-
-NO_SCORE = {"", "na", "nan", "n/a", "null", "none", "-"}
-"""What stands in a table where there is no score; case does not matter."""
-
-SYSTEMS = ("system", "run", "run_id", "runid", "tag", "run_tag", "name")
-VALUES = ("score", "value")
-
-
-@dataclass(frozen=True)
-class _Table:
-    """A table as text: names of the columns, rows, and the line of each row."""
-
-    source: str
-    names: list[str]
-    rows: list[list[Any]]
-    lines: Sequence[int]
 
 
 def read_scores(data: Any, *, measure: str | None = None, format: str = "auto") -> Scores:
@@ -66,7 +45,7 @@ def read_scores(data: Any, *, measure: str | None = None, format: str = "auto") 
     Raises
     ------
     InputError
-        Naming the file, the line and the reason: a score that is no finite number, a line of
+        Naming the file, the line and the reason: a score that is no finite score_in, a line of
         another length, two scores for one topic and system, no scores at all.
 
     Examples
@@ -84,7 +63,7 @@ def read_scores(data: Any, *, measure: str | None = None, format: str = "auto") 
         return _from_mapping(data, measure)
     # Asking a lazy frame itself for its columns would cost, and warn.
     if hasattr(type(data), "columns") or hasattr(type(data), "column_names"):
-        return _from_table(_frame(data), measure)
+        return from_table(_frame(data), measure)
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
         parts = [read_scores(one, measure=measure, format=format) for one in data]
         if parts:
@@ -101,7 +80,7 @@ def _from_file(source: Source, measure: str | None, layout: str) -> Scores:
         layout = suffix if suffix in FORMATS[1:] else ""
     if layout == "parquet":
         try:
-            return _from_table(_frame(pl.read_parquet(io.BytesIO(raw)), source.name), measure)
+            return from_table(_frame(pl.read_parquet(io.BytesIO(raw)), source.name), measure)
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
             reason = (str(error).splitlines() or ["it is damaged"])[0]
             raise InputError(f"is no readable Parquet: {reason}", source=source.name) from None
@@ -117,10 +96,10 @@ def _from_file(source: Source, measure: str | None, layout: str) -> Scores:
         layout = "csv" if "," in head else "trec" if len(head.split()) == 3 else "tsv"
     if layout == "trec":
         return _from_lines(text, source, measure)
-    return _from_table(_delimited(text, source.name, "\t" if layout == "tsv" else ","), measure)
+    return from_table(_delimited(text, source.name, "\t" if layout == "tsv" else ","), measure)
 
 
-def _delimited(text: str, source: str, separator: str) -> _Table:
+def _delimited(text: str, source: str, separator: str) -> Table:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     rows, lines = [], []
     try:
@@ -140,10 +119,10 @@ def _delimited(text: str, source: str, separator: str) -> _Table:
             )
     if not body:
         raise InputError("has a head, but no scores", source=source, line=lines[0])
-    return _Table(source, [name.strip() for name in head], body, lines[1:])
+    return Table(source, [name.strip() for name in head], body, lines[1:])
 
 
-def _frame(data: Any, source: str = "a table") -> _Table:
+def _frame(data: Any, source: str = "a table") -> Table:
     import narwhals.stable.v1 as nw
 
     try:
@@ -163,7 +142,7 @@ def _frame(data: Any, source: str = "a table") -> _Table:
         )
     if not rows:
         raise InputError("has no rows", source=source)
-    return _Table(source, names, rows, range(1, len(rows) + 1))
+    return Table(source, names, rows, range(1, len(rows) + 1))
 
 
 def _from_json(text: str, source: str, measure: str | None, *, lines: bool) -> Scores:
@@ -180,7 +159,7 @@ def _from_json(text: str, source: str, measure: str | None, *, lines: bool) -> S
     if isinstance(parsed, list) and all(isinstance(row, Mapping) for row in parsed) and parsed:
         names = list(dict.fromkeys(str(name) for row in parsed for name in row))
         rows = [[row.get(name) for name in names] for row in parsed]
-        return _from_table(_Table(source, names, rows, range(1, len(rows) + 1)), measure)
+        return from_table(Table(source, names, rows, range(1, len(rows) + 1)), measure)
     raise InputError("holds neither an object nor an array of objects", source=source)
 
 
@@ -191,66 +170,9 @@ def _from_mapping(data: Mapping[Any, Any], measure: str | None, source: str = "s
     for system, given in data.items():
         named = given.items() if isinstance(given, Mapping) else enumerate(given, 1)
         columns[str(system)] = {
-            str(topic): _number(value, source, topic=str(topic)) for topic, value in named
+            str(topic): score_in(value, source, topic=str(topic)) for topic, value in named
         }
-    return _arranged(columns, measure)
-
-
-def _from_table(table: _Table, measure: str | None) -> Scores:
-    lower = {name.lower(): k for k, name in reversed(list(enumerate(table.names)))}
-    topic = next((lower[name] for name in NAMES["topic"] if name in lower), None)
-    system = next((lower[name] for name in SYSTEMS if name in lower), None)
-    value = next((lower[name] for name in VALUES if name in lower), None)
-    if topic is not None and system is not None and value is not None:
-        places = {"topic": topic, "system": system, "score": value}
-        places |= {name: lower[name] for name in ("measure", "shard") if name in lower}
-        return _from_long(table, places, measure)
-    if topic is None and (not table.names[0] or not _numeric(table.rows[0][0])):
-        topic = 0
-    names = [name for k, name in enumerate(table.names) if k != topic]
-    if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"two systems are called {quoted(twice)}", source=table.source)
-    if not names:
-        raise InputError("has no column of scores", source=table.source)
-    topics = (
-        [str(k) for k in range(1, len(table.rows) + 1)]
-        if topic is None
-        else [_label(row[topic]) for row in table.rows]
-    )
-    columns = [k for k in range(len(table.names)) if k != topic]
-    values = [
-        [_number(row[k], table.source, line, label) for k in columns]
-        for row, line, label in zip(table.rows, table.lines, topics, strict=True)
-    ]
-    return _checked(values, topics, names, measure, table.source)
-
-
-def _from_long(table: _Table, places: Mapping[str, int], measure: str | None) -> Scores:
-    """Arrange a table with a row a score by topic, system and shard."""
-    columns = {name: [_label(row[k]) for row in table.rows] for name, k in places.items()}
-    kinds = list(dict.fromkeys(columns.get("measure", [])))
-    wanted = _chosen(kinds, measure, table.source)
-    rows = [k for k, kind in enumerate(columns.get("measure", ())) if kind == wanted]
-    rows = rows if "measure" in places else list(range(len(table.rows)))
-    axes = [name for name in ("topic", "system", "shard") if name in places]
-    labels = [list(dict.fromkeys(columns[axis][k] for k in rows)) for axis in axes]
-    index_of = [{label: at for at, label in enumerate(some)} for some in labels]
-    values = np.full([len(some) for some in labels], np.nan)
-    seen = np.zeros(values.shape, dtype=bool)
-    for k in rows:
-        cell = tuple(index[columns[axis][k]] for axis, index in zip(axes, index_of, strict=True))
-        topic, line = columns["topic"][k], table.lines[k]
-        if seen[cell]:
-            raise InputError(
-                f"system {quoted(columns['system'][k])} has two scores",
-                source=table.source,
-                line=line,
-                topic=topic,
-            )
-        seen[cell] = True
-        values[cell] = _number(table.rows[k][places["score"]], table.source, line, topic)
-    return _made(values, labels[0], labels[1], wanted)
+    return arranged(columns, measure)
 
 
 def _from_lines(text: str, source: Source, measure: str | None) -> Scores:
@@ -269,7 +191,7 @@ def _from_lines(text: str, source: Source, measure: str | None) -> Scores:
             rows.append((cells, line))
     # trec_eval prints the measure first, ir_measures the topic; the topic `all` tells.
     last = rows[-1][0] if rows else ["", "", ""]
-    swapped = last[0] == "all" or (last[1] != "all" and _numeric(last[0]))
+    swapped = last[0] == "all" or (last[1] != "all" and numeric(last[0]))
     at = (1, 0) if swapped else (0, 1)
     kept = [(c[at[0]], c[at[1]], c[2], line) for c, line in rows if c[at[1]] != "all"]
     if not kept:
@@ -277,27 +199,15 @@ def _from_lines(text: str, source: Source, measure: str | None) -> Scores:
             "has no scores by topic; trec_eval prints them with -q", source=source.name
         )
     kinds = list(dict.fromkeys(kind for kind, *_ in kept))
-    wanted = _chosen(kinds, measure, source.name)
+    wanted = chosen(kinds, measure, source.name)
     scores: dict[str, float] = {}
     for kind, topic, value, line in kept:
         if kind != wanted:
             continue
         if topic in scores:
             raise InputError("two scores", source=source.name, line=line, topic=topic)
-        scores[topic] = _number(value, source.name, line, topic)
-    return _arranged({system: scores}, wanted)
-
-
-def _chosen(kinds: list[str], measure: str | None, source: str) -> str | None:
-    if not kinds:
-        return measure
-    if measure is None and len(kinds) == 1:
-        return kinds[0]
-    if measure not in kinds:
-        some = ", ".join(kinds[:10]) + (", …" if len(kinds) > 10 else "")
-        reason = "name the measure" if measure is None else f"there is no {quoted(measure)}"
-        raise InputError(f"{reason}: there are {some}", source=source)
-    return measure
+        scores[topic] = score_in(value, source.name, line, topic)
+    return arranged({system: scores}, wanted)
 
 
 def _side_by_side(parts: list[Scores]) -> Scores:
@@ -307,75 +217,4 @@ def _side_by_side(parts: list[Scores]) -> Scores:
             if system in columns:
                 raise CranfieldError(f"two systems are called {quoted(system)}")
             columns[system] = dict(zip(part.topics, part.values[:, k].tolist(), strict=True))
-    return _arranged(columns, parts[0].measure)
-
-
-def _arranged(columns: Mapping[str, Mapping[str, float]], measure: str | None) -> Scores:
-    topics = list(dict.fromkeys(topic for scores in columns.values() for topic in scores))
-    values = [[scores.get(topic, np.nan) for scores in columns.values()] for topic in topics]
-    return _checked(values, topics, list(columns), measure, "scores")
-
-
-def _checked(
-    values: list[list[float]],
-    topics: list[str],
-    systems: list[str],
-    measure: str | None,
-    source: str,
-) -> Scores:
-    if len(set(topics)) < len(topics):
-        twice = next(topic for topic in topics if topics.count(topic) > 1)
-        raise InputError("two rows for one topic", source=source, topic=twice)
-    array = np.array(values, dtype=np.float64).reshape(len(topics), len(systems))
-    return _made(array, topics, systems, measure)
-
-
-def _made(
-    values: NDArray[np.float64], topics: list[str], systems: list[str], measure: str | None
-) -> Scores:
-    scale, lower_is_better = _declared(measure)
-    return Scores(
-        values,
-        tuple(topics),
-        tuple(systems),
-        measure or "",
-        scale=scale,
-        lower_is_better=lower_is_better,
-    )
-
-
-def _declared(measure: str | None) -> tuple[Scale | None, bool]:
-    """Return what a measure that we know declares: its scale, and whether low scores are good."""
-    try:
-        [one] = parse_measures(measure or "")
-    except (MeasureError, ValueError):
-        return None, False
-    return one.info.scale, one.info.lower_is_better
-
-
-def _label(cell: Any) -> str:
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
-    return str(cell).strip()
-
-
-def _numeric(cell: Any) -> bool:
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        return isinstance(cell, str) and cell.strip().lower() in NO_SCORE
-    return True
-
-
-def _number(cell: Any, source: str, line: int | None = None, topic: str | None = None) -> float:
-    if cell is None or (isinstance(cell, str) and cell.strip().lower() in NO_SCORE):
-        return float("nan")
-    try:
-        number = float(cell)
-    except (TypeError, ValueError):
-        number = float("inf")
-    if np.isinf(number):
-        raise InputError(
-            f"score {quoted(cell)} is not a finite number", source=source, line=line, topic=topic
-        )
-    return number
+    return arranged(columns, parts[0].measure)

@@ -1,0 +1,5 @@
+"""Scores from elsewhere: tables of per-topic scores, and what other programs print."""
+
+from cranfield.scorefiles.reading import read_scores
+
+__all__ = ["read_scores"]

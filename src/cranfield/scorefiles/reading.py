@@ -111,6 +111,8 @@ def _delimited(text: str, source: str, separator: str) -> Table:
         raise InputError(
             f"is no proper table: {error}", source=source, line=reader.line_num
         ) from None
+    if not rows:
+        raise InputError("is empty: there are no scores", source=source)
     head, *body = rows
     for row, line in zip(body, lines[1:], strict=True):
         if len(row) != len(head):

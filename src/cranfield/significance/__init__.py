@@ -16,11 +16,16 @@ from cranfield.significance import (
     signed_rank,
     t,
 )
+from cranfield.significance.assumptions import Assumptions, check_assumptions
+from cranfield.significance.bayes import BayesianComparison, compare_bayes
 from cranfield.significance.compare import compare
 from cranfield.significance.corrections import CORRECTIONS
+from cranfield.significance.designs import expected_width, power_anova, power_t
+from cranfield.significance.power import TopicsNeeded, topics_needed, variance
 from cranfield.significance.registry import TESTS, TestInfo, find_test
 from cranfield.significance.result import PairwiseComparison
 from cranfield.significance.studentised_range import studentised_range_isf, studentised_range_sf
+from cranfield.significance.transform import arcsine, standardise
 
 # Each registers its tests when it is imported.
 _MODULES = (
@@ -40,10 +45,22 @@ for _name in (
 __all__ = [
     "CORRECTIONS",
     "TESTS",
+    "Assumptions",
+    "BayesianComparison",
     "PairwiseComparison",
     "TestInfo",
+    "TopicsNeeded",
+    "arcsine",
+    "check_assumptions",
     "compare",
+    "compare_bayes",
+    "expected_width",
     "find_test",
+    "power_anova",
+    "power_t",
+    "standardise",
     "studentised_range_isf",
     "studentised_range_sf",
+    "topics_needed",
+    "variance",
 ]

@@ -154,9 +154,12 @@ class BootstrapTInterval:
             deviation = spread(differences, mean, block.rounding)
             centre, variance = resampled_t(differences, mean, deviation, counts)
             with np.errstate(divide="ignore", invalid="ignore"):
-                return np.nan_to_num(centre / np.sqrt(variance / block.topics), nan=0.0)
+                t = centre / np.sqrt(variance / block.topics)
+            t[np.isnan(t)] = 0.0
+            return np.asarray(t)
 
         low, high = quantile_limits(self.pairs, len(counts), level, resampled)
         with np.errstate(invalid="ignore"):
-            below, above = (np.nan_to_num(t * self.error, nan=0.0) for t in (high, low))
+            # Where there is no error there is nothing to add, however large t became.
+            below, above = (np.where(self.error == 0, 0.0, t * self.error) for t in (high, low))
         return self.mean - below, self.mean - above

@@ -14,6 +14,9 @@ Indices = NDArray[np.intp]
 ROUNDING = 2.0**-44
 """Differences below this part of the scores come from rounding: they are zero, or tied."""
 
+TINY = 1e-150
+"""Differences up to it count as zero: their squares would."""
+
 BLOCK = 2**20
 """Numbers in a block of differences: enough to be fast, few enough to stay in the cache."""
 
@@ -56,7 +59,8 @@ class Pairs:
     def rounding(self) -> Floats:
         """What of a difference may be rounding, by pair."""
         largest = np.nanmax(np.abs(self.values), axis=0, initial=0.0)
-        return np.asarray(ROUNDING * np.maximum(largest[self.first], largest[self.second]))
+        parts = ROUNDING * np.maximum(largest[self.first], largest[self.second])
+        return np.asarray(np.maximum(parts, TINY))
 
     def differences(self) -> Floats:
         """Return first minus second, shape (pairs, topics); differences by rounding are 0."""

@@ -19,6 +19,9 @@ from cranfield.text import counted
 BY_SHARD = ("anova-3", "anova-3f", "bootstrap-anova")
 """Tests that take scores by shard."""
 
+LARGEST = 1e100
+"""Of scores that can be squared and added up."""
+
 
 @dataclass(frozen=True, eq=False)
 class Ready:
@@ -83,6 +86,8 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
     endless = np.argwhere(np.isinf(scores.values))
     if endless.size:
         raise CranfieldError(f"{_cell(scores, endless[0])} has an infinite score")
+    if np.nanmax(np.abs(scores.values), initial=0.0) > LARGEST:
+        raise CranfieldError(f"there are scores beyond {LARGEST:g}, whose squares are no numbers")
     policy = missing or ("error" if info.paired else "available")
     if policy == "available" and info.paired and info.name not in {"anova-3", "anova-3f"}:
         raise PolicyError(f"{info.name} compares the same topics: missing='available' does not fit")

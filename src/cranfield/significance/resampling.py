@@ -16,7 +16,7 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.significance.pairs import Pairs
+from cranfield.significance.pairs import TINY, Pairs
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ def as_integers(values: Floats, terms: int, bits: int = EXACT_BITS) -> tuple[Flo
         The integers, as floats, and the value of one of them.
     """
     largest = float(np.nanmax(np.abs(values), initial=0.0))
-    if largest == 0.0:
+    if largest <= TINY:
         return np.zeros_like(values), 1.0
     exponent = np.frexp(largest)[1] - (bits - int(np.ceil(np.log2(max(2, terms)))))
     unit = float(np.ldexp(1.0, int(exponent)))

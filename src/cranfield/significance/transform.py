@@ -1,0 +1,250 @@
+"""Transformed scores: the arcsine of the square root, and standardisation topic by topic.
+
+Each function takes :class:`Scores` and returns others with the same topics and systems.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr
+
+from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.scale import Scale
+from cranfield.scores import Scores
+from cranfield.significance.outcome import Floats
+from cranfield.significance.pairs import ROUNDING
+from cranfield.text import counted
+
+METHODS = ("z", "normal", "linear", "empirical")
+"""Ways to standardise scores."""
+
+
+def arcsine(scores: Scores) -> Scores:
+    r"""Take the arcsine of the square root of each score.
+
+    It makes the variance of proportions nearly the same whatever their mean. Tague-Sutcliffe and
+    Blustein saw few differences between the analyses of raw and of transformed scores.
+
+    .. math:: y = \arcsin \sqrt{x}, \quad 0 \le y \le \pi / 2
+
+    Source: Tague-Sutcliffe and Blustein (1994); Ferro and Maistro (2024), section 4.2.5.
+
+    Parameters
+    ----------
+    scores
+        Between 0 and 1, shape (topics, systems) or (topics, systems, shards); NaN stays NaN.
+
+    Returns
+    -------
+    Scores
+        In radians, to be averaged by their mean. The scale is ordinal at most: the transformation
+        keeps the order of scores, not the ratios of their differences.
+
+    Raises
+    ------
+    CranfieldError
+        For a score outside 0 to 1.
+
+    Examples
+    --------
+    >>> raw = Scores([[0.25], [1.0]], topics=["q1", "q2"], systems=["a"], measure="AP")
+    >>> found = arcsine(raw)
+    >>> found.measure, found.values.round(4).tolist()
+    ('arcsine(AP)', [[0.5236], [1.5708]])
+    """
+    values = scores.values
+    # A measure may pass its bounds by rounding.
+    outside = np.argwhere((values < -ROUNDING) | (values > 1 + ROUNDING))
+    if outside.size:
+        raise CranfieldError(
+            f"{_cell(scores, outside[0])} has {values[tuple(outside[0])]:g}:"
+            " the arcsine is of scores between 0 and 1"
+        )
+    return _transformed(
+        scores,
+        np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0))),
+        "arcsine",
+        Scale.ORDINAL,
+        {"transformation": "arcsine"},
+    )
+
+
+def standardise(
+    scores: Scores,
+    reference: Scores | None = None,
+    *,
+    method: str = "z",
+    slope: float = 0.15,
+    centre: float = 0.5,
+) -> Scores:
+    r"""Express each score relative to what reference systems reach on its topic.
+
+    Topics differ in how hard they are and in how far they spread the systems. Standardised scores
+    differ in neither, so that scores on different topics can be put side by side.
+
+    .. math:: z_{ts} = \frac{x_{ts} - \bar{r}_t}{\mathrm{sd}(r_t)}
+
+    Source: `z` and `normal`: Webber, Moffat and Zobel (2008); `linear`: Sakai (2016); `empirical`:
+    Urbano, Lima and Hanjalic (2019), who call `normal` N-std, `linear` U-std and `empirical`
+    E-std.
+
+    Parameters
+    ----------
+    scores
+        Shape (topics, systems); NaN stays NaN.
+    reference
+        Scores of the reference systems by the same measure on the same topics, in any order; by
+        default `scores` themselves. NaN is left out.
+    method
+        `z`: the formula above, with the sample standard deviation, divisor n - 1; any real number.
+        `normal`: Phi(z), between 0 and 1. `linear`: `slope` z + `centre`, cut to 0 to 1.
+        `empirical`: the share of reference scores that are not above the score, between 0 and 1.
+    slope, centre
+        Of the method `linear`; Sakai's are 0.15 and 0.5.
+
+    Returns
+    -------
+    Scores
+        To be averaged by their mean. On a topic where all reference scores are equal z is 0,
+        whatever the score. `settings["standardisation"]` records the method, the number of
+        reference systems, those constant topics, and how many scores `linear` cut. The scale is
+        interval at most for `z`, and for `linear` if nothing was cut; else it is ordinal at most.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown method, a slope that is not positive, or scores by shard.
+    CranfieldError
+        For infinite scores, a reference with other topics or another measure, or a topic with too
+        few reference scores: one for `empirical`, two for the others.
+
+    Examples
+    --------
+    >>> raw = Scores([[0.1, 0.3], [0.2, 1.0]], topics=["q1", "q2"], systems=["a", "b"])
+    >>> standardise(raw).values.round(4).tolist()
+    [[-0.7071, 0.7071], [-0.7071, 0.7071]]
+    >>> standardise(raw, method="linear").values.round(4).tolist()
+    [[0.3939, 0.6061], [0.3939, 0.6061]]
+    """
+    if method not in METHODS:
+        raise PolicyError(f"method {quoted(method)} is none of {', '.join(METHODS)}")
+    if not (np.isfinite(slope) and slope > 0 and np.isfinite(centre)):
+        raise PolicyError(f"slope {slope:g} and centre {centre:g}: numbers, the slope above 0")
+    values = _flat(scores)
+    known = values if reference is None else _aligned(scores, reference)
+    _check_enough(scores, known, 1 if method == "empirical" else 2)
+    constant = _constant(known)
+    systems = known.shape[1]
+    details: dict[str, Any] = {
+        "method": method,
+        "reference systems": systems,
+        "constant topics": [scores.topics[t] for t in np.flatnonzero(constant)],
+    }
+    scale = Scale.INTERVAL
+    if method == "empirical":
+        made, scale = _empirical(values, known), Scale.ORDINAL
+    else:
+        made = _z(values, known, constant)
+    if method == "normal":
+        made, scale = ndtr(made), Scale.ORDINAL
+    elif method == "linear":
+        line = slope * made + centre
+        made = np.clip(line, 0.0, 1.0)
+        cut = int((made != line).sum() - np.isnan(line).sum())
+        scale = Scale.ORDINAL if cut else scale
+        details |= {"slope": slope, "centre": centre, "cut": cut}
+    return _transformed(scores, made, "standardised", scale, {"standardisation": details}, method)
+
+
+def _z(values: Floats, known: Floats, constant: Any) -> Floats:
+    """Standardise by mean and sample standard deviation; 0 on constant topics."""
+    counts = (~np.isnan(known)).sum(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = np.nansum(known, axis=1, keepdims=True) / counts
+        squares = np.nansum((known - means) ** 2, axis=1, keepdims=True)
+        z = (values - means) / np.sqrt(squares / (counts - 1))
+    # Times 0, so that NaN stays NaN.
+    return np.asarray(np.where(constant[:, None], values * 0.0, z))
+
+
+def _empirical(values: Floats, known: Floats) -> Floats:
+    """Return the share of reference scores that are at most as high, within rounding."""
+    made = np.full_like(values, np.nan)
+    for row, (of_topic, others) in enumerate(zip(values, known, strict=True)):
+        ordered = np.sort(others[~np.isnan(others)])
+        some = ~np.isnan(of_topic)
+        if some.any():
+            slack = ROUNDING * np.abs(ordered).max()
+            below = np.searchsorted(ordered, of_topic[some] + slack, side="right")
+            made[row, some] = below / ordered.size
+    return made
+
+
+def _constant(known: Floats) -> Any:
+    """Tell where a topic's reference scores are all equal, within rounding."""
+    largest = np.nanmax(np.abs(known), axis=1, initial=0.0)
+    high = np.nanmax(known, axis=1, initial=-np.inf)
+    low = np.nanmin(known, axis=1, initial=np.inf)
+    return high - low <= ROUNDING * largest
+
+
+def _aligned(scores: Scores, reference: Scores) -> Floats:
+    """Return the reference scores in the order of the topics of the scores."""
+    known = _flat(reference)
+    if scores.measure and reference.measure and scores.measure != reference.measure:
+        raise CranfieldError(
+            f"scores of {quoted(scores.measure)} cannot be standardised by a reference of"
+            f" {quoted(reference.measure)}"
+        )
+    rows = {topic: row for row, topic in enumerate(reference.topics)}
+    for topic in scores.topics:
+        if topic not in rows:
+            raise CranfieldError(f"the reference lacks topic {quoted(topic)}")
+    if len(rows) > len(scores.topics):
+        more = next(topic for topic in reference.topics if topic not in set(scores.topics))
+        raise CranfieldError(f"topic {quoted(more)} of the reference is not among the scores")
+    return known[[rows[topic] for topic in scores.topics]]
+
+
+def _flat(scores: Scores) -> Floats:
+    """Return finite scores by topic and system."""
+    if scores.values.ndim != 2:
+        raise PolicyError("scores by shard cannot be standardised: average them over shards first")
+    endless = np.argwhere(np.isinf(scores.values))
+    if endless.size:
+        raise CranfieldError(f"{_cell(scores, endless[0])} has an infinite score")
+    return scores.values
+
+
+def _check_enough(scores: Scores, known: Floats, least: int) -> None:
+    counts = (~np.isnan(known)).sum(axis=1)
+    few = np.flatnonzero((counts < least) & ~np.isnan(scores.values).all(axis=1))
+    if few.size:
+        raise CranfieldError(
+            f"topic {quoted(scores.topics[few[0]])} has"
+            f" {counted(int(counts[few[0]]), 'reference score')};"
+            f" this method needs {least} or more"
+        )
+
+
+def _cell(scores: Scores, index: Any) -> str:
+    topic, system, *shard = (int(k) for k in index)
+    where = f" in shard {shard[0] + 1}" if shard else ""
+    return f"system {quoted(scores.systems[system])} on topic {quoted(scores.topics[topic])}{where}"
+
+
+def _transformed(
+    scores: Scores, values: Floats, name: str, scale: Scale, settings: dict[str, Any], *more: str
+) -> Scores:
+    return replace(
+        scores,
+        values=values,
+        measure=f"{name}({', '.join([scores.measure or 'scores', *more])})",
+        # A geometric mean or a sum was meant for the scores as they were.
+        aggregate="mean",
+        settings={**scores.settings, **settings},
+        scale=None if scores.scale is None else min(scores.scale, scale),
+    )

@@ -1,0 +1,246 @@
+"""Checks of the assumptions of the analysis of variance."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.regression.linear_model import OLS
+
+from cranfield.errors import CranfieldError, PolicyError
+from cranfield.significance.anova import one_way, two_way
+from cranfield.significance.assumption_tests import normal_medians
+from cranfield.significance.assumptions import Assumptions, check_assumptions
+from cranfield.significance.outcome import Floats
+
+
+def two_way_check(values: Floats, alpha: float = 0.05) -> Assumptions:
+    table, _ = two_way(values)
+    return check_assumptions(table.residuals, table.fitted, alpha=alpha)
+
+
+def additive(seed: int = 0, topics: int = 50, systems: int = 6) -> Floats:
+    rng = np.random.default_rng(seed)
+    error = rng.normal(scale=0.1, size=(topics, systems))
+    return np.asarray(rng.random((topics, 1)) + rng.random(systems) + error)
+
+
+def skewed(topics: int = 50) -> Floats:
+    rng = np.random.default_rng(0)
+    spread = np.array([0.02, 0.05, 0.3])
+    return np.asarray(rng.random((topics, 1)) + rng.exponential(spread, (topics, 3)))
+
+
+def test_normality_against_scipy() -> None:
+    residuals = np.random.default_rng(0).gamma(3, size=(40, 5))
+    found = check_assumptions(residuals)
+    want = stats.shapiro(residuals.ravel())
+    assert found.normality is not None
+    assert found.normality.test == "Shapiro-Wilk"
+    assert found.normality.statistic == pytest.approx(want.statistic)
+    assert found.normality.pvalue == pytest.approx(want.pvalue)
+    assert found.skewness == pytest.approx(stats.skew(residuals.ravel()))
+    assert found.kurtosis == pytest.approx(stats.kurtosis(residuals.ravel()))
+
+
+def test_normality_of_many_residuals() -> None:
+    residuals = np.random.default_rng(0).gamma(30, size=(100, 51))
+    found = check_assumptions(residuals)
+    want = stats.normaltest(residuals.ravel())
+    assert found.normality is not None
+    assert found.normality.test == "D'Agostino-Pearson"
+    assert found.normality.statistic == pytest.approx(want.statistic)
+    assert found.normality.pvalue == pytest.approx(want.pvalue)
+
+
+@pytest.mark.parametrize("n", [3, 4, 50, 101])
+def test_quantile_points_against_scipy(n: int) -> None:
+    residuals = np.random.default_rng(n).normal(size=(n, 1))
+    found = check_assumptions(residuals)
+    theory, ordered = stats.probplot(residuals.ravel(), fit=False)
+    np.testing.assert_allclose(found.quantiles, theory, atol=1e-12)
+    np.testing.assert_array_equal(found.ordered, ordered)
+    np.testing.assert_allclose(normal_medians(n), -normal_medians(n)[::-1], atol=1e-12)
+
+
+def test_equal_variances_against_scipy() -> None:
+    residuals = np.random.default_rng(0).normal(size=(30, 4)) * [1, 1, 2, 1.5]
+    residuals[3, 2] = np.nan
+    columns = [column[~np.isnan(column)] for column in residuals.T]
+    found = check_assumptions(residuals)
+    assert found.brown_forsythe is not None and found.bartlett is not None
+    for one, want in (
+        (found.brown_forsythe, stats.levene(*columns, center="median")),
+        (found.bartlett, stats.bartlett(*columns)),
+    ):
+        assert one.statistic == pytest.approx(want.statistic)
+        assert one.pvalue == pytest.approx(want.pvalue)
+    np.testing.assert_allclose(found.variances, [column.var(ddof=1) for column in columns])
+    assert not found.balanced
+
+
+@pytest.mark.parametrize("strength", [0.0, 0.3, 3.0])
+@pytest.mark.parametrize("shape", [(2, 3), (5, 2), (20, 6)])
+def test_additivity_against_least_squares(shape: tuple[int, int], strength: float) -> None:
+    """Tukey's F is the square of t of the product of effects, put into the model as a covariate."""
+    topics, systems = shape
+    values = additive(1, topics, systems)
+    rows = values.mean(axis=1) - values.mean()
+    columns = values.mean(axis=0) - values.mean()
+    values = values + strength * np.outer(rows, columns)
+    rows = values.mean(axis=1) - values.mean()
+    columns = values.mean(axis=0) - values.mean()
+    topic, system = (index.ravel() for index in np.indices(shape))
+    design = np.column_stack(
+        [
+            np.ones(values.size),
+            *[topic == t for t in range(1, topics)],
+            *[system == s for s in range(1, systems)],
+            np.outer(rows, columns).ravel(),
+        ]
+    ).astype(float)
+    fit = OLS(values.ravel(), design).fit()
+    found = two_way_check(values).additivity
+    assert found is not None
+    assert found.statistic == pytest.approx(fit.tvalues[-1] ** 2, rel=1e-6)
+    assert found.pvalue == pytest.approx(fit.pvalues[-1], rel=1e-6, abs=1e-14)
+
+
+def test_product_of_effects_is_not_additive() -> None:
+    rng = np.random.default_rng(0)
+    values = np.outer(rng.random(30), rng.random(8)) + rng.normal(scale=0.01, size=(30, 8))
+    found = two_way_check(values)
+    assert "additive effects" in found.violated
+    assert any("do not add up" in note for note in found.notes())
+
+
+def test_level_of_the_tests() -> None:
+    """Of data that meet the assumptions, each test rejects about the share alpha."""
+    rejected = [two_way_check(additive(seed)).violated for seed in range(400)]
+    for assumption in ("normal errors", "equal variances", "additive effects"):
+        share = sum(assumption in one for one in rejected) / 400
+        assert 0.015 < share < 0.095
+
+
+def test_notes_of_what_is_fine() -> None:
+    found = two_way_check(additive(3), alpha=0.01)
+    assert found.violated == ()
+    assert found.notes()[0] == "No test speaks against the assumptions at this level."
+    assert repr(found) == "Assumptions(4 tests; violated: none)"
+
+
+def test_notes_of_what_is_not() -> None:
+    found = two_way_check(skewed())
+    assert found.violated[:2] == ("normal errors", "equal variances")
+    notes = " ".join(found.notes())
+    assert "With 50 topics the F-test hardly depends on it." in notes
+    assert "not very sensitive" in notes and "independent" in notes
+    few = two_way_check(np.random.default_rng(0).exponential(size=(12, 6)) ** 2)
+    assert "With 12 topics, fewer than 20, it may matter" in " ".join(few.notes())
+    holes = np.random.default_rng(0).exponential([0.02, 0.05, 0.3], (50, 3))
+    holes[0, 0] = np.nan
+    table, _ = one_way(holes)
+    unbalanced = check_assumptions(table.residuals, table.fitted)
+    assert "Without a score of every system" in " ".join(unbalanced.notes())
+    assert "Tukey's test of non-additivity, which needs a score" in unbalanced.skipped[0]
+
+
+def test_table_and_text() -> None:
+    found = two_way_check(skewed())
+    frame = found.to_polars()
+    assert frame["assumption"].to_list() == [one.assumption for one in found.checks]
+    assert frame["rejected"].to_list()[0] is True
+    text = str(found)
+    assert text.startswith("50 topics, 3 systems; alpha 0.05\n")
+    assert "Brown-Forsythe" in text and "That topics are independent" in text
+
+
+def test_bartlett_alone_violates_nothing() -> None:
+    """It is as much a test of normality."""
+    rng = np.random.default_rng(5)
+    residuals = rng.standard_t(3, size=(60, 4))
+    found = check_assumptions(residuals)
+    assert found.bartlett is not None and found.bartlett.pvalue < 0.05
+    assert "equal variances" not in found.violated
+
+
+def test_two_systems_cannot_differ_in_variance() -> None:
+    found = two_way_check(additive(0, 20, 2))
+    assert found.brown_forsythe is None and found.bartlett is None
+    assert any("two systems on the same topics" in reason for reason in found.skipped)
+    assert any(note.startswith("Not done: tests of equal") for note in found.notes())
+
+
+def test_one_system() -> None:
+    found = check_assumptions(np.random.default_rng(0).normal(size=(30, 1)))
+    assert [one.test for one in found.checks] == ["Shapiro-Wilk"]
+    assert len(found.skipped) == 2
+
+
+def test_one_topic_a_system() -> None:
+    found = check_assumptions([[0.1, -0.2, 0.3, np.nan]])
+    assert found.brown_forsythe is None
+    assert np.isnan(found.variances).all()
+
+
+def test_nothing_left_over() -> None:
+    rows, columns = np.array([[0.1], [0.3], [0.7]]), np.array([0.1, 0.2, 0.4])
+    found = two_way_check(rows + columns)
+    assert found.checks == () and found.violated == ()
+    assert np.isnan(found.skewness) and np.isnan(found.kurtosis)
+    assert found.to_polars().is_empty()
+    assert "as all residuals are equal" in " ".join(found.skipped)
+    assert "leaves nothing over" in " ".join(found.skipped)
+    assert "Not done" in str(found)
+
+
+def test_systems_whose_residuals_do_not_vary() -> None:
+    none = check_assumptions(np.tile([1.0, 2.0, 3.0], (5, 1)))
+    assert none.brown_forsythe is None and "no system's residuals vary" in none.skipped[0]
+    one = np.random.default_rng(0).normal(size=(10, 3))
+    one[:, 1] = 0
+    found = check_assumptions(one)
+    assert found.brown_forsythe is not None and found.bartlett is None
+
+
+def test_additivity_needs_an_additive_model_with_effects() -> None:
+    values = additive()
+    table, _ = one_way(values)
+    found = check_assumptions(table.residuals, table.fitted)
+    assert found.additivity is None and "which needs effects" in found.skipped[0]
+    bent = table.fitted + np.random.default_rng(0).random(values.shape)
+    found = check_assumptions(table.residuals, bent)
+    assert found.additivity is None and "not sums of topic and system" in found.skipped[0]
+    assert "needs the fitted values" in check_assumptions(table.residuals).skipped[0]
+
+
+@given(st.integers(0, 100), st.floats(1e-3, 1e3))
+def test_the_unit_does_not_matter(seed: int, unit: float) -> None:
+    one, other = two_way_check(additive(seed, 10, 4)), two_way_check(unit * additive(seed, 10, 4))
+    for before, after in zip(one.checks, other.checks, strict=True):
+        assert after.pvalue == pytest.approx(before.pvalue, rel=1e-6, abs=1e-12)
+
+
+def test_trec_8_violates_what_it_is_known_to_violate(shared: Path) -> None:
+    """Ferro and Maistro (2024), section 4.2.5: neither normal nor of equal variance."""
+    table = pl.read_csv(shared / "trec8-adhoc" / "scores" / "adhoc8_ap.csv").to_numpy()
+    assert two_way_check(table).violated[:2] == ("normal errors", "equal variances")
+
+
+def test_wrong_input() -> None:
+    e = np.random.default_rng(0).normal(size=(5, 3))
+    with pytest.raises(PolicyError, match="alpha must lie between 0 and 1, not 1"):
+        check_assumptions(e, alpha=1)
+    with pytest.raises(CranfieldError, match=r"not the shape \(5, 3, 1\)"):
+        check_assumptions(e[:, :, None])
+    with pytest.raises(CranfieldError, match=r"fitted values of shape \(5, 2\), residuals of"):
+        check_assumptions(e, e[:, :2])
+    with pytest.raises(CranfieldError, match="three residuals at least, not 2"):
+        check_assumptions([[0.1, np.nan, 0.2]])
+    with pytest.raises(CranfieldError, match="infinite"):
+        check_assumptions([[0.1, np.inf, 0.2]])

@@ -1,0 +1,222 @@
+"""Transformed and standardised scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from numpy.typing import ArrayLike
+from scipy import stats
+
+from cranfield.errors import CranfieldError, PolicyError
+from cranfield.scale import Scale
+from cranfield.scores import Scores
+from cranfield.significance.transform import METHODS, arcsine, standardise
+
+SHAPES = st.tuples(st.integers(1, 8), st.integers(2, 8))
+UNIT = arrays(np.float64, SHAPES, elements=st.floats(0, 1, width=32))
+
+
+def scored(values: ArrayLike, **more: object) -> Scores:
+    table = np.asarray(values, dtype=np.float64)
+    topics = tuple(f"q{t}" for t in range(table.shape[0]))
+    return Scores(table, topics, tuple(f"s{s}" for s in range(table.shape[1])), **more)  # type: ignore[arg-type]
+
+
+def some_scores(seed: int = 0, topics: int = 20, systems: int = 7) -> np.ndarray:
+    return np.random.default_rng(seed).beta(2, 3, (topics, systems))
+
+
+def test_arcsine_of_known_angles() -> None:
+    found = arcsine(scored([[0.0, 0.25, 0.5, 0.75, 1.0]], measure="AP", settings={"k": 1}))
+    np.testing.assert_allclose(found.values[0], np.pi * np.array([0, 1 / 6, 1 / 4, 1 / 3, 1 / 2]))
+    assert found.measure == "arcsine(AP)"
+    assert found.settings == {"k": 1, "transformation": "arcsine"}
+
+
+@given(UNIT)
+def test_arcsine_keeps_order_and_bounds(values: np.ndarray) -> None:
+    found = arcsine(scored(values)).values
+    assert (found >= 0).all() and (found <= np.pi / 2).all()
+    np.testing.assert_allclose(np.sin(found) ** 2, values, atol=1e-15)
+
+
+def test_arcsine_makes_binomial_variance_even() -> None:
+    """What it is for: the variance of a share of 100 is p(1 - p)/100, that of its arcsine 1/400."""
+    rng = np.random.default_rng(3)
+    shares = rng.binomial(100, [0.2, 0.5, 0.8], (20_000, 3)) / 100
+    assert arcsine(scored(shares)).std() ** 2 == pytest.approx([1 / 400] * 3, rel=0.05)
+
+
+def test_arcsine_of_shards_and_of_missing_scores() -> None:
+    values = np.full((2, 2, 3), 0.25)
+    values[0, 1, 2] = np.nan
+    found = arcsine(Scores(values, ("q1", "q2"), ("a", "b")))
+    assert found.values.shape == (2, 2, 3)
+    assert np.isnan(found.values).tolist() == np.isnan(values).tolist()
+
+
+def test_arcsine_allows_rounding_only() -> None:
+    assert arcsine(scored([[1 + 2**-50, -(2.0**-60)]])).values.tolist() == [[np.pi / 2, 0.0]]
+    with pytest.raises(CranfieldError, match="system 's1' on topic 'q0' has 1.5: the arcsine is"):
+        arcsine(scored([[0.5, 1.5]]))
+    with pytest.raises(CranfieldError, match="has -0.1"):
+        arcsine(scored([[-0.1]]))
+    with pytest.raises(CranfieldError, match="in shard 2 has inf"):
+        arcsine(Scores(np.array([[[0.1, np.inf]]]), ("q",), ("a",)))
+
+
+def test_z_against_scipy() -> None:
+    values = some_scores()
+    found = standardise(scored(values)).values
+    np.testing.assert_allclose(found, stats.zscore(values, axis=1, ddof=1), atol=1e-12)
+
+
+def test_z_with_missing_scores_against_scipy() -> None:
+    values = some_scores()
+    values[np.random.default_rng(1).random(values.shape) < 0.2] = np.nan
+    found = standardise(scored(values)).values
+    np.testing.assert_allclose(
+        found, stats.zscore(values, axis=1, ddof=1, nan_policy="omit"), atol=1e-12
+    )
+
+
+def test_z_by_a_reference_against_scipy() -> None:
+    values, known = some_scores(1), some_scores(2, systems=5)
+    reference = scored(known)
+    turned = Scores(known[::-1], reference.topics[::-1], reference.systems)
+    want = np.stack([stats.zmap(x, r, ddof=1) for x, r in zip(values, known, strict=True)])
+    for one in (reference, turned):
+        np.testing.assert_allclose(standardise(scored(values), one).values, want, atol=1e-12)
+
+
+def test_normal_and_linear_against_scipy() -> None:
+    """`linear` is the uniform distribution function of Urbano et al. (2019), U-std."""
+    values = some_scores(4)
+    mean, sd = values.mean(axis=1)[:, None], values.std(axis=1, ddof=1)[:, None]
+    normal = standardise(scored(values), method="normal").values
+    np.testing.assert_allclose(normal, stats.norm.cdf(values, mean, sd), atol=1e-12)
+    linear = standardise(scored(values), method="linear").values
+    low, high = mean - sd * 0.5 / 0.15, mean + sd * 0.5 / 0.15
+    np.testing.assert_allclose(linear, stats.uniform.cdf(values, low, high - low), atol=1e-12)
+
+
+def test_empirical_against_scipy() -> None:
+    values, known = some_scores(5).round(1), some_scores(6).round(1)
+    found = standardise(scored(values), scored(known), method="empirical").values
+    want = [stats.ecdf(r).cdf.evaluate(x) for x, r in zip(values, known, strict=True)]
+    np.testing.assert_array_equal(found, np.stack(want))
+
+
+def test_empirical_takes_rounding_for_ties() -> None:
+    found = standardise(scored([[0.3, 0.1 + 0.2, 0.5]]), method="empirical").values
+    np.testing.assert_allclose(found, [[2 / 3, 2 / 3, 1.0]])
+
+
+@given(UNIT, st.floats(0.1, 10), st.floats(-5, 5))
+def test_z_does_not_care_for_unit_and_origin(
+    values: np.ndarray, unit: float, origin: float
+) -> None:
+    # A topic whose spread is lost in the rounding of its new scores is another matter.
+    spread = np.ptp(values, axis=1)
+    values = values[(spread == 0) | (spread > 1e-3)]
+    if values.size:
+        before = standardise(scored(values)).values
+        after = standardise(scored(unit * values + origin)).values
+        np.testing.assert_allclose(before, after, atol=1e-7)
+
+
+@given(UNIT, st.sampled_from(METHODS))
+def test_invariants(values: np.ndarray, method: str) -> None:
+    found = standardise(scored(values), method=method)
+    made = found.values
+    assert np.isfinite(made).all()
+    # Order within a topic is kept, as far as it is not cut.
+    order = np.argsort(values, axis=1, kind="stable")
+    assert (np.diff(np.take_along_axis(made, order, axis=1), axis=1) >= -1e-12).all()
+    if method == "z":
+        constant = np.ptp(values, axis=1) == 0
+        np.testing.assert_allclose(made.mean(axis=1), 0, atol=1e-7)
+        assert (made[constant] == 0).all()
+    else:
+        assert (made >= 0).all() and (made <= 1).all()
+
+
+def test_constant_topics_are_zero_and_recorded() -> None:
+    values = [[0.1] * 3, [0.1, 0.2, 0.3], [np.nan, 0.4, 0.4]]
+    found = standardise(scored(values))
+    assert found.values[0].tolist() == [0, 0, 0]
+    assert np.isnan(found.values[2, 0]) and found.values[2, 1:].tolist() == [0, 0]
+    assert found.settings["standardisation"] == {
+        "method": "z",
+        "reference systems": 3,
+        "constant topics": ["q0", "q2"],
+    }
+    # So is one whose reference is constant, whatever the score.
+    assert standardise(scored([[0.9]]), scored([[0.0, 0.0]])).values.tolist() == [[0.0]]
+    assert standardise(scored([[0.9]]), scored([[0.0, 0.0]]), method="normal").values[0, 0] == 0.5
+
+
+def test_linear_records_what_it_cut() -> None:
+    values = np.zeros((1, 30))
+    values[0, 0] = 1.0
+    found = standardise(scored(values, scale=Scale.RATIO), method="linear")
+    assert found.values[0, 0] == 1.0
+    assert found.settings["standardisation"]["cut"] == 1
+    assert found.scale is Scale.ORDINAL
+    whole = standardise(scored(some_scores(), scale=Scale.RATIO), method="linear")
+    assert whole.settings["standardisation"]["cut"] == 0
+    assert whole.scale is Scale.INTERVAL
+
+
+def test_labels_and_scale() -> None:
+    raw = scored(
+        some_scores(),
+        measure="GMAP",
+        aggregate="geometric",
+        lower_is_better=True,
+        scale=Scale.RATIO,
+    )
+    found = standardise(raw)
+    assert (found.topics, found.systems) == (raw.topics, raw.systems)
+    assert found.measure == "standardised(GMAP, z)"
+    assert found.aggregate == "mean" and found.lower_is_better
+    assert found.scale is Scale.INTERVAL
+    assert standardise(raw, method="empirical").scale is Scale.ORDINAL
+    assert arcsine(raw).scale is Scale.ORDINAL
+    unknown = standardise(scored(some_scores()))
+    assert unknown.scale is None and unknown.measure == "standardised(scores, z)"
+    # An ordinal scale does not become more by a transformation.
+    assert standardise(scored(some_scores(), scale=Scale.ORDINAL)).scale is Scale.ORDINAL
+
+
+def test_ugly_input() -> None:
+    raw = scored([[0.1, 0.2], [0.3, 0.4]], measure="AP")
+    with pytest.raises(PolicyError, match="method 'uniform' is none of z, normal, linear"):
+        standardise(raw, method="uniform")
+    with pytest.raises(PolicyError, match="slope 0 and centre"):
+        standardise(raw, method="linear", slope=0)
+    with pytest.raises(PolicyError, match="by shard cannot be standardised"):
+        standardise(Scores(np.zeros((2, 2, 2)), ("q0", "q1"), ("s0", "s1")))
+    with pytest.raises(CranfieldError, match="system 's1' on topic 'q0' has an infinite score"):
+        standardise(scored([[0.1, np.inf]]))
+    with pytest.raises(CranfieldError, match="'q0' has 1 reference score; this method needs 2"):
+        standardise(scored([[0.1]]))
+    with pytest.raises(CranfieldError, match="'q1' has 1 reference score"):
+        standardise(scored([[0.1, 0.2], [0.3, np.nan]]))
+    with pytest.raises(CranfieldError, match="scores of 'AP' cannot .* reference of 'P@5'"):
+        standardise(raw, scored([[0.1, 0.2], [0.3, 0.4]], measure="P@5"))
+    with pytest.raises(CranfieldError, match="the reference lacks topic 'q1'"):
+        standardise(raw, scored([[0.1, 0.2]], measure="AP"))
+    with pytest.raises(CranfieldError, match="topic 'q2' of the reference is not among"):
+        standardise(raw, scored([[0.1, 0.2]] * 3))
+
+
+def test_topics_without_scores_stay_so() -> None:
+    values = [[np.nan, np.nan], [0.1, 0.3]]
+    for method in METHODS:
+        found = standardise(scored(values), method=method).values
+        assert np.isnan(found[0]).all() and np.isfinite(found[1]).all()
+    assert standardise(scored([[0.4]]), method="empirical").values.tolist() == [[1.0]]

@@ -72,8 +72,7 @@ def test_seeds_differ_by_no_more_than_chance(scores: cf.Scores, test: str) -> No
     p, q = one.adjusted_pvalues, other.adjusted_pvalues
     assert (p != q).any()
     middle = (p + q) / 2
-    # Twice the smaller tail has twice the error.
-    error = np.sqrt(2 * middle * (1 - middle) / resamples) * (2 if test == "bootstrap-anova" else 1)
+    error = np.sqrt(2 * middle * (1 - middle) / resamples)
     assert (np.abs(p - q) <= 5 * error + 2 / resamples).all()
 
 
@@ -82,8 +81,7 @@ def test_p_is_never_zero(test: str) -> None:
     values = np.random.default_rng(0).random((20, 3)) * 0.01 + np.array([0.0, 0.5, 1.0])
     scores = cf.Scores(values, list(range(20)), "abc")  # type: ignore[arg-type]
     found = compared(scores, test, resamples=99)
-    least = 0.02 if test == "bootstrap-anova" else 0.01
-    assert found.adjusted_pvalues.tolist() == pytest.approx([least] * 3)
+    assert found.adjusted_pvalues.tolist() == [0.01] * 3
 
 
 @pytest.mark.parametrize("side", ["two-sided", "greater", "less"])
@@ -143,3 +141,24 @@ def test_integers_lose_nothing_that_counts() -> None:
     zeros, unit = as_integers(np.zeros((3, 2)), 6)
     assert not zeros.any()
     assert unit == 1.0
+
+
+def test_bootstrap_anova_fits_the_model_again() -> None:
+    from cranfield.significance.anova import two_way
+    from cranfield.significance.bootstrap_anova import Refits, with_interaction
+    from cranfield.significance.options import Options
+    from cranfield.significance.resampling import generator
+
+    rng = np.random.default_rng(6)
+    options = Options(resamples=7, seed=5)
+    for shape in ((6, 4, 1), (6, 4, 3)):
+        residuals = rng.standard_normal(shape)
+        refits = Refits.drawn(residuals, options)
+        # The same draws, and the model fitted by the function that fits scores.
+        t, s, k = shape
+        drawn = generator(5, 0).integers(0, t * s * k, size=(7, s, t, k))
+        for b in range(7):
+            values = residuals.ravel()[drawn[b]].transpose(1, 0, 2)
+            table = with_interaction(values) if k > 1 else two_way(values[:, :, 0])[0]
+            np.testing.assert_allclose(refits.effects[:, b], values.mean(axis=(0, 2)), atol=1e-12)
+            assert refits.errors[b] == pytest.approx(np.sqrt(table.ms_error), rel=1e-9)

@@ -1,4 +1,4 @@
-"""Bootstrap ANOVA: system effects whose spread comes from resampled residuals."""
+"""Bootstrap ANOVA: how far system effects spread when residuals are drawn anew."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ from cranfield.significance.t import ratio
         name="bootstrap-anova",
         aliases=("banova",),
         title="Bootstrap ANOVA",
-        asks="If the residuals of the model fell otherwise on the scores, how often would the "
-        "order of two systems be the opposite?",
+        asks="If the residuals of the model fell otherwise on the scores, and two systems did not "
+        "differ, how often would their effects be as far apart as they are?",
         null="The two systems have the same effect.",
         assumes="Residuals are exchangeable: independent, with one distribution, of any shape.",
         when="Several systems on the same topics, above all with scores by shard, when errors "
         "are far from normal.",
-        formula=r"p = \min(1,\, 2 \min(p^+, p^-)), \quad p^\pm = \frac{|\{b : \pm"
-        r"(\hat{\alpha}^{*b}_u - \hat{\alpha}^{*b}_v) \le 0\}| + 1}{B + 1}",
+        formula=r"p = \frac{|\{b : |t^{*b}_{uv}| \ge |t_{uv}|\}| + 1}{B + 1}, \quad "
+        r"t_{uv} = \frac{\hat{\alpha}_u - \hat{\alpha}_v}{\sqrt{\mathit{MS}_{Error}}}",
         statistic="difference of means",
-        effect="mean difference by the standard deviation of the residuals",
+        effect="mean difference by the standard deviation of the error",
         source="Voorhees, Samarov and Soboroff (2017)",
         convention="The model is topic + system, and with shards also topic:system. Residuals "
-        "are drawn with replacement from all of them, scaled by the root of n / df so that their "
-        "variance is the mean square of the error.",
+        "are drawn with replacement from all of them, and the model is fitted again. Differences "
+        "are divided by the error of that fit; otherwise small experiments reject too often.",
         model=True,
         random=True,
         corrections=("bh", *(one for one in PLAIN if one != "bh")),
@@ -52,39 +52,26 @@ from cranfield.significance.t import ratio
 )
 def bootstrap_anova_test(pairs: Pairs, options: Options, data: Floats) -> Outcome:
     """Compare systems by resampling the residuals of a model of all."""
-    if data.ndim == 3:
-        table = with_interaction(data)
-    else:
-        table, _ = two_way(data)
-    residuals = table.residuals.ravel()
-    scaled = residuals * np.sqrt(residuals.size / table.df_error)
+    by_shard = data if data.ndim == 3 else data[:, :, None]
+    table = with_interaction(data) if data.ndim == 3 else two_way(data)[0]
     means = table.means["System"]
-    cells = residuals.size // means.size
-    shifts, unit = resampled_means(scaled, means.size, cells, options)
     difference = pairs.of_systems(means)
     difference[np.abs(difference) <= pairs.rounding] = 0.0
-    # A sum of as many integers as there are cells, compared in the same unit.
-    target = np.rint(difference * cells / unit)
-    work = partial(_tails, shifts=shifts)
+    refits = Refits.drawn(table.residuals.reshape(by_shard.shape), options)
+    error = np.sqrt(table.ms_error)
+    t = ratio(difference, np.full(len(pairs), error))
+    work = partial(_count, refits=refits, kind=options.alternative)
     blocks, start = [], 0
     for block in pairs.blocks(options.resamples, 2**17):
-        blocks.append((block, target[start : start + len(block)]))
+        blocks.append((block, t[start : start + len(block)]))
         start += len(block)
-    found = in_threads(work, blocks, options.jobs)
-    not_above = monte_carlo(np.concatenate([one for one, _ in found]), options.resamples)
-    not_below = monte_carlo(np.concatenate([one for _, one in found]), options.resamples)
-    pvalue = {
-        "two-sided": np.minimum(1.0, 2 * np.minimum(not_above, not_below)),
-        "greater": not_above,
-        "less": not_below,
-    }[options.alternative]
+    extreme = np.concatenate(in_threads(work, blocks, options.jobs))
     none = np.zeros(len(pairs), dtype=np.intp)
-    deviation = np.full(len(pairs), np.sqrt(table.ms_error))
     return Outcome(
         statistic=difference,
-        pvalue=pvalue,
-        effect=ratio(difference, deviation),
-        interval=ShiftedInterval(pairs, difference, shifts, unit / cells),
+        pvalue=monte_carlo(extreme, options.resamples),
+        effect=t,
+        interval=RefitInterval(pairs, difference, error, refits),
         interval_of="difference of means",
         n=np.full(len(pairs), data.shape[0]),
         zeros=none,
@@ -117,57 +104,105 @@ def with_interaction(values: Floats) -> AnovaTable:
     )
 
 
-def resampled_means(
-    residuals: Floats, systems: int, cells: int, options: Options
-) -> tuple[Floats, float]:
-    """Return sums of residuals drawn anew for each system, as integers of a unit.
+@dataclass(frozen=True, eq=False)
+class Refits:
+    """The model fitted to residuals drawn anew.
 
-    Returns
-    -------
-    sums
-        Shape (systems, resamples).
-    unit
-        The value of one; a sum is over `cells` residuals.
+    Attributes
+    ----------
+    effects
+        Mean of each system's drawn residuals, shape (systems, resamples).
+    errors
+        Root of the mean square of the error of each fit, shape (resamples,).
     """
-    # Twice the cells, so that differences of sums are exact too.
-    integers, unit = as_integers(residuals, 4 * cells)
-    sums = np.empty((systems, options.resamples))
-    size = max(1, DRAWN // (systems * cells))
-    starts = list(range(0, options.resamples, size))
 
-    def draw(part: int) -> None:
-        random = generator(options.seed, part)
-        stop = min(starts[part] + size, options.resamples)
-        drawn = random.integers(0, integers.size, size=(stop - starts[part], systems, cells))
-        sums[:, starts[part] : stop] = integers[drawn].sum(axis=2).T
+    effects: Floats
+    errors: Floats
 
-    in_threads(draw, list(range(len(starts))), options.jobs)
-    return sums, unit
+    @classmethod
+    def drawn(cls, residuals: Floats, options: Options) -> Refits:
+        """Draw residuals, shape (topics, systems, shards), for every cell, and fit the model."""
+        topics, systems, shards = residuals.shape
+        flat = residuals.ravel()
+        # Twice the number, so that differences are exact too; the squares in a unit of their own.
+        integers, unit = as_integers(flat, 2 * flat.size)
+        squares, square_unit = as_integers((integers * unit) ** 2, flat.size)
+        effects = np.empty((systems, options.resamples))
+        errors = np.empty(options.resamples)
+        size = max(1, DRAWN // flat.size)
+        starts = list(range(0, options.resamples, size))
+
+        def draw(part: int) -> None:
+            random = generator(options.seed, part)
+            some = slice(starts[part], min(starts[part] + size, options.resamples))
+            shape = (some.stop - some.start, systems, topics, shards)
+            drawn = random.integers(0, flat.size, size=shape)
+            values = integers[drawn]
+            of_systems = values.sum(axis=(2, 3))
+            total = squares[drawn].sum(axis=(1, 2, 3)) * square_unit
+            if shards > 1:
+                # Each topic and system has a mean of its own.
+                explained = exact_squares(values.sum(axis=3), unit) / shards
+                df = topics * systems * (shards - 1)
+            else:
+                explained = (
+                    exact_squares(values.sum(axis=(1, 3)), unit) / systems
+                    + exact_squares(of_systems, unit) / topics
+                    - exact_squares(of_systems.sum(axis=1, keepdims=True), unit) / flat.size
+                )
+                df = (topics - 1) * (systems - 1)
+            effects[:, some] = of_systems.T * (unit / (topics * shards))
+            errors[some] = np.sqrt(np.maximum(total - explained, 0.0) / df)
+
+        in_threads(draw, list(range(len(starts))), options.jobs)
+        return cls(effects, errors)
 
 
-def _tails(part: tuple[Pairs, Floats], shifts: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    pairs, target = part
-    found = shifts[pairs.first]
-    found -= shifts[pairs.second]
-    found += target[:, None]
-    return (found <= 0).sum(axis=1), (found >= 0).sum(axis=1)
+def exact_squares(sums: Floats, unit: float) -> Floats:
+    """Return the sum of the squares of each row, the same in whatever order they are added."""
+    squares = (sums.reshape(len(sums), -1) * unit) ** 2
+    integers, square_unit = as_integers(squares, squares.shape[1])
+    return np.asarray(integers.sum(axis=1) * square_unit)
+
+
+def _count(part: tuple[Pairs, Floats], refits: Refits, kind: str) -> NDArray[np.intp]:
+    """Count the fits in which a pair's effects are as far apart, in units of their error."""
+    pairs, least = part
+    found = refits.effects[pairs.first]
+    found -= refits.effects[pairs.second]
+    if kind == "less":
+        np.negative(found, out=found)
+        least = -least
+    elif kind == "two-sided":
+        np.abs(found, out=found)
+        least = np.abs(least)
+    with np.errstate(invalid="ignore"):
+        reached = found >= least[:, None] * refits.errors * (1 - 1e-12)
+    # An endless difference is reached by none, not even where there is no error.
+    reached &= np.isfinite(least)[:, None]
+    return np.asarray(reached.sum(axis=1))
 
 
 @dataclass(frozen=True)
-class ShiftedInterval:
-    """Percentile limits of the resampled differences."""
+class RefitInterval:
+    """Bootstrap-t limits: quantiles of the studentised differences of the fits."""
 
     pairs: Pairs
     difference: Floats
-    shifts: Floats
-    unit: float
+    error: float
+    refits: Refits
 
     def __call__(self, level: float) -> tuple[Floats, Floats]:
         """Return lower and upper limits at a confidence level."""
-        low, high = quantile_limits(
-            self.pairs,
-            self.shifts.shape[1],
-            level,
-            lambda block: np.asarray(self.shifts[block.first] - self.shifts[block.second]),
-        )
-        return self.difference + low * self.unit, self.difference + high * self.unit
+
+        def resampled(block: Pairs) -> Floats:
+            shifts = self.refits.effects[block.first] - self.refits.effects[block.second]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                shifts /= self.refits.errors
+            shifts[np.isnan(shifts)] = 0.0
+            return np.asarray(shifts)
+
+        low, high = quantile_limits(self.pairs, self.refits.errors.size, level, resampled)
+        if self.error == 0:
+            return self.difference, self.difference
+        return self.difference - high * self.error, self.difference - low * self.error

@@ -194,6 +194,8 @@ class _Columns:
                     self.values.setdefault(name, []).append(frame[name])
         self.codes = codes[0] if len(codes) == 1 else np.concatenate(codes)
         self.docs = pl.concat(self.values.pop("doc"), rechunk=False)
+        if len(self.docs) < 1 << 20:
+            self.docs = self.docs.rechunk()
 
     def has(self, column: str) -> bool:
         """Whether the column is there and has any value."""

@@ -70,6 +70,8 @@ def as_dict(found: PairwiseComparison) -> dict[str, Any]:
         "resamples": found.resamples,
         "interval of": found.interval_of,
         "interval holds for": found.interval_kind,
+        "options": found.options,
+        "details": found.details,
         "notes": list(found.notes),
         "systems": found.ranking().to_dicts(),
         "pairs": found.to_polars().to_dicts(),
@@ -82,6 +84,8 @@ def as_dict(found: PairwiseComparison) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
     if isinstance(value, dict):
         return {key: _plain(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)):

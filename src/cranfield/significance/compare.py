@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -198,6 +199,7 @@ def _result(
         lower_is_better=scores.lower_is_better,
         seed=details.pop("seed", None),
         resamples=details.pop("resamples", None),
+        options=asdict(options),
         details=details,
         notes=(*notes, *_notes(scores, info), *_floor(raw, adjusted, options, info, correction)),
     )

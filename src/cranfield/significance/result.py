@@ -68,6 +68,8 @@ class PairwiseComparison:
         The scale that the test assumes, and the one that the measure declares.
     seed, resamples
         Of a test that draws random numbers, else None.
+    options
+        All options of the comparison as they were given, used by this test or not.
     details, notes
         What else is worth keeping, and what a reader should be told.
 
@@ -115,6 +117,7 @@ class PairwiseComparison:
     lower_is_better: bool = False
     seed: int | None = None
     resamples: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
     details: dict[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.significance.outcome import Floats, Outcome, TInterval, t_pvalue
+from cranfield.significance.outcome import Floats, Outcome, TInterval
 from cranfield.significance.pairs import Pairs
-from cranfield.significance.t import ratio
+from cranfield.significance.t import p_of, ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class Model:
         none = np.zeros(len(pairs), dtype=np.intp)
         return Outcome(
             statistic=t,
-            pvalue=t_pvalue(t, self.df, alternative),
+            pvalue=p_of(t, error, self.df, alternative),
             effect=ratio(difference, np.sqrt(np.full(len(pairs), self.error))),
             interval=TInterval(difference, error, self.df),
             interval_of=f"difference of {self.of}s",

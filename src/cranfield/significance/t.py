@@ -47,7 +47,7 @@ def _paired(pairs: Pairs, options: Options) -> Outcome:
     zeros = (differences == 0).sum(axis=1)
     return Outcome(
         statistic=t,
-        pvalue=t_pvalue(t, n - 1, options.alternative),
+        pvalue=p_of(t, error, n - 1, options.alternative),
         effect=ratio(mean, deviation),
         interval=TInterval(mean, error, n - 1),
         interval_of="mean difference",
@@ -70,6 +70,12 @@ def ratio(mean: Floats, error: Floats) -> Floats:
     """Divide; 0 by 0 is 0, and anything else by 0 is infinite."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.where(mean == 0, 0.0, mean / error))
+
+
+def p_of(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:
+    """Return p-values; where nothing differs, and nothing varies, there is no evidence at all."""
+    nothing = (t == 0) & (error == 0)
+    return np.asarray(np.where(nothing, 1.0, t_pvalue(t, df, alternative)))
 
 
 @declared(
@@ -145,7 +151,7 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
     none = np.zeros_like(n)
     return Outcome(
         statistic=t,
-        pvalue=t_pvalue(t, df, options.alternative),
+        pvalue=p_of(t, error, df, options.alternative),
         effect=ratio(difference, np.sqrt(common)),
         interval=TInterval(difference, error, df),
         interval_of="difference of means",

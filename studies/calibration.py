@@ -1,6 +1,6 @@
 """Do the tests reject as often as they say where there is no difference?
 
-    python -m studies.calibration [--sets 10000] [--seed 20261121] [--jobs 2]
+    python -m studies.calibration [--sets 10000] [--seed 20261121] [--jobs 2] [--only TEXT]
 
 Each data set is drawn without any difference between systems. A test is right when it rejects in
 about alpha of them, or in fewer where its statistic is discrete and takes few values. For many
@@ -156,9 +156,6 @@ def false_discoveries(correction: str, shape: str, n: int, sets: int, seed: int)
     return Cell(shape, n, sets, (share[0] / sets, share[1] / sets))
 
 
-Work = tuple[str, str, Any]
-
-
 def table(title: str, rows: dict[str, list[Cell]]) -> str:
     """Write observed rates, nominal .05 / .01, by shape and number of topics."""
     heads = [f"{shape} {n}" for shape in SHAPES for n in SIZES]
@@ -180,6 +177,7 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=10_000, help="data sets of each cell")
     parser.add_argument("--seed", type=int, default=20261121)
     parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--only", default="", help="rows whose name has this in it")
     options = parser.parse_args()
     sets, seed = options.sets, options.seed
     error = 1.96 * np.sqrt(0.05 * 0.95 / sets)
@@ -205,7 +203,10 @@ def main() -> None:
     }
     started = time.time()
     with ProcessPoolExecutor(options.jobs) as pool:
-        for title, rows in parts.items():
+        for title, every in parts.items():
+            rows = {name: row for name, row in every.items() if options.only in name}
+            if not rows:
+                continue
             cells = {
                 name: [
                     pool.submit(_call, partial(function, shape, n, sets, seed))

@@ -106,18 +106,24 @@ def _read_csv(text: bytes, layout: Layout, separator: str, tag_known: bool) -> p
         return pl.DataFrame(schema=layout.schema)
     names = list(layout.columns)
     read = [name for name in layout.read if not (tag_known and name == "tag")]
-    try:
-        frame = pl.read_csv(
-            text,
-            has_header=False,
-            separator=separator,
-            quote_char=None,
-            schema=layout.columns,
-            columns=[names.index(name) for name in read],
-            truncate_ragged_lines=layout.more_allowed,
-            ignore_errors=True,
-        )
-    except pl.exceptions.PolarsError:
+    # Most files have no value in doubt, and to look for errors takes longer than to trust it.
+    frame = None
+    for ignore_errors in (False, True):
+        try:
+            frame = pl.read_csv(
+                text,
+                has_header=False,
+                separator=separator,
+                quote_char=None,
+                schema=layout.columns,
+                columns=[names.index(name) for name in read],
+                truncate_ragged_lines=layout.more_allowed,
+                ignore_errors=ignore_errors,
+            )
+            break
+        except pl.exceptions.PolarsError:
+            continue
+    if frame is None:
         return None
     required = [name for name in read if name not in layout.optional]
     if any(frame[name].null_count() for name in required):

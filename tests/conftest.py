@@ -14,6 +14,7 @@ settings.load_profile("fixed")
 
 ROOT = Path(__file__).resolve().parent.parent
 TREC_EVAL = ROOT / "tests" / "data" / "trec_eval"
+ADHOC8 = ROOT / "tests" / "data" / "trec8" / "adhoc8_ap.csv"
 
 
 @pytest.fixture(scope="session")

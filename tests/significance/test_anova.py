@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ import statsmodels.formula.api as smf
 import cranfield as cf
 from cranfield.significance.anova import one_way, three_way, two_way
 from cranfield.significance.anova_table import AnovaTable
+from tests.conftest import ADHOC8
 
 
 def scores_of(values: Any) -> cf.Scores:
@@ -24,8 +24,8 @@ def scores_of(values: Any) -> cf.Scores:
 
 
 @pytest.fixture(scope="module")
-def adhoc8(shared: Path) -> cf.Scores:
-    return cf.read_scores(shared / "trec8-adhoc" / "scores" / "adhoc8_ap.csv", measure="AP")
+def adhoc8() -> cf.Scores:
+    return cf.read_scores(ADHOC8, measure="AP")
 
 
 def test_table_1_of_ferro_and_maistro(adhoc8: cf.Scores) -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
@@ -17,6 +15,7 @@ from cranfield.significance.anova import one_way, two_way
 from cranfield.significance.assumption_tests import normal_medians
 from cranfield.significance.assumptions import Assumptions, check_assumptions
 from cranfield.significance.outcome import Floats
+from tests.conftest import ADHOC8
 
 
 def two_way_check(values: Floats, alpha: float = 0.05) -> Assumptions:
@@ -226,9 +225,9 @@ def test_the_unit_does_not_matter(seed: int, unit: float) -> None:
         assert after.pvalue == pytest.approx(before.pvalue, rel=1e-6, abs=1e-12)
 
 
-def test_trec_8_violates_what_it_is_known_to_violate(shared: Path) -> None:
+def test_trec_8_violates_what_it_is_known_to_violate() -> None:
     """Ferro and Maistro (2024), section 4.2.5: neither normal nor of equal variance."""
-    table = pl.read_csv(shared / "trec8-adhoc" / "scores" / "adhoc8_ap.csv").to_numpy()
+    table = pl.read_csv(ADHOC8).to_numpy()
     assert two_way_check(table).violated[:2] == ("normal errors", "equal variances")
 
 

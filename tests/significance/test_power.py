@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -22,6 +21,7 @@ from cranfield.significance.power import (
     topics_needed,
     variance,
 )
+from tests.conftest import ADHOC8
 
 CASES = [
     (n, difference, variance, alpha)
@@ -253,9 +253,9 @@ def test_pooled_variance() -> None:
     assert variance(iter(several)) == pytest.approx(np.average(parts, weights=df))
 
 
-def test_variance_of_trec_8(shared: Path) -> None:
+def test_variance_of_trec_8() -> None:
     """Ferro and Maistro (2024), table 1: the mean square of the error is .0136."""
-    table = pl.read_csv(shared / "trec8-adhoc" / "scores" / "adhoc8_ap.csv").to_numpy()
+    table = pl.read_csv(ADHOC8).to_numpy()
     assert table.shape == (50, 129)
     assert round(variance(scored(table)), 4) == 0.0136
 

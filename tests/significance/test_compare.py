@@ -369,3 +369,48 @@ def test_invariances(seed: int, name: str) -> None:
         one = cf.compare(scores_of(values), **options, alternative="greater")
         other = cf.compare(scores_of(-values), **options, alternative="less")
         np.testing.assert_allclose(one.raw_pvalues, other.raw_pvalues, atol=1e-9)
+
+
+# What a mapping means
+
+
+def test_scores_by_topic_are_matched_by_topic() -> None:
+    import pandas as pd
+
+    x = {"301": 0.1, "302": 0.2, "303": 0.4}
+    y = {"303": 0.9, "301": 0.3, "302": 0.2}
+    found = cf.compare({"x": x, "y": y})
+    np.testing.assert_allclose(found.means, [0.7 / 3, 1.4 / 3])
+    again = cf.compare({"x": [0.1, 0.2, 0.4], "y": [0.3, 0.2, 0.9]})
+    series = cf.compare({"x": pd.Series(x), "y": pd.Series(y)})
+    for other in (again, series):
+        assert other.adjusted_pvalues[0] == pytest.approx(found.adjusted_pvalues[0], rel=1e-12)
+    for wrong in ({"x": 0.1, "y": 0.2}, {"x": ["a"], "y": ["b"]}, {"x": {"q": None}, "y": {}}):
+        with pytest.raises(PolicyError, match="neither a list of scores nor scores by topic"):
+            cf.compare(wrong)
+
+
+def test_few_topics_leave_the_randomisation_interval_open() -> None:
+    found = cf.compare(
+        {"a": [0.1, 0.2, 0.3, 0.4, 0.5], "b": [0.2, 0.3, 0.4, 0.6, 0.7]}, test="randomisation"
+    )
+    assert found.adjusted_pvalues[0] == 2 / 32
+    assert np.isinf(found.interval).all()
+
+
+def test_exact_rank_sum_keeps_small_tails_on_both_sides() -> None:
+    low = np.arange(60) / 100
+    one, other = (
+        cf.compare({"a": a, "b": b}, test="rank-sum", exact=True)
+        for a, b in ((low, low + 10), (low + 10, low))
+    )
+    assert one.adjusted_pvalues[0] == pytest.approx(2.0700738e-35, rel=1e-6)
+    assert other.adjusted_pvalues[0] == pytest.approx(one.adjusted_pvalues[0], rel=1e-9)
+
+
+def test_one_sided_rankings_have_no_groups(some: cf.Scores) -> None:
+    from cranfield.report.comparisons import json_text
+
+    found = cf.compare(some, alternative="greater")
+    assert "groups" not in found.ranking().columns
+    assert '"alternative": "greater"' in json_text({"AP": found})

@@ -55,7 +55,9 @@ def one_way_test(pairs: Pairs, options: Options, data: Floats) -> Outcome:
         asks="Do the mean scores of the systems differ, apart from what is due to topics?",
         null="All systems have the same effect.",
         assumes="Scores add up from topic and system; errors are independent and normal, with "
-        "one variance. With 20 topics or more it is robust to violations of the last two.",
+        "one variance. The F-test is robust to violations of the last two with 20 topics or more; "
+        "comparisons of pairs are not where systems differ much in variance: compare then with "
+        "the test t and Holm's correction.",
         when="Several systems on the same topics: the usual choice, with Tukey's HSD.",
         formula=r"Y_{ij} = \mu_{\cdot\cdot} + \tau_i + \alpha_j + \varepsilon_{ij}",
         statistic="t; with Tukey's HSD q",

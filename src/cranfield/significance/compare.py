@@ -47,7 +47,7 @@ def compare(
     ----------
     scores
         :class:`Scores` of one measure, such as `evaluation["AP"]` or what :func:`read_scores`
-        reads; or a mapping of systems to their scores, topic by topic.
+        reads; or a mapping of systems to their scores, by topic or as lists in order of topics.
     test
         `sign`, `signed-rank`, `rank-sum`, `t`, `t-unpaired`, `welch`, `randomisation`,
         `bootstrap`, `bootstrap-unpaired`, `anova-1`, `anova-2` (also `anova`), `anova-3`,
@@ -55,8 +55,9 @@ def compare(
         the paired t-test, which is the same, and three-way ANOVA for scores by shard.
     correction
         For many comparisons: `none`, `tukey`, `randomised-tukey`, `bonferroni`, `holm`, `bh`, `by`,
-        `dunnett`. By default the test's own: Tukey's HSD for models of all systems, Dunnett's test
-        for them with a baseline, Holm's correction for tests of pairs.
+        `dunnett`. By default the test's own: Tukey's HSD for models of all systems, its randomised
+        version for the randomisation test, Dunnett's test for analyses of variance with a
+        baseline, the false discovery rate for bootstrap ANOVA, and Holm's correction else.
     alternative
         `two-sided`, `greater` (the first system of a pair, that is not the baseline, has higher
         scores) or `less`.
@@ -166,7 +167,7 @@ def _result(
     difference = pairs.of_systems(means)
     difference[np.abs(difference) <= (pairs.rounding if model is None else 0)] = 0.0
     if correction == "randomised-tukey":
-        details |= {"resamples": options.resamples, "seed": options.seed}
+        details = {"resamples": options.resamples, "seed": options.seed}
     return PairwiseComparison(
         test=info.name,
         correction=correction,
@@ -201,7 +202,11 @@ def _result(
         resamples=details.pop("resamples", None),
         options=asdict(options),
         details=details,
-        notes=(*notes, *_notes(scores, info), *_floor(raw, adjusted, options, info, correction)),
+        notes=(
+            *notes,
+            *_notes(scores, info, options.alternative),
+            *_floor(raw, adjusted, options, info, correction),
+        ),
     )
 
 
@@ -248,9 +253,14 @@ class _Narrowed:
         return self.interval(1 - (1 - level) / self.pairs)
 
 
-def _notes(scores: Scores, info: TestInfo) -> list[str]:
+def _notes(scores: Scores, info: TestInfo, alternative: str) -> list[str]:
     notes = []
-    if info.name == "t" and len(scores.systems) == 2:
+    if scores.aggregate != "mean":
+        notes.append(
+            f"{scores.measure or 'the measure'} sums up topics otherwise than by a mean: compared"
+            " are the means of its scores"
+        )
+    if info.name == "t" and len(scores.systems) == 2 and alternative == "two-sided":
         notes.append("the paired t-test is two-way ANOVA with Tukey's HSD of two systems")
     if scores.scale is not None and scores.scale < info.scale:
         notes.append(

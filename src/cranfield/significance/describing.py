@@ -61,6 +61,11 @@ def heading(found: PairwiseComparison) -> list[str]:
         names = ", ".join(plain(name) for name in found.baselines)
         line += f"; compared with {names}"
     lines = [f"{start}{title}; alpha {found.alpha:g}", line]
+    if shows_pairs(found):
+        lines.append(
+            f"low, high: {1 - found.alpha:.4g} confidence limits of the {found.interval_of},"
+            f" {found.interval_kind}"
+        )
     if found.resamples is not None:
         lines.append(f"{found.resamples:,} random samples, seed {found.seed}")
     if found.omnibus is not None:
@@ -82,7 +87,7 @@ def text_of(found: PairwiseComparison, *, limit: int | None = MOST_ROWS) -> str:
     parts = ["\n".join(heading(found))]
     if found.anova is not None:
         parts.append(str(found.anova))
-    by_pair = bool(found.baselines) or len(found.systems) == 2 or found.alternative != "two-sided"
+    by_pair = shows_pairs(found)
     head, rows = pair_rows(found) if by_pair else ranking_rows(found)
     shown = rows[:limit]
     left = (0, 1, 8) if by_pair else (0, len(head) - 1)
@@ -90,6 +95,12 @@ def text_of(found: PairwiseComparison, *, limit: int | None = MOST_ROWS) -> str:
     if len(shown) < len(rows):
         parts[-1] += f"\n… {len(rows) - len(shown):,} more"
     return "\n\n".join(parts)
+
+
+def shows_pairs(found: PairwiseComparison) -> bool:
+    """Tell whether the pairs are shown, rather than the ranking of all systems."""
+    one_sided = found.alternative != "two-sided"
+    return bool(found.baselines) or len(found.systems) == 2 or one_sided
 
 
 def ranking_rows(found: PairwiseComparison, places: int = 4) -> tuple[list[str], list[list[str]]]:
@@ -160,8 +171,7 @@ def short_statistic(found: PairwiseComparison) -> str:
 
 def latex_of(found: PairwiseComparison, places: int) -> str:
     """Write the ranking with its groups, or the pairs with a baseline, in LaTeX."""
-    by_pair = bool(found.baselines) or len(found.systems) == 2 or found.alternative != "two-sided"
-    if by_pair:
+    if shows_pairs(found):
         head, rows = pair_rows(found, places)
         return latex_table(head, rows, left=(0, 1, 8))
     head, rows = ranking_rows(found, places)

@@ -69,8 +69,17 @@ def joined(parts: list[Outcome]) -> Outcome:
     return replace(
         first,
         interval=_Joined([part.interval for part in parts]),
+        details=_summed([part.details for part in parts]),
         **{name: together(name) for name in BY_PAIR},
     )
+
+
+def _summed(parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """Join what the blocks keep: counts add up, the rest is the same in all."""
+    return {
+        name: sum(part[name] for part in parts) if type(value) is int else value
+        for name, value in parts[0].items()
+    }
 
 
 @dataclass(frozen=True)

@@ -43,9 +43,10 @@ class Ready:
 
 
 def as_scores(scores: Any) -> Scores:
-    """Take scores as they are, or make them from a mapping of systems to lists of scores.
+    """Take scores as they are, or make them from a mapping of systems to scores.
 
-    Lists of different lengths are of different topics: they are filled up with NaN.
+    Scores are a mapping or a series by topic, or a list in order of topics. Lists of different
+    lengths are of different topics: they are filled up with NaN.
     """
     if isinstance(scores, Scores):
         return scores
@@ -53,15 +54,28 @@ def as_scores(scores: Any) -> Scores:
         if any(isinstance(one, Scores) for one in scores.values()):
             names = ", ".join(map(str, scores))
             raise PolicyError(f"compare takes the scores of one measure: one of {names}")
-        columns = [np.asarray(list(column), dtype=np.float64) for column in scores.values()]
-        longest = max((column.size for column in columns), default=0)
-        values = np.full((longest, len(columns)), np.nan)
-        for k, column in enumerate(columns):
-            values[: column.size, k] = column
-        topics = tuple(str(t) for t in range(1, longest + 1))
-        return Scores(values, topics, tuple(map(str, scores)))
+        named = {str(system): _by_topic(column) for system, column in scores.items()}
+        topics = tuple(dict.fromkeys(topic for column in named.values() for topic in column))
+        values = np.full((len(topics), len(named)), np.nan)
+        place = {topic: k for k, topic in enumerate(topics)}
+        for k, column in enumerate(named.values()):
+            values[[place[topic] for topic in column], k] = list(column.values())
+        return Scores(values, topics, tuple(named))
     kind = type(scores).__name__
     raise PolicyError(f"compare takes Scores, or a mapping of systems to scores, not {kind}")
+
+
+def _by_topic(column: Any) -> dict[str, float]:
+    """Return one system's scores by topic: by its keys or its index, else by position."""
+    if hasattr(column, "to_dict") and hasattr(column, "index"):
+        column = column.to_dict()  # a series of pandas
+    try:
+        named = column.items() if isinstance(column, Mapping) else enumerate(column, 1)
+        return {str(topic): float(score) for topic, score in named}
+    except (TypeError, ValueError):
+        raise PolicyError(
+            f"{quoted(column)} is neither a list of scores nor scores by topic"
+        ) from None
 
 
 def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:

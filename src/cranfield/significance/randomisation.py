@@ -204,10 +204,13 @@ class SubsetInterval:
         flipped = (signs < 0).astype(np.float64)
         count = flipped.sum(axis=1)
         some = count > 0
+        # The subset without topics is as extreme as can be, on both sides.
+        empty = int((~some).sum())
         means = np.ascontiguousarray(((flipped[some] @ self.pairs.values) / count[some, None]).T)
         return quantile_limits(
             self.pairs,
             means.shape[1],
             level,
             lambda block: np.asarray(means[block.first] - means[block.second]),
+            endless=empty,
         )

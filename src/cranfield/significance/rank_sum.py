@@ -144,17 +144,18 @@ def _exact(pairs: Pairs, u: Floats, n: NDArray[np.intp], alternative: str) -> Fl
     rank_sum = np.rint(2 * u).astype(np.intp) + n * (n + 1)
     low, high = np.empty(len(pairs)), np.empty(len(pairs))
     for k, pattern in enumerate(patterns):
-        at_most = np.concatenate([[0.0], _rank_sums(pattern[1:][pattern[1:] > 0], int(pattern[0]))])
+        chances = _rank_sums(pattern[1:][pattern[1:] > 0], int(pattern[0]))
         same = which.ravel() == k
-        low[same] = at_most[rank_sum[same] + 1]
-        high[same] = 1.0 - at_most[rank_sum[same]]
+        # Each tail is added up from its own end, so that small ones keep their digits.
+        low[same] = np.cumsum(chances)[rank_sum[same]]
+        high[same] = np.cumsum(chances[::-1])[::-1][rank_sum[same]]
     if alternative == "two-sided":
         return np.asarray(np.minimum(1.0, 2 * np.minimum(low, high)))
-    return high if alternative == "greater" else low
+    return np.asarray(np.minimum(1.0, high if alternative == "greater" else low))
 
 
 def _rank_sums(ranks: NDArray[np.intp], n: int) -> Floats:
-    """Return P(sum of n of the ranks, drawn without replacement, <= s)."""
+    """Return P(sum of n of the ranks, drawn without replacement, = s), by s."""
     chances = np.zeros((n + 1, int(ranks.sum()) + 1))
     chances[0, 0] = 1.0
     for drawn, rank in enumerate(ranks):
@@ -166,7 +167,7 @@ def _rank_sums(ranks: NDArray[np.intp], n: int) -> Floats:
         moved = chances[:-1, : chances.shape[1] - rank] * taken
         chances *= stays
         chances[1:, rank:] += moved
-    return np.asarray(np.minimum(1.0, np.cumsum(chances[n])))
+    return np.asarray(chances[n])
 
 
 @dataclass(frozen=True)

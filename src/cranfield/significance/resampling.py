@@ -61,11 +61,18 @@ Part = TypeVar("Part")
 Result = TypeVar("Result")
 
 
+def processors() -> int:
+    """Return how many processors this process may use; not every system can tell."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
 def in_threads(
     function: Callable[[Part], Result], parts: list[Part], jobs: int | None
 ) -> list[Result]:
     """Apply a function to parts, in threads; the results are in the order of the parts."""
-    workers = min(len(parts), jobs or len(os.sched_getaffinity(0)))
+    workers = min(len(parts), jobs or processors())
     if workers <= 1:
         return [function(part) for part in parts]
     with ThreadPoolExecutor(workers) as pool:
@@ -73,7 +80,11 @@ def in_threads(
 
 
 def quantile_limits(
-    pairs: Pairs, number: int, level: float, resampled: Callable[[Pairs], Floats]
+    pairs: Pairs,
+    number: int,
+    level: float,
+    resampled: Callable[[Pairs], Floats],
+    endless: int = 0,
 ) -> tuple[Floats, Floats]:
     """Return the order statistics of resampled values that hold a share of them in between.
 
@@ -87,13 +98,15 @@ def quantile_limits(
         Share to be held, such as 0.95.
     resampled
         Takes a block of pairs and returns their values, shape (pairs, number); they may be changed.
+    endless
+        Further values that are beyond any number, on both sides.
 
     Returns
     -------
     low, high
         By pair; infinite where there are too few values.
     """
-    rank = int(np.floor((1 - level) / 2 * (number + 1)))
+    rank = int(np.floor((1 - level) / 2 * (number + endless + 1))) - endless
     low = np.full(len(pairs), -np.inf)
     high = -low
     if rank < 1:

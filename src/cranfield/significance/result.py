@@ -80,6 +80,7 @@ class PairwiseComparison:
     >>> print(found)
     Paired t-test; alpha 0.05
     2 systems, 4 topics, 1 pair: 1 differs
+    low, high: 0.95 confidence limits of the mean difference, each pair alone
     note: the paired t-test is two-way ANOVA with Tukey's HSD of two systems
     <BLANKLINE>
     first  second  difference      low     high        t       p   effect
@@ -233,7 +234,7 @@ class PairwiseComparison:
         if self.half_widths is not None:
             columns["low"] = (self.means - self.half_widths)[order]
             columns["high"] = (self.means + self.half_widths)[order]
-        if not self.baselines:
+        if not self.baselines and self.alternative == "two-sided":
             columns["groups"] = list(self.groups().values())
         return pl.DataFrame(columns)
 

@@ -201,7 +201,7 @@ def test_it_is_said_when_nothing_can_be_significant() -> None:
         {"test": "randomisation", "resamples": 9},
         {"test": "t", "correction": "max-t", "resamples": 9},
     ):
-        found = cf.compare(few, **options)  # type: ignore[arg-type]
+        found = cf.compare(few, **options)
         assert any("give no p below" in note for note in found.notes), options
     clear = few + np.array([0, 5, 10])
     assert not any("give no p" in note for note in cf.compare(clear, test="t").notes)

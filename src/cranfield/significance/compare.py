@@ -200,6 +200,7 @@ def _result(
         interval_of=outcome.interval_of,
         interval_kind=kind,
         limits=limits,
+        scores=scores,
         half_widths=halves,
         anova=outcome.table,
         omnibus=omnibus,

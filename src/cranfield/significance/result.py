@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.scale import Scale
-from cranfield.scores import optional_module
+from cranfield.scores import Scores, optional_module
 from cranfield.significance import describing
 from cranfield.significance.anova_table import AnovaTable
 from cranfield.significance.groups import groups_of, letters_of
@@ -57,6 +57,8 @@ class PairwiseComparison:
         share their rank.
     interval_of, interval_kind
         What the confidence limits are limits of, and whether they hold for all pairs together.
+    scores
+        The scores that were compared, after the policy for missing ones.
     half_widths
         Half the width of an interval around each mean, such that systems whose intervals do not
         overlap differ; None where the correction has none, or means of different numbers of scores.
@@ -109,6 +111,7 @@ class PairwiseComparison:
     interval_of: str
     interval_kind: str
     limits: Interval = field(repr=False)
+    scores: Scores = field(repr=False)
     half_widths: Floats | None = None
     anova: AnovaTable | None = None
     omnibus: Omnibus | None = None

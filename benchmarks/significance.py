@@ -26,6 +26,7 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.significance.anova import three_way
+from cranfield.significance.max_t import max_t
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import all_pairs
 from cranfield.significance.randomised_tukey import randomised_tukey
@@ -164,6 +165,8 @@ def measured(repeat: int) -> list[Line]:
     lines.append(Line(f"studentised bootstrap, all pairs, B = {RESAMPLES:,}", ours, theirs, note))
     ours = seconds(lambda: randomised_tukey(pairs, options), repeat)
     lines.append(Line(f"randomised Tukey HSD, B = {RESAMPLES:,}", ours))
+    ours = seconds(lambda: max_t(pairs, options), repeat)
+    lines.append(Line(f"step-down max-T, B = {RESAMPLES:,}", ours))
 
     shards = np.random.default_rng(3).random((249, 110, 3))
     by_shard = cf.Scores(shards, tuple(map(str, range(249))), tuple(map(str, range(110))))

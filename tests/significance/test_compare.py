@@ -501,3 +501,20 @@ def test_one_sided_rankings_have_no_groups(some: cf.Scores) -> None:
     found = cf.compare(some, alternative="greater")
     assert "groups" not in found.ranking().columns
     assert '"alternative": "greater"' in json_text({"AP": found})
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_limits_of_dunnett_agree_with_its_p_values(alternative: str) -> None:
+    rng = np.random.default_rng(11)
+    seen = set()
+    for k in range(20):
+        values = rng.normal(0, 0.1, (12, 6)) + 0.02 * np.arange(6) * (k - 8) / 4
+        found = cf.compare(values, baseline="1", alternative=alternative)
+        assert found.correction == "dunnett"
+        low, high = found.interval
+        outside = (low > 0) | (high < 0)
+        np.testing.assert_array_equal(outside, found.is_significant())
+        seen |= set(outside.tolist())
+    assert seen == {True, False}
+    same = cf.compare(np.tile(np.arange(4.0)[:, None], 3), baseline="1", alternative=alternative)
+    assert same.adjusted_pvalues.tolist() == [1.0, 1.0]

@@ -1,0 +1,1 @@
+"""What scores may mean: scales, images of measures, interval-scaled measures, statements."""

@@ -14,12 +14,13 @@ import argparse
 import time
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+import cranfield as cf
 from cranfield.scores import Scores
 from cranfield.significance import TESTS, compare
 from cranfield.significance.options import Options
@@ -47,7 +48,16 @@ FAMILIES = (
     ("randomisation", "randomised-tukey"),
     ("t", "bonferroni"),
     ("t", "holm"),
+    ("t", "max-t"),
     ("signed-rank", "holm"),
+)
+UNEQUAL = ("two spreads", "real runs")
+FAMILIES_UNEQUAL = (
+    ("anova-2", "tukey"),
+    ("randomisation", "randomised-tukey"),
+    ("friedman", "tukey"),
+    ("t", "holm"),
+    ("t", "max-t"),
 )
 
 
@@ -115,7 +125,7 @@ def of_all(name: str, correction: str | None, shape: str, n: int, sets: int, see
 
 def _least_p(name: str, correction: str | None, values: Floats, seed: int) -> float:
     found = compare(
-        Scores(values, _labels(len(values)), _labels(SYSTEMS)),
+        Scores(values, _labels(len(values)), _labels(values.shape[1])),
         test=name,
         correction=correction or "none",
         baseline="0" if correction == "dunnett" else None,
@@ -133,6 +143,29 @@ def _least_p(name: str, correction: str | None, values: Floats, seed: int) -> fl
         return float(found.raw_pvalues[0])
     assert found.anova is not None
     return float(found.anova.p[found.anova.sources.index("System")])
+
+
+def of_unequal(name: str, correction: str, kind: str, n: int, sets: int, seed: int) -> Cell:
+    """Family-wise error of normal scores whose systems differ in variance and are correlated."""
+    root = _root(kind)
+    rejected = np.zeros(2)
+    for k in range(sets):
+        rng = np.random.default_rng([seed, n, UNEQUAL.index(kind), k])
+        values = rng.normal(size=(n, len(root))) @ root.T
+        least = _least_p(name, correction, values, seed + k)
+        rejected += [(least <= level) for level in LEVELS]
+    return Cell(kind, n, sets, (rejected[0] / sets, rejected[1] / sets))
+
+
+@cache
+def _root(kind: str) -> Floats:
+    """Return a matrix that gives independent normal variables the covariance of systems."""
+    if kind == "two spreads":
+        return np.diag([0.05] * 5 + [0.2] * 5)
+    collection = cf.collections.trec_covid()
+    scores = cf.evaluate(collection.runs, collection.qrels, "nDCG@20")["nDCG@20"].values
+    values, vectors = np.linalg.eigh(np.cov(scores.T))
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))
 
 
 def _labels(number: int) -> tuple[str, ...]:
@@ -158,7 +191,7 @@ def false_discoveries(correction: str, shape: str, n: int, sets: int, seed: int)
 
 def table(title: str, rows: dict[str, list[Cell]]) -> str:
     """Write observed rates, nominal .05 / .01, by shape and number of topics."""
-    heads = [f"{shape} {n}" for shape in SHAPES for n in SIZES]
+    heads = [f"{one.shape} {one.n}" for one in next(iter(rows.values()))]
     lines = [f"### {title}", "", "| test | " + " | ".join(heads) + " |"]
     lines.append("| --- |" + " --- |" * len(heads))
     for name, cells in rows.items():
@@ -177,7 +210,7 @@ def main() -> None:
     parser.add_argument("--sets", type=int, default=10_000, help="data sets of each cell")
     parser.add_argument("--seed", type=int, default=20261121)
     parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--only", default="", help="rows whose name has this in it")
+    parser.add_argument("--only", default="", help="rows whose table or name has this in it")
     options = parser.parse_args()
     sets, seed = options.sets, options.seed
     error = 1.96 * np.sqrt(0.05 * 0.95 / sets)
@@ -200,17 +233,21 @@ def main() -> None:
             f"t, {correction}": partial(false_discoveries, correction)
             for correction in ("bh", "by")
         },
+        "Systems of unequal variance, no difference, any error among pairs (family-wise)": {
+            f"{name}, {correction}": partial(of_unequal, name, correction)
+            for name, correction in FAMILIES_UNEQUAL
+        },
     }
     started = time.time()
     with ProcessPoolExecutor(options.jobs) as pool:
         for title, every in parts.items():
-            rows = {name: row for name, row in every.items() if options.only in name}
+            rows = {name: row for name, row in every.items() if options.only in f"{title}: {name}"}
             if not rows:
                 continue
             cells = {
                 name: [
                     pool.submit(_call, partial(function, shape, n, sets, seed))
-                    for shape in SHAPES
+                    for shape in (UNEQUAL if "unequal" in title else SHAPES)
                     for n in SIZES
                 ]
                 for name, function in rows.items()

@@ -6,6 +6,10 @@ _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
+    # In the old font encoding of LaTeX these would come out as other characters.
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
     **{char: "\\" + char for char in "&%$#_{}"},
 }
 

@@ -218,6 +218,16 @@ def test_compare(folder: Path) -> None:
     assert (folder / "t.tex").read_text().count(r"\toprule") == 2
 
 
+def test_compare_lists_every_test(folder: Path) -> None:
+    """The lists of the command line, which does not import the tests for its help, are complete."""
+    from cranfield.cli import compare
+    from cranfield.significance import CORRECTIONS, TESTS
+
+    real = [name for name in TESTS if name not in {"anova-2f", "anova-3f"}]
+    assert sorted(compare.TESTS) == sorted([*real, "anova"])
+    assert sorted(compare.CORRECTIONS) == sorted(CORRECTIONS)
+
+
 def test_compare_by_resampling(folder: Path) -> None:
     (folder / "s.csv").write_text("a,b\n" + "".join(f".{k}1,.{k + 2}2\n" for k in range(1, 7)))
     arguments = ("compare", "--scores", "s.csv", "-t", "randomisation", "--no-exact")
@@ -238,9 +248,13 @@ def test_compare_says_what_is_wrong(folder: Path) -> None:
         (("--scores", "s.csv"), "two systems, not 1"),
         (("--scores", "absent.csv"), "absent.csv: cannot be read"),
         (("qrels", "*.run", "--baseline", "on"), "did you mean 'one'"),
-        (("qrels", "*.run", "--alpha", "2"), "alpha must lie between 0 and 1"),
+        (("qrels", "*.run", "--alpha", "2"), "alpha must be a number between 0 and 1"),
         (("qrels", "*.run", "-t", "anova-3"), "anova-3 needs scores by shard"),
         (("qrels", "*.run", "-t", "t", "-c", "tukey"), "tukey does not go with the test t"),
+        (("absent", "absent", "-t", "wilcox"), "did you mean wilcoxon"),
+        (("absent", "absent", "-c", "bonferoni"), "did you mean bonferroni"),
+        (("qrels", "*.run", "--resamples", "99999999999"), "from 1 to 1,000,000"),
+        (("--scores", "s.csv", "--rel", "2"), "--rel is for judging runs"),
     ):
         _, err = cranfield(folder, "compare", *arguments, "-o", "out", status=2)
         assert message in err

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pickle
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -91,17 +93,28 @@ def np_shards() -> cf.Scores:
     ("options", "message"),
     [
         ({"test": "wilcox"}, "did you mean wilcoxon"),
-        ({"correction": "fdr"}, "there is no correction 'fdr'"),
+        ({"correction": "fdx"}, "there is no correction 'fdx'; did you mean"),
+        ({"correction": 5}, "named by its text"),
+        ({"test": 5}, "named by its text"),
+        ({"alpha": "0.05"}, "number between 0 and 1"),
+        ({"seed": None}, "the seed must be a whole number"),
+        ({"seed": 1.5}, "the seed must be a whole number"),
+        ({"resamples": 1e4}, "resamples must be a whole number"),
+        ({"resamples": 10**8}, "from 1 to 1,000,000"),
+        ({"jobs": True}, "jobs must be a whole number"),
+        ({"exact": "yes"}, "True, False or None"),
+        ({"baseline": 3}, "a baseline is the name of a system"),
+        ({"baseline": [3]}, "a baseline is the name of a system"),
         ({"test": "t", "correction": "tukey"}, "tukey does not go with the test t"),
         ({"correction": "dunnett"}, "name it"),
         ({"correction": "tukey", "alternative": "less"}, "two-sided"),
         ({"alternative": "both"}, "none of two-sided"),
         ({"alpha": 1.0}, "between 0 and 1"),
         ({"alpha": float("nan")}, "between 0 and 1"),
-        ({"resamples": 0}, "1 or more"),
-        ({"seed": -1}, "0 or more"),
-        ({"jobs": 0}, "1 or more"),
-        ({"exact_n": -1}, "0 or more"),
+        ({"resamples": 0}, "from 1"),
+        ({"seed": -1}, "from 0"),
+        ({"jobs": 0}, "from 1"),
+        ({"exact_n": -1}, "from 0"),
         ({"baseline": "bm52"}, "no system 'bm52'"),
         ({"baseline": list("abcdef")}, "all systems are baselines"),
         ({"missing": "skip"}, "none of error"),
@@ -118,6 +131,80 @@ def test_options_that_do_not_exist(
         return
     with pytest.raises(PolicyError, match=message):
         cf.compare(some, **options)
+
+
+def test_other_names_of_corrections(some: cf.Scores) -> None:
+    names = {"FDR_BH": "bh", "randomized-tukey": "randomised-tukey", "Holm": "holm"}
+    for name, known in names.items():
+        found = cf.compare(some, test="randomisation", correction=name, **FAST)
+        assert found.correction == known
+    assert cf.compare(some, correction="HSD").correction == "tukey"
+
+
+def test_what_scores_may_be(some: cf.Scores) -> None:
+    """An evaluation of one measure, a frame, an array and a mapping say the same."""
+    expected = cf.compare(some).adjusted_pvalues
+    columns = dict(zip(some.systems, some.values.T, strict=True))
+    frame = pl.DataFrame({"topic": list(some.topics), **columns})
+    for form in ({"AP": some}, columns, some.values, frame, frame.to_pandas()):
+        np.testing.assert_array_equal(cf.compare(form).adjusted_pvalues, expected)
+    with pytest.raises(PolicyError, match="choose among AP, RR"):
+        cf.compare({"AP": some, "RR": some})
+    with pytest.raises(PolicyError, match="array of scores"):
+        cf.compare(np.zeros(5))
+
+
+def test_another_level_moves_limits_too(some: cf.Scores) -> None:
+    found = cf.compare(some, test="t")
+    table = found.significant(0.5)
+    assert table["significant"].all()
+    assert table.height == found.count(0.5)
+    wider = cf.compare(some, test="t", alpha=0.5).to_polars()
+    assert found.to_polars(0.5).equals(wider)
+
+
+def test_low_scores_may_be_the_good_ones(some: cf.Scores) -> None:
+    turned = replace(some, measure="cost", lower_is_better=True)
+    found = cf.compare(turned)
+    assert "low scores of cost are the good ones" in found.notes
+    assert found.means[found.order[0]] == found.means.min()
+
+
+def test_tiny_scores_keep_their_digits(some: cf.Scores) -> None:
+    found = cf.compare(replace(some, values=some.values / 1e6))
+    shown = {line.split()[1] for line in str(found).splitlines()[-len(some.systems) :]}
+    assert len(shown) == len(some.systems)
+    assert not any(float(one) == 0 for one in shown)
+
+
+def test_systems_with_topics_of_their_own() -> None:
+    uneven = {"a": [0.1, 0.5, 0.4, 0.3], "b": [0.2, 0.3, 0.6], "c": [0.9, 0.8, 0.7, 0.95, 0.85]}
+    found = cf.compare(uneven, test="anova-1")
+    assert found.n.tolist() == [7, 9, 8]
+    assert found.half_widths is None
+    assert cf.compare(uneven, test="anova-1", baseline="a").correction == "holm"
+    with pytest.raises(CranfieldError, match="an unpaired test"):
+        cf.compare(uneven)
+
+
+def test_models_count_topics_without_difference() -> None:
+    found = cf.compare({"a": [0.1, 0.2, 0.3], "b": [0.1, 0.2, 0.5], "c": [0.4, 0.1, 0.3]})
+    assert found.zeros.tolist() == [2, 1, 0]
+
+
+def test_it_is_said_when_nothing_can_be_significant() -> None:
+    few = np.random.default_rng(3).random((4, 3))
+    for options in (
+        {"test": "sign"},
+        {"test": "signed-rank"},
+        {"test": "randomisation", "correction": "holm"},
+        {"test": "randomisation", "resamples": 9},
+        {"test": "t", "correction": "max-t", "resamples": 9},
+    ):
+        found = cf.compare(few, **options)
+        assert any("give no p below" in note for note in found.notes), options
+    clear = few + np.array([0, 5, 10])
+    assert not any("give no p" in note for note in cf.compare(clear, test="t").notes)
 
 
 # Ugly input
@@ -211,7 +298,7 @@ def test_infinite_scores_and_systems_without_any() -> None:
         cf.compare(scores_of([[0, np.nan], [1, np.nan]]), test="welch")
     with pytest.raises(PolicyError, match="not float"):
         cf.compare(0.5)
-    with pytest.raises(PolicyError, match="one measure: one of AP, RR"):
+    with pytest.raises(PolicyError, match="one measure: choose among AP, RR"):
         cf.compare(cf.evaluate({"q": {"d": 1}}, {"q": {"d": 1}}, ["AP", "RR"]))
 
 

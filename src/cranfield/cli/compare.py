@@ -26,7 +26,10 @@ TESTS = (
     *("randomisation", "bootstrap", "bootstrap-unpaired"),
     *("anova", "anova-1", "anova-2", "anova-3", "kruskal-wallis", "friedman", "bootstrap-anova"),
 )
-CORRECTIONS = (*("none", "tukey", "randomised-tukey", "bonferroni", "holm", "bh", "by", "dunnett"),)
+CORRECTIONS = (
+    *("none", "tukey", "randomised-tukey", "max-t", "dunnett"),
+    *("bonferroni", "holm", "bh", "by"),
+)
 
 
 @click.command(epilog=EPILOG)
@@ -42,14 +45,14 @@ CORRECTIONS = (*("none", "tukey", "randomised-tukey", "bonferroni", "holm", "bh"
 @click.option(
     "--test",
     "-t",
-    type=click.Choice(TESTS),
-    help="Default: two-way ANOVA, which for two systems is the paired t-test.",
+    metavar="TEST",
+    help=f"{', '.join(TESTS)}. Default: two-way ANOVA, which for two systems is the paired t-test.",
 )
 @click.option(
     "--correction",
     "-c",
-    type=click.Choice(CORRECTIONS),
-    help="For many comparisons; by default the one that belongs to the test.",
+    metavar="CORRECTION",
+    help=f"For many comparisons: {', '.join(CORRECTIONS)}. By default the test's own.",
 )
 @click.option("--baseline", "-b", multiple=True, help="Compare with this system only.")
 @one_of("--alternative", ("two-sided", "greater", "less"), "What counts.", "two-sided")
@@ -89,7 +92,12 @@ def compare(
     """
     from cranfield.report import comparisons
     from cranfield.significance.compare import compare as compared
+    from cranfield.significance.corrections import find_correction
+    from cranfield.significance.registry import find_test
 
+    # Before any file is read.
+    test = find_test(test).info.name if test is not None else None
+    correction = find_correction(correction) if correction is not None else None
     scores = _scores(qrels, runs, asked, score_files, judging)
     found = {
         name: compared(
@@ -129,6 +137,11 @@ def _scores(
 
         if qrels is not None:
             raise PolicyError("give either --scores, or QRELS and RUN, not both")
+        for name in judging:
+            source = click.get_current_context().get_parameter_source(name)
+            if name != "jobs" and source is not None and source.name == "COMMANDLINE":
+                option = name.replace("_", "-")
+                raise PolicyError(f"--{option} is for judging runs; --scores are judged already")
         named = click.get_current_context().get_parameter_source("asked")
         given = named is not None and named.name == "COMMANDLINE"
         files = score_files[0] if len(score_files) == 1 else score_files

@@ -25,7 +25,14 @@ def plain_text(found: Mapping[str, PairwiseComparison]) -> str:
 def csv_text(found: Mapping[str, PairwiseComparison]) -> str:
     """CSV with a row a measure and pair."""
     tables = [
-        one.to_polars().select(pl.lit(name).alias("measure"), pl.all())
+        one.to_polars().select(
+            pl.lit(name).alias("measure"),
+            pl.lit(one.test).alias("test"),
+            pl.lit(one.correction).alias("correction"),
+            pl.lit(one.alternative).alias("alternative"),
+            pl.lit(one.alpha).alias("alpha"),
+            pl.all(),
+        )
         for name, one in found.items()
     ]
     out = io.BytesIO()

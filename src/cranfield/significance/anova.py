@@ -104,47 +104,38 @@ def three_way_test(pairs: Pairs, options: Options, data: Floats) -> Outcome:
     return compared(table, model, pairs, options)
 
 
-@declared(
-    TestInfo(
-        name="anova-2f",
-        aliases=("md2f",),
-        title="Fake two-way ANOVA (MD2f)",
-        asks="Do the mean scores differ at all?",
-        null="None: any difference counts.",
-        assumes="Nothing.",
-        when="Never to compare systems. It is the upper bound of what a test can find, for "
-        "studies of tests.",
-        formula=r"p = 0 \text{ if } \bar{x} \ne \bar{y}",
-        statistic="t; with Tukey's HSD q",
-        effect="mean difference by the standard deviation of the error",
-        source="Ferro and Sanderson (2022), section 3.1",
-        model=True,
-        corrections=("none",),
-        baseline_correction="none",
-    )
+_FAKE = TestInfo(
+    name="anova-2f",
+    aliases=("md2f",),
+    title="Fake two-way ANOVA (MD2f)",
+    asks="Do the mean scores differ at all?",
+    null="None: any difference counts.",
+    assumes="Nothing.",
+    when="Never to compare systems. It is the upper bound of what a test can find, for "
+    "studies of tests.",
+    formula=r"p = 0 \text{ if } \bar{x} \ne \bar{y}",
+    statistic="t; with Tukey's HSD q",
+    effect="mean difference by the standard deviation of the error",
+    source="Ferro and Sanderson (2022), section 3.1",
+    model=True,
+    corrections=("none",),
+    baseline_correction="none",
 )
+
+
+@declared(_FAKE)
 def fake_two_way_test(pairs: Pairs, options: Options, data: Floats) -> Outcome:
     """Call all systems with different means different."""
     return faked(two_way_test(pairs, options, data))
 
 
 @declared(
-    TestInfo(
+    replace(
+        _FAKE,
         name="anova-3f",
         aliases=("md3f",),
         title="Fake three-way ANOVA (MD3f)",
         asks="Do the mean scores over shards differ at all?",
-        null="None: any difference counts.",
-        assumes="Nothing.",
-        when="Never to compare systems. It is the upper bound of what a test can find, for "
-        "studies of tests.",
-        formula=r"p = 0 \text{ if } \bar{x} \ne \bar{y}",
-        statistic="t; with Tukey's HSD q",
-        effect="mean difference by the standard deviation of the error",
-        source="Ferro and Sanderson (2022), section 3.1",
-        model=True,
-        corrections=("none",),
-        baseline_correction="none",
     )
 )
 def fake_three_way_test(pairs: Pairs, options: Options, data: Floats) -> Outcome:
@@ -160,7 +151,8 @@ def faked(outcome: Outcome) -> Outcome:
 
 def compared(table: AnovaTable, model: Model, pairs: Pairs, options: Options) -> Outcome:
     """Compare pairs by the model, and keep its table."""
-    outcome = model.outcome(pairs, options.alternative, table.values.shape[0])
+    paired = "Topic" in table.sources
+    outcome = model.outcome(pairs, options.alternative, paired=paired)
     return replace(outcome, table=table)
 
 

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import PolicyError
-from cranfield.scale import Scale
 from cranfield.scores import Scores
-from cranfield.significance.corrections import CORRECTIONS, corrected
+from cranfield.significance.corrections import corrected, find_correction
 from cranfield.significance.dunnett import DunnettInterval, dunnett
+from cranfield.significance.max_t import max_t
+from cranfield.significance.notes import notes_on, out_of_reach, unequal
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Floats, Interval, Outcome
 from cranfield.significance.pairs import Pairs, against, all_pairs
@@ -47,17 +48,18 @@ def compare(
     ----------
     scores
         :class:`Scores` of one measure, such as `evaluation["AP"]` or what :func:`read_scores`
-        reads; or a mapping of systems to their scores, by topic or as lists in order of topics.
+        reads; an evaluation of one measure; a mapping of systems to their scores, by topic or as
+        lists in order of topics; a data frame, or an array of shape (topics, systems).
     test
         `sign`, `signed-rank`, `rank-sum`, `t`, `t-unpaired`, `welch`, `randomisation`,
         `bootstrap`, `bootstrap-unpaired`, `anova-1`, `anova-2` (also `anova`), `anova-3`,
         `kruskal-wallis`, `friedman`, `bootstrap-anova`. By default two-way ANOVA, for two systems
         the paired t-test, which is the same, and three-way ANOVA for scores by shard.
     correction
-        For many comparisons: `none`, `tukey`, `randomised-tukey`, `bonferroni`, `holm`, `bh`, `by`,
-        `dunnett`. By default the test's own: Tukey's HSD for models of all systems, its randomised
-        version for the randomisation test, Dunnett's test for analyses of variance with a
-        baseline, the false discovery rate for bootstrap ANOVA, and Holm's correction else.
+        For many comparisons: `none`, `tukey`, `randomised-tukey`, `max-t`, `bonferroni`, `holm`,
+        `bh`, `by`, `dunnett`. By default the test's own: Tukey's HSD for models of all systems, its
+        randomised version for the randomisation test, Dunnett's test for analyses of variance with
+        a baseline, the false discovery rate for bootstrap ANOVA, and Holm's correction else.
     alternative
         `two-sided`, `greater` (the first system of a pair, that is not the baseline, has higher
         scores) or `less`.
@@ -108,7 +110,7 @@ def compare(
     ready = prepared(given, info, missing)
     baselines = baseline_indices(ready.scores.systems, baseline)
     pairs = against(ready.flat, baselines) if baselines else all_pairs(ready.flat)
-    correct = _correction(info, correction, len(pairs), baselines, options)
+    correct = _correction(info, correction, pairs, baselines, options)
     if info.model:
         outcome = chosen.run(pairs, options, ready.scores.values)
     else:
@@ -125,20 +127,21 @@ def _default_test(scores: Scores) -> str:
 def _correction(
     info: TestInfo,
     asked: str | None,
-    comparisons: int,
+    pairs: Pairs,
     baselines: Sequence[int],
     options: Options,
 ) -> str:
     if asked is None:
-        if comparisons == 1 and not info.model:
+        if len(pairs) == 1 and not info.model:
             return "none"
         if len(baselines) == 1:
-            return info.baseline_correction
+            own = info.baseline_correction
+            # Dunnett's test is of means of as many scores each.
+            return "holm" if own == "dunnett" and not pairs.paired and not info.paired else own
         own = info.corrections[0]
         # Tukey's test is of all pairs, in both directions.
         return "holm" if own in ALL_PAIRS and (baselines or not options.two_sided) else own
-    if asked not in CORRECTIONS:
-        raise PolicyError(f"there is no correction {asked!r}; there are {', '.join(CORRECTIONS)}")
+    asked = find_correction(asked)
     if asked not in info.corrections:
         fitting = ", ".join(info.corrections)
         raise PolicyError(f"{asked} does not go with the test {info.name}; {fitting} do")
@@ -166,8 +169,14 @@ def _result(
     omnibus = details.pop("omnibus", None)
     difference = pairs.of_systems(means)
     difference[np.abs(difference) <= (pairs.rounding if model is None else 0)] = 0.0
-    if correction == "randomised-tukey":
-        details = {"resamples": options.resamples, "seed": options.seed}
+    notes = (
+        *notes,
+        *notes_on(scores, info, options.alternative),
+        *unequal(pairs, info, correction),
+    )
+    if correction in ("randomised-tukey", "max-t"):
+        details |= {"resamples": options.resamples, "seed": options.seed}
+    notes += tuple(out_of_reach(raw, adjusted, outcome, details, options, correction))
     return PairwiseComparison(
         test=info.name,
         correction=correction,
@@ -191,6 +200,7 @@ def _result(
         interval_of=outcome.interval_of,
         interval_kind=kind,
         limits=limits,
+        scores=scores,
         half_widths=halves,
         anova=outcome.table,
         omnibus=omnibus,
@@ -202,11 +212,7 @@ def _result(
         resamples=details.pop("resamples", None),
         options=asdict(options),
         details=details,
-        notes=(
-            *notes,
-            *_notes(scores, info, options.alternative),
-            *_floor(raw, adjusted, options, info, correction),
-        ),
+        notes=notes,
     )
 
 
@@ -224,16 +230,20 @@ def _applied(
     together = "all pairs together"
     if correction == "tukey" and model is not None:
         q, p = tukey(model, pairs)
-        halves = half_widths(model, options.alpha)
+        halves = half_widths(model, options.alpha) if model.balanced else None
         return q, outcome.pvalue, p, TukeyInterval(model, pairs), together, halves
     if correction == "dunnett" and model is not None:
         t, p = dunnett(model, pairs, options.alternative)
-        return t, outcome.pvalue, p, DunnettInterval(model, pairs), "all comparisons", None
+        limits = DunnettInterval(model, pairs, options.two_sided)
+        return t, outcome.pvalue, p, limits, "all comparisons", None
     if correction == "randomised-tukey":
-        p, limits = randomised_tukey(pairs, options)
-        low, high = limits(1 - options.alpha)
+        p, widest = randomised_tukey(pairs, options)
+        low, high = widest(1 - options.alpha)
         halves = np.full(pairs.systems, (high - low)[0] / 4)
-        return outcome.statistic, outcome.pvalue, p, limits, together, halves
+        return outcome.statistic, outcome.pvalue, p, widest, together, halves
+    if correction == "max-t":
+        p = max_t(pairs, options)
+        return outcome.statistic, outcome.pvalue, p, outcome.interval, "each pair alone", None
     adjusted = corrected(outcome.pvalue, correction)
     if correction == "bonferroni" and len(pairs) > 1:
         limits_of = _Narrowed(outcome.interval, len(pairs))
@@ -251,38 +261,3 @@ class _Narrowed:
     def __call__(self, level: float) -> tuple[Floats, Floats]:
         """Return lower and upper limits at a confidence level."""
         return self.interval(1 - (1 - level) / self.pairs)
-
-
-def _notes(scores: Scores, info: TestInfo, alternative: str) -> list[str]:
-    notes = []
-    if scores.aggregate != "mean":
-        notes.append(
-            f"{scores.measure or 'the measure'} sums up topics otherwise than by a mean: compared"
-            " are the means of its scores"
-        )
-    if info.name == "t" and len(scores.systems) == 2 and alternative == "two-sided":
-        notes.append("the paired t-test is two-way ANOVA with Tukey's HSD of two systems")
-    if scores.scale is not None and scores.scale < info.scale:
-        notes.append(
-            f"this test assumes {_scale(info.scale)} scale, and {scores.measure or 'the measure'}"
-            f" is declared {scores.scale}: the answer may depend on how the scale is spaced"
-        )
-    return notes
-
-
-def _floor(
-    raw: Floats, adjusted: Floats, options: Options, info: TestInfo, correction: str
-) -> list[str]:
-    """Say so when too few samples were drawn for any difference to be significant."""
-    least = 1 / (options.resamples + 1)
-    sampled = info.random and correction != "randomised-tukey" and bool((raw > 0).all())
-    if not sampled or raw.min() > least * 1.5 or adjusted.min() <= options.alpha:
-        return []
-    return [
-        f"{options.resamples:,} samples give no p below {least:.2g}, too few for {raw.size:,} pairs"
-        " with this correction: draw more, or correct otherwise"
-    ]
-
-
-def _scale(scale: Scale) -> str:
-    return f"an {scale}" if scale in {Scale.INTERVAL, Scale.ORDINAL} else f"a {scale}"

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
+from typing import Any
+
 import numpy as np
 
+from cranfield.errors import PolicyError, quoted
 from cranfield.significance.outcome import Floats
 
 CORRECTIONS = {
@@ -13,6 +17,8 @@ CORRECTIONS = {
     "randomised-tukey": "the same, with the distribution of the largest difference from random "
     "permutations of each topic's scores",
     "dunnett": "Dunnett's test: all systems against one baseline",
+    "max-t": "Westfall and Young's step-down max-T: the largest t of all pairs under random signs; "
+    "systems may differ in variance and depend on each other",
     "bonferroni": "p times the number of comparisons",
     "holm": "Bonferroni's correction step by step; as strict on errors, never weaker",
     "bh": "Benjamini and Hochberg: at most alpha of the differences found are expected to be "
@@ -21,8 +27,52 @@ CORRECTIONS = {
 }
 """Corrections and what they do."""
 
-FAMILY_WISE = ("tukey", "randomised-tukey", "dunnett", "bonferroni", "holm")
+FAMILY_WISE = ("tukey", "randomised-tukey", "dunnett", "max-t", "bonferroni", "holm")
 """Those that bound the chance of any error at all."""
+
+ALIASES = {
+    "hsd": "tukey",
+    "tukey-hsd": "tukey",
+    "randomized-tukey": "randomised-tukey",
+    "randomised-tukey-hsd": "randomised-tukey",
+    "randomized-tukey-hsd": "randomised-tukey",
+    "westfall-young": "max-t",
+    "maxt": "max-t",
+    "bonf": "bonferroni",
+    "holm-bonferroni": "holm",
+    "fdr": "bh",
+    "fdr-bh": "bh",
+    "benjamini-hochberg": "bh",
+    "fdr-by": "by",
+    "benjamini-yekutieli": "by",
+    "uncorrected": "none",
+}
+"""Other names that are understood."""
+
+
+def find_correction(name: Any) -> str:
+    """Find a correction by its name or one of its other names.
+
+    Raises
+    ------
+    PolicyError
+        If there is none; the nearest names are suggested.
+
+    Examples
+    --------
+    >>> find_correction("FDR_BH")
+    'bh'
+    """
+    if not isinstance(name, str):
+        raise PolicyError(f"a correction is named by its text, such as 'holm', not {name!r}")
+    asked = name.lower().replace("_", "-").replace(" ", "-")
+    asked = ALIASES.get(asked, asked)
+    if asked not in CORRECTIONS:
+        near = difflib.get_close_matches(asked, [*CORRECTIONS, *ALIASES], n=3, cutoff=0.5)
+        there = f"there are {', '.join(CORRECTIONS)}"
+        hint = f"did you mean {' or '.join(near)}?" if near else there
+        raise PolicyError(f"there is no correction {quoted(name)}; {hint}")
+    return asked
 
 
 def corrected(pvalues: Floats, correction: str) -> Floats:

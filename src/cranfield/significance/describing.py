@@ -24,6 +24,7 @@ NAMES = {
     "tukey": "Tukey's HSD",
     "randomised-tukey": "randomised Tukey HSD",
     "dunnett": "Dunnett's test",
+    "max-t": "step-down max-T of Westfall and Young",
     "bonferroni": "Bonferroni's correction",
     "holm": "Holm's correction",
     "bh": "false discovery rate of Benjamini and Hochberg",
@@ -76,8 +77,8 @@ def heading(found: PairwiseComparison) -> list[str]:
         )
     if found.half_widths is not None and len(np.unique(found.half_widths)) == 1:
         lines.append(
-            f"intervals: half-width {found.half_widths[0]:.4f}; systems whose intervals do not"
-            " overlap differ"
+            f"intervals: half-width {found.half_widths[0]:.{places_of(found)}f}; systems whose"
+            " intervals do not overlap differ"
         )
     return [*lines, *(f"note: {note}" for note in found.notes)]
 
@@ -88,7 +89,8 @@ def text_of(found: PairwiseComparison, *, limit: int | None = MOST_ROWS) -> str:
     if found.anova is not None:
         parts.append(str(found.anova))
     by_pair = shows_pairs(found)
-    head, rows = pair_rows(found) if by_pair else ranking_rows(found)
+    places = places_of(found)
+    head, rows = pair_rows(found, places) if by_pair else ranking_rows(found, places)
     shown = rows[:limit]
     left = (0, 1, 8) if by_pair else (0, len(head) - 1)
     parts.append(text_table(head, shown, left=left))
@@ -101,6 +103,15 @@ def shows_pairs(found: PairwiseComparison) -> bool:
     """Tell whether the pairs are shown, rather than the ranking of all systems."""
     one_sided = found.alternative != "two-sided"
     return bool(found.baselines) or len(found.systems) == 2 or one_sided
+
+
+def places_of(found: PairwiseComparison) -> int:
+    """Return how many decimals show four digits of most of the means: four, unless all are small.
+
+    Measures such as NumRet or TBG are large, and others, such as P@1000, are tiny.
+    """
+    largest = float(np.nanmax(np.abs(found.means), initial=0.0))
+    return 4 if largest == 0 or largest > 0.05 else min(12, 3 - int(np.floor(np.log10(largest))))
 
 
 def ranking_rows(found: PairwiseComparison, places: int = 4) -> tuple[list[str], list[list[str]]]:
@@ -142,16 +153,18 @@ def pair_rows(found: PairwiseComparison, places: int = 4) -> tuple[list[str], li
     statistic = short_statistic(found)
     head = ["first", "second", "difference", "low", "high", statistic, "p", "effect", ""]
     star = found.is_significant()
+    of_means = statistic == "statistic"
     rows = []
     for k in range(len(found)):
-        numbers = (found.difference, low, high, found.statistic)
+        numbers = (found.difference, low, high)
         rows.append(
             [
                 found.systems[found.first[k]],
                 found.systems[found.second[k]],
                 *(f"{values[k]:.{places}f}" for values in numbers),
+                f"{found.statistic[k]:.{places if of_means else 4}f}",
                 shown_p(found.adjusted_pvalues[k]),
-                f"{found.effect[k]:.{places}f}",
+                f"{found.effect[k]:.4f}",
                 "*" if star[k] else "",
             ]
         )
@@ -169,8 +182,9 @@ def short_statistic(found: PairwiseComparison) -> str:
     return names.get(found.test, "z" if found.omnibus is not None else "t")
 
 
-def latex_of(found: PairwiseComparison, places: int) -> str:
+def latex_of(found: PairwiseComparison, places: int | None) -> str:
     """Write the ranking with its groups, or the pairs with a baseline, in LaTeX."""
+    places = places_of(found) if places is None else places
     if shows_pairs(found):
         head, rows = pair_rows(found, places)
         return latex_table(head, rows, left=(0, 1, 8))

@@ -52,7 +52,8 @@ def dunnett(model: Model, pairs: Pairs, alternative: str) -> tuple[Floats, Float
     if len(pairs) == 1:
         return t, t_pvalue(t, model.df, alternative)
     away = {"two-sided": np.abs(t), "greater": t, "less": -t}[alternative]
-    return t, maximum_sf(away, len(pairs), model.df, two_sided=alternative == "two-sided")
+    pvalue = maximum_sf(away, len(pairs), model.df, two_sided=alternative == "two-sided")
+    return t, pvalue if model.error else np.where(t == 0, 1.0, pvalue)
 
 
 def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Floats:
@@ -112,10 +113,14 @@ def _below(t: Floats, comparisons: int, df: float) -> Floats:
 
 @dataclass(frozen=True)
 class DunnettInterval:
-    """Simultaneous two-sided limits of the differences from the baseline."""
+    """Simultaneous limits of the differences from the baseline.
+
+    For a one-sided test each limit holds on its own, with half of what two limits leave out.
+    """
 
     model: Model
     pairs: Pairs
+    two_sided: bool = True
 
     def __call__(self, level: float) -> tuple[Floats, Floats]:
         """Return lower and upper limits at a confidence level."""
@@ -123,8 +128,9 @@ class DunnettInterval:
         if count == 1:
             quantile = float(t_limit(level, self.model.df))
         else:
-            tail = partial(_tail, comparisons=count, two_sided=True)
-            quantile = Studentised(tail, self.model.df).isf(1 - level)
+            tail = partial(_tail, comparisons=count, two_sided=self.two_sided)
+            beyond = 1 - level if self.two_sided else (1 - level) / 2
+            quantile = Studentised(tail, self.model.df).isf(beyond)
         half = quantile * self.model.standard_errors(self.pairs)
         difference = self.model.differences(self.pairs)
         return difference - half, difference + half

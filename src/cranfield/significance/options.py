@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
 
 from cranfield.errors import PolicyError, quoted
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 MISSING = ("error", "drop", "zero", "available")
+
+MOST_RESAMPLES = 10**6
+"""More samples would only fill the memory: the error of a p-value of .05 is .0002 by then."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +24,7 @@ class Options:
     Attributes
     ----------
     alternative
-        `two-sided`; `greater`: the first system is better; `less`: it is worse.
+        `two-sided`; `greater`: the first system has higher scores; `less`: it has lower ones.
     alpha
         Significance level, between 0 and 1.
     exact
@@ -45,18 +52,29 @@ class Options:
             raise PolicyError(
                 f"alternative {quoted(self.alternative)} is none of {', '.join(ALTERNATIVES)}"
             )
-        if not 0 < self.alpha < 1:
-            raise PolicyError(f"alpha must lie between 0 and 1, not {self.alpha}")
-        if self.resamples < 1:
-            raise PolicyError(f"resamples must be 1 or more, not {self.resamples}")
-        if self.seed < 0:
-            raise PolicyError(f"the seed must be 0 or more, not {self.seed}")
-        if self.exact_n < 0:
-            raise PolicyError(f"exact_n must be 0 or more, not {self.exact_n}")
-        if self.jobs is not None and self.jobs < 1:
-            raise PolicyError(f"jobs must be 1 or more, not {self.jobs}")
+        if not isinstance(self.alpha, Real) or not 0 < self.alpha < 1:
+            raise PolicyError(f"alpha must be a number between 0 and 1, not {self.alpha!r}")
+        if self.exact not in (None, True, False):
+            raise PolicyError(f"exact is True, False or None, not {self.exact!r}")
+        _whole("resamples", self.resamples, 1, MOST_RESAMPLES)
+        _whole("the seed", self.seed, 0)
+        _whole("exact_n", self.exact_n, 0)
+        if self.jobs is not None:
+            _whole("jobs", self.jobs, 1)
 
     @property
     def two_sided(self) -> bool:
         """Whether differences in both directions count."""
         return self.alternative == "two-sided"
+
+
+def _whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+    """Refuse what is no whole number within limits."""
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, np.integer))
+        or value < least
+        or (most is not None and value > most)
+    ):
+        limits = f"from {least}" if most is None else f"from {least} to {most:,}"
+        raise PolicyError(f"{name} must be a whole number {limits}, not {value!r}")

@@ -83,10 +83,17 @@ class Pairs:
         limit
             Numbers in a block.
         """
+        for _, block in self.slices(numbers_each, limit):
+            yield block
+
+    def slices(
+        self, numbers_each: int | None = None, limit: int = BLOCK
+    ) -> Iterator[tuple[slice, Pairs]]:
+        """Yield each block together with where it stands among all pairs."""
         size = max(1, limit // max(1, numbers_each or self.topics))
         for start in range(0, len(self), size):
-            part = slice(start, start + size)
-            yield replace(self, first=self.first[part], second=self.second[part])
+            part = slice(start, min(start + size, len(self)))
+            yield part, replace(self, first=self.first[part], second=self.second[part])
 
 
 def all_pairs(values: Floats) -> Pairs:

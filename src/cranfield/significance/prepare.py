@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.scorefiles import read_scores
 from cranfield.scores import Scores
 from cranfield.significance.options import MISSING
 from cranfield.significance.outcome import Floats
@@ -43,17 +45,29 @@ class Ready:
 
 
 def as_scores(scores: Any) -> Scores:
-    """Take scores as they are, or make them from a mapping of systems to scores.
+    """Take scores as they are, or make them from a mapping, a data frame or an array.
 
-    Scores are a mapping or a series by topic, or a list in order of topics. Lists of different
-    lengths are of different topics: they are filled up with NaN.
+    A mapping names the systems. The scores of each are a mapping or a series by topic, or a list in
+    order of topics; lists of different lengths are of different topics, and filled up with NaN. An
+    array has shape (topics, systems), or (topics, systems, shards); its systems are numbered.
     """
     if isinstance(scores, Scores):
         return scores
+    if isinstance(scores, Mapping) and len(scores) == 1:
+        [only] = scores.values()
+        if isinstance(only, Scores):
+            return only
+    if hasattr(scores, "columns"):
+        return read_scores(scores)
+    if isinstance(scores, np.ndarray):
+        if scores.ndim not in (2, 3) or not np.issubdtype(scores.dtype, np.number):
+            raise PolicyError("an array of scores has numbers, and shape (topics, systems)")
+        topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
+        return Scores(scores.astype(np.float64), topics, systems)
     if isinstance(scores, Mapping):
         if any(isinstance(one, Scores) for one in scores.values()):
             names = ", ".join(map(str, scores))
-            raise PolicyError(f"compare takes the scores of one measure: one of {names}")
+            raise PolicyError(f"compare takes the scores of one measure: choose among {names}")
         named = {str(system): _by_topic(column) for system, column in scores.items()}
         topics = tuple(dict.fromkeys(topic for column in named.values() for topic in column))
         values = np.full((len(topics), len(named)), np.nan)
@@ -62,7 +76,9 @@ def as_scores(scores: Any) -> Scores:
             values[[place[topic] for topic in column], k] = list(column.values())
         return Scores(values, topics, tuple(named))
     kind = type(scores).__name__
-    raise PolicyError(f"compare takes Scores, or a mapping of systems to scores, not {kind}")
+    raise PolicyError(
+        f"compare takes Scores, scores by system, a data frame or an array, not {kind}"
+    )
 
 
 def _by_topic(column: Any) -> dict[str, float]:
@@ -127,7 +143,10 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
     flat = values
     if by_shard:
         known = ~np.isnan(values).all(axis=(1, 2))
-        flat = np.nanmean(values[known], axis=2)
+        with warnings.catch_warnings():
+            # A system may lack all shards of a topic that others have; the model says what then.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            flat = np.nanmean(values[known], axis=2)
     return Ready(kept, flat, notes)
 
 
@@ -140,7 +159,8 @@ def _complete(scores: Scores, policy: str) -> tuple[Floats, tuple[str, ...], tup
     if policy == "error":
         raise CranfieldError(
             f"{_cell(scores, np.argwhere(missing)[0])} has no score ({counted(number, 'score')}"
-            " missing); missing='drop' leaves out topics that lack one, 'zero' counts 0"
+            " missing); missing='drop' leaves out topics that lack one, 'zero' counts 0; if systems"
+            " have topics of their own, take an unpaired test, such as welch or rank-sum"
         )
     if policy == "zero":
         note = f"{counted(number, 'missing score')} counted as 0"
@@ -173,9 +193,14 @@ def baseline_indices(systems: Sequence[str], asked: str | Sequence[str] | None) 
     PolicyError
         For one that is not there, with the nearest names, or when nothing is left to compare.
     """
-    names = [] if asked is None else [asked] if isinstance(asked, str) else list(asked)
+    try:
+        names = [] if asked is None else [asked] if isinstance(asked, str) else list(asked)
+    except TypeError:
+        raise PolicyError(f"a baseline is the name of a system, not {asked!r}") from None
     found = []
     for name in names:
+        if not isinstance(name, str):
+            raise PolicyError(f"a baseline is the name of a system, not {name!r}")
         if name not in systems:
             near = difflib.get_close_matches(name, systems, n=3, cutoff=0.5)
             hint = f"; did you mean {' or '.join(quoted(one) for one in near)}?" if near else ""

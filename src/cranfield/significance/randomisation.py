@@ -50,7 +50,7 @@ MOST_EXACT = 48
         "count / 2^n. Else B of them are drawn, the same for all pairs. The interval holds the "
         "shifts that the test does not reject, from the means of random subsets.",
         random=True,
-        corrections=("randomised-tukey", *PLAIN),
+        corrections=("randomised-tukey", "max-t", *PLAIN),
     )
 )
 def randomisation_test(pairs: Pairs, options: Options) -> Outcome:

@@ -84,7 +84,7 @@ def kruskal_wallis_test(pairs: Pairs, options: Options, data: Floats) -> Outcome
         "H", h, df, float(chdtrc(df, h)), h / (number - 1), "epsilon squared", int(tied)
     )
     model = Model(means, float(variance), counts, np.inf, "mean rank")
-    return ranked_outcome(model, omnibus, pairs, options, data)
+    return ranked_outcome(model, omnibus, pairs, options, paired=False)
 
 
 @declared(
@@ -133,7 +133,7 @@ def friedman_test(pairs: Pairs, options: Options, data: Floats) -> Outcome:
         tied,
     )
     model = Model(means, float(variance), np.full(systems, float(topics)), np.inf, "mean rank")
-    return ranked_outcome(model, omnibus, pairs, options, data)
+    return ranked_outcome(model, omnibus, pairs, options, paired=True)
 
 
 def ranked_together(values: Floats) -> tuple[Floats, float, int]:
@@ -159,8 +159,8 @@ def ranked_together(values: Floats) -> tuple[Floats, float, int]:
 
 
 def ranked_outcome(
-    model: Model, omnibus: Omnibus, pairs: Pairs, options: Options, data: Floats
+    model: Model, omnibus: Omnibus, pairs: Pairs, options: Options, *, paired: bool
 ) -> Outcome:
     """Compare pairs by their mean ranks, and keep the test of all together."""
-    outcome = model.outcome(pairs, options.alternative, data.shape[0])
+    outcome = model.outcome(pairs, options.alternative, paired=paired)
     return replace(outcome, details={"omnibus": omnibus})

@@ -101,7 +101,7 @@ def declared(info: TestInfo) -> Callable[[Callable[..., Any]], Callable[..., Any
     return register
 
 
-def find_test(name: str) -> Test:
+def find_test(name: Any) -> Test:
     """Find a test by its name or one of its other names.
 
     Raises
@@ -112,7 +112,9 @@ def find_test(name: str) -> Test:
     names = {test.info.name: test for test in TESTS.values()}
     for test in TESTS.values():
         names |= dict.fromkeys(test.info.aliases, test)
-    found = names.get(name.lower().replace("_", "-"))
+    if not isinstance(name, str):
+        raise PolicyError(f"a test is named by its text, such as 't', not {name!r}")
+    found = names.get(name.lower().replace("_", "-").replace(" ", "-"))
     if found is None:
         near = difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.5)
         hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(TESTS)}"

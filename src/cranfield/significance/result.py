@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.scale import Scale
-from cranfield.scores import optional_module
+from cranfield.scores import Scores, optional_module
 from cranfield.significance import describing
 from cranfield.significance.anova_table import AnovaTable
 from cranfield.significance.groups import groups_of, letters_of
@@ -57,9 +57,11 @@ class PairwiseComparison:
         share their rank.
     interval_of, interval_kind
         What the confidence limits are limits of, and whether they hold for all pairs together.
+    scores
+        The scores that were compared, after the policy for missing ones.
     half_widths
         Half the width of an interval around each mean, such that systems whose intervals do not
-        overlap differ; None where the correction has none.
+        overlap differ; None where the correction has none, or means of different numbers of scores.
     anova, omnibus
         The table of an analysis of variance; the test of all systems together by ranks.
     baselines
@@ -109,6 +111,7 @@ class PairwiseComparison:
     interval_of: str
     interval_kind: str
     limits: Interval = field(repr=False)
+    scores: Scores = field(repr=False)
     half_widths: Floats | None = None
     anova: AnovaTable | None = None
     omnibus: Omnibus | None = None
@@ -137,12 +140,16 @@ class PairwiseComparison:
 
         One-sided tests have one finite limit.
         """
+        return self.interval_at(self.alpha)
+
+    def interval_at(self, alpha: float) -> tuple[Floats, Floats]:
+        """Return lower and upper limits at confidence 1 - alpha, by pair."""
         if self.alternative == "two-sided":
-            return self.limits(1 - self.alpha)
-        if self.alpha >= 0.5:
+            return self.limits(1 - alpha)
+        if alpha >= 0.5:
             low, high = np.full(len(self), -np.inf), np.full(len(self), np.inf)
         else:
-            low, high = self.limits(1 - 2 * self.alpha)
+            low, high = self.limits(1 - 2 * alpha)
         if self.alternative == "greater":
             return low, np.full(len(self), np.inf)
         return np.full(len(self), -np.inf), high
@@ -188,7 +195,7 @@ class PairwiseComparison:
 
     def significant(self, alpha: float | None = None) -> pl.DataFrame:
         """Return the table of the pairs that differ, those with the smallest p-value first."""
-        return self.to_polars().filter(pl.Series(self.is_significant(alpha))).sort("p")
+        return self.to_polars(alpha).filter("significant").sort("p")
 
     @property
     def order(self) -> NDArray[np.intp]:
@@ -238,9 +245,9 @@ class PairwiseComparison:
             columns["groups"] = list(self.groups().values())
         return pl.DataFrame(columns)
 
-    def to_polars(self) -> pl.DataFrame:
-        """Return a table with a row a pair."""
-        low, high = self.interval
+    def to_polars(self, alpha: float | None = None) -> pl.DataFrame:
+        """Return a table with a row a pair; limits and significance at `alpha`, if it is given."""
+        low, high = self.interval if alpha is None else self.interval_at(alpha)
         names = pl.Series(self.systems, dtype=pl.String)
         return pl.DataFrame(
             {
@@ -256,7 +263,7 @@ class PairwiseComparison:
                 "n": self.n,
                 "zeros": self.zeros,
                 "ties": self.ties,
-                "significant": self.is_significant(),
+                "significant": self.is_significant(alpha),
             }
         )
 
@@ -265,17 +272,19 @@ class PairwiseComparison:
         optional_module("pandas")
         return self.to_polars().to_pandas()
 
-    def to_latex(self, places: int = 4) -> str:
-        """Return a booktabs table: the ranking with groups, or the pairs with a baseline."""
+    def to_latex(self, places: int | None = None) -> str:
+        """Return a booktabs table: the ranking with groups, or the pairs with a baseline.
+
+        Parameters
+        ----------
+        places
+            Decimals; by default four, or more where all means are small.
+        """
         return describing.latex_of(self, places)
 
     def heading(self) -> list[str]:
         """Return what was done and found, in a few lines."""
         return describing.heading(self)
-
-    def renamed(self, measure: str) -> PairwiseComparison:
-        """Return the same comparison under another name of the measure."""
-        return replace(self, measure=measure)
 
     def __str__(self) -> str:
         return describing.text_of(self)

@@ -55,7 +55,7 @@ def _block(pairs: Pairs, options: Options) -> Outcome:
         statistic=wins.astype(np.float64),
         pvalue=np.where(n > 0, np.minimum(1.0, tails[options.alternative]), 1.0),
         effect=effect,
-        interval=MedianInterval(differences),
+        interval=MedianInterval(pairs),
         interval_of="median difference",
         n=n,
         zeros=pairs.topics - n,
@@ -67,17 +67,21 @@ def _block(pairs: Pairs, options: Options) -> Outcome:
 class MedianInterval:
     """Limits of the median difference: the order statistics that the sign test does not reject."""
 
-    differences: Floats
+    pairs: Pairs
 
     def __call__(self, level: float) -> tuple[Floats, Floats]:
         """Return lower and upper limits at a confidence level."""
-        n = self.differences.shape[1]
+        n = self.pairs.topics
+        low = np.full(len(self.pairs), -np.inf)
+        high = -low
         rank = order_limit(np.asarray(bdtr(np.arange(n + 1), n, 0.5)), level)
         if rank is None:
-            endless = np.full(len(self.differences), np.inf)
-            return -endless, endless
-        ordered = np.partition(self.differences, sorted({rank, n - 1 - rank}), axis=1)
-        return ordered[:, rank], ordered[:, n - 1 - rank]
+            return low, high
+        for part, block in self.pairs.slices():
+            # Differences take far more memory than the scores they come from: they are not kept.
+            ordered = np.partition(block.differences(), sorted({rank, n - 1 - rank}), axis=1)
+            low[part], high[part] = ordered[:, rank], ordered[:, n - 1 - rank]
+        return low, high
 
 
 def order_limit(cumulative: NDArray[np.float64], level: float) -> int | None:

@@ -14,6 +14,7 @@ from cranfield.significance.outcome import Floats, Outcome, joined
 from cranfield.significance.pairs import BLOCK, Pairs, mid_ranks
 from cranfield.significance.registry import TestInfo, declared
 from cranfield.significance.sign import order_limit
+from cranfield.significance.sums import cells, kth_sum
 
 MOST_EXACT = 500
 """Above it the exact distribution on request is refused: nothing would be gained."""
@@ -66,7 +67,7 @@ def _block(pairs: Pairs, options: Options) -> Outcome:
         statistic=plus / 2,
         pvalue=np.where(n > 0, pvalue, 1.0),
         effect=np.divide(2 * plus - total, total, out=np.zeros(len(pairs)), where=n > 0),
-        interval=WalshInterval(differences, options),
+        interval=WalshInterval(pairs, options),
         interval_of="pseudo-median of the differences",
         n=n,
         zeros=pairs.topics - n,
@@ -144,32 +145,31 @@ def sums_at_most(patterns: NDArray[np.int32]) -> Floats:
 class WalshInterval:
     """Limits of the pseudo-median: the Walsh averages that the test does not reject."""
 
-    differences: Floats
+    pairs: Pairs
     options: Options
 
     def __call__(self, level: float) -> tuple[Floats, Floats]:
         """Return lower and upper limits at a confidence level."""
-        n = self.differences.shape[1]
-        averages = n * (n + 1) // 2
+        low = np.full(len(self.pairs), -np.inf)
+        high = -low
+        rank = self._rank(level)
+        if rank is None:
+            return low, high
+        for part, block in self.pairs.slices(cells(self.pairs.topics)):
+            ordered = np.sort(block.differences(), axis=1)
+            mirrored = -ordered[:, ::-1]
+            low[part] = kth_sum(ordered, ordered, rank, triangle=True) / 2
+            high[part] = -kth_sum(mirrored, mirrored, rank, triangle=True) / 2
+        return low, high
+
+    def _rank(self, level: float) -> int | None:
+        """Return how many Walsh averages are below the lower limit; None if it is infinite."""
+        n = self.pairs.topics
         exact = n <= self.options.exact_n if self.options.exact is None else self.options.exact
         if exact:
             cumulative = sums_at_most(2 * np.arange(1, n + 1, dtype=np.int32)[None])[0, ::2]
-            rank = order_limit(cumulative, level)
-        else:
-            spread = np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-            # As R's wilcox.test: the quantile of the normal approximation, rounded.
-            rank = int(np.floor(averages / 2 + ndtri((1 - level) / 2) * spread))
-            rank = rank - 1 if rank > 0 else None
-        low = np.full(len(self.differences), -np.inf)
-        high = -low
-        if rank is None:
-            return low, high
-        i, j = np.triu_indices(n)
-        rows = max(1, 4 * BLOCK // averages)
-        for start in range(0, len(low), rows):
-            part = self.differences[start : start + rows]
-            walsh = (part[:, i] + part[:, j]) / 2
-            walsh.partition(sorted({rank, averages - 1 - rank}), axis=1)
-            low[start : start + rows] = walsh[:, rank]
-            high[start : start + rows] = walsh[:, averages - 1 - rank]
-        return low, high
+            return order_limit(cumulative, level)
+        spread = np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        # As R's wilcox.test: the quantile of the normal approximation, rounded.
+        rank = int(np.floor(n * (n + 1) / 4 + ndtri((1 - level) / 2) * spread))
+        return rank - 1 if rank > 0 else None

@@ -7,7 +7,7 @@ import numpy as np
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Floats, Outcome, TInterval, joined, t_pvalue
 from cranfield.significance.pairs import ROUNDING, Pairs
-from cranfield.significance.registry import TestInfo, declared
+from cranfield.significance.registry import PLAIN, TestInfo, declared
 
 CONSTANT = (
     "Differences that are all the same have no variance: p is 1 if they are 0, and 0 otherwise."
@@ -24,12 +24,14 @@ CONSTANT = (
         assumes="Topics are independent; the mean of the differences is nearly normal, which "
         "it is from a few dozen topics on unless they are very skewed.",
         when="Two systems on the same topics: the usual choice. For more than two systems, "
-        "two-way ANOVA with Tukey's HSD, of which this is the special case.",
+        "two-way ANOVA with Tukey's HSD, of which this is the special case; or, where systems "
+        "differ in variance, this test with the correction max-t or holm.",
         formula=r"t = \frac{\bar{d}}{s_d / \sqrt{n}}, \quad n - 1 \text{ degrees of freedom}",
         statistic="t",
         effect="Cohen's d of the differences: their mean by their standard deviation",
         source="Student (1908); Ferro and Maistro (2024), section 4",
         convention=CONSTANT,
+        corrections=("holm", "max-t", *(one for one in PLAIN if one != "holm")),
     )
 )
 def t_test(pairs: Pairs, options: Options) -> Outcome:

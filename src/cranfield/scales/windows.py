@@ -1,0 +1,420 @@
+"""Images of stateful measures that are too large for a table: counted in windows of values.
+
+The run is cut in two. For each state at the cut the values of the first ranks (few) and of the
+last ranks (many) are sorted sets of whole numbers, and a value of the image is a sum of one of
+each. All sums within a window of values are written out, sorted and counted, window by window, in
+the memory of one window a thread. What is kept is the number of distinct values below every few
+thousandth sum; the rank of a value then only takes the sums between it and the next such mark.
+
+Where the whole numbers do not fit into 64 bits (ERR), floats with an allowance for their error say
+which sums may be in a window, and arithmetic modulo 2^64 relative to the window's lower border
+which are: exact, as windows are narrower than 2^61.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+
+from cranfield.errors import PolicyError
+from cranfield.scales.counting import Ints, flat_ranges, spread
+from cranfield.scales.engine import Spacing
+from cranfield.scales.parts import Exact
+from cranfield.scales.runs import Floats, Grades
+from cranfield.scales.tables import LARGEST
+from cranfield.scales.walk import Bag, Walk
+
+WINDOW = 2**20
+"""Sums that a window is meant to have."""
+MARK = 2**12
+"""Sums between two marks."""
+WIDEST = 2**61
+MOST_PAIRS = 2**35
+"""Sums that are looked at: a quarter of an hour or so."""
+MOST_WINDOWS = 2**17
+LISTED = 2**21
+"""Whole numbers of a table, and of the sample from which windows are chosen."""
+
+
+def last_bags(walk: Walk, most: int, by_runs: bool = False, down_to: int = 0) -> tuple[int, Any]:
+    """Values of the last ranks for each state, from as high a rank as memory allows.
+
+    Returns
+    -------
+    tuple
+        The rank, from 0, and for each state before it a bag.
+    """
+    rank, bags = len(walk.gains), walk.end(by_runs)
+    while rank > down_to:
+        sizes = [
+            sum(bags[to].values.size for to in row if to >= 0) for row in walk.after[rank - 1]
+        ]
+        if sum(sizes) > 2 * most:
+            break
+        longer = walk.last(bags, rank - 1)
+        if sum(bag.values.size for bag in longer) > most:
+            break
+        rank, bags = rank - 1, longer
+    return rank, bags
+
+
+@dataclass(frozen=True, eq=False)
+class Halves:
+    """The sums of the first and of the last ranks, by the state between them.
+
+    Attributes
+    ----------
+    heads
+        Values of the first ranks, state by state.
+    tails
+        Values of the last ranks, ascending within each state.
+    head_ends, tail_ends
+        Where each state ends among them.
+    slack
+        Error of a difference of floats; 0 where whole numbers are compared themselves.
+    head_runs, tail_runs
+        Number of runs of each; empty where they are not counted.
+    """
+
+    heads: Exact
+    tails: Exact
+    head_ends: Ints
+    tail_ends: Ints
+    slack: float
+    head_runs: Exact
+    tail_runs: Exact
+
+    @classmethod
+    def of(cls, first: Sequence[Bag], last: Sequence[Bag]) -> Halves:
+        """Lay out the values of all states side by side."""
+        heads, tails = (np.concatenate([bag.values for bag in bags]) for bags in (first, last))
+        ends = [np.cumsum([bag.values.size for bag in bags]) for bags in (first, last)]
+        runs = [np.concatenate([bag.runs for bag in bags]) for bags in (first, last)]
+        slack = 0.0
+        if heads.dtype == object:
+            largest = float(max(np.abs(heads))) + float(max(np.abs(tails)))
+            slack = largest * 2.0**-48
+        return cls(heads, tails, ends[0], ends[1], slack, runs[0], runs[1])
+
+    @cached_property
+    def tail_keys(self) -> Any:
+        """What is searched: the whole numbers, or floats near them."""
+        return self.tails.astype(np.float64) if self.slack else self.tails
+
+    @cached_property
+    def tail_words(self) -> Ints:
+        """The tails modulo 2^64."""
+        return word(self.tails)
+
+    @cached_property
+    def head_words(self) -> Ints:
+        """The heads modulo 2^64."""
+        return word(self.heads)
+
+    @property
+    def pairs(self) -> int:
+        """Number of sums."""
+        many = np.diff(self.head_ends, prepend=0) * np.diff(self.tail_ends, prepend=0)
+        return int(many.sum())
+
+    def where(self, borders: Exact, *, upto: bool = False) -> Ints:
+        """For each border and head the place of the first tail whose sum reaches the border.
+
+        With `upto` that of the first which surely exceeds it. Shape (borders, heads).
+        """
+        keys = borders[:, None] - self.heads[None, :]
+        side: Any = "right" if upto else "left"
+        if self.slack:
+            keys = keys.astype(np.float64) + (self.slack if upto else -self.slack)
+        places = np.empty(keys.shape, dtype=np.int64)
+        head = tail = 0
+        for head_end, tail_end in zip(self.head_ends, self.tail_ends, strict=True):
+            part = self.tail_keys[tail:tail_end]
+            places[:, head:head_end] = np.searchsorted(part, keys[:, head:head_end], side) + tail
+            head, tail = head_end, tail_end
+        return places
+
+    def sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
+        """All sums s with low <= s <= high, for several intervals.
+
+        Returns
+        -------
+        tuple
+            Index of the interval, and s - low; in no order.
+        """
+        first = self.where(low)
+        count = np.maximum(self.where(high, upto=True) - first, 0)
+        return self._written(first, count, low, high)
+
+    def _written(self, first: Ints, count: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
+        shift = self.head_words[None, :] - word(low)[:, None]
+        which, tail = flat_ranges(first.ravel(), count.ravel())
+        sums = self.tail_words[tail]
+        sums += shift.ravel()[which]
+        interval = which // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
+        if self.slack:
+            width = word(high - low)
+            inside = (sums >= 0) & (sums <= width[interval])
+            sums = sums[inside]
+            interval = interval[inside] if len(low) > 1 else interval
+        return interval, sums
+
+
+def word(numbers: Exact) -> Ints:
+    """Whole numbers modulo 2^64, as signed numbers."""
+    if numbers.dtype == object:
+        return (numbers & (2**64 - 1)).astype(np.uint64).view(np.int64)
+    return np.asarray(numbers, dtype=np.int64)
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """What a pass over all windows leaves.
+
+    Attributes
+    ----------
+    values
+        Some values of the image, ascending, the first of each window among them.
+    below
+        Number of values below each.
+    size, least, most, last
+        Number of values, extreme gaps, and the largest value.
+    """
+
+    values: Exact
+    below: Ints
+    size: int
+    least: int
+    most: int
+    last: int
+
+
+class Windows:
+    """The image of a stateful measure, counted in windows."""
+
+    error = 0.0
+
+    def __init__(
+        self, walk: Walk, rank: int, tails: Sequence[Bag], memory: int, jobs: int | None
+    ) -> None:
+        self.walk, self.rank, self.jobs, self.memory = walk, rank, jobs, memory
+        self.halves = Halves.of(self._heads(False), tails)
+        self.runs = walk.number()
+        if self.halves.pairs > MOST_PAIRS:
+            bits = MOST_PAIRS.bit_length() - 1
+            base = walk.gains[0].shape[1]
+            longest = int(bits / np.log2(base))
+            raise PolicyError(
+                f"there are {base}^{len(walk.gains)} runs of length {len(walk.gains)} with"
+                f" {base} grades, too many for the exact image of a measure whose ranks depend on"
+                f" each other; up to about length {longest} they can be looked at"
+            )
+
+    def _heads(self, by_runs: bool) -> list[Bag]:
+        bags = self.walk.start(by_runs)
+        for rank in range(self.rank):
+            bags = self.walk.first(bags, rank)
+        return bags
+
+    @property
+    def size(self) -> int:
+        """Number of distinct values."""
+        return self.marks.size
+
+    @cached_property
+    def marks(self) -> Marks:
+        """Look at all windows."""
+        borders = self._borders()
+        windows = list(zip(borders[:-1], borders[1:] - 1, strict=True))
+        values, below = [], []
+        size, least, most, last = 0, 0, 0, None
+        for parts in spread(self._window, windows, self.jobs):
+            for low, places, before, distinct, gaps, end in parts:
+                values.append(places.astype(self.walk.kind) + low)
+                below.append(before + size)
+                size += distinct
+                steps = [gap for gap in gaps if gap]
+                if last is not None:
+                    steps.append(int(values[-1][0]) - last)
+                least = min([step for step in (least, *steps) if step], default=0)
+                most = max([most, *steps])
+                last = int(low) + end
+        return Marks(np.concatenate(values), np.concatenate(below), size, least, most, last or 0)
+
+    def _borders(self) -> Exact:
+        """Choose windows with about equally many sums, from a sample of them."""
+        halves = self.halves
+        stride = max(1, halves.pairs // LISTED)
+        thin = min(int(stride**0.5) + 1, max(1, halves.heads.size // 64))
+        thick = max(1, stride // thin)
+        sample: list[Floats] = []
+        head = tail = 0
+        ends: list[tuple[Any, Any]] = []
+        for head_end, tail_end in zip(halves.head_ends, halves.tail_ends, strict=True):
+            heads, tails = halves.heads[head:head_end], halves.tails[tail:tail_end]
+            ends.append((heads.min() + tails[0], heads.max() + tails[-1]))
+            some = np.sort(heads)[::thin].astype(np.float64)
+            sample.append((some[:, None] + tails[::thick].astype(np.float64)[None, :]).ravel())
+            head, tail = head_end, tail_end
+        low, high = int(min(one for one, _ in ends)), int(max(one for _, one in ends))
+        ordered = np.sort(np.concatenate(sample))
+        many = halves.pairs // WINDOW + 1
+        inner = {int(one) for one in ordered[np.arange(1, many) * ordered.size // many]}
+        chosen = [low, *sorted(one for one in inner if low < one <= high), high + 1]
+        pieces = sum((b - a) // WIDEST + 1 for a, b in zip(chosen[:-1], chosen[1:], strict=True))
+        if pieces > MOST_WINDOWS:
+            raise PolicyError(
+                f"runs of length {len(self.walk.gains)} lead to values with too many digits for"
+                " an exact image; shorter runs or fewer grades can be"
+            )
+        split: list[int] = []
+        for a, b in zip(chosen[:-1], chosen[1:], strict=True):
+            parts = (b - a) // WIDEST + 1
+            split += [a + (b - a) * i // parts for i in range(parts)]
+        return np.array([*split, high + 1], dtype=self.walk.kind)
+
+    def _window(self, window: tuple[Any, Any]) -> list[tuple[Any, ...]]:
+        """Write out, sort and count the sums of a window, in pieces if it has too many."""
+        found, todo = [], [window]
+        while todo:
+            low, high = todo.pop()
+            ends = np.array([low], dtype=self.walk.kind), np.array([high], dtype=self.walk.kind)
+            first = self.halves.where(ends[0])
+            count = np.maximum(self.halves.where(ends[1], upto=True) - first, 0)
+            if count.sum() > 4 * WINDOW and high > low:
+                middle = low + (high - low) // 2
+                todo += [(middle + 1, high), (low, middle)]
+                continue
+            _, sums = self.halves._written(first, count, *ends)
+            if sums.size:
+                sums.sort()
+                found.append((low, *_counted(sums)))
+        return found
+
+    def ranks(self, runs: Grades) -> Ints:
+        """Number of distinct values up to that of each run."""
+        return self._ranks(self.walk.run(runs))
+
+    def _ranks(self, values: Exact) -> Ints:
+        unique, where = np.unique(values, return_inverse=True)
+        marks = self.marks
+        at = np.searchsorted(marks.values, unique, side="right") - 1
+        low = marks.values[at]
+        ranks = marks.below[at].copy()
+        for chosen, interval, _ in self._intervals(low, unique):
+            ranks[chosen] += np.bincount(interval, minlength=ranks[chosen].size)
+        return ranks[where.ravel()]
+
+    def _intervals(self, low: Exact, high: Exact) -> Iterator[tuple[slice, Ints, Ints]]:
+        """Distinct sums in intervals, some intervals at a time: which one, and s - low."""
+        bits = max(int((high - low).max()).bit_length(), 1)
+        step = int(min(max(1, 2**19 // self.halves.heads.size), 2 ** (62 - bits)))
+        chosen = [slice(start, start + step) for start in range(0, len(low), step)]
+
+        def task(part: slice) -> tuple[slice, Ints, Ints]:
+            interval, sums = self.halves.sums(low[part], high[part])
+            sums |= interval << bits
+            sums.sort()
+            fresh = np.ones(sums.size, dtype=bool)
+            fresh[1:] = sums[1:] != sums[:-1]
+            kept = sums[fresh]
+            return part, kept >> bits, kept & ((1 << bits) - 1)
+
+        yield from spread(task, chosen, self.jobs)
+
+    def find(self, values: Floats, tolerance: float) -> tuple[Ints, Ints]:
+        """Rank of the value within a relative tolerance of each float, and how many there are."""
+        unit = self.walk.unit.numerator / self.walk.unit.denominator
+        reach = tolerance * np.abs(values)
+        whole = np.frompyfunc(int, 1, 1)
+        low = whole(np.ceil((values - reach) / unit)).astype(self.walk.kind)
+        high = whole(np.floor((values + reach) / unit)).astype(self.walk.kind)
+        high = np.maximum(low, high)
+        many = np.zeros(values.size, dtype=np.int64)
+        exact = low.copy()
+        for part, interval, sums in self._intervals(low, high):
+            many[part] = np.bincount(interval, minlength=many[part].size)
+            exact[part.start + interval] = low[part][interval] + sums.astype(self.walk.kind)
+        ranks = np.zeros(values.size, dtype=np.int64)
+        single = many == 1
+        if single.any():
+            ranks[single] = self._ranks(exact[single])
+        return ranks, many
+
+    def counts(self, runs: Grades) -> tuple[Ints, Ints]:
+        """Number of runs with a lower value, and with the same value, as each run."""
+        if self.runs >= LARGEST:
+            raise PolicyError(
+                f"there are about 2^{self.runs.bit_length() - 1} runs, too many to count them by"
+                " value; use ties='unique'"
+            )
+        unique, where = np.unique(self.walk.run(runs), return_inverse=True)
+        halves = weighted(self)
+        ends = halves.tail_ends[:-1]
+        before = np.concatenate([[0], np.cumsum(halves.tail_runs)])
+        # The count starts again with each state.
+        heads = np.repeat(
+            before[np.concatenate([[0], ends])], np.diff(halves.head_ends, prepend=0)
+        )
+        step = max(1, 2**19 // halves.heads.size)
+
+        def task(start: int) -> tuple[Ints, Ints]:
+            x = unique[start : start + step]
+            first = halves.where(x)
+            below = ((before[first] - heads) * halves.head_runs).sum(axis=1)
+            count = np.maximum(halves.where(x, upto=True) - first, 0)
+            which, tail = flat_ranges(first.ravel(), count.ravel())
+            query, head = np.divmod(which, halves.heads.size)
+            difference = halves.tail_words[tail] + halves.head_words[head] - word(x)[query]
+            weight = halves.tail_runs[tail] * halves.head_runs[head]
+            same = np.zeros(x.size, dtype=np.int64)
+            np.add.at(below, query[difference < 0], weight[difference < 0])
+            np.add.at(same, query[difference == 0], weight[difference == 0])
+            return below, same
+
+        found = list(spread(task, range(0, unique.size, step), self.jobs))
+        below, same = (np.concatenate(parts)[where.ravel()] for parts in zip(*found, strict=True))
+        return below, same
+
+    def listing(self) -> Floats:
+        """All values, ascending."""
+        low = self.marks.values
+        high = np.append(low[1:] - 1, self.marks.last).astype(self.walk.kind)
+        unit = self.walk.unit
+        parts = [
+            (low[part][interval] + sums.astype(self.walk.kind)) * unit.numerator / unit.denominator
+            for part, interval, sums in self._intervals(low, high)
+        ]
+        return np.concatenate(parts).astype(np.float64)
+
+    def spacing(self) -> Spacing:
+        """Gaps and extreme values."""
+        marks, unit = self.marks, self.walk.unit
+        low, high = float(int(marks.values[0]) * unit), float(marks.last * unit)
+        least, most = float(marks.least * unit), float(marks.most * unit)
+        return Spacing(low, high, marks.least == marks.most, least, most)
+
+
+def _counted(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
+    """Marks, numbers before them, distinct number, gaps and the last of ascending sums."""
+    steps = np.diff(sums)
+    fresh = steps > 0
+    upto = np.cumsum(fresh)
+    at = np.arange(0, sums.size, MARK)
+    before = np.where(at > 0, upto[np.maximum(at, 1) - 1], 0) if upto.size else np.zeros(1, np.int64)
+    gaps = (0, 0)
+    if upto.size and upto[-1]:
+        gaps = int(np.min(steps, where=fresh, initial=np.iinfo(np.int64).max)), int(steps.max())
+    distinct = int(upto[-1]) + 1 if upto.size else 1
+    return sums[at], before, distinct, gaps, int(sums[-1])
+
+
+@lru_cache(maxsize=1)
+def weighted(image: Windows) -> Halves:
+    """The same halves with the number of runs of each sum."""
+    _, tails = last_bags(image.walk, 2**62, by_runs=True, down_to=image.rank)
+    return Halves.of(image._heads(True), tails)

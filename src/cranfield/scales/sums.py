@@ -25,11 +25,10 @@ from cranfield.scales.engine import MOST_VALUES, Spacing
 from cranfield.scales.lexicographic import Lexicographic
 from cranfield.scales.parts import Exact, Part, total_runs, total_sums
 from cranfield.scales.runs import Floats, Grades
+from cranfield.scales.tables import LARGEST, check_runs
 from cranfield.text import counted
 
 UNIT = 2.0**-52
-LARGEST = 2**62
-"""Ranks are int64."""
 MOST_LOOKUPS = 2**37
 """Searches for one call; some hours."""
 MOST_NEAR = 2**22
@@ -112,11 +111,7 @@ class Sums:
 
     def counts(self, runs: Grades) -> tuple[Ints, Ints]:
         """Number of runs with a lower value, and with the same value, as each run."""
-        if self.runs >= LARGEST:
-            raise PolicyError(
-                f"there are {self.runs:.2e} runs, too many to count them by value; use"
-                " ties='unique'"
-            )
+        check_runs(self.runs)
         return self._below(self.digits(runs), by_runs=True)
 
     def _ranks(self, digits: Ints) -> Ints:

@@ -15,6 +15,7 @@ from cranfield.scales.runs import Floats, Grades, score_runs
 from cranfield.scales.walk import Bag, Walk
 
 LARGEST = 2**62
+"""Ranks and numbers of runs are int64."""
 BLOCK = 2**16
 """Runs that are scored at a time."""
 MERGED = 2.0**-40
@@ -28,23 +29,26 @@ class Table:
     ----------
     walk
         How runs lead to them.
+    bag
+        The whole numbers.
     """
 
     error = 0.0
 
-    def __init__(self, walk: Walk) -> None:
+    def __init__(self, walk: Walk, bag: Bag) -> None:
         self.walk = walk
-        bags = walk.end(by_runs=True)
-        for rank in reversed(range(len(walk.gains))):
-            bags = walk.last(bags, rank)
-        self.bag: Bag = bags[0]
-        self.size = self.bag.values.size
+        self.bag = bag
+        self.size = bag.values.size
         self.runs = walk.number()
 
     @cached_property
     def _before(self) -> Exact:
-        zero = np.zeros(1, dtype=self.bag.runs.dtype)
-        return np.concatenate([zero, np.cumsum(self.bag.runs)])
+        """Number of runs before each of the whole numbers."""
+        bags = self.walk.end(by_runs=True)
+        for rank in reversed(range(len(self.walk.gains))):
+            bags = self.walk.last(bags, rank)
+        zero = np.zeros(1, dtype=self.walk.many)
+        return np.concatenate([zero, np.cumsum(bags[0].runs)])
 
     @cached_property
     def _values(self) -> Floats:
@@ -71,7 +75,8 @@ class Table:
     def counts(self, runs: Grades) -> tuple[Ints, Ints]:
         """Number of runs with a lower value, and with the same value, as each run."""
         at = self.ranks(runs) - 1
-        return runs_between(self._before, at, at + 1, self.runs)
+        check_runs(self.runs)
+        return self._before[at].astype(np.int64), np.diff(self._before)[at].astype(np.int64)
 
     def find(self, values: Floats, tolerance: float) -> tuple[Ints, Ints]:
         """Rank of the value within a relative tolerance of each float, and how many there are."""
@@ -143,7 +148,8 @@ class Enumerated:
     def counts(self, runs: Grades) -> tuple[Ints, Ints]:
         """Number of runs with a lower value, and with the same value, as each run."""
         at = self.ranks(runs) - 1
-        return runs_between(self._before, at, at + 1, self.runs)
+        check_runs(self.runs)
+        return self._before[at].astype(np.int64), np.diff(self._before)[at].astype(np.int64)
 
     def find(self, values: Floats, tolerance: float) -> tuple[Ints, Ints]:
         """Rank of the value within a relative tolerance of each float, and how many there are."""
@@ -158,14 +164,13 @@ def nearest(table: Floats, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
     return first + 1, last - first
 
 
-def runs_between(before: Exact, at: Ints, upto: Ints, total: int) -> tuple[Ints, Ints]:
-    """Number of runs before some places of a table, and between them and others."""
+def check_runs(total: int) -> None:
+    """Refuse to count runs that do not fit into 64 bits."""
     if total >= LARGEST:
         raise PolicyError(
-            f"there are {float(total):.2e} runs, too many to count them by value; use"
-            " ties='unique'"
+            f"there are about 2^{total.bit_length() - 1} runs, too many to count them by value;"
+            " use ties='unique'"
         )
-    return before[at].astype(np.int64), (before[upto] - before[at]).astype(np.int64)
 
 
 def as_floats(values: Exact, walk: Walk) -> Floats:

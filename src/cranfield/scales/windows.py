@@ -25,7 +25,7 @@ from cranfield.scales.counting import Ints, flat_ranges, spread
 from cranfield.scales.engine import Spacing
 from cranfield.scales.parts import Exact
 from cranfield.scales.runs import Floats, Grades
-from cranfield.scales.tables import LARGEST
+from cranfield.scales.tables import check_runs
 from cranfield.scales.walk import Bag, Walk
 
 WINDOW = 2**20
@@ -40,16 +40,16 @@ LISTED = 2**21
 """Whole numbers of a table, and of the sample from which windows are chosen."""
 
 
-def last_bags(walk: Walk, most: int, by_runs: bool = False, down_to: int = 0) -> tuple[int, Any]:
+def last_bags(walk: Walk, most: int) -> tuple[int, list[Bag]]:
     """Values of the last ranks for each state, from as high a rank as memory allows.
 
     Returns
     -------
     tuple
-        The rank, from 0, and for each state before it a bag.
+        The rank, from 0, and for each state before it a bag; `most` numbers in all at most.
     """
-    rank, bags = len(walk.gains), walk.end(by_runs)
-    while rank > down_to:
+    rank, bags = len(walk.gains), walk.end(by_runs=False)
+    while rank:
         sizes = [
             sum(bags[to].values.size for to in row if to >= 0) for row in walk.after[rank - 1]
         ]
@@ -198,11 +198,8 @@ class Windows:
 
     error = 0.0
 
-    def __init__(
-        self, walk: Walk, rank: int, tails: Sequence[Bag], memory: int, jobs: int | None
-    ) -> None:
-        self.walk, self.rank, self.jobs, self.memory = walk, rank, jobs, memory
-        self.halves = Halves.of(self._heads(False), tails)
+    def __init__(self, walk: Walk, rank: int, jobs: int | None) -> None:
+        self.walk, self.rank, self.jobs = walk, rank, jobs
         self.runs = walk.number()
         if self.halves.pairs > MOST_PAIRS:
             bits = MOST_PAIRS.bit_length() - 1
@@ -214,11 +211,10 @@ class Windows:
                 f" each other; up to about length {longest} they can be looked at"
             )
 
-    def _heads(self, by_runs: bool) -> list[Bag]:
-        bags = self.walk.start(by_runs)
-        for rank in range(self.rank):
-            bags = self.walk.first(bags, rank)
-        return bags
+    @property
+    def halves(self) -> Halves:
+        """What values are sums of; made again when other images were in use since."""
+        return halves_of(self, False)
 
     @property
     def size(self) -> int:
@@ -347,13 +343,9 @@ class Windows:
 
     def counts(self, runs: Grades) -> tuple[Ints, Ints]:
         """Number of runs with a lower value, and with the same value, as each run."""
-        if self.runs >= LARGEST:
-            raise PolicyError(
-                f"there are about 2^{self.runs.bit_length() - 1} runs, too many to count them by"
-                " value; use ties='unique'"
-            )
+        check_runs(self.runs)
         unique, where = np.unique(self.walk.run(runs), return_inverse=True)
-        halves = weighted(self)
+        halves = halves_of(self, True)
         ends = halves.tail_ends[:-1]
         before = np.concatenate([[0], np.cumsum(halves.tail_runs)])
         # The count starts again with each state.
@@ -402,19 +394,27 @@ class Windows:
 def _counted(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
     """Marks, numbers before them, distinct number, gaps and the last of ascending sums."""
     steps = np.diff(sums)
-    fresh = steps > 0
-    upto = np.cumsum(fresh)
-    at = np.arange(0, sums.size, MARK)
-    before = np.where(at > 0, upto[np.maximum(at, 1) - 1], 0) if upto.size else np.zeros(1, np.int64)
+    # Whether a sum differs from the one before it, in rows of a mark each.
+    fresh = np.zeros(-(-sums.size // MARK) * MARK, dtype=bool)
+    np.greater(steps, 0, out=fresh[1 : sums.size])
+    rows = np.add.reduce(fresh.reshape(-1, MARK), axis=1, dtype=np.int64)
+    below = np.cumsum(rows) - rows + fresh[::MARK]
+    distinct = int(rows.sum()) + 1
     gaps = (0, 0)
-    if upto.size and upto[-1]:
-        gaps = int(np.min(steps, where=fresh, initial=np.iinfo(np.int64).max)), int(steps.max())
-    distinct = int(upto[-1]) + 1 if upto.size else 1
-    return sums[at], before, distinct, gaps, int(sums[-1])
+    if distinct > 1:
+        # As unsigned numbers 0 - 1 is the largest of all.
+        gaps = int((steps - 1).view(np.uint64).min()) + 1, int(steps.max())
+    return sums[::MARK].copy(), below, distinct, gaps, int(sums[-1])
 
 
-@lru_cache(maxsize=1)
-def weighted(image: Windows) -> Halves:
-    """The same halves with the number of runs of each sum."""
-    _, tails = last_bags(image.walk, 2**62, by_runs=True, down_to=image.rank)
-    return Halves.of(image._heads(True), tails)
+@lru_cache(maxsize=2)
+def halves_of(image: Windows, by_runs: bool) -> Halves:
+    """Make the two halves of an image, with the number of runs of each sum if wanted."""
+    walk = image.walk
+    heads = walk.start(by_runs)
+    for rank in range(image.rank):
+        heads = walk.first(heads, rank)
+    tails = walk.end(by_runs)
+    for rank in reversed(range(image.rank, len(walk.gains))):
+        tails = walk.last(tails, rank)
+    return Halves.of(heads, tails)

@@ -1,0 +1,454 @@
+"""The image of a measure: the set of values that it takes on all runs of a length.
+
+Ferrante, Ferro and Fuhr (2021), section 5: a measure M orders the judged runs REL^N of length N,
+and the rank of a value m in its image is (equation 2)
+
+    phi(m) = |{x in M(REL^N) : x <= m}|,
+
+from 1 to the size of the image; phi(M) is the interval-scaled version of M. The paper's phi for
+RBP with p = 1/2 and for RR is 1 lower than what its equation counts; here the equation is followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cranfield.errors import PolicyError
+from cranfield.measures import Measure, parse_measure
+from cranfield.scales.engine import MOST_VALUES, Engine, Ints
+from cranfield.scales.forms import Additive, AtMost, Form, Stateful, form, pool
+from cranfield.scales.parts import TooMany, split
+from cranfield.scales.runs import Floats, all_runs, check_size, checked_runs
+from cranfield.scales.sums import Sums
+from cranfield.scales.tables import Enumerated, Table
+from cranfield.scales.walk import Walk
+from cranfield.scales.windows import LISTED, Windows, last_bags
+from cranfield.text import counted
+
+TIES = ("unique", "mid", "min", "max")
+TOLERANCE = 2.0**-44
+"""Scores this close, relatively, to a value of the image are that value."""
+MOST_ENUMERATED = 2**20
+"""Runs that are scored one by one, for a measure without a form."""
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """How the values of an image are spaced.
+
+    Attributes
+    ----------
+    equispaced
+        Whether all gaps between neighbouring values are equal, decided exactly.
+    smallest, largest
+        The extreme gaps; None where there are too many values to tell, and for a single value.
+    lowest, highest
+        The extreme values.
+    unused
+        Share of the measure's range below the lowest and above the highest value; None for a
+        measure whose range is infinite.
+    """
+
+    equispaced: bool
+    smallest: float | None
+    largest: float | None
+    lowest: float
+    highest: float
+    unused: float | None
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """The set of values of a measure on all runs of a length; made by :func:`image`.
+
+    Attributes
+    ----------
+    measure
+        The measure.
+    length
+        Number N of ranks.
+    grades
+        The highest grade c.
+    judgments
+        Grades of the topic's judged documents.
+    at_most
+        Relevant documents that a run may have; None for all runs.
+    """
+
+    measure: Measure
+    length: int
+    grades: int
+    judgments: tuple[int, ...]
+    at_most: int | None
+    _engine: Engine
+    _unit: float
+    _offset: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether ties are decided exactly."""
+        return self.error == 0.0
+
+    @property
+    def error(self) -> float:
+        """0 if exact, else the relative distance within which values count as one."""
+        return self._engine.error
+
+    @property
+    def size(self) -> int:
+        """Number of distinct values."""
+        return self._engine.size if self._unit else 1
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return self._engine.runs
+
+    def values(self) -> Floats:
+        """Return all values, ascending.
+
+        Returns
+        -------
+        array
+            Shape (size,).
+
+        Raises
+        ------
+        PolicyError
+            For more than 2^22 values.
+
+        Examples
+        --------
+        >>> image("P@4").values().tolist()
+        [0.0, 0.25, 0.5, 0.75, 1.0]
+        """
+        return self._values.copy()
+
+    @cached_property
+    def _values(self) -> Floats:
+        if not self._unit:
+            return np.array([self._offset])
+        if self.size > MOST_VALUES:
+            size = f"{self.size:,}" if self.size < 2**62 else f"2^{self.size.bit_length() - 1}"
+            raise PolicyError(
+                f"the image of {self.measure} has {size} values, too many to list; up to"
+                f" {MOST_VALUES:,} can be"
+            )
+        return np.asarray(self._engine.listing() * self._unit + self._offset)
+
+    def gaps(self) -> Gaps:
+        """Return how the values are spaced.
+
+        Examples
+        --------
+        >>> found = image("RBP(p=0.5)@10").gaps()
+        >>> found.equispaced, found.smallest == 2**-10, found.highest
+        (True, True, 0.9990234375)
+        """
+        return self._gaps
+
+    @cached_property
+    def _gaps(self) -> Gaps:
+        bottom, top = self.measure.info.range
+        if self._unit:
+            raw = self._engine.spacing()
+            low, high = (one * self._unit + self._offset for one in (raw.lowest, raw.highest))
+            equal = raw.equispaced
+            small, large = (
+                None if one is None else one * self._unit for one in (raw.smallest, raw.largest)
+            )
+        else:
+            low = high = self._offset
+            small, large, equal = None, None, True
+        unused = None
+        if np.isfinite(bottom) and np.isfinite(top):
+            outside = max(0.0, low - bottom) + max(0.0, top - high)
+            unused = min(1.0, outside / (top - bottom))
+        return Gaps(equal, small, large, low, high, unused)
+
+    def rank(self, values: ArrayLike) -> Ints:
+        """Return the ranks of scores: how many values of the image are not above each.
+
+        Parameters
+        ----------
+        values
+            Scores, of any shape.
+
+        Returns
+        -------
+        array
+            phi of each, from 1 to `size`; the shape of the scores.
+
+        Raises
+        ------
+        PolicyError
+            For a score that is no value of the image within a relative distance of 2^-44, and for
+            one that is so close to several values that it could be any of them.
+
+        Examples
+        --------
+        Example 12 of the paper:
+
+        >>> found = image("DCG(discount='max(1,log2(rank))')@4")
+        >>> found.rank([2 + 1 / np.log2(3) + 0.5, 2.5, 0.5, 0.0]).tolist()
+        [12, 10, 2, 1]
+        """
+        scores = np.asarray(values, dtype=np.float64)
+        flat = scores.ravel()
+        wrong = ~np.isfinite(flat)
+        if wrong.any():
+            raise PolicyError(f"{flat[wrong][0]} is no score")
+        if not flat.size:
+            return np.zeros(scores.shape, dtype=np.int64)
+        if not self._unit:
+            ranks = np.ones(flat.size, dtype=np.int64)
+            many = (np.abs(flat - self._offset) <= TOLERANCE).astype(np.int64)
+        else:
+            unique, where = np.unique(flat, return_inverse=True)
+            # An offset such as the 1 of SetE may cancel: an error of the score is relative to it.
+            raw = (unique - self._offset) / self._unit
+            ranks, many = self._found(raw)
+            ranks, many = ranks[where], many[where]
+        if (many == 0).any():
+            raise PolicyError(
+                f"{flat[np.argmax(many == 0)]!r} is no value of {self.measure} on runs of length"
+                f" {self.length} with grades 0 to {self.grades}"
+            )
+        if (many > 1).any():
+            worst = int(np.argmax(many))
+            raise PolicyError(
+                f"{many[worst]:,} values of {self.measure} are as close to {flat[worst]!r} as"
+                " floats can tell; rank the runs themselves with rank_runs"
+            )
+        return ranks.reshape(scores.shape)
+
+    def _found(self, raw: Floats) -> tuple[Ints, Ints]:
+        if self._offset:
+            spacing = self._engine.spacing()
+            if spacing.equispaced and spacing.smallest:
+                steps = (raw - spacing.lowest) / spacing.smallest
+                near = np.rint(steps)
+                fits = np.abs(steps - near) <= 2.0**-20
+                fits &= (near >= 0) & (near < self.size)
+                return near.astype(np.int64) + 1, fits.astype(np.int64)
+        return self._engine.find(raw, TOLERANCE)
+
+    def rank_runs(self, runs: Any, ties: str = "unique") -> Any:
+        """Return the ranks of runs, exactly.
+
+        Parameters
+        ----------
+        runs
+            Rows of grades, up to `length` of them; shorter ones are padded with 0.
+        ties
+            `unique` counts distinct values, as equation (2) does. `min`, `max` and `mid` rank the
+            runs instead: 1 + the number of runs with a lower value, the number of runs with a
+            value up to it, and the mean of the two.
+
+        Returns
+        -------
+        array
+            Shape (runs,): int64, and float64 for `mid`.
+
+        Raises
+        ------
+        PolicyError
+            For runs that are too long, grades that are not 0..c, runs with more than `at_most`
+            relevant documents, and sizes that cannot be ranked.
+
+        Examples
+        --------
+        >>> found = image("DCG(discount='max(1,log2(rank))')@4")
+        >>> found.rank_runs([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1]]).tolist()
+        [10, 9, 9, 2]
+        >>> found.rank_runs([[1, 0, 1, 1]], ties="mid").tolist()
+        [12.5]
+        """
+        if ties not in TIES:
+            raise PolicyError(f"ties={ties!r} is none of {', '.join(TIES)}")
+        rows = checked_runs(runs, self.length, self.grades)
+        if self.at_most is not None:
+            seen = (rows >= _rel(self.measure)).sum(axis=1)
+            if seen.max() > self.at_most:
+                raise PolicyError(
+                    f"a run has {counted(int(seen.max()), 'relevant document')}; the image is"
+                    f" that of runs with at most {self.at_most}"
+                )
+        if ties == "unique":
+            return self._engine.ranks(rows) if self._unit else np.ones(len(rows), dtype=np.int64)
+        if self._unit:
+            below, same = self._engine.counts(rows)
+        else:
+            below = np.zeros(len(rows), dtype=np.int64)
+            same = np.full(len(rows), self.runs)
+        if ties == "min":
+            return below + 1
+        return below + same if ties == "max" else below + (same + 1) / 2
+
+    def share(self, ranks: ArrayLike) -> Floats:
+        """Return ranks as shares from 0 to 1: (rank - 1) / (size - 1); 0 for a single value.
+
+        Examples
+        --------
+        >>> image("P@4").share([1, 2, 5]).tolist()
+        [0.0, 0.25, 1.0]
+        """
+        ranks = np.asarray(ranks, dtype=np.float64)
+        return np.asarray((ranks - 1) / max(self.size - 1, 1))
+
+    def __repr__(self) -> str:
+        how = "" if self.exact else f", merged within {self.error:.0e}"
+        limit = "" if self.at_most is None else f", at most {self.at_most} relevant"
+        return f"Image({self.measure}, length={self.length}, grades={self.grades}{limit}{how})"
+
+
+def image(
+    measure: Measure | str,
+    length: int | None = None,
+    grades: int = 1,
+    *,
+    judgments: Sequence[int] | int | None = None,
+    at_most: int | None = None,
+    memory: int = 2**30,
+    jobs: int | None = None,
+) -> Image:
+    """Return the image of a measure: the set of values that it takes.
+
+    Parameters
+    ----------
+    measure
+        A measure or its text.
+    length
+        Number N of ranks of the runs; by default the measure's cutoff.
+    grades
+        The highest grade c, at least 1.
+    judgments
+        What the topic's recall base and ideal ranking are: grades of its judged documents, or how
+        many there are of the highest grade. By default as many as the runs are long. They stretch
+        the values; they do not keep runs from having more relevant documents.
+    at_most
+        Only runs with at most so many documents of grade `rel` or above (1 for measures that have
+        no `rel`).
+    memory
+        Bytes that may be used, roughly.
+    jobs
+        Threads; by default one for each processor.
+
+    Returns
+    -------
+    Image
+        Cheap to make; what takes time is done when it is asked for, and kept.
+
+    Raises
+    ------
+    PolicyError
+        For a length or highest grade that is no positive whole number, for judgments that are no
+        grades, and for images that are out of reach, saying what is not.
+    MeasureError
+        For a wrong measure.
+
+    Notes
+    -----
+    Measures with a form (:func:`cranfield.scales.forms.form`) have exact images. The others are
+    scored on all runs if there are at most 2^20, and values within 2^-40 of each other,
+    relatively, count as one; `exact` and `error` say so.
+
+    Examples
+    --------
+    >>> [image("DCG(discount='max(1,log2(rank))')", n).size for n in (4, 5, 10, 15)]
+    [12, 24, 768, 24576]
+    >>> image("AP", 10).size
+    810
+    """
+    chosen = parse_measure(measure)
+    chosen.require_complete()
+    length = chosen.cutoff if length is None else length
+    if length is None:
+        raise PolicyError(f"say how long the runs are: image({str(chosen)!r}, 10)")
+    check_size(length, grades)
+    if at_most is not None and (
+        isinstance(at_most, bool) or not isinstance(at_most, (int, np.integer)) or at_most < 0
+    ):
+        raise PolicyError(f"at_most must be a whole number from 0, not {at_most!r}")
+    length, grades = int(length), int(grades)
+    limit = None if at_most is None or at_most >= length else int(at_most)
+    return _image(chosen, length, grades, pool(judgments, length, grades), limit, memory, jobs)
+
+
+@lru_cache(maxsize=256)
+def _image(
+    measure: Measure,
+    length: int,
+    grades: int,
+    judgments: tuple[int, ...],
+    limit: int | None,
+    memory: int,
+    jobs: int | None,
+) -> Image:
+    rel = _rel(measure)
+    if limit is not None and rel < 1:
+        raise PolicyError(f"{measure} counts every document as relevant; leave at_most out")
+    found = form(measure, length, grades, judgments)
+    if found is None:
+        engine: Engine = _enumerated(measure, length, grades, judgments, limit)
+        found = Form(Additive((), ()))
+    else:
+        engine = _engine(found.shape, limit, rel, memory, jobs)
+    return Image(
+        measure, length, grades, judgments, limit, engine, found.unit, found.offset
+    )
+
+
+def _rel(measure: Measure) -> int:
+    """Lowest grade that counts as relevant."""
+    return int(getattr(measure, "rel", 1))
+
+
+@lru_cache(maxsize=8)
+def _engine(
+    shape: Additive | Stateful, limit: int | None, rel: int, memory: int, jobs: int | None
+) -> Engine:
+    """Hold what depends on the grades alone: one for the topics of all recall bases."""
+    walked = shape
+    if isinstance(shape, Additive):
+        try:
+            return Sums(split(shape, rel), limit, memory, jobs)
+        except TooMany:
+            alone = shape.stateful()
+            if alone is None:
+                raise PolicyError(
+                    f"too many runs of length {shape.length} with {shape.grades + 1} grades tie"
+                    " for their exact image; shorter runs or fewer grades can be"
+                ) from None
+            walked = alone
+    assert isinstance(walked, Stateful)
+    walk = Walk.of(walked if limit is None else AtMost.of(walked, limit, rel))
+    wide = walk.kind == object
+    rank, bags = last_bags(walk, LISTED // (4 if wide else 1))
+    if rank == 0:
+        return Table(walk, bags[0])
+    rank, _ = last_bags(walk, memory // (2048 if wide else 128))
+    return Windows(walk, rank, jobs)
+
+
+def _enumerated(
+    measure: Measure, length: int, grades: int, judgments: tuple[int, ...], limit: int | None
+) -> Enumerated:
+    count = (grades + 1) ** length
+    if count > MOST_ENUMERATED:
+        longest = int(np.log(MOST_ENUMERATED) / np.log(grades + 1) + 1e-9)
+        raise PolicyError(
+            f"the image of {measure} can only be had by scoring every run, and there are"
+            f" {grades + 1}^{length} runs of length {length} with {counted(grades + 1, 'grade')};"
+            f" up to length {longest} it is feasible"
+        )
+    runs = all_runs(length, grades)
+    if limit is not None:
+        runs = runs[(runs >= _rel(measure)).sum(axis=1) <= limit]
+    return Enumerated(measure, runs, grades, judgments)

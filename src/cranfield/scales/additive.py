@@ -128,11 +128,13 @@ def _gain(gain: Gain, grades: int) -> tuple[Fraction, ...]:
 
 
 def _generalised(m: Any, length: int, ranks: int, grades: int, pool: Ints) -> Additive:
-    gains = _gain(m.gains, max(grades, m.max_grade or 0))
+    highest = getattr(m, "max_grade", None) or grades
+    gains = _gain(m.gains, highest)
     if m.name == "gP":
-        one = _over(1, gains[m.max_grade or grades] * m.cutoff)
+        one = _over(1, gains[highest] * m.cutoff)
     else:
-        one = _over(1, sum((gains[grade] for grade in pool.tolist()), Fraction(0)))
+        ideal = (gains[grade] for grade in pool.tolist() if gains[grade] > 0)
+        one = _over(1, sum(ideal, Fraction(0)))
     return _even(one, ranks, gains[: grades + 1])
 
 

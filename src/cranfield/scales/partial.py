@@ -169,7 +169,8 @@ def levels(length: int, grades: int = 1) -> Ints:
     array
         Shape (runs,), in the order of :func:`~cranfield.scales.runs.all_runs`. Runs of one level
         are never comparable. With binary relevance every edge goes up one level, and the level is
-        the sum of N + 1 - rank over the relevant documents.
+        the sum of N + 1 - rank over the relevant documents. With more grades some edges skip a
+        level, as from (2, 0) to (2, 1): the partial order is not graded, and has no rank function.
 
     Raises
     ------

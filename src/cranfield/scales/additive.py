@@ -66,6 +66,21 @@ def additive_form(
     return None if known is None else known(measure, length, ranks, grades, pool)
 
 
+def fraction_of(number: float) -> Fraction:
+    """Return the fraction that a parameter was meant to be.
+
+    That is the one with a denominator up to a million that this float is nearest to, else its
+    shortest decimal: who writes p = 1/3 means a third, and not a float beside it.
+
+    Examples
+    --------
+    >>> print(fraction_of(0.8), fraction_of(1 / 3), fraction_of(0.123456789))
+    4/5 1/3 123456789/1000000000
+    """
+    simple = Fraction(number).limit_denominator(10**6)
+    return simple if float(simple) == number else Fraction(repr(number))
+
+
 def denominator(values: Sequence[Fraction]) -> int:
     """Least common denominator."""
     return reduce(lcm, (one.denominator for one in values), 1)
@@ -102,7 +117,7 @@ def _set_precision(m: Any, length: int, ranks: int, grades: int, pool: Ints) -> 
 
 def _f(m: Any, length: int, ranks: int, grades: int, pool: Ints) -> Additive:
     # (w + 1) P R / (w P + R) with P = x / n and R = x / RB.
-    weight = Fraction(repr(m.beta)) ** 2
+    weight = fraction_of(m.beta) ** 2
     base = int((pool >= m.rel).sum())
     one = (weight + 1) / (weight * base + ranks) if base else Fraction(0)
     if m.name == "SetE":
@@ -111,10 +126,10 @@ def _f(m: Any, length: int, ranks: int, grades: int, pool: Ints) -> Additive:
 
 
 def _rbp(m: Any, length: int, ranks: int, grades: int, pool: Ints) -> Additive:
-    p = Fraction(repr(m.p))
+    p = fraction_of(m.p)
     weights = tuple((1 - p) * p**i for i in range(ranks))
     if isinstance(m.gains.kind, tuple):
-        named = {grade: Fraction(repr(worth)) for grade, worth in m.gains.kind}
+        named = {grade: fraction_of(worth) for grade, worth in m.gains.kind}
         gains = tuple(named.get(grade, Fraction(0)) for grade in range(grades + 1))
     elif m.gains.kind == "graded":
         gains = tuple(Fraction(grade, m.max_grade or grades) for grade in range(grades + 1))
@@ -124,7 +139,7 @@ def _rbp(m: Any, length: int, ranks: int, grades: int, pool: Ints) -> Additive:
 
 
 def _gain(gain: Gain, grades: int) -> tuple[Fraction, ...]:
-    return tuple(Fraction(repr(float(one))) for one in gain.of(np.arange(grades + 1)))
+    return tuple(fraction_of(float(one)) for one in gain.of(np.arange(grades + 1)))
 
 
 def _generalised(m: Any, length: int, ranks: int, grades: int, pool: Ints) -> Additive:
@@ -174,7 +189,7 @@ def rational_log(number: int, base: float) -> Fraction | None:
     >>> rational_log(8, 4.0), rational_log(3, 2.0)
     (Fraction(3, 2), None)
     """
-    root = Fraction(repr(base))
+    root = fraction_of(base)
     if number == 1:
         return Fraction(0)
     # number = root^(a/b) in lowest terms asks both for powers of one number, and so for small b.

@@ -226,9 +226,9 @@ def _monotonicity(relation: Bools, n: int) -> tuple[int, ...] | None:
 def _solvability(relation: Bools, n: int) -> tuple[int, ...] | None:
     same = np.asarray(relation & relation.T)
     # Whether some pair that starts with a, or ends with b, is as long as the pair (c, d).
-    starts = same.reshape(n, n, n * n).any(axis=1)
-    ends = same.reshape(n, n, n * n).any(axis=0)
-    null: Bools = relation[np.arange(n) * (n + 1), :]
+    starts = np.asarray(same.reshape(n, n, n * n).any(axis=1))
+    ends = np.asarray(same.reshape(n, n, n * n).any(axis=0))
+    null = np.asarray(relation.reshape(n, n, n * n)[np.arange(n), np.arange(n)])
     premise = null[:, None, :] & relation.T.reshape(n, n, n * n)
     broken = np.asarray(premise & ~(starts[:, None, :] & ends[None, :, :]))
     return _first(broken.reshape(n * n, n * n))

@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def kendall_tau(x: Any, y: Any) -> Floats:
+def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0) -> Floats:
     r"""Kendall's tau-b, with its correction for ties.
 
     Parameters
     ----------
     x, y
         Values of the same things, shape (things,), or (sets, things) for several at once.
+    rounding
+        Pairs whose x differ by something, but by no more than this, are left out: whether they are
+        tied in truth cannot be told.
 
     Returns
     -------
@@ -42,8 +45,10 @@ def kendall_tau(x: Any, y: Any) -> Floats:
     for k, (one, other) in enumerate(zip(a, b, strict=True)):
         if np.isnan(one).any() or np.isnan(other).any():
             continue
-        signs = np.sign(one[first] - one[second])
-        others = np.sign(other[first] - other[second])
+        apart = one[first] - one[second]
+        clear = (np.abs(apart) > rounding) | (apart == 0)
+        signs = np.sign(apart[clear])
+        others = np.sign(other[first] - other[second])[clear]
         untied = np.sqrt(float((signs != 0).sum()) * float((others != 0).sum()))
         if untied:
             out[k] = float((signs * others).sum()) / untied

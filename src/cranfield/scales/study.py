@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.correlation import kendall_tau
-from cranfield.errors import PolicyError
+from cranfield.errors import PolicyError, quoted
 from cranfield.evaluation import score
 from cranfield.measures import Measure, parse_measure
 from cranfield.scales.interval import interval
@@ -56,6 +56,9 @@ TESTS = (
 
 DECIMALS = 8
 """To which averages are rounded before systems are ordered by them (footnote 9 there)."""
+
+ROUNDING = 2.0**-48
+"""Scores that differ by less than this part of the largest may be equal in truth."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -149,10 +152,7 @@ def study_scales(
     >>> found.correlation["overall"][0], found.changes["S2NS"][0]
     (1.0, 0)
     """
-    wanted = [parse_measure(one) if isinstance(one, str) else one for one in measures]
-    for one in wanted:
-        if one.cutoff is not None:
-            raise PolicyError(f"{one} has a cutoff; the study sets them: {list(cutoffs)}")
+    wanted = [_without_cutoff(one) for one in measures]
     chosen = [(find_test(test).info.name, find_correction(correct)) for test, correct in tests]
     if len(judged.systems) < 2:
         raise PolicyError(f"the study compares systems, and there is {len(judged.systems)}")
@@ -198,6 +198,17 @@ def study_scales(
     )
 
 
+def _without_cutoff(measure: str | Measure) -> Measure:
+    """Read a measure whose cutoff the study sets; some have no other text form than with one."""
+    if isinstance(measure, str):
+        if "@" in measure:
+            raise PolicyError(f"{quoted(measure)} has a cutoff; the study sets them")
+        return parse_measure(f"{measure}@1")(cutoff=None)
+    if measure.cutoff is not None:
+        raise PolicyError(f"{measure} has a cutoff; the study sets them")
+    return measure
+
+
 def _means(scores: Scores) -> Floats:
     return np.round(scores.mean(), DECIMALS)
 
@@ -205,7 +216,7 @@ def _means(scores: Scores) -> Floats:
 def _agreement(plain: Scores, ranked: Scores) -> dict[str, float]:
     """Return Kendall's tau of a measure and its version, over means and topic by topic."""
     by_topic = kendall_tau(
-        np.round(plain.values, DECIMALS + 4), np.round(ranked.values, DECIMALS + 4)
+        plain.values, ranked.values, rounding=ROUNDING * float(np.abs(plain.values).max())
     )
     known = by_topic[~np.isnan(by_topic)]
     return {

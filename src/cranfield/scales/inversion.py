@@ -41,7 +41,7 @@ Floats = NDArray[np.float64]
 
 HIGHEST_DEGREE = 2**24
 """No more than so many frequencies are tried."""
-MOST_WORK = 2**37
+MOST_WORK = 2**36
 """Nor does frequencies times values of the components, where phi does not fall, go above this."""
 BYTES = 96
 """Memory that one kept frequency takes while polynomials are evaluated."""
@@ -128,6 +128,15 @@ def inverted(
             or values * count > MOST_WORK
         ):
             return way, min(error, 0.5)
+
+
+def affordable(sets: Sequence[Floats]) -> bool:
+    """Tell whether a first square of frequencies is: few components with very many values are not.
+
+    Many small components are enough to leave few frequencies for the large ones.
+    """
+    small = math.fsum(math.log2(values.size) for values in sets if values.size <= 2**12)
+    return small > 64 or sum(values.size for values in sets) * SIDE**2 <= MOST_WORK
 
 
 def _centred(values: Floats) -> Floats:

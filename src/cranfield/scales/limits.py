@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.errors import PolicyError
-from cranfield.scales.inversion import inverted
+from cranfield.scales.inversion import affordable, inverted
 
 Floats = NDArray[np.float64]
 
@@ -183,7 +183,7 @@ def distribution_of_sums(
     highest = math.fsum(values[-1] for values in sets)
     listed = _listed(sets, min(MOST_SUMS, memory // 64), rounding)
     listed_error = listed.error
-    if listed.complete or listed_error <= wanted:
+    if listed.complete or listed_error <= wanted or not affordable(sets):
         return SumDistribution(listed_error, "proved", rounding, lowest, highest, listed)
     way, error = inverted(sets, wanted, memory, jobs or os.cpu_count() or 1, rounding)
     if listed_error <= error:

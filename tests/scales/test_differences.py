@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from cranfield.errors import PolicyError
 from cranfield.measures import AP, RBP, RR, P
@@ -22,7 +23,7 @@ def verdicts(report: DifferenceReport) -> dict[str, bool]:
     return {axiom.number: axiom.holds for axiom in report.axioms}
 
 
-def brute(relation: np.ndarray) -> dict[str, bool]:
+def brute(relation: NDArray[np.bool_]) -> dict[str, bool]:
     """The axioms in plain loops."""
     n = len(relation)
     at_most = {
@@ -64,7 +65,7 @@ def brute(relation: np.ndarray) -> dict[str, bool]:
     }
 
 
-def broken_by(report: DifferenceReport, relation: np.ndarray) -> None:
+def broken_by(report: DifferenceReport, relation: NDArray[np.bool_]) -> None:
     """Each witness breaks its axiom."""
     for axiom in report.axioms:
         if axiom.holds:

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from cranfield.errors import PolicyError
-from cranfield.measures import AP, DCG, ERR, RBP, RR, P, R, SetF, gP, gR, nDCG, nERR
+from cranfield.measures import AP, DCG, ERR, RBP, RR, Measure, P, R, SetF, gP, gR, nDCG, nERR
 from cranfield.scales.orders import rbto, sbto
 from cranfield.scales.partial import at_or_below, covers, levels, order_matrix, steps_up
 from cranfield.scales.runs import all_runs, score_runs
@@ -16,7 +17,7 @@ from cranfield.scales.runs import all_runs, score_runs
 SIZES = [(1, 1), (2, 1), (4, 1), (7, 1), (1, 3), (2, 2), (3, 2), (4, 2), (5, 2), (3, 3), (2, 5)]
 
 
-def closure(length: int, grades: int) -> np.ndarray:
+def closure(length: int, grades: int) -> NDArray[np.bool_]:
     """All that follows from single steps, by squaring."""
     runs = all_runs(length, grades)
     reach = np.eye(len(runs), dtype=bool)
@@ -91,12 +92,22 @@ def test_edges_make_the_order_and_none_is_superfluous(length: int, grades: int) 
     assert not strictly[height[:, None] == height[None, :]].any()
 
 
-MEASURES = [P @ 6, R @ 6, SetF, AP, RR, RBP, RBP(p=0.3), DCG, nDCG, ERR, nERR]
-GRADED = [gP @ 4, gR @ 4, DCG(gains="exponential"), nDCG, ERR, RBP(gains="graded"), AP(rel=2)]
+MEASURES: list[Measure] = [P @ 6, R @ 6, SetF, AP, RR, RBP, RBP(p=0.3), DCG, nDCG, ERR, nERR]
+GRADED: list[Measure] = [
+    gP @ 4,
+    gR @ 4,
+    DCG(gains="exponential"),
+    nDCG,
+    ERR,
+    RBP(gains="graded"),
+    AP(rel=2),
+]
 
 
 @pytest.mark.parametrize(("measures", "length", "grades"), [(MEASURES, 6, 1), (GRADED, 4, 2)])
-def test_measures_agree_on_comparable_runs(measures: list, length: int, grades: int) -> None:
+def test_measures_agree_on_comparable_runs(
+    measures: list[Measure], length: int, grades: int
+) -> None:
     runs = all_runs(length, grades)
     below = order_matrix(runs, grades)
     for measure in measures:

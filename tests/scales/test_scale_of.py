@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from math import log2
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cranfield.scales.scale_of as module
 from cranfield.errors import MeasureError, PolicyError
 from cranfield.measures import (
     AP,
@@ -34,10 +35,12 @@ from cranfield.measures import (
     parse_measure,
 )
 from cranfield.scale import Scale
+from cranfield.scales import enumeration
 from cranfield.scales.additive import additive_form, rational_log
 from cranfield.scales.exact import exact_values
 from cranfield.scales.orders import rbto, sbto
 from cranfield.scales.over_topics import scale_over_topics
+from cranfield.scales.proofs import even_sums, prove_rank_based, prove_set_based
 from cranfield.scales.runs import all_runs, score_runs
 from cranfield.scales.scale_of import scale_of
 from cranfield.scales.verdicts import Verdict
@@ -258,7 +261,9 @@ def test_figure_2() -> None:
 # --- Witnesses, and proofs against enumeration ------------------------------------------------
 
 
-def check_witness(verdict: Verdict, measure: Measure, grades: int, orders: dict) -> None:
+def check_witness(
+    verdict: Verdict, measure: Measure, grades: int, orders: dict[str, Callable[..., Any]]
+) -> None:
     """A witness is what it says."""
     witness = verdict.witness
     if witness is None:
@@ -268,7 +273,7 @@ def check_witness(verdict: Verdict, measure: Measure, grades: int, orders: dict)
     scores = sign * score_runs(measure, np.array(witness.runs), grades=grades)
     assert scores == pytest.approx([sign * float(one) for one in witness.values], abs=1e-12)
     rank = orders.get(verdict.order)
-    ranks = None if rank is None else rank(np.array(witness.runs), grades)
+    ranks = np.zeros(4) if rank is None else rank(np.array(witness.runs), grades)
     if witness.kind == "gaps":
         assert verdict.scale is ORDINAL
         assert abs(scores[1] - scores[0]) != pytest.approx(abs(scores[3] - scores[2]), abs=1e-11)
@@ -287,7 +292,7 @@ def check_witness(verdict: Verdict, measure: Measure, grades: int, orders: dict)
             assert scores[0] > scores[1] + 1e-11
 
 
-ORDERS = {module.SET_BASED: sbto, module.RANK_BASED: rbto}
+ORDERS: dict[str, Callable[..., Any]] = {enumeration.SET_BASED: sbto, enumeration.RANK_BASED: rbto}
 TEXTS = ["P@5", "R@2", "SetF", "SetE", "AP", "RR", "ERR", "nERR", "DCG", "nDCG@3", "gP@4", "gR@3"]
 TEXTS += ["RBP(p=0.25)", "RBP(p=0.5)", "RBP(gains='graded', p=0.25)", "RBP(gains='graded', p=0.3)"]
 TEXTS += ["DCG(discount='max(1,log3(rank))')", "DCG(gains='exponential')", "RBP(rel=2, p=0.5)"]
@@ -307,7 +312,7 @@ def test_proofs_agree_with_looking_at_all_runs(
         assert verdict.decided
         check_witness(verdict, measure, grades, ORDERS)
         assert verdict.order in str(full)
-    monkeypatch.setattr(module, "LISTED", 1)
+    monkeypatch.setattr(enumeration, "LISTED", 1)
     quick = scale_of(measure, length, grades)
     for one, other in zip(
         (quick.own, quick.set_based, quick.rank_based),
@@ -340,11 +345,28 @@ def test_additive_proofs_for_any_gains(
     full = scale_of(measure, length, grades)
     form = additive_form(measure, length, grades)
     assert form is not None
-    assert module.prove_rank_based("", form, length, 1).scale is full.rank_based.scale
-    assert module.prove_set_based("", form, length, 1).scale is full.set_based.scale
-    even = module.even_sums(form, length)
+    assert prove_rank_based("", form, length, 1).scale is full.rank_based.scale
+    assert prove_set_based("", form, length, 1).scale is full.set_based.scale
+    even = even_sums(form, length)
     assert even in {None, full.own.scale is INTERVAL}
     assert (even is not None) == (equal or length == 1)
+
+
+def test_only_the_ranks_and_gains_that_count() -> None:
+    cases: list[tuple[Measure, int, int, Scale]] = [
+        (RBP(p=0.5, rel=2), 30, 2, INTERVAL),
+        (RBP(p=0.5) @ 30, 60, 1, INTERVAL),
+        (RBP(p=0.5) @ 5, 60, 1, INTERVAL),
+        (P @ 50, 90, 3, INTERVAL),
+        (AP @ 6, 60, 1, ORDINAL),
+        (AP(rel=2) @ 30, 60, 3, ORDINAL),
+        (FLAT @ 10, 60, 1, INTERVAL),
+    ]
+    for measure, length, grades, scale in cases:
+        found = scale_of(measure, length, grades)
+        assert (found.own.scale, found.own.decided) == (scale, True), measure
+        assert found.rank_based.scale is None
+        check_witness(found.own, measure, grades, ORDERS)
 
 
 def test_undecided_is_said() -> None:
@@ -382,7 +404,7 @@ def test_recall_base_leaves_runs_out() -> None:
 @pytest.mark.parametrize("base", [1, 2, [1, 1], [1, 2, 2]])
 def test_number_of_feasible_runs(base: int | list[int], monkeypatch: pytest.MonkeyPatch) -> None:
     full = scale_of(AP, 4, 2, recall_base=base)
-    monkeypatch.setattr(module, "LISTED", 1)
+    monkeypatch.setattr(enumeration, "LISTED", 1)
     quick = scale_of(AP, 4, 2, recall_base=base)
     assert quick.runs == full.runs
     for one, other in ((quick.own, full.own), (quick.rank_based, full.rank_based)):
@@ -409,11 +431,12 @@ def test_triples_by_definition() -> None:
             for base in range(1, k + 1)
             for r in range(min(length, base) + 1)
         ]
-        for measure, formula in (
-            (P, lambda r, length, base: Fraction(r, length)),
+        formulas: list[tuple[Measure, Callable[[int, int, int], Fraction]]] = [
+            (P, lambda r, length, _: Fraction(r, length)),
             (R, lambda r, length, base: Fraction(r, base)),
             (SetF, lambda r, length, base: Fraction(2 * r, length + base)),
-        ):
+        ]
+        for measure, formula in formulas:
             expected = sorted({formula(*triple) for triple in triples})
             assert list(scale_over_topics(measure, n, k).values) == expected
 
@@ -448,9 +471,11 @@ def test_both_are_interval_and_not_affine_on_more_than_the_paper_says() -> None:
 
 def test_rank_based_measures_over_topics() -> None:
     """The paper supposes that these are no better; on S[1, 1] all are trivial."""
-    for measure in (AP, RR, nDCG, ERR, nERR, RBP):
+    trivial: list[Measure] = [AP, RR, nDCG, ERR, nERR, RBP]
+    for measure in trivial:
         assert scale_over_topics(measure, 1, 1).scale is INTERVAL
-    for measure in (AP, RR, nDCG, RBP, DCG):
+    others: list[Measure] = [AP, RR, nDCG, RBP, DCG]
+    for measure in others:
         found = scale_over_topics(measure, 4, 3)
         assert found.scale is ORDINAL
         assert found.witness is not None
@@ -506,9 +531,9 @@ def test_example_9() -> None:
         (lambda: scale_over_topics(P, 2, 0), "from 1"),
     ],
 )
-def test_bad_input(call: object, message: str) -> None:
+def test_bad_input(call: Callable[[], object], message: str) -> None:
     with pytest.raises(PolicyError, match=message):
-        call()  # type: ignore[operator]
+        call()
 
 
 def test_a_measure_that_has_no_room_for_the_grades() -> None:

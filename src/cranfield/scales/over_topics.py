@@ -10,9 +10,9 @@ import numpy as np
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scale import Scale
+from cranfield.scales.enumeration import LISTED, check_base, completed
 from cranfield.scales.exact import TOLERANCE, Number, exact_values
 from cranfield.scales.runs import Grades, all_runs, check_size
-from cranfield.scales.scale_of import LISTED, check_base, completed
 from cranfield.scales.verdicts import Run, TopicsReport, Witness
 
 SET_MEASURES = frozenset(

@@ -1,40 +1,31 @@
-"""On which scale is a measure: for runs of one length on one topic, or over several of both."""
+"""On which scale is a measure, for runs of one length on one topic."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import comb
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
-from cranfield.scale import Scale
-from cranfield.scales.additive import Additive, additive_form, pool_of
-from cranfield.scales.exact import Number, Values, exact_values
-from cranfield.scales.orders import rbto, sbto
-from cranfield.scales.proofs import (
-    MONOTONE,
-    bottom_runs,
-    even_sums,
-    prove_rank_based,
-    prove_set_based,
-    uneven_bottom,
+from cranfield.scales.additive import additive_form, pool_of
+from cranfield.scales.beyond import verdicts_beyond
+from cranfield.scales.enumeration import (
+    RANK_BASED,
+    SET_BASED,
+    against,
+    can_be_listed,
+    check_base,
+    completed,
+    count_feasible,
+    feasible,
+    own_verdict,
 )
-from cranfield.scales.runs import Grades, all_runs, check_size, checked_runs
-from cranfield.scales.verdicts import ScaleReport, Verdict, Witness
-
-OWN = "its own order"
-SET_BASED = "set-based total order"
-RANK_BASED = "rank-based total order"
-
-LISTED = 2**18
-"""Runs that are all looked at; beyond that, proofs and witnesses are looked for."""
-
-SEARCHED = 2**10
-"""Runs among which a witness is looked for when there are too many to look at all."""
+from cranfield.scales.exact import exact_values
+from cranfield.scales.orders import rbto, sbto
+from cranfield.scales.proofs import bottom_runs
+from cranfield.scales.runs import all_runs, check_size
+from cranfield.scales.verdicts import ScaleReport
 
 
 def scale_of(
@@ -98,10 +89,9 @@ def scale_of(
     pool = _checked_base(recall_base, size, grades)
     # A number of relevant documents leaves their grades open; so does the default.
     exactly = recall_base is not None and not isinstance(recall_base, int)
-    total = (grades + 1) ** size
     sign = -1 if whole.info.lower_is_better else 1
     about = (str(whole), size, grades, _plain(recall_base))
-    if total <= LISTED:
+    if can_be_listed(size, grades):
         runs = all_runs(size, grades)
         if recall_base is not None:
             runs = runs[feasible(runs, pool, exactly=exactly)]
@@ -115,183 +105,12 @@ def scale_of(
             values.exact,
         )
     form = additive_form(whole, size, grades, pool) if recall_base is None else None
-    verdicts = _beyond(whole, size, grades, pool, form, sign, exactly=exactly)
+    verdicts = verdicts_beyond(whole, size, grades, pool, form, sign, exactly=exactly)
+    total = (grades + 1) ** size
     if recall_base is not None:
-        total = _count_feasible(pool, size, grades, exactly=exactly)
+        total = count_feasible(pool, size, grades, exactly=exactly)
     exact = exact_values(whole, bottom_runs(size, grades), grades, pool).exact
     return ScaleReport(*about, total, *verdicts, exact)
-
-
-def own_verdict(values: Values, runs: Grades) -> Verdict:
-    """Judge a measure for its own order: whether its values are equally spaced."""
-    place = values.uneven()
-    if place is None:
-        return Verdict(OWN, Scale.INTERVAL)
-    return Verdict(OWN, Scale.ORDINAL, True, _gaps(values, runs, place))
-
-
-def against(
-    order: str, ranks: NDArray[Any], values: Values, runs: Grades, sign: int = 1
-) -> Verdict:
-    """Judge a measure for a given weak order of runs.
-
-    Parameters
-    ----------
-    order
-        Its name.
-    ranks
-        Rank of each run in it, shape (runs,).
-    values
-        The measure's values of the runs.
-    runs
-        Grades by rank, shape (runs, ranks).
-    sign
-        -1 if low values are the good ones.
-    """
-    place = values.place if sign > 0 else values.numbers.size - 1 - values.place
-    classes = np.unique(ranks, return_inverse=True)[1].ravel()
-    by_class = np.lexsort((place, classes))
-    ordered, sorted_place = classes[by_class], place[by_class]
-    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
-    ends = np.append(starts[1:], len(ordered)) - 1
-    # Within a class the values ascend, so that its least stands first and its greatest last.
-    low, high = sorted_place[starts], sorted_place[ends]
-    before = np.maximum.accumulate(high)
-    for kind, broken in (
-        ("inverted", np.flatnonzero(before[:-1] > low[1:])),
-        ("distinguished", np.flatnonzero(high > low)),
-        ("tied", np.flatnonzero(before[:-1] == low[1:])),
-    ):
-        if broken.size:
-            at = int(broken[0])
-            if kind == "distinguished":
-                pair = by_class[[starts[at], ends[at]]]
-            else:
-                greatest = int(np.argmax(high[: at + 1] == before[at]))
-                pair = by_class[[ends[greatest], starts[at + 1]]]
-            return Verdict(order, None, True, _witness(kind, values, runs, pair))
-    uneven = values.uneven()
-    if uneven is None:
-        return Verdict(order, Scale.INTERVAL)
-    return Verdict(order, Scale.ORDINAL, True, _gaps(values, runs, uneven))
-
-
-def completed(measure: Measure, length: int) -> Measure:
-    """Return the measure with the length for a cutoff, if it needs one and has none."""
-    if measure.info.at == "cutoff" and measure.info.at_wanted == "required":
-        return measure if measure.cutoff is not None else measure @ length
-    return measure
-
-
-def check_base(base: int) -> None:
-    """Refuse a recall base that is no positive whole number."""
-    if isinstance(base, bool) or base < 1:
-        raise PolicyError(f"a recall base is a whole number from 1, not {base!r}")
-
-
-def feasible(runs: Grades, pool: list[int], *, exactly: bool) -> NDArray[np.bool_]:
-    """Whether runs can be retrieved from a topic's documents.
-
-    Parameters
-    ----------
-    runs
-        Grades by rank, shape (runs, ranks).
-    pool
-        Grades of the topic's documents.
-    exactly
-        Whether each document has its grade in the pool; else only their number counts.
-    """
-    if not exactly:
-        return np.asarray((runs > 0).sum(axis=1) <= len(pool))
-    out = np.ones(len(runs), dtype=bool)
-    for grade in range(1, int(runs.max(initial=0)) + 1):
-        out &= (runs == grade).sum(axis=1) <= pool.count(grade)
-    return out
-
-
-def _count_feasible(pool: list[int], length: int, grades: int, *, exactly: bool) -> int:
-    """Number of runs that can be retrieved from a topic's documents."""
-    if not exactly:
-        most = min(length, len(pool))
-        return sum(comb(length, found) * grades**found for found in range(most + 1))
-    # Ways to place the documents of the grades so far at any of the ranks, by how many they are.
-    ways = [1] + [0] * length
-    for grade in range(1, grades + 1):
-        have = pool.count(grade)
-        ways = [
-            sum(ways[n - k] * comb(length - n + k, k) for k in range(min(n, have) + 1))
-            for n in range(length + 1)
-        ]
-    return sum(ways)
-
-
-def _beyond(
-    measure: Measure,
-    length: int,
-    grades: int,
-    pool: list[int],
-    form: Additive | None,
-    sign: int,
-    *,
-    exactly: bool,
-) -> tuple[Verdict, Verdict, Verdict]:
-    """Decide what can be decided without looking at all runs."""
-    if form is not None:
-        set_based = prove_set_based(SET_BASED, form, length, sign)
-        rank_based = prove_rank_based(RANK_BASED, form, length, sign)
-    else:
-        set_based, rank_based = _searched(measure, length, grades, pool, sign, exactly=exactly)
-    own = Verdict(OWN, Scale.ORDINAL, False, None, _reach(grades))
-    if not exactly:
-        own = _own_beyond(measure, length, grades, pool, sign)
-    if own.witness is None and form is not None:
-        even = even_sums(form, length)
-        if Scale.INTERVAL in {set_based.scale, rank_based.scale} or even:
-            own = Verdict(OWN, Scale.INTERVAL, True, None, "from its weights and gains")
-        elif even is False:
-            own = Verdict(OWN, Scale.ORDINAL, True, None, "sums of its gains are unequally spaced")
-    return own, set_based, rank_based
-
-
-def _own_beyond(measure: Measure, length: int, grades: int, pool: list[int], sign: int) -> Verdict:
-    if measure.name in MONOTONE and _rising(measure, grades) and length > 1 and len(pool):
-        runs = bottom_runs(length, grades)
-        values = exact_values(measure, runs, grades, pool)
-        witness = uneven_bottom(values, runs, sign)
-        if witness is not None:
-            return Verdict(OWN, Scale.ORDINAL, True, witness, "its lowest values")
-    return Verdict(OWN, Scale.ORDINAL, False, None, _reach(grades))
-
-
-def _searched(
-    measure: Measure, length: int, grades: int, pool: list[int], sign: int, *, exactly: bool
-) -> tuple[Verdict, Verdict]:
-    """Look for witnesses against the total orders among short runs padded with grade 0."""
-    short = min(length, int(np.log(SEARCHED) / np.log(grades + 1) + 1e-9))
-    runs = checked_runs(all_runs(max(short, 1), grades), length, grades)
-    runs = runs[feasible(runs, pool, exactly=exactly)]
-    values = exact_values(measure, runs, grades, pool)
-    found = []
-    for order, ranks in ((SET_BASED, sbto(runs, grades)), (RANK_BASED, rbto(runs, grades))):
-        verdict = against(order, ranks, values, runs, sign)
-        if verdict.scale is not None:
-            verdict = Verdict(order, None, False, None, _reach(grades))
-        found.append(verdict)
-    return found[0], found[1]
-
-
-def _rising(measure: Measure, grades: int) -> bool:
-    """Whether a better grade is never worse for a measure with gains."""
-    gains = getattr(measure, "gains", None)
-    if gains is None or gains.kind in {"binary", "graded"}:
-        return True
-    form = additive_form(measure, 2, grades)
-    return form is not None and all(np.diff(np.array(form.gains, dtype=float)) > 0)
-
-
-def _reach(grades: int) -> str:
-    longest = int(np.log(LISTED) / np.log(grades + 1) + 1e-9)
-    return f"all runs are looked at up to N = {longest}"
 
 
 def _checked_base(recall_base: Sequence[int] | int | None, length: int, grades: int) -> list[int]:
@@ -316,14 +135,3 @@ def _plain(recall_base: Sequence[int] | int | None) -> int | tuple[int, ...] | N
     if recall_base is None or isinstance(recall_base, int):
         return recall_base
     return tuple(int(one) for one in recall_base)
-
-
-def _gaps(values: Values, runs: Grades, place: int) -> Witness:
-    """Runs that show that the first gap and the one after `place` are not equal."""
-    pairs = [int(np.argmax(values.place == p)) for p in (0, 1, place, place + 1)]
-    return _witness("gaps", values, runs, pairs)
-
-
-def _witness(kind: str, values: Values, runs: Grades, chosen: Any) -> Witness:
-    found: tuple[Number, ...] = tuple(values.value(int(values.place[i])) for i in chosen)
-    return Witness(kind, tuple(tuple(map(int, runs[i])) for i in chosen), found)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -11,11 +12,15 @@ import pytest
 
 from cranfield.errors import MeasureError, PolicyError
 from cranfield.measures import define, parse_measure
-from cranfield.scales import image as images
-from cranfield.scales import walk, windows
-from cranfield.scales.image import image
+from cranfield.scales import counting, sums, walk, windows
+from cranfield.scales.forms import form
+from cranfield.scales.image import Gaps, Image, image
 from cranfield.scales.runs import all_runs, score_runs
+from cranfield.scales.windows import Windows
 from tests.scales.exhaustive import Everything, Run, ap, binary, dcg, err, rational, rbp, rr
+
+# The package has the function under the name of the module.
+images = importlib.import_module("cranfield.scales.image")
 
 PLAIN = [Fraction(g) for g in range(4)]
 STEEP = [Fraction(2**g - 1) for g in range(4)]
@@ -55,23 +60,23 @@ GRADED = [
     ("Utility(a=-2)", 6, 3, rational(lambda run: -sum(binary(run)))),
     ("NumRelRet", 6, 3, found()),
     ("AP", 7, 3, rational(ap)),
-    ("AP(rel=3)@5", 7, 3, rational(lambda run: ap(run[:5], 3))),
+    ("AP(rel=3)@5", 5, 3, rational(lambda run: ap(run[:5], 3))),
     ("GMAP", 5, 3, rational(ap)),
-    ("DCG", 7, 3, dcg(shift, PLAIN)),
+    ("DCG", 5, 3, dcg(shift, PLAIN)),
     ("DCG(gains='exponential')@6", 6, 3, dcg(shift, STEEP)),
-    ("DCG(gains={1: 0.5, 2: 0.7, 3: 1.2})", 7, 3, dcg(shift, [Fraction(x) for x in ("0", ".5", ".7", "1.2")])),
+    ("DCG(gains={1: 0.5, 2: 0.7, 3: 1.2})", 5, 3, dcg(shift, [Fraction(x) for x in ("0", ".5", ".7", "1.2")])),
     ("DCG(discount='max(1,log2(rank))')", 7, 3, dcg(patience("2"), PLAIN)),
-    ("DCG(discount='max(1,log10(rank))', gains='exponential')", 7, 3, dcg(patience("10"), STEEP)),
-    ("DCG(discount='max(1,log2.5(rank))')", 7, 3, dcg(patience("2.5"), PLAIN)),
-    ("DCG(discount='1+log2(rank)')", 7, 3, dcg(added("2"), PLAIN)),
+    ("DCG(discount='max(1,log10(rank))', gains='exponential')", 5, 3, dcg(patience("10"), STEEP)),
+    ("DCG(discount='max(1,log2.5(rank))')", 5, 3, dcg(patience("2.5"), PLAIN)),
+    ("DCG(discount='1+log2(rank)')", 5, 3, dcg(added("2"), PLAIN)),
     ("DCG(discount='log3(rank+1)')", 6, 3, dcg(shift, PLAIN)),
     ("nDCG@6", 6, 3, dcg(shift, PLAIN)),
-    ("RBP", 7, 3, rational(rbp("4/5", [Fraction(g > 0) for g in range(4)]))),
+    ("RBP", 5, 3, rational(rbp("4/5", [Fraction(g > 0) for g in range(4)]))),
     ("RBP(gains='graded')", 7, 3, rational(rbp("4/5", [Fraction(g, 3) for g in range(4)]))),
-    ("RBP(gains='graded', p=0.5)", 7, 3, rational(rbp("1/2", [Fraction(g, 3) for g in range(4)]))),
-    ("RBP(gains='graded', max_grade=4, p=0.2)", 7, 3, rational(rbp("1/5", [Fraction(g, 4) for g in range(4)]))),
-    ("RBP(gains='graded', p=0.75)", 7, 3, rational(rbp("3/4", [Fraction(g, 3) for g in range(4)]))),
-    ("RBP(gains={1: 0.25, 2: 0.5, 3: 1}, p=0.25)", 7, 3, rational(rbp("1/4", [Fraction(x) for x in ("0", ".25", ".5", "1")]))),
+    ("RBP(gains='graded', p=0.5)", 5, 3, rational(rbp("1/2", [Fraction(g, 3) for g in range(4)]))),
+    ("RBP(gains='graded', max_grade=4, p=0.2)", 5, 3, rational(rbp("1/5", [Fraction(g, 4) for g in range(4)]))),
+    ("RBP(gains='graded', p=0.75)", 5, 3, rational(rbp("3/4", [Fraction(g, 3) for g in range(4)]))),
+    ("RBP(gains={1: 0.25, 2: 0.5, 3: 1}, p=0.25)", 5, 3, rational(rbp("1/4", [Fraction(x) for x in ("0", ".25", ".5", "1")]))),
     ("RBP(gains={1: 0.1, 3: 0.6}, p=0.4)", 6, 3, rational(rbp("2/5", [Fraction(x) for x in ("0", ".1", "0", ".6")]))),
     ("ERR", 7, 3, rational(lambda run: err(run, 3))),
     ("ERR(max_grade=12)", 6, 2, rational(lambda run: err(run, 12))),
@@ -80,23 +85,23 @@ GRADED = [
 BINARY = [
     ("P@12", 12, 1, found()),
     ("AP", 12, 1, rational(ap)),
-    ("AP", 13, 1, rational(ap)),
+    ("AP", 14, 1, rational(ap)),
     ("RR", 11, 1, rational(rr)),
-    ("DCG", 13, 1, dcg(shift, PLAIN)),
+    ("DCG", 12, 1, dcg(shift, PLAIN)),
     ("DCG(discount='max(1,log2(rank))')", 14, 1, dcg(patience("2"), PLAIN)),
     ("DCG(discount='max(1,log4(rank))')", 10, 1, dcg(patience("4"), PLAIN)),
     ("DCG(discount='max(1,log10(rank))')", 12, 1, dcg(patience("10"), PLAIN)),
     ("DCG(discount='1+log4(rank)')", 12, 1, dcg(added("4"), PLAIN)),
     ("nDCG(discount='1+log10(rank)')@11", 11, 1, dcg(added("10"), PLAIN)),
-    ("RBP(p=0.5)", 12, 1, rational(rbp("1/2", PLAIN))),
-    ("RBP(p=0.3)", 12, 1, rational(rbp("3/10", PLAIN))),
-    ("RBP", 13, 1, rational(rbp("4/5", PLAIN))),
-    ("RBP(p=0.95)", 12, 1, rational(rbp("19/20", PLAIN))),
-    ("ERR", 12, 1, rational(lambda run: err(run, 1))),
+    ("RBP(p=0.5)", 9, 1, rational(rbp("1/2", PLAIN))),
+    ("RBP(p=0.3)", 10, 1, rational(rbp("3/10", PLAIN))),
+    ("RBP", 11, 1, rational(rbp("4/5", PLAIN))),
+    ("RBP(p=0.95)", 10, 1, rational(rbp("19/20", PLAIN))),
+    ("ERR", 11, 1, rational(lambda run: err(run, 1))),
 ]  # fmt: skip
 
 
-def same(found_: images.Image, every: Everything) -> None:
+def same(found_: Image, every: Everything) -> None:
     """Check size, ranks of all runs under all policies, values and gaps."""
     assert found_.exact and found_.error == 0
     assert found_.size == len(every.sizes)
@@ -139,3 +144,169 @@ def test_few_relevant_documents(text: str, length: int, grades: int, value: Any,
         return sum(binary(run, rel)) <= limit
 
     same(image(text, length, grades, at_most=limit), Everything(value, length, grades, keep))
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Make small images take the ways of large ones."""
+    caches = [images._image, images._engine, sums.sides, windows.halves_of]
+    for cached in caches:
+        cached.cache_clear()
+    monkeypatch.setattr(images, "LISTED", 20)
+    monkeypatch.setattr(windows, "LISTED", 4096)
+    monkeypatch.setattr(windows, "WINDOW", 50)
+    monkeypatch.setattr(windows, "MARK", 8)
+    monkeypatch.setattr(sums, "SHORTEST", 16)
+    monkeypatch.setattr(sums, "QUERIES", 1)
+    monkeypatch.setattr(sums.Lexicographic, "of", lambda *_: None)
+    monkeypatch.setattr(counting, "CHUNK", 128)
+    monkeypatch.setattr(counting, "TASK", 256)
+    yield
+    for cached in caches:
+        cached.cache_clear()
+
+
+LARGE = [
+    ("AP", 11, 1, rational(ap)),
+    ("AP(rel=2)", 8, 2, rational(lambda run: ap(run, 2))),
+    ("ERR", 10, 1, rational(lambda run: err(run, 1))),
+    ("ERR", 5, 3, rational(lambda run: err(run, 3))),
+    ("ERR(max_grade=9)", 6, 2, rational(lambda run: err(run, 9))),
+    ("DCG(discount='max(1,log2(rank))')", 11, 1, dcg(patience("2"), PLAIN)),
+    ("DCG", 6, 3, dcg(shift, PLAIN)),
+    ("RBP(p=0.3)", 11, 1, rational(rbp("3/10", PLAIN))),
+    ("RBP(gains='graded')", 6, 3, rational(rbp("4/5", [Fraction(g, 3) for g in range(4)]))),
+]
+
+
+@pytest.mark.usefixtures("small")
+@pytest.mark.parametrize("limit", [None, 3])
+@pytest.mark.parametrize(("text", "length", "grades", "value"), LARGE)
+def test_ways_for_large_images(text: str, length: int, grades: int, value: Any, limit: Any) -> None:
+    measure = parse_measure(text)
+    rel = getattr(measure, "rel", 1)
+
+    def keep(run: Run) -> bool:
+        return limit is None or sum(binary(run, rel)) <= limit
+
+    every = Everything(value, length, grades, keep)
+    # Room for the tails of a few ranks, and for a few sums.
+    found_ = image(text, length, grades, at_most=limit, memory=100_000, jobs=2)
+    engine = found_._engine
+    assert isinstance(engine, (Windows, sums.Sums))
+    same(found_, every)
+    values = found_.values()
+    assert values.size == found_.size
+    assert found_.rank(values).tolist() == list(range(1, values.size + 1))
+    scores = score_runs(measure, np.array(every.runs), grades=grades)
+    assert found_.rank(scores).tolist() == every.unique
+
+
+@pytest.mark.usefixtures("small")
+def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("cranfield.scales.parts.MOST_SUMS", 64)
+    monkeypatch.setattr("cranfield.scales.parts.split.__defaults__", (64,))
+    every = Everything(rational(rbp("1/2", [Fraction(g, 3) for g in range(4)])), 6, 3)
+    found_ = image("RBP(gains='graded', p=0.5)", 6, 3, memory=5000)
+    assert isinstance(found_._engine, Windows)
+    same(found_, every)
+
+
+def test_two_ways_agree() -> None:
+    shape = form(parse_measure("RBP(p=0.7)"), 22).shape
+    runs = np.random.default_rng(4).integers(0, 2, (300, 22))
+    one = image("RBP(p=0.7)", 22)
+    rank, _ = windows.last_bags(walk.Walk.of(shape.stateful()), 2**12)
+    other = Windows(walk.Walk.of(shape.stateful()), rank, None)
+    assert one.size == other.size == 2**22
+    assert (one.rank_runs(runs) == other.ranks(runs)).all()
+
+
+def test_known_sizes() -> None:
+    sizes = [image("DCG(discount='max(1,log2(rank))')", n).size for n in (4, 5, 10, 15)]
+    assert sizes == [12, 24, 768, 24_576]
+    # Rounding to 12 digits counts 644,238 values of AP.
+    assert [image("AP", n).size for n in (10, 20)] == [810, 644_203]
+
+
+def test_example_12() -> None:
+    found_ = image("DCG(discount='max(1,log2(rank))')@4")
+    runs = [[1, 1, 1, 1], [1, 1, 1, 0], [1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1], [0]]
+    padded = [run + [0] * (4 - len(run)) for run in runs]
+    assert found_.rank_runs(padded).tolist() == [12, 11, 10, 9, 9, 2, 1]
+    values = found_.values()[[11, 10, 9, 8, 1, 0]]
+    assert values.round(3).tolist() == [3.131, 2.631, 2.5, 2.131, 0.5, 0.0]
+
+
+def test_formulas_of_the_paper() -> None:
+    rbp5, rr9 = image("RBP(p=0.5)@12"), image("RR@9")
+    # One more than in the paper, which contradicts its own equation (2) there.
+    assert (rbp5.rank(rbp5.values()) == 2**12 * rbp5.values() + 1).all()
+    some = rr9.values()[1:]
+    assert rr9.rank(some).tolist() == np.rint(9 + 2 - 1 / some).tolist()
+
+
+def test_recall_base_scales_the_values() -> None:
+    assert image("R@2", judgments=2).values().tolist() == [0, 0.5, 1]
+    assert image("R@2", judgments=3).values() == pytest.approx([0, 1 / 3, 2 / 3])
+    assert image("AP", 5, 2, judgments=[2, 1, 1, 0]).gaps().highest == 5 / 3
+    nothing = image("nDCG@5", judgments=[0, 0])
+    assert (nothing.size, nothing.values().tolist()) == (1, [0.0])
+    assert nothing.rank_runs([[1, 0]]).tolist() == nothing.rank([0.0]).tolist() == [1]
+    assert nothing.rank_runs([[1, 0]], "max").tolist() == [32]
+    assert nothing.gaps().equispaced
+
+
+def test_measure_without_a_form() -> None:
+    found_ = image("IPrec@0.5", 8, judgments=4)
+    assert not found_.exact and found_.error == 2.0**-40
+    runs = all_runs(8)
+    scores = score_runs(parse_measure("IPrec@0.5"), runs, judgments=4)
+    unique = np.unique(scores.round(9))
+    assert found_.size == unique.size
+    expected = np.searchsorted(unique, scores.round(9)) + 1
+    assert (found_.rank_runs(runs) == expected).all()
+    assert (found_.rank(scores) == expected).all()
+    assert found_.rank_runs(runs, "max").max() == 256
+    own = define("Half", lambda judged: judged.relevant().count / 2, range=(0, float("inf")))
+    assert image(own, 6).gaps() == Gaps(True, 0.5, 0.5, 0.0, 3.0, None)
+    assert image(own, 6, at_most=2).size == 3
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: image("AP"), "how long"),
+        (lambda: image("AP", 0), "length of a run must be a whole number from 1, not 0"),
+        (lambda: image("AP", 5, 0), "highest grade"),
+        (lambda: image("AP", 5, -1), "highest grade"),
+        (lambda: image("AP", 2.5), "length of a run"),
+        (lambda: image("P@3", at_most=-1), "at_most"),
+        (lambda: image("P(rel=0)@3", at_most=1), "every document"),
+        (lambda: image("P@3", judgments=-1), "-1 relevant"),
+        (lambda: image("P@3", judgments=[4]), "grade 4; the grades are 0 to 1"),
+        (lambda: image("P@3", judgments=[0.5]), "list of their grades"),
+        (lambda: image("AP11", 30), "up to length 20 it is feasible"),
+        (lambda: image("AP11", 11, 3), "up to length 10 it is feasible"),
+        (lambda: image("AP", 60), "up to about length 35"),
+        (lambda: image("ERR", 40, 3), "states"),
+        (lambda: image("RBP@100").rank_runs([[1]]), "shorter runs"),
+        (lambda: image("RBP@30").values(), "too many to list"),
+        (lambda: image("RR@100").rank_runs([[1]], "min"), "ties='unique'"),
+        (lambda: image("P@3").rank_runs([[1, 1, 0, 0]]), "deeper than the 3 ranks"),
+        (lambda: image("P@3").rank_runs([[2, 0, 0]]), "grade 2"),
+        (lambda: image("P@3").rank_runs([[-1, 0, 0]]), "grade -1"),
+        (lambda: image("P@3").rank_runs([[1, 0, 0]], "average"), "unique, mid, min, max"),
+        (lambda: image("P@3", at_most=1).rank_runs([[1, 1, 0]]), "at most 1"),
+        (lambda: image("P@3").rank([0.5]), "0.5 is no value of P@3"),
+        (lambda: image("P@3").rank([float("nan")]), "nan is no score"),
+        (lambda: image("RBP(p=0.01)@40").rank([0.99]), "rank_runs"),
+        (lambda: image("Success@0"), "cutoff"),
+        (lambda: image("P"), "needs a cutoff"),
+        (lambda: image("ERR(max_grade=2)", 4, 3), "above max_grade=2"),
+    ],
+)
+def test_bad_input(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises((PolicyError, MeasureError)) as caught:
+        call()
+    assert message in str(caught.value)

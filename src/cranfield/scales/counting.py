@@ -10,6 +10,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.errors import PolicyError
 from cranfield.scales.runs import Floats
 
 Ints = NDArray[np.int64]
@@ -18,6 +19,9 @@ CHUNK = 2**17
 """Numbers of the inner side that are searched at a time: they fit into a core's cache."""
 TASK = 2**19
 """Pairs of a query and a number of the outer side that are looked up at a time."""
+
+MOST_NEAR = 2**22
+"""Pairs too close to x that a task may have."""
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -132,6 +136,12 @@ def count_pairs(
         padded = np.append(part, np.inf)
         close = np.flatnonzero(padded[place] <= keys + slack)
         many = np.searchsorted(part, keys[close] + slack, side="right") - place[close]
+        if many.sum() > MOST_NEAR:
+            raise PolicyError(
+                "the image has more values close to each other than floats can tell apart; runs"
+                " and scores cannot be ranked in it, unless it is lexicographic and they are"
+                " ranked with rank_runs"
+            )
         which, inside = flat_ranges(place[close] + starts[piece], many)
         close = close[which]
         place += starts[piece]

@@ -64,5 +64,5 @@ class Engine(Protocol):
     def counts(self, runs: Grades) -> tuple[Ints, Ints]:
         """Number of runs with a lower value, and with the same value, as each run."""
 
-    def find(self, values: Floats, tolerance: float) -> tuple[Ints, Ints]:
-        """Rank of the value within a relative tolerance of each float, and how many there are."""
+    def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
+        """Rank of the value within reach of each float, and how many there are."""

@@ -140,7 +140,12 @@ class Image:
                 f"the image of {self.measure} has {size} values, too many to list; up to"
                 f" {MOST_VALUES:,} can be"
             )
-        return np.asarray(self._engine.listing() * self._unit + self._offset)
+        return self._scaled(self._engine.listing()) + self._offset
+
+    def _scaled(self, raw: Any) -> Any:
+        """Multiply by the unit; where it is 1 / n divide by n, as measures do."""
+        below = round(1 / self._unit) if self._unit <= 1 else 0
+        return raw / below if below and 1 / below == self._unit else raw * self._unit
 
     def gaps(self) -> Gaps:
         """Return how the values are spaced.
@@ -158,10 +163,10 @@ class Image:
         bottom, top = self.measure.info.range
         if self._unit:
             raw = self._engine.spacing()
-            low, high = (one * self._unit + self._offset for one in (raw.lowest, raw.highest))
+            low, high = (self._scaled(one) + self._offset for one in (raw.lowest, raw.highest))
             equal = raw.equispaced
             small, large = (
-                None if one is None else one * self._unit for one in (raw.smallest, raw.largest)
+                None if one is None else self._scaled(one) for one in (raw.smallest, raw.largest)
             )
         else:
             low = high = self._offset
@@ -206,38 +211,28 @@ class Image:
             raise PolicyError(f"{flat[wrong][0]} is no score")
         if not flat.size:
             return np.zeros(scores.shape, dtype=np.int64)
-        if not self._unit:
-            ranks = np.ones(flat.size, dtype=np.int64)
-            many = (np.abs(flat - self._offset) <= TOLERANCE).astype(np.int64)
-        else:
-            unique, where = np.unique(flat, return_inverse=True)
-            # An offset such as the 1 of SetE may cancel: an error of the score is relative to it.
+        unique, where = np.unique(flat, return_inverse=True)
+        # A score is off by an error relative to what it was computed from, an offset included.
+        reach = TOLERANCE * np.maximum(np.abs(unique), abs(self._offset))
+        if self._unit:
             raw = (unique - self._offset) / self._unit
-            ranks, many = self._found(raw)
-            ranks, many = ranks[where], many[where]
+            ranks, many = self._engine.find(raw, reach / self._unit)
+        else:
+            ranks = np.ones(unique.size, dtype=np.int64)
+            many = (np.abs(unique - self._offset) <= reach).astype(np.int64)
+        ranks, many = ranks[where], many[where]
         if (many == 0).any():
             raise PolicyError(
-                f"{flat[np.argmax(many == 0)]!r} is no value of {self.measure} on runs of length"
+                f"{float(flat[np.argmax(many == 0)])!r} is no value of {self.measure} on runs of length"
                 f" {self.length} with grades 0 to {self.grades}"
             )
         if (many > 1).any():
             worst = int(np.argmax(many))
             raise PolicyError(
-                f"{many[worst]:,} values of {self.measure} are as close to {flat[worst]!r} as"
+                f"{many[worst]:,} values of {self.measure} are as close to {float(flat[worst])!r} as"
                 " floats can tell; rank the runs themselves with rank_runs"
             )
         return ranks.reshape(scores.shape)
-
-    def _found(self, raw: Floats) -> tuple[Ints, Ints]:
-        if self._offset:
-            spacing = self._engine.spacing()
-            if spacing.equispaced and spacing.smallest:
-                steps = (raw - spacing.lowest) / spacing.smallest
-                near = np.rint(steps)
-                fits = np.abs(steps - near) <= 2.0**-20
-                fits &= (near >= 0) & (near < self.size)
-                return near.astype(np.int64) + 1, fits.astype(np.int64)
-        return self._engine.find(raw, TOLERANCE)
 
     def rank_runs(self, runs: Any, ties: str = "unique") -> Any:
         """Return the ranks of runs, exactly.

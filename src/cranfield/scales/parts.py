@@ -15,6 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import accumulate
 from math import gcd, lcm, prod
 from typing import Any
 
@@ -128,22 +129,25 @@ def _groups(weights: Sequence[Sequence[int]]) -> list[list[int]]:
     steps = [{a - b for a in row for b in row if a > b} for row in weights]
     left = [row for row, step in enumerate(steps) if step]
     idle = [row for row, step in enumerate(steps) if not step]
+    common = {row: gcd(*steps[row]) for row in left}
     single: list[list[int]] = []
-    found = True
-    while found and len(left) > 1:
-        found = False
-        common = [gcd(*steps[row]) for row in left]
-        before, after = [0], [0]
-        for one, other in zip(common, reversed(common), strict=True):
-            before.append(gcd(before[-1], one))
-            after.append(gcd(after[-1], other))
-        for place, row in enumerate(left):
-            others = gcd(before[place], after[len(left) - place - 1])
-            if all(step % others for step in steps[row]):
-                single.append([row])
-                left.remove(row)
-                found = True
-                break
+    while len(left) > 1:
+        before = list(accumulate((common[row] for row in left), gcd, initial=0))
+        # From the end, where nothing has to be computed anew: all that RBP needs.
+        while len(left) > 1 and all(step % before[len(left) - 1] for step in steps[left[-1]]):
+            single.append([left.pop()])
+        after = list(accumulate((common[row] for row in reversed(left)), gcd, initial=0))[::-1]
+        others = [gcd(before[place], after[place + 1]) for place in range(len(left))]
+        # Without one row the others' common divisor only grows: all of these can go at once.
+        free = [
+            row
+            for row, other in zip(left, others, strict=True)
+            if other and all(step % other for step in steps[row])
+        ]
+        if not free:
+            break
+        single += [[row] for row in free]
+        left = [row for row in left if row not in free]
     return [group for group in (*single, left, idle) if group]
 
 

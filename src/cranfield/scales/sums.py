@@ -13,13 +13,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
-from itertools import pairwise
 from math import gcd, lcm, prod
+from typing import Any
 
 import numpy as np
 
 from cranfield.errors import PolicyError
-from cranfield.scales.bases import scaled
+from cranfield.scales.bases import approximate, scaled
 from cranfield.scales.counting import Ints, count_pairs
 from cranfield.scales.engine import MOST_VALUES, Spacing
 from cranfield.scales.lexicographic import Lexicographic
@@ -31,6 +31,10 @@ from cranfield.text import counted
 UNIT = 2.0**-52
 MOST_LOOKUPS = 2**37
 """Searches for one call; some hours."""
+SHORTEST = 2**12
+"""Sums of the inner side, if there are so many."""
+QUERIES = 2**12
+"""Runs for which the time to make the inner side is meant to be worth while."""
 MOST_NEAR = 2**22
 """Pairs that floats cannot decide, for one call."""
 MOST_DIGITS = 2**16
@@ -114,12 +118,15 @@ class Sums:
         check_runs(self.runs)
         return self._below(self.digits(runs), by_runs=True)
 
-    def _ranks(self, digits: Ints) -> Ints:
+    def _check_size(self) -> None:
         if self.size >= LARGEST:
             raise PolicyError(
                 f"the image has about 2^{self.size.bit_length() - 1} values, too many to rank"
                 " them exactly; shorter runs or fewer grades can be"
             )
+
+    def _ranks(self, digits: Ints) -> Ints:
+        self._check_size()
         return self._below(digits, by_runs=False)[0] + 1
 
     def _below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
@@ -206,10 +213,11 @@ class Sums:
             error = error + np.abs(step)
         return total, error
 
-    def find(self, values: Floats, tolerance: float) -> tuple[Ints, Ints]:
-        """Rank of the value within a relative tolerance of each float, and how many there are."""
+    def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
+        """Rank of the value within reach of each float, and how many there are."""
+        self._check_size()
         inner, outer = sides(self, False)
-        reach = tolerance * np.abs(values) + self.slack
+        reach = reach + self.slack
         wide = float(reach.max())
         many = np.zeros(values.size, dtype=np.int64)
         digits = np.zeros((values.size, len(self.parts)), dtype=np.int64)
@@ -251,32 +259,31 @@ class Sums:
 
     def spacing(self) -> Spacing:
         """Gaps and extreme values."""
-        lowest, highest = self._extremes()
+        ends = self._extremes([part.values for part in self.parts])
+        lowest, highest = map(float, ends)
         active = [part for part in self.parts if part.keys.size > 1]
         if self.size == 1:
             return Spacing(lowest, highest, True, None, None)
+        # Steps of two bases have no common measure: then the gaps cannot all be equal.
         if len({part.base for part in active}) == 1:
-            steps = [gcd(*map(int, np.diff(part.keys))) * part.unit for part in active]
-            below = lcm(*(step.denominator for step in steps))
-            step = Fraction(gcd(*(int(step * below) for step in steps)), below)
-            factor = scaled(active[0].base, 192) / 2**192
-            span = round((highest - lowest) / (float(step) * factor))
-            # Compared as floats first: a span beyond 2^53 is far above any size that is listed.
-            if span < 2**53 and span + 1 == self.size:
-                gap = float(step) * factor
-                return Spacing(lowest, highest, True, gap, gap)
-            if self._lattice(active, step):
-                gap = float(step) * factor
+            step = self._step(active)
+            whole = [
+                (part.keys - part.keys[0]).astype(object) * part.unit / step for part in active
+            ]
+            low, high = self._extremes(whole, active)
+            if high - low + 1 == self.size:
+                gap = float(step) * approximate(active[0].base)
                 return Spacing(lowest, highest, True, gap, gap)
         if self.size > MOST_VALUES:
             return Spacing(lowest, highest, False, None, None)
         return self._gaps(lowest, highest)
 
-    def _lattice(self, active: Sequence[Part], step: Fraction) -> bool:
-        if self.limit is not None:
-            return False
-        spans = [int(part.keys[-1] - part.keys[0]) * part.unit for part in active]
-        return bool(sum(spans) / step + 1 == self.size)
+    @staticmethod
+    def _step(parts: Sequence[Part]) -> Fraction:
+        """The largest step that all differences of sums of one base are multiples of."""
+        below = lcm(*(part.unit.denominator for part in parts))
+        whole = [gcd(*map(int, np.diff(part.keys))) * int(part.unit * below) for part in parts]
+        return Fraction(gcd(*whole), below)
 
     def _gaps(self, lowest: float, highest: float) -> Spacing:
         values, digits = self._listed()
@@ -286,23 +293,29 @@ class Sums:
         close = np.flatnonzero(steps <= 2 * least + 4 * self.slack)[:4096]
         exact, _ = self._difference(digits[close + 1], digits[close], 512)
         smallest = min(abs(int(one)) for one in exact) / (self._below_all << 512)
-        return Spacing(lowest, highest, False, smallest, float(steps.max()))
+        # A limit of 0 may leave fewer steps than the parts have.
+        equal = False
+        if self.limit == 0 and float(np.ptp(steps)) <= 4 * self.slack:
+            every, _ = self._difference(digits[1:], digits[:-1], 512)
+            equal = bool((every == every[0]).all())
+        return Spacing(lowest, highest, equal, smallest, float(steps.max()))
 
-    def _extremes(self) -> tuple[float, float]:
+    def _extremes(self, values: Sequence[Exact], parts: Sequence[Part] = ()) -> tuple[Any, Any]:
+        """Lowest and highest sum of one value of each part, within the limit."""
         if self.limit is None:
-            low = sum(float(part.values[0]) for part in self.parts)
-            return low, sum(float(part.values[-1]) for part in self.parts)
+            return sum(one.min() for one in values), sum(one.max() for one in values)
         ends = []
-        for sign in (-1.0, 1.0):
-            best = np.zeros(self.limit + 1)
-            for part in self.parts:
-                ways = np.full(best.size, -np.inf)
-                for count in np.unique(part.least[part.least <= self.limit]):
-                    here = float((sign * part.values[part.least == count]).max())
-                    room = best.size - count
-                    ways[count:] = np.maximum(ways[count:], best[:room] + here)
-                best = ways
-            ends.append(sign * float(best[-1]))
+        for sign in (-1, 1):
+            # The largest sum with up to so many relevant documents.
+            best: list[Any] = [0] * (self.limit + 1)
+            for one, part in zip(values, parts or self.parts, strict=True):
+                counts = np.unique(part.least[part.least <= self.limit]).tolist()
+                most = {count: (sign * one[part.least == count]).max() for count in counts}
+                best = [
+                    max(best[room - count] + most[count] for count in counts if count <= room)
+                    for room in range(self.limit + 1)
+                ]
+            ends.append(sign * best[-1])
         return ends[0], ends[1]
 
 
@@ -324,8 +337,8 @@ def sides(image: Sums, by_runs: bool) -> tuple[Side, Side]:
     parts = image.parts
     lengths = [part.key.size if by_runs and image.limit else part.keys.size for part in parts]
     # Bytes that an entry of the inner side takes while it is made, and to spare.
-    room = max(2**12, image.memory // (96 if by_runs else 60))
-    best = min(room, max(2**12, int((min(prod(lengths), 2**80) * 4096) ** 0.5)))
+    room = max(SHORTEST, image.memory // (96 if by_runs else 60))
+    best = min(room, max(SHORTEST, int((min(prod(lengths), 2**80) * QUERIES) ** 0.5)))
     inner: list[int] = []
     size = 1
     for index in sorted(range(len(parts)), key=lambda one: -lengths[one]):

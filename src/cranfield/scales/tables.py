@@ -78,9 +78,9 @@ class Table:
         check_runs(self.runs)
         return self._before[at].astype(np.int64), np.diff(self._before)[at].astype(np.int64)
 
-    def find(self, values: Floats, tolerance: float) -> tuple[Ints, Ints]:
-        """Rank of the value within a relative tolerance of each float, and how many there are."""
-        return nearest(self._values, values, tolerance * np.abs(values))
+    def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
+        """Rank of the value within reach of each float, and how many there are."""
+        return nearest(self._values, values, reach)
 
 
 class Enumerated:
@@ -151,10 +151,10 @@ class Enumerated:
         check_runs(self.runs)
         return self._before[at].astype(np.int64), np.diff(self._before)[at].astype(np.int64)
 
-    def find(self, values: Floats, tolerance: float) -> tuple[Ints, Ints]:
-        """Rank of the value within a relative tolerance of each float, and how many there are."""
-        reach = max(tolerance, self.error) * np.abs(values)
-        return nearest(self._values, values, reach)
+    def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
+        """Rank of the value within reach of each float, and how many there are."""
+        wide = np.maximum(reach, self.error * np.abs(values))
+        return nearest(self._values, values, wide)
 
 
 def nearest(table: Floats, values: Floats, reach: Floats) -> tuple[Ints, Ints]:

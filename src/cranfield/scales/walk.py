@@ -21,7 +21,7 @@ from cranfield.scales.forms import Stateful
 from cranfield.scales.parts import WORD, Exact
 from cranfield.scales.runs import Grades
 
-MOST_STATES = 2**17
+MOST_STATES = 2**14
 """States over all ranks."""
 
 

@@ -202,14 +202,7 @@ class Windows:
         self.walk, self.rank, self.jobs = walk, rank, jobs
         self.runs = walk.number()
         if self.halves.pairs > MOST_PAIRS:
-            bits = MOST_PAIRS.bit_length() - 1
-            base = walk.gains[0].shape[1]
-            longest = int(bits / np.log2(base))
-            raise PolicyError(
-                f"there are {base}^{len(walk.gains)} runs of length {len(walk.gains)} with"
-                f" {base} grades, too many for the exact image of a measure whose ranks depend on"
-                f" each other; up to about length {longest} they can be looked at"
-            )
+            raise too_many(walk)
 
     @property
     def halves(self) -> Halves:
@@ -322,10 +315,9 @@ class Windows:
 
         yield from spread(task, chosen, self.jobs)
 
-    def find(self, values: Floats, tolerance: float) -> tuple[Ints, Ints]:
-        """Rank of the value within a relative tolerance of each float, and how many there are."""
+    def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
+        """Rank of the value within reach of each float, and how many there are."""
         unit = self.walk.unit.numerator / self.walk.unit.denominator
-        reach = tolerance * np.abs(values)
         whole = np.frompyfunc(int, 1, 1)
         low = whole(np.ceil((values - reach) / unit)).astype(self.walk.kind)
         high = whole(np.floor((values + reach) / unit)).astype(self.walk.kind)
@@ -414,7 +406,20 @@ def halves_of(image: Windows, by_runs: bool) -> Halves:
     heads = walk.start(by_runs)
     for rank in range(image.rank):
         heads = walk.first(heads, rank)
+        if sum(bag.values.size for bag in heads) > LISTED:
+            raise too_many(walk)
     tails = walk.end(by_runs)
     for rank in reversed(range(image.rank, len(walk.gains))):
         tails = walk.last(tails, rank)
     return Halves.of(heads, tails)
+
+
+def too_many(walk: Walk) -> PolicyError:
+    """Say that there are too many runs, and how many there might be."""
+    base, length = walk.gains[0].shape[1], len(walk.gains)
+    longest = int((MOST_PAIRS.bit_length() - 1) / np.log2(base))
+    return PolicyError(
+        f"there are {base}^{length} runs of length {length} with {base} grades, too many for the"
+        " exact image of a measure whose ranks depend on each other; up to about length"
+        f" {longest} it is feasible"
+    )

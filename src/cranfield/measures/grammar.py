@@ -164,6 +164,7 @@ def _built(node: ast.expr, text: str) -> Measure:
     if tree.id in WRAPPERS and len(arguments) == 1:
         made = _wrapped(tree.id, _built(arguments[0], text), parameters)
     elif arguments:
+        _kind(tree.id)
         raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
     else:
         kind = _kind(tree.id)

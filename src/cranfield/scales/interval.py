@@ -91,6 +91,8 @@ class Interval(Measure):
             bases = np.broadcast_to(judged.recall_base(self._rel()), (topics, systems))
             groups = np.minimum(bases, self.cutoff).ravel()
         flat = out.reshape(-1)
+        # Grades are 0 and 1 by then, whatever the lowest relevant one was.
+        ranked = self.inner(rel=1) if self._is_binary() else self.inner
         for group in np.unique(groups):
             if self.feasible and group == 0:
                 # Without relevant documents there is one run, and nothing to rank.
@@ -98,9 +100,7 @@ class Interval(Measure):
                 continue
             chosen = groups == group
             distinct, back = np.unique(rows[chosen], axis=0, return_inverse=True)
-            of = image(
-                self.inner, self.cutoff, highest, at_most=int(group) if self.feasible else None
-            )
+            of = image(ranked, self.cutoff, highest, at_most=int(group) if self.feasible else None)
             ranks = of.rank_runs(distinct, ties=self.ties)
             found = ranks.astype(np.float64) if self.raw else of.share(ranks)
             flat[chosen] = found[back.ravel()]

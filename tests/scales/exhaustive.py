@@ -60,32 +60,34 @@ def power(n: int) -> tuple[int, int]:
     return max(((r, k) for r in range(2, n + 1) for k in range(1, 40) if r**k == n), key=lambda x: x[1])
 
 
-@lru_cache(maxsize=None)
-def inverse(r: Fraction) -> Decimal:
+WHOLE = 720_720 * 1000
+"""All coefficients of the tests are multiples of one over this."""
+
+
+def inverse(r: Fraction) -> int:
+    """10^70 / ln r."""
     with localcontext() as context:
-        context.prec = 70
-        return 1 / (Decimal(r.numerator).ln() - Decimal(r.denominator).ln())
+        context.prec = 80
+        return int(Decimal(10) ** 70 / (Decimal(r.numerator).ln() - Decimal(r.denominator).ln()))
 
 
 def dcg(argument: Callable[[int], Fraction], gains: list[Fraction]) -> Callable[[Run], Value]:
     """DCG / ln(base) with weights 1/ln(argument of the rank)."""
-
-    def split(x: Fraction) -> tuple[Fraction, int]:
-        return (Fraction(power(x.numerator)[0]), power(x.numerator)[1]) if x.denominator == 1 else (x, 1)
+    roots = []
+    for rank in range(1, 15):
+        x = argument(rank)
+        roots.append((Fraction(power(x.numerator)[0]), power(x.numerator)[1]) if x.denominator == 1 else (x, 1))
+    bases = sorted({r for r, _ in roots})
+    sizes = [inverse(r) for r in bases]
+    places = [bases.index(r) for r, _ in roots]
+    weights = [[int(gain * WHOLE / k) for gain in gains] for _, k in roots]
+    assert all(gain * WHOLE % k == 0 for gain in gains for _, k in roots)
 
     def value(run: Run) -> Value:
-        found: dict[Fraction, Fraction] = {}
-        for rank, grade in enumerate(run, 1):
-            r, k = split(argument(rank))
-            found[r] = found.get(r, Fraction()) + gains[grade] / k
-        key = frozenset((r, q) for r, q in found.items() if q)
-        with localcontext() as context:
-            context.prec = 70
-            size = sum(
-                (Decimal(q.numerator) / Decimal(q.denominator) * inverse(r) for r, q in found.items()),
-                Decimal(),
-            )
-        return key, +size
+        key = [0] * len(bases)
+        for place, row, grade in zip(places, weights, run):
+            key[place] += row[grade]
+        return tuple(key), Fraction(sum(map(int.__mul__, key, sizes)), WHOLE * 10**70)
 
     return value
 

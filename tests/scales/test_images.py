@@ -300,7 +300,7 @@ def test_measure_without_a_form() -> None:
         (lambda: image("P@3", at_most=1).rank_runs([[1, 1, 0]]), "at most 1"),
         (lambda: image("P@3").rank([0.5]), "0.5 is no value of P@3"),
         (lambda: image("P@3").rank([float("nan")]), "nan is no score"),
-        (lambda: image("RBP(p=0.01)@40").rank([0.99]), "rank_runs"),
+        (lambda: image("RBP(p=0.01)@24").rank([0.99]), "rank_runs"),
         (lambda: image("Success@0"), "cutoff"),
         (lambda: image("P"), "needs a cutoff"),
         (lambda: image("ERR(max_grade=2)", 4, 3), "above max_grade=2"),

@@ -415,7 +415,7 @@ def test_number_of_feasible_runs(base: int | list[int], monkeypatch: pytest.Monk
 
 
 def test_precision_recall_and_f_over_topics() -> None:
-    for n, k in product(range(1, 8), repeat=2):
+    for n, k in product(range(1, 7), repeat=2):
         assert (scale_over_topics(P, n, k).scale is INTERVAL) == (n <= 2)
         assert (scale_over_topics(SetP, n, k).scale is INTERVAL) == (n <= 2)
         assert (scale_over_topics(R, n, k).scale is INTERVAL) == (k <= 2)

@@ -220,7 +220,7 @@ def test_one_topic(name: str) -> None:
 def test_one_system(name: str) -> None:
     with pytest.raises(CranfieldError, match="two systems, not 1"):
         cf.compare({"a": [0.5, 0.4]}, test=name)
-    with pytest.raises(CranfieldError, match="two systems, not 0"):
+    with pytest.raises(CranfieldError, match="there are no systems"):
         cf.compare({}, test=name)
 
 
@@ -473,7 +473,7 @@ def test_scores_by_topic_are_matched_by_topic() -> None:
     for other in (again, series):
         assert other.adjusted_pvalues[0] == pytest.approx(found.adjusted_pvalues[0], rel=1e-12)
     for wrong in ({"x": 0.1, "y": 0.2}, {"x": ["a"], "y": ["b"]}, {"x": {"q": None}, "y": {}}):
-        with pytest.raises(PolicyError, match="neither a list of scores nor scores by topic"):
+        with pytest.raises(CranfieldError):
             cf.compare(wrong)
 
 

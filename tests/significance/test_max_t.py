@@ -11,7 +11,7 @@ import cranfield as cf
 from cranfield.significance.max_t import max_t
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs, against, all_pairs
-from cranfield.significance.randomisation import random_signs
+from cranfield.significance.resampling import random_signs
 
 Floats = np.ndarray
 

@@ -144,7 +144,7 @@ def _scores(
 ) -> Mapping[str, Scores]:
     """Evaluate the runs, or read the scores."""
     if score_files:
-        from cranfield.scorefiles import read_scores
+        from cranfield.scorefiles import read_scores, read_scores_by_measure
 
         if qrels is not None:
             raise PolicyError("give either --scores, or QRELS and RUN, not both")
@@ -159,7 +159,7 @@ def _scores(
         if not given:
             one = read_scores(files)
             return {one.measure: one}
-        return {name: read_scores(files, measure=name) for name in asked}
+        return read_scores_by_measure(files, asked)
     if qrels is None or not runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
     return evaluated(qrels, runs, asked, **judging)

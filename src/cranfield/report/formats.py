@@ -102,7 +102,7 @@ def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[s
 
 
 def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) -> Iterator[str]:
-    """Yield the lines that ir_measures prints; with several systems, each line begins with it."""
+    """Yield the lines that ir_measures prints; with several systems, each line begins with one."""
     several = len(evaluation.systems) > 1
     for system, name in enumerate(evaluation.systems):
         start = f"{plain(name)}\t" if several else ""
@@ -113,7 +113,8 @@ def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) ->
                     if not np.isnan(value):
                         yield f"{start}{plain(topic)}\t{measure}\t{value:.{places}f}"
         for measure, scores in evaluation.items():
-            middle = "all\t" if by_topic else ""
+            # Of several systems, `system measure value` would read like `topic measure value`.
+            middle = "all\t" if by_topic or several else ""
             yield f"{start}{middle}{measure}\t{scores.overall()[system]:.{places}f}"
 
 

@@ -2,177 +2,227 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cranfield.collection.tables import NAMES
-from cranfield.errors import InputError, MeasureError, quoted
-from cranfield.measures import parse_measures
-from cranfield.scale import Scale
-from cranfield.scores import Scores
-
-NO_SCORE = {"", "na", "nan", "n/a", "null", "none", "-"}
-"""What stands in a table where there is no score; case does not matter."""
-
-SYSTEMS = ("system", "run", "run_id", "runid", "tag", "run_tag", "name")
-VALUES = ("score", "value")
+from cranfield.errors import InputError, quoted
+from cranfield.scorefiles.cells import absent, decimal_comma, label_in, numeric
+from cranfield.scorefiles.columns import NO_NAMES, roles, spelt
+from cranfield.scorefiles.kinds import are_measures
+from cranfield.scorefiles.parts import Entry, Part, part_of
 
 
 @dataclass(frozen=True)
 class Table:
-    """A table as text: names of the columns, rows, and the line of each row."""
+    """A table: names of the columns, rows, and the line of each row where there are lines.
+
+    Attributes
+    ----------
+    stem
+        The system, where no column names it.
+    decimal
+        What stands before the decimals of a number that is text.
+    """
 
     source: str
     names: list[str]
     rows: list[list[Any]]
-    lines: Sequence[int]
+    lines: Sequence[int | None]
+    stem: str = "run"
+    decimal: str = "."
+
+    def column(self, k: int) -> list[Any]:
+        """Return the cells of a column."""
+        return [row[k] for row in self.rows]
+
+    def labels(self, k: int, what: str) -> list[str]:
+        """Return the cells of a column as names; none may be empty."""
+        known: dict[str, str] = {}
+        found = []
+        for row, line in zip(self.rows, self.lines, strict=True):
+            # A few names fill long columns.
+            cell = row[k]
+            label = known.get(cell) if isinstance(cell, str) else None
+            if label is None:
+                label = label_in(cell, what, self.source, line)
+                if isinstance(cell, str):
+                    known[cell] = label
+            found.append(label)
+        return found
+
+    def score(self, row: int, k: int) -> Any:
+        """Return a cell that holds a score, with a point before the decimals."""
+        cell = self.rows[row][k]
+        if self.decimal == "," and decimal_comma(cell):
+            return str(cell).replace(",", ".")
+        return cell
 
 
-def from_table(table: Table, measure: str | None) -> Scores:
-    """Find out whether a table is wide or long, and read it."""
-    lower = {name.lower(): k for k, name in reversed(list(enumerate(table.names)))}
-    topic = next((lower[name] for name in NAMES["topic"] if name in lower), None)
-    system = next((lower[name] for name in SYSTEMS if name in lower), None)
-    value = next((lower[name] for name in VALUES if name in lower), None)
-    if topic is not None and system is not None and value is not None:
-        places = {"topic": topic, "system": system, "score": value}
-        places |= {name: lower[name] for name in ("measure", "shard") if name in lower}
-        return _from_long(table, places, measure)
-    if topic is None and (not table.names[0] or not numeric(table.rows[0][0])):
-        topic = 0
-    names = [name for k, name in enumerate(table.names) if k != topic]
+def from_table(table: Table) -> Part:
+    """Find out whether a table is wide or long, and take its scores.
+
+    Columns of other names are left out of a long table, and are systems in a wide one. Raises an
+    `InputError` where the head leaves open which column is which.
+    """
+    place = roles(table.names, table.source)
+    others = [k for k in range(len(table.names)) if k not in place.values()]
+    if not {"system", "score"} <= place.keys():
+        others = _with_names(table, others, topic_is_first="topic" not in place)
+    if "system" in place and "score" not in place and _is_a_system(table, place["system"], others):
+        others = sorted([*others, place.pop("system")])
+    topics = _topics(table, place, others)
+    if "topic" not in place and topics is not None:
+        others = others[1:]
+    topics = topics or [str(k) for k in range(1, len(table.rows) + 1)]
+    if "system" not in place and "score" in place:
+        if others and "topic" in place:
+            raise InputError(
+                f"has scores in {quoted(table.names[place['score']])}, but no column of systems;"
+                f" what is {quoted(table.names[others[0]])}?",
+                source=table.source,
+            )
+        if "topic" not in place:
+            others = sorted([*others, place.pop("score")])
+    if "system" in place or "score" in place:
+        return part_of(table.source, _long(table, place, others, topics))
+    return part_of(table.source, _wide(table, place, others, topics))
+
+
+def _with_names(table: Table, others: list[int], *, topic_is_first: bool) -> list[int]:
+    """Leave out numbers of rows and what is empty; any other column needs a name."""
+    kept = []
+    for k in others:
+        cells = table.column(k)
+        if spelt(table.names[k]) not in NO_NAMES or (topic_is_first and k == 0):
+            kept.append(k)
+        elif not all(map(absent, cells)) and not _all_different(cells):
+            raise InputError(f"column {k + 1} has no name, so it is no system", source=table.source)
+    return kept
+
+
+def _all_different(cells: Sequence[Any]) -> bool:
+    """Tell whether there are whole numbers, none of them twice."""
+    if not all(numeric(cell) and float(cell).is_integer() for cell in cells):
+        return False
+    return len({int(float(cell)) for cell in cells}) == len(cells)
+
+
+def _is_a_system(table: Table, k: int, others: list[int]) -> bool:
+    """Tell whether a column that is called as if it named systems holds scores of one so called."""
+    if are_measures(table.names[other] for other in others):
+        return False
+    return all(numeric(cell) or absent(cell) or decimal_comma(cell) for cell in table.column(k))
+
+
+def _topics(table: Table, place: dict[str, int], others: list[int]) -> list[str] | None:
+    """Return the topic of each row; None where there are none, and rows are to be numbered."""
+    if "topic" in place:
+        if spelt(table.names[place["topic"]]) != "q" or not _fractions(table, place["topic"]):
+            return table.labels(place["topic"], "topic")
+        others.insert(0, place.pop("topic"))
+    named = [role for role in ("system", "measure", "shard") if role in place]
+    if named and not (others and others[0] == 0 and not table.names[0]):
+        raise InputError(
+            f"has a column of {named[0]}s, {quoted(table.names[place[named[0]]])}, but none of"
+            " topics; values over all topics cannot be compared (cranfield writes those by topic"
+            " with --by-topic)",
+            source=table.source,
+        )
+    if not others or others[0] != 0:
+        return None
+    name, cells = table.names[0], table.column(0)
+    if spelt(name) in NO_NAMES:
+        return table.labels(0, "topic")
+    given = [cell for cell in cells if not absent(cell)]
+    numbers = sum(numeric(cell) or decimal_comma(cell) for cell in given)
+    if given and not numbers:
+        return table.labels(0, "topic")
+    if numbers < len(given):
+        raise InputError(
+            f"the first column, {quoted(name)}, has numbers and text; call it topic if it names"
+            " the topics",
+            source=table.source,
+        )
+    # Numbers of topics would pass as scores of one more system.
+    if len(cells) > 1 and _all_different(cells) and {float(cell) for cell in cells} != {0, 1}:
+        raise InputError(
+            f"the first column, {quoted(name)}, has another whole number in each row; call it"
+            " topic if these are topics, or put a column topic before it if they are scores",
+            source=table.source,
+        )
+    return None
+
+
+def _fractions(table: Table, k: int) -> bool:
+    """Tell whether a column has numbers that are not whole."""
+    return any(
+        decimal_comma(cell) or (numeric(cell) and not float(cell).is_integer())
+        for cell in table.column(k)
+    )
+
+
+def _long(
+    table: Table, place: dict[str, int], others: list[int], topics: list[str]
+) -> Iterator[Entry]:
+    """Take a score from each row, or one of each measure where these are columns."""
+    count = len(table.rows)
+    labels = {role: table.labels(place[role], role) for role in place if role != "score"}
+    systems = labels.get("system", [table.stem] * count)
+    measures: Sequence[str | None] = labels.get("measure", [None] * count)
+    shards: Sequence[str | None] = labels.get("shard", [None] * count)
+    if "score" in place:
+        columns = [place["score"]]
+    elif not others or ("measure" in place and len(others) > 1):
+        raise InputError("has no column of scores", source=table.source)
+    else:
+        columns = others
+        _check_twice(table, columns, "measures")
+    by_column = "score" not in place and "measure" not in place
+    for row in range(count):
+        for k in columns:
+            measure = table.names[k] if by_column else measures[row]
+            cell = table.score(row, k)
+            yield Entry(measure, topics[row], systems[row], shards[row], cell, table.lines[row])
+
+
+def _wide(
+    table: Table, place: dict[str, int], others: list[int], topics: list[str]
+) -> Iterator[Entry]:
+    """Take a score of each system from each row."""
+    if not others:
+        raise InputError("has no column of scores", source=table.source)
+    _check_twice(table, others, "systems")
+    count = len(table.rows)
+    measures: Sequence[str | None] = [None] * count
+    shards: Sequence[str | None] = [None] * count
+    if "measure" in place:
+        measures = table.labels(place["measure"], "measure")
+    if "shard" in place:
+        shards = table.labels(place["shard"], "shard")
+    # A column a measure is one run's table.
+    by_measure = "measure" not in place and are_measures(table.names[k] for k in others)
+    seen = set()
+    for row in range(count):
+        key = measures[row], topics[row], shards[row]
+        if key in seen:
+            raise InputError(
+                "two rows for one topic",
+                source=table.source,
+                line=table.lines[row],
+                topic=topics[row],
+            )
+        seen.add(key)
+        for k in others:
+            name, cell, line = table.names[k], table.score(row, k), table.lines[row]
+            if by_measure:
+                yield Entry(name, topics[row], table.stem, shards[row], cell, line)
+            else:
+                yield Entry(measures[row], topics[row], name, shards[row], cell, line)
+
+
+def _check_twice(table: Table, columns: list[int], what: str) -> None:
+    names = [table.names[k] for k in columns]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
-        raise InputError(f"two systems are called {quoted(twice)}", source=table.source)
-    if not names:
-        raise InputError("has no column of scores", source=table.source)
-    topics = (
-        [str(k) for k in range(1, len(table.rows) + 1)]
-        if topic is None
-        else [_label(row[topic]) for row in table.rows]
-    )
-    columns = [k for k in range(len(table.names)) if k != topic]
-    values = [
-        [score_in(row[k], table.source, line, label) for k in columns]
-        for row, line, label in zip(table.rows, table.lines, topics, strict=True)
-    ]
-    return checked(values, topics, names, measure, table.source)
-
-
-def _from_long(table: Table, places: Mapping[str, int], measure: str | None) -> Scores:
-    """Arrange a table with a row a score by topic, system and shard."""
-    columns = {name: [_label(row[k]) for row in table.rows] for name, k in places.items()}
-    kinds = list(dict.fromkeys(columns.get("measure", [])))
-    wanted = chosen(kinds, measure, table.source)
-    rows = [k for k, kind in enumerate(columns.get("measure", ())) if kind == wanted]
-    rows = rows if "measure" in places else list(range(len(table.rows)))
-    axes = [name for name in ("topic", "system", "shard") if name in places]
-    labels = [list(dict.fromkeys(columns[axis][k] for k in rows)) for axis in axes]
-    index_of = [{label: at for at, label in enumerate(some)} for some in labels]
-    values = np.full([len(some) for some in labels], np.nan)
-    seen = np.zeros(values.shape, dtype=bool)
-    for k in rows:
-        cell = tuple(index[columns[axis][k]] for axis, index in zip(axes, index_of, strict=True))
-        topic, line = columns["topic"][k], table.lines[k]
-        if seen[cell]:
-            raise InputError(
-                f"system {quoted(columns['system'][k])} has two scores",
-                source=table.source,
-                line=line,
-                topic=topic,
-            )
-        seen[cell] = True
-        values[cell] = score_in(table.rows[k][places["score"]], table.source, line, topic)
-    return _made(values, labels[0], labels[1], wanted)
-
-
-def chosen(kinds: list[str], measure: str | None, source: str) -> str | None:
-    """Choose the measure to take of those that there are, or say that it has to be named."""
-    if not kinds:
-        return measure
-    if measure is None and len(kinds) == 1:
-        return kinds[0]
-    if measure not in kinds:
-        some = ", ".join(kinds[:10]) + (", …" if len(kinds) > 10 else "")
-        reason = "name the measure" if measure is None else f"there is no {quoted(measure)}"
-        raise InputError(f"{reason}: there are {some}", source=source)
-    return measure
-
-
-def arranged(columns: Mapping[str, Mapping[str, float]], measure: str | None) -> Scores:
-    """Put the scores of each system side by side; topics are in order of appearance."""
-    topics = list(dict.fromkeys(topic for scores in columns.values() for topic in scores))
-    values = [[scores.get(topic, np.nan) for scores in columns.values()] for topic in topics]
-    return checked(values, topics, list(columns), measure, "scores")
-
-
-def checked(
-    values: list[list[float]],
-    topics: list[str],
-    systems: list[str],
-    measure: str | None,
-    source: str,
-) -> Scores:
-    """Make scores of rows by topic, each topic once."""
-    if len(set(topics)) < len(topics):
-        twice = next(topic for topic in topics if topics.count(topic) > 1)
-        raise InputError("two rows for one topic", source=source, topic=twice)
-    array = np.array(values, dtype=np.float64).reshape(len(topics), len(systems))
-    return _made(array, topics, systems, measure)
-
-
-def _made(
-    values: NDArray[np.float64], topics: list[str], systems: list[str], measure: str | None
-) -> Scores:
-    scale, lower_is_better = _declared(measure)
-    return Scores(
-        values,
-        tuple(topics),
-        tuple(systems),
-        measure or "",
-        scale=scale,
-        lower_is_better=lower_is_better,
-    )
-
-
-def _declared(measure: str | None) -> tuple[Scale | None, bool]:
-    """Return what a measure that we know declares: its scale, and whether low scores are good."""
-    try:
-        [one] = parse_measures(measure or "")
-    except (MeasureError, ValueError):
-        return None, False
-    return one.info.scale, one.info.lower_is_better
-
-
-def _label(cell: Any) -> str:
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
-    return str(cell).strip()
-
-
-def numeric(cell: Any) -> bool:
-    """Tell whether a cell holds a number, or nothing."""
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        return isinstance(cell, str) and cell.strip().lower() in NO_SCORE
-    return True
-
-
-def score_in(cell: Any, source: str, line: int | None = None, topic: str | None = None) -> float:
-    """Read a score; NaN where there is none."""
-    if cell is None or (isinstance(cell, str) and cell.strip().lower() in NO_SCORE):
-        return float("nan")
-    try:
-        score = float(cell)
-    except (TypeError, ValueError):
-        score = float("inf")
-    if np.isinf(score):
-        raise InputError(
-            f"score {quoted(cell)} is not a finite number", source=source, line=line, topic=topic
-        )
-    return score
+        raise InputError(f"two {what} are called {quoted(twice)}", source=table.source)

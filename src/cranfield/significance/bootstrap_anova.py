@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.significance.anova import two_way
 from cranfield.significance.anova_table import AnovaTable, made_table
+from cranfield.significance.bootstrap_t import RELATIVE, studentised_limits
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Floats, Outcome
 from cranfield.significance.pairs import Pairs
@@ -17,6 +17,7 @@ from cranfield.significance.registry import PLAIN, TestInfo, declared
 from cranfield.significance.resampling import (
     DRAWN,
     as_integers,
+    count_reaching,
     generator,
     in_threads,
     monte_carlo,
@@ -43,7 +44,8 @@ from cranfield.significance.t import ratio
         source="Voorhees, Samarov and Soboroff (2017)",
         convention="The model is topic + system, and with shards also topic:system. Residuals "
         "are drawn with replacement from all of them, and the model is fitted again. Differences "
-        "are divided by the error of that fit; otherwise small experiments reject too often.",
+        "are divided by the error of that fit; otherwise small experiments reject too often. The "
+        "interval is by the quantile of |t| over the same fits; of a one-sided test, by that of t.",
         model=True,
         random=True,
         corrections=("bh", *(one for one in PLAIN if one != "bh")),
@@ -60,18 +62,20 @@ def bootstrap_anova_test(pairs: Pairs, options: Options, data: Floats) -> Outcom
     refits = Refits.drawn(table.residuals.reshape(by_shard.shape), options)
     error = np.sqrt(table.ms_error)
     t = ratio(difference, np.full(len(pairs), error))
-    work = partial(_count, refits=refits, kind=options.alternative)
-    blocks, start = [], 0
-    for block in pairs.blocks(options.resamples, 2**17):
-        blocks.append((block, t[start : start + len(block)]))
-        start += len(block)
-    extreme = np.concatenate(in_threads(work, blocks, options.jobs))
+
+    def count(part: tuple[slice, Pairs]) -> NDArray[np.intp]:
+        where, block = part
+        found = refits.studentised(block, error)
+        return count_reaching(found, t[where], options.alternative, relative=RELATIVE)
+
+    blocks = list(pairs.slices(options.resamples, 2**17))
+    extreme = np.concatenate(in_threads(count, blocks, options.jobs))
     none = np.zeros(len(pairs), dtype=np.intp)
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo(extreme, options.resamples),
         effect=t,
-        interval=RefitInterval(pairs, difference, error, refits),
+        interval=RefitInterval(pairs, difference, error, refits, options),
         interval_of="difference of means",
         n=np.full(len(pairs), data.shape[0]),
         zeros=none,
@@ -157,30 +161,26 @@ class Refits:
         in_threads(draw, list(range(len(starts))), options.jobs)
         return cls(effects, errors)
 
+    def studentised(self, pairs: Pairs, error: float) -> Floats:
+        """Return the differences of effects by the error of their fit, shape (pairs, resamples).
+
+        Where the model leaves no error, residuals are rounding, and there is nothing to resample.
+        """
+        if error == 0:
+            return np.zeros((len(pairs), self.errors.size))
+        found = self.effects[pairs.first]
+        found -= self.effects[pairs.second]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            found /= self.errors
+        found[np.isnan(found)] = 0.0
+        return np.asarray(found)
+
 
 def exact_squares(sums: Floats, unit: float) -> Floats:
     """Return the sum of the squares of each row, the same in whatever order they are added."""
     squares = (sums.reshape(len(sums), -1) * unit) ** 2
     integers, square_unit = as_integers(squares, squares.shape[1])
     return np.asarray(integers.sum(axis=1) * square_unit)
-
-
-def _count(part: tuple[Pairs, Floats], refits: Refits, kind: str) -> NDArray[np.intp]:
-    """Count the fits in which a pair's effects are as far apart, in units of their error."""
-    pairs, least = part
-    found = refits.effects[pairs.first]
-    found -= refits.effects[pairs.second]
-    if kind == "less":
-        np.negative(found, out=found)
-        least = -least
-    elif kind == "two-sided":
-        np.abs(found, out=found)
-        least = np.abs(least)
-    with np.errstate(invalid="ignore"):
-        reached = found >= least[:, None] * refits.errors * (1 - 1e-12)
-    # An endless difference is reached by none, not even where there is no error.
-    reached &= np.isfinite(least)[:, None]
-    return np.asarray(reached.sum(axis=1))
 
 
 @dataclass(frozen=True)
@@ -191,18 +191,16 @@ class RefitInterval:
     difference: Floats
     error: float
     refits: Refits
+    options: Options
 
     def __call__(self, level: float) -> tuple[Floats, Floats]:
         """Return lower and upper limits at a confidence level."""
-
-        def resampled(block: Pairs) -> Floats:
-            shifts = self.refits.effects[block.first] - self.refits.effects[block.second]
-            with np.errstate(divide="ignore", invalid="ignore"):
-                shifts /= self.refits.errors
-            shifts[np.isnan(shifts)] = 0.0
-            return np.asarray(shifts)
-
-        low, high = quantile_limits(self.pairs, self.refits.errors.size, level, resampled)
-        if self.error == 0:
-            return self.difference, self.difference
-        return self.difference - high * self.error, self.difference - low * self.error
+        limits = quantile_limits(
+            self.pairs,
+            self.refits.errors.size,
+            level,
+            lambda block: self.refits.studentised(block, self.error),
+            symmetric=self.options.two_sided,
+        )
+        error = np.full(len(self.pairs), self.error)
+        return studentised_limits(self.difference, error, *limits)

@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import BLOCK, Pairs
-from cranfield.significance.randomisation import random_signs
-from cranfield.significance.resampling import as_integers, in_threads, monte_carlo
+from cranfield.significance.resampling import as_integers, in_threads, monte_carlo, random_signs
 
 
 def max_t(pairs: Pairs, options: Options) -> Floats:

@@ -53,45 +53,23 @@ def as_scores(scores: Any) -> Scores:
     """
     if isinstance(scores, Scores):
         return scores
-    if isinstance(scores, Mapping) and len(scores) == 1:
-        [only] = scores.values()
-        if isinstance(only, Scores):
-            return only
-    if hasattr(scores, "columns"):
-        return read_scores(scores)
+    if isinstance(scores, Mapping) and any(isinstance(one, Scores) for one in scores.values()):
+        if len(scores) == 1:
+            [only] = scores.values()
+            return only  # type: ignore[no-any-return]
+        names = ", ".join(map(str, scores))
+        raise PolicyError(f"compare takes the scores of one measure: choose among {names}")
     if isinstance(scores, np.ndarray):
         if scores.ndim not in (2, 3) or not np.issubdtype(scores.dtype, np.number):
             raise PolicyError("an array of scores has numbers, and shape (topics, systems)")
         topics, systems = (tuple(str(k + 1) for k in range(n)) for n in scores.shape[:2])
         return Scores(scores.astype(np.float64), topics, systems)
-    if isinstance(scores, Mapping):
-        if any(isinstance(one, Scores) for one in scores.values()):
-            names = ", ".join(map(str, scores))
-            raise PolicyError(f"compare takes the scores of one measure: choose among {names}")
-        named = {str(system): _by_topic(column) for system, column in scores.items()}
-        topics = tuple(dict.fromkeys(topic for column in named.values() for topic in column))
-        values = np.full((len(topics), len(named)), np.nan)
-        place = {topic: k for k, topic in enumerate(topics)}
-        for k, column in enumerate(named.values()):
-            values[[place[topic] for topic in column], k] = list(column.values())
-        return Scores(values, topics, tuple(named))
+    if isinstance(scores, Mapping) or hasattr(scores, "columns"):
+        return read_scores(scores)
     kind = type(scores).__name__
     raise PolicyError(
         f"compare takes Scores, scores by system, a data frame or an array, not {kind}"
     )
-
-
-def _by_topic(column: Any) -> dict[str, float]:
-    """Return one system's scores by topic: by its keys or its index, else by position."""
-    if hasattr(column, "to_dict") and hasattr(column, "index"):
-        column = column.to_dict()  # a series of pandas
-    try:
-        named = column.items() if isinstance(column, Mapping) else enumerate(column, 1)
-        return {str(topic): float(score) for topic, score in named}
-    except (TypeError, ValueError):
-        raise PolicyError(
-            f"{quoted(column)} is neither a list of scores nor scores by topic"
-        ) from None
 
 
 def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:

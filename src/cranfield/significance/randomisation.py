@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,11 +12,12 @@ from cranfield.significance.pairs import BLOCK, Pairs
 from cranfield.significance.registry import PLAIN, TestInfo, declared
 from cranfield.significance.resampling import (
     as_integers,
-    generator,
+    count_reaching,
     in_threads,
     monte_carlo,
-    quantile_limits,
+    random_signs,
 )
+from cranfield.significance.subset_means import SubsetInterval, exact_limits
 from cranfield.significance.t import ratio, spread
 
 EXACT_WORK = 2**22
@@ -48,7 +46,9 @@ MOST_EXACT = 48
         convention="Two-sided by the absolute value of the statistic (SciPy doubles the smaller "
         "tail). All 2^n assignments are counted, exactly, where that is feasible; there p is "
         "count / 2^n. Else B of them are drawn, the same for all pairs. The interval holds the "
-        "shifts that the test does not reject, from the means of random subsets.",
+        "shifts that the test does not reject, by the same assignments: it is between two means "
+        "of subsets of the topics. After an exact test of more than 16 topics, or of many pairs, "
+        "it is of B random ones (interval resamples and interval seed in the details).",
         random=True,
         corrections=("randomised-tukey", "max-t", *PLAIN),
     )
@@ -66,7 +66,11 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     if exact:
         pvalue = enumerated(pairs, options)
         details: dict[str, object] = {"exact": True, "assignments": "all 2^n"}
+        all_subsets = exact_limits(pairs)
+        if not all_subsets:
+            details |= {"interval resamples": options.resamples, "interval seed": options.seed}
     else:
+        all_subsets = False
         signs = random_signs(options.resamples, pairs.topics, options.seed)
         pvalue = monte_carlo(count_extreme(pairs, signs, options), options.resamples)
         details = {"exact": False, "resamples": options.resamples, "seed": options.seed}
@@ -74,7 +78,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=mean,
         pvalue=pvalue,
         effect=ratio(mean, np.concatenate(deviations)),
-        interval=SubsetInterval(pairs, options),
+        interval=SubsetInterval(pairs, options, all_subsets),
         interval_of="mean difference",
         n=np.full(len(pairs), pairs.topics),
         zeros=none,
@@ -97,12 +101,6 @@ def exact_wanted(pairs: Pairs, zeros: NDArray[np.intp], options: Options) -> boo
     return options.exact is None and feasible
 
 
-def random_signs(resamples: int, topics: int, seed: int) -> NDArray[np.int8]:
-    """Return random signs, shape (resamples, topics)."""
-    bits = generator(seed).integers(0, 2, size=(resamples, topics), dtype=np.int8)
-    return 2 * bits - 1
-
-
 def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> NDArray[np.intp]:
     """Count the assignments with a difference at least as extreme as the observed one, by pair."""
     integers, _ = as_integers(pairs.values, 2 * pairs.topics)
@@ -111,24 +109,13 @@ def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> ND
     observed = integers.sum(axis=0)
     # Equal in truth, but not as floats, are sums that differ by less than the rounding of terms.
     slack = 2.0 * pairs.topics
-    parts = list(pairs.blocks(len(signs), 2**17))
-    work = partial(_count, sums=sums, observed=observed, slack=slack, kind=options.alternative)
-    return np.concatenate(in_threads(work, parts, options.jobs))
 
+    def count(block: Pairs) -> NDArray[np.intp]:
+        found = sums[block.first]
+        found -= sums[block.second]
+        return count_reaching(found, block.of_systems(observed), options.alternative, slack=slack)
 
-def _count(
-    pairs: Pairs, sums: Floats, observed: Floats, slack: float, kind: str
-) -> NDArray[np.intp]:
-    found = sums[pairs.first]
-    found -= sums[pairs.second]
-    least = observed[pairs.first] - observed[pairs.second]
-    if kind == "less":
-        np.negative(found, out=found)
-        least = -least
-    elif kind == "two-sided":
-        np.abs(found, out=found)
-        least = np.abs(least)
-    return np.asarray((found >= (least - slack)[:, None]).sum(axis=1))
+    return np.concatenate(in_threads(count, list(pairs.blocks(len(signs), 2**17)), options.jobs))
 
 
 def enumerated(pairs: Pairs, options: Options) -> Floats:
@@ -185,32 +172,3 @@ def _pairs_reaching(left: Floats, right: Floats, least: Floats) -> Floats:
     position = np.where(order < size, np.arange(order.shape[1], dtype=np.float64), 0.0)
     too_small = position.sum(axis=1) - size * (size - 1) / 2
     return np.asarray(float(size) * right.shape[1] - too_small)
-
-
-@dataclass(frozen=True)
-class SubsetInterval:
-    """Limits of the shift that the test does not reject.
-
-    Flipping the signs of a subset of topics makes the shifted sum larger exactly when the mean of
-    the subset is below the shift; so the limits are quantiles of the means of random subsets.
-    """
-
-    pairs: Pairs
-    options: Options
-
-    def __call__(self, level: float) -> tuple[Floats, Floats]:
-        """Return lower and upper limits at a confidence level."""
-        signs = random_signs(self.options.resamples, self.pairs.topics, self.options.seed)
-        flipped = (signs < 0).astype(np.float64)
-        count = flipped.sum(axis=1)
-        some = count > 0
-        # The subset without topics is as extreme as can be, on both sides.
-        empty = int((~some).sum())
-        means = np.ascontiguousarray(((flipped[some] @ self.pairs.values) / count[some, None]).T)
-        return quantile_limits(
-            self.pairs,
-            means.shape[1],
-            level,
-            lambda block: np.asarray(means[block.first] - means[block.second]),
-            endless=empty,
-        )

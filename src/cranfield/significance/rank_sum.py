@@ -12,8 +12,10 @@ from cranfield.errors import PolicyError
 from cranfield.scale import Scale
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Floats, Outcome
-from cranfield.significance.pairs import BLOCK, ROUNDING, Pairs, mid_ranks
+from cranfield.significance.pairs import ROUNDING, Pairs, mid_ranks
+from cranfield.significance.rank_sums import RankSums
 from cranfield.significance.registry import TestInfo, declared
+from cranfield.significance.sums import cells, kth_sum
 
 MOST_EXACT = 200
 """Scores of both systems together, above which the exact distribution is refused."""
@@ -44,14 +46,12 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     """Do the rank sum test on each pair."""
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
-    held = _counts(coded(pairs.values))
-    u = _wins(held)[pairs.first, pairs.second]
-    ties = _cubes(held)[pairs.first, pairs.second] - (n + m)
+    codes = coded(pairs.values)
+    u, cubes, shared = _counted(pairs, codes)
     if options.exact:
-        pvalue = _exact(pairs, u, n, options.alternative)
+        pvalue = _exact(pairs, codes, u, options.alternative)
     else:
-        pvalue = _normal(u, n, m, ties, options.alternative)
-    shared = _shared(held)[pairs.first, pairs.second]
+        pvalue = _normal(u, n, m, cubes - (n + m), options.alternative)
     return Outcome(
         statistic=u,
         pvalue=pvalue,
@@ -81,36 +81,45 @@ def coded(values: Floats) -> NDArray[np.intp]:
     return codes.reshape(values.shape)
 
 
-def _counts(codes: NDArray[np.intp]) -> Floats:
-    """Count how often each system has each score; shape (systems, scores)."""
-    systems = codes.shape[1]
-    scores = int(codes.max(initial=0)) + 1
-    cells = np.where(codes < 0, -1, codes + scores * np.arange(systems))
-    found = np.bincount(cells[cells >= 0], minlength=systems * scores)
-    return found.reshape(systems, scores).astype(np.float64)
+def _counted(pairs: Pairs, codes: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
+    """Compare the ranks of each pair's scores.
 
+    One system's scores are counted in a table of all scores; there each of the others looks up what
+    it needs. A table of all systems at once would have a column for each score of the experiment.
 
-def _wins(held: Floats) -> Floats:
-    """Return U of each row's system against each column's."""
-    below = np.cumsum(held, axis=1) - held / 2
-    return np.asarray(held @ below.T)
-
-
-def _cubes(held: Floats) -> Floats:
-    """Return the sum of t^3 over the groups of t equal scores of two systems together."""
-    square = held**2
-    cubes = (square * held).sum(axis=1)
-    # Only scores that several results share make a difference to the mixed terms.
-    mixed = square @ held.T
-    return np.asarray(cubes[:, None] + cubes + 3 * (mixed + mixed.T))
-
-
-def _shared(held: Floats) -> Floats:
-    """Count the scores of two systems together that are not alone."""
-    once = (held == 1).astype(np.float64)
-    alone = once @ (held == 0).T.astype(np.float64)
-    counts = held.sum(axis=1)
-    return np.asarray(counts[:, None] + counts - alone - alone.T)
+    Returns
+    -------
+    u, cubes, shared
+        By pair: U of the first system; the sum of t^3 over the groups of t equal scores of both
+        together; and the number of scores of both together that are not alone.
+    """
+    size = int(codes.max(initial=0)) + 2
+    # One more score than there are, the last, stands for those that are missing.
+    scores = np.where(codes < 0, size - 1, codes).T.copy()
+    ordered = np.sort(scores, axis=1)
+    again = np.zeros(ordered.shape, dtype=bool)
+    again[:, 1:] = np.diff(ordered, axis=1) == 0
+    once_each = np.where(again, size - 1, ordered)
+    tied = bool((np.bincount(scores.ravel(), minlength=size)[:-1] > 1).any())
+    number = len(scores)
+    wins, mixed, met = np.empty((number, number)), *np.zeros((2, number, number))
+    for system in range(number):
+        held = np.bincount(scores[system], minlength=size).astype(np.float64)
+        held[-1] = 0.0
+        below = np.cumsum(held) - held / 2
+        below[-1] = 0.0
+        wins[:, system] = below[scores].sum(axis=1)
+        if tied:
+            mixed[:, system] = (held**2)[scores].sum(axis=1)
+            met[:, system] = (held == 1)[once_each].sum(axis=1)
+    i, j = pairs.first, pairs.second
+    # With itself, a system has the sum of its own cubes, and of its own lone scores.
+    cubes, alone = np.diag(mixed), np.diag(met)
+    counts = (codes >= 0).sum(axis=0)
+    if not tied:
+        cubes = alone = counts
+    shared = counts[i] + counts[j] - (alone[i] + alone[j] - met[i, j] - met[j, i])
+    return wins[i, j], cubes[i] + cubes[j] + 3 * (mixed[i, j] + mixed[j, i]), shared
 
 
 def _normal(
@@ -129,45 +138,31 @@ def _normal(
     return np.asarray(np.minimum(1.0, sides * ndtr(-z)))
 
 
-def _exact(pairs: Pairs, u: Floats, n: NDArray[np.intp], alternative: str) -> Floats:
+def _exact(pairs: Pairs, codes: NDArray[np.intp], u: Floats, alternative: str) -> Floats:
     """Return exact p-values; pairs with the same ranks and sizes share one null distribution."""
     if 2 * pairs.topics > MOST_EXACT:
         raise PolicyError(f"the exact rank sum test takes at most {MOST_EXACT} scores a pair")
-    codes = coded(pairs.values).T.astype(np.float64)
-    codes[codes < 0] = np.inf
+    n = (codes >= 0).sum(axis=0)[pairs.first]
+    scores = np.where(codes < 0, np.inf, codes).T
     parts = []
     for block in pairs.blocks(2 * pairs.topics):
-        both = np.sort(np.hstack([codes[block.first], codes[block.second]]), axis=1)
+        both = np.sort(np.hstack([scores[block.first], scores[block.second]]), axis=1)
         parts.append(mid_ranks(both, np.full(len(block), 0.5))[0].astype(np.int32))
-    shapes = np.hstack([n[:, None].astype(np.int32), np.concatenate(parts)])
-    patterns, which = np.unique(shapes, axis=0, return_inverse=True)
     rank_sum = np.rint(2 * u).astype(np.intp) + n * (n + 1)
-    low, high = np.empty(len(pairs)), np.empty(len(pairs))
-    for k, pattern in enumerate(patterns):
-        chances = _rank_sums(pattern[1:][pattern[1:] > 0], int(pattern[0]))
-        same = which.ravel() == k
-        # Each tail is added up from its own end, so that small ones keep their digits.
-        low[same] = np.cumsum(chances)[rank_sum[same]]
-        high[same] = np.cumsum(chances[::-1])[::-1][rank_sum[same]]
+    # Ranks of missing scores are 0, and last.
+    shapes = np.column_stack([n, np.concatenate(parts), rank_sum])
+    cases, which = np.unique(shapes, axis=0, return_inverse=True)
+    low, high = np.empty(len(cases)), np.empty(len(cases))
+    begins = np.flatnonzero(np.r_[True, (np.diff(cases[:, :-1], axis=0) != 0).any(axis=1)])
+    for start, stop in zip(begins, [*begins[1:], len(cases)], strict=True):
+        ranks = cases[start, 1:-1]
+        tails = RankSums(ranks[ranks > 0], int(cases[start, 0]))
+        for case in range(start, stop):
+            low[case], high[case] = tails(int(cases[case, -1]))
+    low, high = low[which.ravel()], high[which.ravel()]
     if alternative == "two-sided":
         return np.asarray(np.minimum(1.0, 2 * np.minimum(low, high)))
     return np.asarray(np.minimum(1.0, high if alternative == "greater" else low))
-
-
-def _rank_sums(ranks: NDArray[np.intp], n: int) -> Floats:
-    """Return P(sum of n of the ranks, drawn without replacement, = s), by s."""
-    chances = np.zeros((n + 1, int(ranks.sum()) + 1))
-    chances[0, 0] = 1.0
-    for drawn, rank in enumerate(ranks):
-        # Chance of having k of the ranks so far, so that no count ever overflows.
-        k = np.arange(1, n + 1)[:, None]
-        left = ranks.size - drawn
-        taken = np.clip((n - (k - 1)) / left, 0.0, 1.0)
-        stays = np.clip(1 - (n - np.arange(n + 1)[:, None]) / left, 0.0, 1.0)
-        moved = chances[:-1, : chances.shape[1] - rank] * taken
-        chances *= stays
-        chances[1:, rank:] += moved
-    return np.asarray(chances[n])
 
 
 @dataclass(frozen=True)
@@ -180,17 +175,16 @@ class ShiftInterval:
         """Return lower and upper limits at a confidence level."""
         low = np.full(len(self.pairs), -np.inf)
         high = -low
-        counts = (~np.isnan(self.pairs.values)).sum(axis=0)
-        packed = np.sort(self.pairs.values, axis=0)  # NaN last
-        done = 0
-        for block in self.pairs.blocks(self.pairs.topics**2, 4 * BLOCK):
-            n, m = counts[block.first], counts[block.second]
-            shifts = packed.T[block.first][:, :, None] - packed.T[block.second][:, None, :]
-            shifts = np.sort(shifts.reshape(len(block), -1), axis=1)
-            spread = np.sqrt(n * m * (n + m + 1) / 12)
-            rank = np.floor(n * m / 2 + ndtri((1 - level) / 2) * spread).astype(np.intp) - 1
-            some = np.flatnonzero(rank >= 0)
-            low[done + some] = shifts[some, rank[some]]
-            high[done + some] = shifts[some, (n * m)[some] - 1 - rank[some]]
-            done += len(block)
+        values = self.pairs.values
+        counts = (~np.isnan(values)).sum(axis=0)
+        # Missing scores last, on both sides: sums with them are above all others.
+        up, down = (np.sort(np.nan_to_num(one, nan=np.inf), axis=0).T for one in (values, -values))
+        n, m = counts[self.pairs.first], counts[self.pairs.second]
+        spread = np.sqrt(n * m * (n + m + 1) / 12)
+        rank = np.floor(n * m / 2 + ndtri((1 - level) / 2) * spread).astype(np.intp) - 1
+        for part, block in self.pairs.slices(cells(self.pairs.topics)):
+            some = np.flatnonzero(rank[part] >= 0)
+            i, j, k = block.first[some], block.second[some], rank[part][some]
+            low[part.start + some] = kth_sum(up[i], down[j], k)
+            high[part.start + some] = 0.0 - kth_sum(down[i], up[j], k)
         return low, high

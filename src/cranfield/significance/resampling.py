@@ -3,7 +3,7 @@
 A sum of floats depends on the order of its terms, and so on the processor, the number of threads
 and the library that adds. A sum of integers does not. Scores are scaled to integers that are so
 large that nothing of them is lost, and so small that every sum still fits a float exactly. The same
-seed then gives the same bits everywhere.
+seed then gives the same p-values everywhere.
 """
 
 from __future__ import annotations
@@ -57,6 +57,12 @@ def generator(seed: int, *path: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=path)))
 
 
+def random_signs(resamples: int, topics: int, seed: int) -> NDArray[np.int8]:
+    """Return random signs, shape (resamples, topics)."""
+    bits = generator(seed).integers(0, 2, size=(resamples, topics), dtype=np.int8)
+    return 2 * bits - 1
+
+
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
@@ -79,14 +85,51 @@ def in_threads(
         return list(pool.map(function, parts))
 
 
+def count_reaching(
+    found: Floats,
+    observed: Floats,
+    alternative: str,
+    *,
+    slack: float = 0.0,
+    relative: float = 0.0,
+) -> NDArray[np.intp]:
+    """Count the resampled values at least as extreme as what was observed.
+
+    Parameters
+    ----------
+    found
+        Resampled values, shape (pairs, resamples); they are changed.
+    observed
+        Observed values, by pair.
+    alternative
+        `two-sided`, `greater` or `less`.
+    slack, relative
+        By how much, and by what part of it, a value may miss what was observed: values that are
+        equal in truth differ by rounding.
+    """
+    if alternative == "less":
+        np.negative(found, out=found)
+        observed = -observed
+    elif alternative == "two-sided":
+        np.abs(found, out=found)
+        observed = np.abs(observed)
+    # A factor rather than a term: what is infinite stays so.
+    least = observed * (1 - relative * np.sign(observed)) - slack
+    return np.asarray((found >= least[:, None]).sum(axis=1))
+
+
 def quantile_limits(
     pairs: Pairs,
     number: int,
     level: float,
     resampled: Callable[[Pairs], Floats],
-    endless: int = 0,
+    *,
+    symmetric: bool = False,
 ) -> tuple[Floats, Floats]:
     """Return the order statistics of resampled values that hold a share of them in between.
+
+    A test by the same values rejects at level alpha when at most floor(alpha (B + 1)) - 1 of them
+    are as extreme as what was observed; so the limits are the values of that rank.
 
     Parameters
     ----------
@@ -98,27 +141,37 @@ def quantile_limits(
         Share to be held, such as 0.95.
     resampled
         Takes a block of pairs and returns their values, shape (pairs, number); they may be changed.
-    endless
-        Further values that are beyond any number, on both sides.
+    symmetric
+        Whether the limits are as far from 0 as each other: of the absolute values, as a two-sided
+        test counts them. Else as many values are beyond one limit as beyond the other.
 
     Returns
     -------
     low, high
         By pair; infinite where there are too few values.
     """
-    rank = int(np.floor((1 - level) / 2 * (number + endless + 1))) - endless
+    rank = rank_of((1 - level) / (1 if symmetric else 2), number)
     low = np.full(len(pairs), -np.inf)
     high = -low
     if rank < 1:
         return low, high
-    done = 0
-    for block in pairs.blocks(number):
-        part = slice(done, done + len(block))
+    for part, block in pairs.slices(number):
         found = resampled(block)
-        found.partition([rank - 1, number - rank], axis=1)
-        low[part], high[part] = found[:, rank - 1], found[:, number - rank]
-        done += len(block)
+        if symmetric:
+            np.abs(found, out=found)
+            found.partition(number - rank, axis=1)
+            high[part] = found[:, number - rank]
+            low[part] = -high[part]
+        else:
+            found.partition([rank - 1, number - rank], axis=1)
+            low[part], high[part] = found[:, rank - 1], found[:, number - rank]
     return low, high
+
+
+def rank_of(tail: float, number: int) -> int:
+    """Return how many of `number` resampled values, and the observed one, a tail holds."""
+    # 1 - level is not quite alpha, as floats.
+    return int(np.floor(tail * (number + 1) + 1e-9))
 
 
 def monte_carlo(count: NDArray[np.intp], resamples: int) -> Floats:

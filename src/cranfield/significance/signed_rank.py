@@ -159,7 +159,7 @@ class WalshInterval:
             ordered = np.sort(block.differences(), axis=1)
             mirrored = -ordered[:, ::-1]
             low[part] = kth_sum(ordered, ordered, rank, triangle=True) / 2
-            high[part] = -kth_sum(mirrored, mirrored, rank, triangle=True) / 2
+            high[part] = 0.0 - kth_sum(mirrored, mirrored, rank, triangle=True) / 2
         return low, high
 
     def _rank(self, level: float) -> int | None:

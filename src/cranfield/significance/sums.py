@@ -2,9 +2,9 @@
 
 The interval of the signed rank test is between two Walsh averages, of which n differences have
 n (n + 1) / 2, and that of the rank sum test between two of the n m differences of single scores.
-Ascending lists make these sums ascend along the rows and columns of a table. Squares of s by s cells
-of such a table are bounded by two of their corners, which leaves few squares that the k-th smallest
-can be in: with s near the cube root of n, some 4 n^(4/3) sums are looked at instead of n^2.
+Ascending lists make these sums ascend along the rows and columns of a table. Squares of s by s
+cells of such a table are bounded by two of their corners, which leaves few squares that the k-th
+smallest can be in: with s near the cube root of n, some 4 n^(4/3) sums are looked at, not n^2.
 """
 
 from __future__ import annotations
@@ -26,9 +26,7 @@ def cells(n: int) -> int:
     return (n // side + 1) ** 2 + 8 * n
 
 
-def kth_sum(
-    left: Floats, right: Floats, k: int | Indices, *, triangle: bool = False
-) -> NDArray[np.float64]:
+def kth_sum(left: Floats, right: Floats, k: int | Indices, *, triangle: bool = False) -> Floats:
     """Return the k-th smallest sum of a number on the left and one on the right, by row.
 
     It is one of the sums, to the last bit.
@@ -56,6 +54,8 @@ def kth_sum(
     >>> kth_sum(row, row, 2, triangle=True)
     array([4.])
     """
+    if not len(left):
+        return np.empty(0)
     table = _Table.of(left, right, triangle=triangle)
     wanted = np.broadcast_to(np.asarray(k, dtype=np.intp), (len(left),))
     low, high = table.bounds(wanted)
@@ -76,7 +76,7 @@ def kth_sum(
 
 
 def _side(n: int) -> int:
-    return max(1, round(n ** (1 / 3)))
+    return max(1, int(np.rint(np.cbrt(n))))
 
 
 @dataclass(frozen=True, eq=False)

@@ -140,7 +140,7 @@ def test_what_is_wrong_with_a_table(text: str, message: str | None, tmp_path: Pa
     [
         ("map 1 x\n", ":1: score 'x'"),
         ("map 1 .5\nmap 2\n", ":2: 2 columns, not 3"),
-        ("map 1 .5\nmap 1 .5\n", ":2: two scores .topic '1'"),
+        ("map 1 .5\nmap 1 .5\n", ":2: system .s. has two scores .topic .1."),
         ("map all .5\n", "no scores by topic; trec_eval prints them with -q"),
         ("runid all x\n", "no scores by topic"),
     ],

@@ -1,0 +1,71 @@
+"""Numbers as they are written, and what separates them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import cranfield as cf
+from cranfield.errors import InputError
+
+
+def read(text: str, folder: Path, name: str = "s.csv") -> cf.Scores:
+    (folder / name).write_text(text, encoding="utf-8")
+    return cf.read_scores(folder / name)
+
+
+@pytest.mark.parametrize(
+    ("cell", "score"),
+    [
+        *(("1e5", "100000.0"), (" 1.0 ", "1.0"), ("-.5", "-0.5"), ("+1.", "1.0")),
+        *(("nan", "nan"), ("NaN", "nan"), ("", "nan"), ("N/A", "nan"), ("-", "nan")),
+    ],
+)
+def test_numbers(cell: str, score: str, tmp_path: Path) -> None:
+    assert str(read(f"topic,a\nq1,{cell}\n", tmp_path).values.tolist()) == f"[[{score}]]"
+    if cell.strip():
+        assert str(read(f"map\tq1\t{cell}\n", tmp_path, "s.eval").values.tolist()) == f"[[{score}]]"
+
+
+@pytest.mark.parametrize(
+    "cell", ["1_0", "inf", "-Infinity", "1e999", "٣", "0x1", "1e", "−1", "1 0"]
+)
+def test_what_is_no_number(cell: str, tmp_path: Path) -> None:
+    for text, name in (
+        (f"topic,a\nq1,0\nq2,{cell}\n", "s.csv"),
+        (f"topic,system,score\nq1,a,0\nq2,a,{cell}\n", "s.csv"),
+        (f"map\tq1\t0\nmap\tq2\t{cell}\n", "s.eval"),
+        (f'{{"topic": "q1", "a": 0}}\n\n{{"topic": "q2", "a": "{cell}"}}', "s.jsonl"),
+    ):
+        with pytest.raises(InputError, match=r":[23]: score .* is not a finite number .topic 'q2'"):
+            read(text, tmp_path, name)
+    with pytest.raises(InputError, match="is not a finite number"):
+        cf.read_scores({"a": {"q1": cell}})
+
+
+def test_semicolons(tmp_path: Path) -> None:
+    for name in ("s.csv", "s.txt"):
+        scores = read("topic;a;b\nq1;0.5;1\nq2;;.25\n", tmp_path, name)
+        assert str(scores.values.tolist()) == "[[0.5, 1.0], [nan, 0.25]]"
+        scores = read("topic;a;b\n1,5;0,5;1\nq2;;,25\n", tmp_path, name)
+        assert str(scores.values.tolist()) == "[[0.5, 1.0], [nan, 0.25]]"
+        assert (scores.topics, scores.systems) == (("1,5", "q2"), ("a", "b"))
+    assert read("a;b\n0,5;1\n,25;0\n", tmp_path).values.tolist() == [[0.5, 1], [0.25, 0]]
+    assert read("topic\ta\nq1\t.5\n", tmp_path).values.tolist() == [[0.5]]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('topic,a\nq1,"1,5"\n', ":2: score '1,5' has a comma where a point is wanted"),
+        # With points as well, a comma may stand between thousands.
+        ("topic;a\nq1;0.5\nq2;1,234\n", ":3: score '1,234' has a comma where"),
+        ("topic;a\nq1;1.000,5\n", ":2: score '1.000,5' is not a finite number"),
+        ("topic;a\nq1;1;2\n", ":2: 3 columns where the head has 2, separated by semicolons"),
+        ("topic;b,c\nq1;1\n", ":2: 1 columns where the head has 2, separated by commas"),
+    ],
+)
+def test_commas_that_are_left_open(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message):
+        read(text, tmp_path)

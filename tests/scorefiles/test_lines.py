@@ -1,0 +1,87 @@
+"""Lines of trec_eval and ir_measures: which column is which, and of which run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import cranfield as cf
+from cranfield.errors import InputError
+
+
+def read(text: str, folder: Path, name: str = "s.txt", **options: str) -> cf.Scores:
+    (folder / name).write_text(text)
+    return cf.read_scores(folder / name, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "topics"),
+    [
+        ("q0\tAP\t.5\nq1\tAP\t.25\n", "q0 q1"),
+        ("AP\tq0\t.5\nAP\tq1\t.25\n", "q0 q1"),
+        ("q0\tAP\t.5\nq0\tRR\t1\nq1\tAP\t.25\nq1\tRR\t1\n", "q0 q1"),
+        # Not even the last line is of all topics, and the topics are numbers.
+        ("1\tAP\t.5\n2\tAP\t.25\n", "1 2"),
+        ("AP 1 .5\nAP 2 .25\n", "1 2"),
+        # Measures that are not known here: by the cutoff, by numbers, by being the same.
+        ("q0\tBPM@10\t.5\nq1\tBPM@10\t.25\nq0\tXY@3\t1\nq1\tXY@3\t1\n", "q0 q1"),
+        ("mine\t1\t.5\nmine\t2\t.25\nhis\t1\t1\nhis\t2\t1\n", "1 2"),
+        ("q0\tmine\t.5\nq1\tmine\t.25\n", "q0 q1"),
+        # Lines that were sorted by measure.
+        ("AP\tall\t.4\nAP\tq0\t.5\nAP\tq1\t.25\nRR\tall\t1\nRR\tq0\t1\nRR\tq1\t1\n", "q0 q1"),
+    ],
+)
+def test_which_column_is_which(text: str, topics: str, tmp_path: Path) -> None:
+    first = next(name for name in ("AP", "BPM@10", "mine") if name in text)
+    for name in ("s.eval", "s.txt", "s.tsv"):
+        scores = read(text, tmp_path, name, measure=first)
+        assert scores.topics == tuple(topics.split())
+        assert scores.values.tolist() == [[0.5], [0.25]]
+
+
+def test_columns_that_are_left_open(tmp_path: Path) -> None:
+    text = "mine\tq0\t.5\nmine\tq1\t.25\nhis\tq0\t1\nhis\tq1\t1\n"
+    with pytest.raises(InputError, match="not clear which column has the measures: 'mine' or 'q0'"):
+        read(text, tmp_path)
+    assert read(text, tmp_path, measure="his").values.tolist() == [[1], [1]]
+
+
+def test_names_with_blanks_and_commas(tmp_path: Path) -> None:
+    measure = "nDCG(gains='exponential', x=1)@10"
+    scores = read(f"{measure}\ttopic one\t.5\n", tmp_path, measure=measure)
+    assert (scores.topics, scores.values.tolist()) == (("topic one",), [[0.5]])
+
+
+def test_a_table_of_three_columns_is_no_lines(tmp_path: Path) -> None:
+    for head in ("topic\tbm25\tdense", "\tbm25\tdense", "Query ID\tbm25\tdense"):
+        scores = read(f"{head}\nq1\t.5\t1\n", tmp_path)
+        assert (scores.topics, scores.systems) == (("q1",), ("bm25", "dense"))
+    assert read("topic\t1\t2\nq1\t.5\t1\n", tmp_path).systems == ("1", "2")
+    with pytest.raises(InputError, match="commas, tabs or semicolons are to separate"):
+        read("topic bm25 dense tf\nq1 .5 1 0\n", tmp_path)
+
+
+def test_several_runs_by_their_runid(tmp_path: Path) -> None:
+    one = "map\tq0\t{0}\nmap\tq1\t1\nrunid\tall\t{1}\nmap\tall\t.75\n"
+    scores = read(one.format(0.5, "a") + one.format(0.25, "b"), tmp_path)
+    assert (scores.systems, scores.values.tolist()) == (("a", "b"), [[0.5, 0.25], [1, 1]])
+    first = "runid\tall\ta\nmap\tq0\t.5\nrunid\tall\tb\nmap\tq0\t1\n"
+    assert read(first, tmp_path).values.tolist() == [[0.5, 1]]
+    for text in (
+        "map\tq0\t1\nrunid\tall\ta\nrunid\tall\tb\n",
+        "map\tq0\t1\nrunid\tall\ta\nmap\tq0\t1\nrunid\tall\tb\nmap\tq0\t1\n",
+    ):
+        with pytest.raises(InputError, match="not clear which lines are of which run"):
+            read(text, tmp_path)
+    with pytest.raises(InputError, match=r"s\.txt:2: system 's' has two scores \(topic 'q0'\)"):
+        read("map\tq0\t1\nmap\tq0\t.5\n", tmp_path)
+
+
+def test_lines_without_topics(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r":1: 2 columns, not 3: .*--by_query"):
+        read("AP\t0.5\nRR\t1\n", tmp_path)
+    with pytest.raises(InputError, match="no scores by topic"):
+        read("runid\tall\ta\nmap\tall\t1\nrunid\tall\tb\nmap\tall\t1\n", tmp_path)
+    with pytest.raises(InputError, match=":1: a row names no topic"):
+        read("map\t\t.5\n", tmp_path)

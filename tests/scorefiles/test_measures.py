@@ -1,0 +1,104 @@
+"""Which measure: one that is named otherwise, several of them, and several files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.errors import InputError
+from cranfield.scorefiles import read_scores_by_measure
+
+LINES = "map\t1\t.5\nP_10\t1\t.2\nndcg_cut_10\t1\t.4\n"
+
+
+@pytest.mark.parametrize(
+    ("asked", "value"), [("AP", 0.5), ("MAP", 0.5), ("P@10", 0.2), ("nDCG@10", 0.4), ("Map", 0.5)]
+)
+def test_other_names_of_a_measure(asked: str, value: float, tmp_path: Path) -> None:
+    (tmp_path / "a.eval").write_text(LINES)
+    scores = cf.read_scores(tmp_path / "a.eval", measure=asked)
+    assert (scores.measure, scores.values.tolist()) == (asked, [[value]])
+
+
+def test_names_of_trec_eval_find_ours(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("measure,topic,system,score\nAP,1,a,.5\nnDCG@10,1,a,1\n")
+    assert cf.read_scores(tmp_path / "s.csv", measure="map").values.tolist() == [[0.5]]
+    assert cf.read_scores(tmp_path / "s.csv", measure="ndcg_cut_10").values.tolist() == [[1]]
+    with pytest.raises(InputError, match="there is no 'P_10': there are AP, nDCG@10"):
+        cf.read_scores(tmp_path / "s.csv", measure="P_10")
+    (tmp_path / "s.csv").write_text("measure,topic,system,score\nmap,1,a,.5\nMAP,1,a,1\n")
+    assert cf.read_scores(tmp_path / "s.csv", measure="map").values.tolist() == [[0.5]]
+    with pytest.raises(InputError, match="'AP' is there under several names: map, MAP"):
+        cf.read_scores(tmp_path / "s.csv", measure="AP")
+
+
+def test_several_measures_of_scores_without_a_name(tmp_path: Path) -> None:
+    path = tmp_path / "s.csv"
+    path.write_text("topic,a,b\n1,.5,1\n")
+    assert cf.read_scores(path, measure="AP").measure == "AP"
+    with pytest.raises(InputError, match=r"s\.csv: does not say which measure .* for AP, RR"):
+        read_scores_by_measure(path, ["AP", "RR"])
+    [(name, scores)] = read_scores_by_measure(path, ["AP"]).items()
+    assert (name, scores.measure) == ("AP", "AP")
+    assert list(read_scores_by_measure(path)) == [""]
+    (tmp_path / "a.eval").write_text(LINES)
+    found = read_scores_by_measure(tmp_path / "a.eval", ["AP", "P_10"])
+    assert {name: one.values.tolist() for name, one in found.items()} == {
+        "AP": [[0.5]],
+        "P_10": [[0.2]],
+    }
+    assert list(read_scores_by_measure(tmp_path / "a.eval")) == ["map", "P_10", "ndcg_cut_10"]
+
+
+def test_files_of_different_measures(tmp_path: Path) -> None:
+    a, b, c = tmp_path / "a.eval", tmp_path / "b.eval", tmp_path / "c.csv"
+    a.write_text("map\t1\t.5\n")
+    b.write_text("P_5\t1\t.2\n")
+    with pytest.raises(InputError, match=r"b\.eval: has scores of P_5, and .*a\.eval of map"):
+        cf.read_scores([a, b])
+    with pytest.raises(InputError, match=r"b\.eval: there is no 'map': there are P_5"):
+        cf.read_scores([a, b], measure="map")
+    b.write_text("1\tAP\t.25\n")
+    assert cf.read_scores([a, b]).values.tolist() == [[0.5, 0.25]]
+    c.write_text("topic,c\n1,1\n")
+    for files in ([a, c], [c, a]):
+        with pytest.raises(InputError, match=r"c\.csv does not say which measure it has"):
+            cf.read_scores(files)
+    assert cf.read_scores([a, c], measure="AP").systems == ("a", "c")
+
+
+def test_scores_beside_files(tmp_path: Path) -> None:
+    ours = cf.Scores(np.array([[0.5]]), ("1",), ("x",), "AP")
+    (tmp_path / "b.eval").write_text("map\t1\t.25\n")
+    assert cf.read_scores([ours, tmp_path / "b.eval"]).values.tolist() == [[0.5, 0.25]]
+    assert cf.read_scores(ours, measure="map") is ours
+    with pytest.raises(InputError, match="there is no 'RR': there are AP"):
+        cf.read_scores(ours, measure="RR")
+    assert (
+        cf.read_scores(cf.Scores(np.array([[0.5]]), ("1",), ("x",)), measure="RR").measure == "RR"
+    )
+
+
+def test_files_by_shard(tmp_path: Path) -> None:
+    text = "topic,system,shard,score\n1,{0},x,.5\n1,{0},y,.25\n"
+    a, b, c = tmp_path / "a.csv", tmp_path / "b.csv", tmp_path / "c.csv"
+    a.write_text(text.format("a"))
+    # The shards are in another order here.
+    b.write_text("topic,system,shard,score\n1,b,y,0\n1,b,x,1\n")
+    scores = cf.read_scores([a, b])
+    assert scores.values.tolist() == [[[0.5, 0.25], [1, 0]]]
+    c.write_text("topic,c\n1,1\n")
+    with pytest.raises(InputError, match=r"a\.csv: has shards, and .*c\.csv has none"):
+        cf.read_scores([c, a])
+
+
+def test_systems_and_topics_that_lack_the_measure(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text(
+        "measure,topic,system,score\nAP,1,a,.5\nRR,1,a,1\nRR,1,b,1\nRR,2,b,1\n"
+    )
+    scores = cf.read_scores(tmp_path / "s.csv", measure="AP")
+    assert (scores.topics, scores.systems) == (("1",), ("a", "b"))
+    assert str(scores.values.tolist()) == "[[0.5, nan]]"

@@ -1,0 +1,92 @@
+"""JSON and mappings: what they may hold, and what is wrong with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+import cranfield as cf
+from cranfield.errors import InputError
+
+
+def read(text: str, folder: Path, name: str = "s.json", **options: str) -> cf.Scores:
+    (folder / name).write_text(text)
+    return cf.read_scores(folder / name, **options)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": {"q1": 1, "q1": 2}}', "'q1' is twice in one object"),
+        ('{"a": {"q1": 1}, "a": {"q1": 2}}', "'a' is twice in one object"),
+        ('{"a": 1, "b": 2}', r"system 'a' has '1' .int. where {topic: score} or a list"),
+        ('{"a": [1, 2], "b": null}', "system 'b' has null where"),
+        ('{"a": "12"}', r"system 'a' has '12' .str. where"),
+        ('{"a": {"q1": {"AP": 1}, "q2": 1}}', r"system 'a' has '1' .int. where {measure: score}"),
+        ('{"q1": {"map": 1, "P_5": 0}}', r"'q1' holds measures .map, P_5. where topics"),
+        ('{"a": {"q1": 1e999}}', "score 'inf' is not a finite number"),
+        ('{"a": {"q1": Infinity}}', "score 'inf' is not a finite number"),
+        (f'{{"a": {{"q1": 1{"0" * 400}}}}}', "is not a finite number"),
+        ('{"a": {"q1": [1]}}', r"score '\[1\]' is not a finite number"),
+        ('{"a": {" ": 1}}', "a row names no topic"),
+        ('{"topic": {"0": "q1"}, "a": {"0": 1}}', "has topics, but is no table"),
+        ('{"topic": ["q1", "q2"], "a": [1]}', "has topics, but is no table"),
+        ('[{"topic": "q1", "a": 1}, 7]', "row 2 is no object"),
+        ('{"a":\n {"q1": }}', ":2: is no valid JSON: Expecting value"),
+        ('{"a": {}}', "has no scores by topic"),
+    ],
+)
+def test_what_is_wrong_with_json(text: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        read(text, tmp_path)
+    assert str(tmp_path / "s.json") in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_lines_of_json(tmp_path: Path) -> None:
+    # What ir_measures prints with -o jsonl.
+    text = '{"query_id": "q1", "measure": "AP", "value": 0.5}\n\n'
+    for name in ("bm25.jsonl", "bm25.txt"):
+        scores = read(text, tmp_path, name)
+        assert (scores.measure, scores.systems, scores.topics) == ("AP", ("bm25",), ("q1",))
+    with pytest.raises(InputError, match=r":3: score 'x' is not a finite number \(topic 'q2'\)"):
+        read(text + text.replace("0.5", '"x"').replace("q1", "q2"), tmp_path, "s.jsonl")
+    with pytest.raises(InputError, match=":3: 'a' is twice in one object"):
+        read(text + '{"a": 1, "a": 2}', tmp_path, "s.jsonl")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        {"a": [0.5, 1], "b": [0, 0.25]},
+        {"a": pd.Series([1, 0.5], ["2", "1"]), "b": pd.Series([0, 0.25], ["1", "2"])},
+        {"topic": ["1", "2"], "a": [0.5, 1], "b": [0, 0.25]},
+        {"a": {1: {"AP": 0.5}, 2: {"AP": 1}}, "b": {1: {"AP": 0}, 2: {"AP": 0.25}}},
+    ],
+)
+def test_mappings(data: Any) -> None:
+    scores = cf.read_scores(data)
+    at = [scores.topics.index(topic) for topic in ("1", "2")]
+    assert scores.systems == ("a", "b")
+    assert scores.values[at].tolist() == [[0.5, 0], [1, 0.25]]
+
+
+def test_names_that_are_the_same_as_text() -> None:
+    with pytest.raises(InputError, match=r"scores: system 'a' has two scores \(topic '1'\)"):
+        cf.read_scores({"a": {1: 0.5, "1": 0.25}})
+
+
+def test_json_without_a_suffix(tmp_path: Path) -> None:
+    for text in ('{"a": {"q1": 0.5}}', '{\n"a": {"q1": 0.5}}', '[{"topic": "q1", "a": 0.5}]'):
+        scores = read(text, tmp_path, "scores")
+        assert (scores.topics, scores.systems) == (("q1",), ("a",))
+
+
+def test_a_measure_in_each_topic(tmp_path: Path) -> None:
+    data = {"a": {"q1": {"map": 0.5, "P_5": 1}}, "b": {"q1": {"map": 0.25, "P_5": 1}}}
+    scores = read(json.dumps(data), tmp_path, measure="AP")
+    assert scores.values.tolist() == [[0.5, 0.25]]

@@ -1,0 +1,74 @@
+"""Whatever `cranfield evaluate` writes by topic reads back; what it writes over all does not."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.errors import InputError
+from cranfield.report import formats
+
+
+@pytest.fixture(params=[1, 2])
+def evaluation(request: pytest.FixtureRequest) -> cf.Evaluation:
+    qrels = {"q0": {"d": 1, "f": 1}, "q1": {"e": 2}}
+    runs = [
+        cf.read_run({"q0": {"d": 2, "e": 1}, "q1": {"d": 2, "e": 1}}, name="first"),
+        cf.read_run({"q0": {"e": 2, "d": 1}, "q1": {"e": 1}}, name="second"),
+    ]
+    return cf.evaluate(runs[: request.param], qrels, ["AP", "nDCG@10", "NumRet"])
+
+
+def written(evaluation: cf.Evaluation, form: str, by_topic: bool, folder: Path) -> Path:
+    path = folder / f"first.{form}"
+    if form == "parquet":
+        formats.table(evaluation, by_topic=by_topic).write_parquet(path)
+    elif form in {"csv", "json"}:
+        write = formats.csv_text if form == "csv" else formats.json_text
+        path.write_text(write(evaluation, by_topic=by_topic))
+    else:
+        path.write_text(
+            "\n".join(
+                formats.trec_lines(evaluation, by_topic=by_topic, runid=False)
+                if form == "trec"
+                else formats.ir_measures_lines(evaluation, by_topic=by_topic, places=4)
+            )
+        )
+    return path
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet", "trec", "ir_measures"])
+@pytest.mark.parametrize("measure", ["AP", "ndcg_cut_10"])
+def test_by_topic(form: str, measure: str, evaluation: cf.Evaluation, tmp_path: Path) -> None:
+    path = written(evaluation, form, True, tmp_path)
+    scores = cf.read_scores(path, measure=measure)
+    assert scores.topics == evaluation.topics
+    assert scores.systems == evaluation.systems
+    np.testing.assert_allclose(scores.values, evaluation[measure].values, atol=5e-5)
+    path.rename(tmp_path / "first")
+    again = cf.read_scores(tmp_path / "first", measure=measure)
+    np.testing.assert_array_equal(again.values, scores.values)
+
+
+@pytest.mark.parametrize("form", ["csv", "json", "parquet", "trec"])
+def test_over_all_topics(form: str, evaluation: cf.Evaluation, tmp_path: Path) -> None:
+    path = written(evaluation, form, False, tmp_path)
+    with pytest.raises(InputError, match=r"--by-topic") as caught:
+        cf.read_scores(path, measure="AP")
+    assert str(path) in str(caught.value)
+
+
+def test_an_evaluation_and_its_tables(evaluation: cf.Evaluation, tmp_path: Path) -> None:
+    np.testing.assert_array_equal(
+        cf.read_scores(evaluation, measure="map").values, evaluation["AP"].values
+    )
+    evaluation.means().write_csv(tmp_path / "means.csv")
+    with pytest.raises(InputError, match="none of topics"):
+        cf.read_scores(tmp_path / "means.csv")
+    long = cf.read_scores(evaluation.to_polars(), measure="AP")
+    np.testing.assert_array_equal(long.values, evaluation["AP"].values)
+    wide = cf.read_scores(evaluation["AP"].to_pandas(), measure="AP")
+    np.testing.assert_array_equal(wide.values, evaluation["AP"].values)

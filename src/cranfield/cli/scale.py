@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from cranfield.cli.options import one_of, write
-from cranfield.measures.grammar import parse_measure
 
 EPILOG = """\b
 Examples:
@@ -39,7 +38,6 @@ def scale(
     from cranfield.report import scales
     from cranfield.scales.about import about_scale
 
-    at = f"{measure}@{length}" if length is not None and "@" not in measure else measure
-    found = about_scale(parse_measure(at), length, grades, recall_base=recall_base)
+    found = about_scale(measure, length, grades, recall_base=recall_base)
     text = scales.json_text(found) if format == "json" else scales.plain_text(found)
     write(text, None if output == "-" else output)

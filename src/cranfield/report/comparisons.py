@@ -24,8 +24,9 @@ def plain_text(found: Mapping[str, Meaning]) -> str:
     for one in found.values():
         # A verdict of `not invariant` stands among the notes of the comparison already.
         lines = one.lines()[one.verdict == NOT_INVARIANT :]
-        said = "\n".join(f"meaning: {line}" for line in lines)
-        parts.append(f"{text_of(one.comparison, limit=None)}\n\n{said}")
+        parts.append(text_of(one.comparison, limit=None))
+        if lines:
+            parts.append("\n".join(f"meaning: {line}" for line in lines))
     return "\n\n".join(parts) + "\n"
 
 

@@ -10,6 +10,7 @@ from cranfield.scale import Scale
 from cranfield.scales.admissible import admitted_statistics, admitted_tests
 from cranfield.scales.image import Image, image
 from cranfield.scales.interval import depends_on_recall_base
+from cranfield.scales.runs import as_measure
 from cranfield.scales.scale_of import scale_of
 from cranfield.scales.verdicts import ScaleReport
 
@@ -46,7 +47,7 @@ class ScaleFacts:
 
 
 def about_scale(
-    measure: Measure,
+    measure: Measure | str,
     length: int | None = None,
     grades: int = 1,
     *,
@@ -57,7 +58,7 @@ def about_scale(
     Parameters
     ----------
     measure
-        The measure.
+        The measure, or its text.
     length
         Length N of the runs; the measure's cutoff by default.
     grades
@@ -70,6 +71,7 @@ def about_scale(
     ScaleFacts
         An image that is beyond reach is None, with the reason.
     """
+    measure = as_measure(measure, length)
     report = scale_of(measure, length, grades, recall_base=recall_base)
     found, refused = None, ""
     try:

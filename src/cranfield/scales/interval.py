@@ -9,11 +9,11 @@ import numpy as np
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.errors import MeasureError, quoted
-from cranfield.measures import Measure, parse_measure, wrapper
+from cranfield.measures import Measure, wrapper
 from cranfield.measures.base import Floats
 from cranfield.scale import Scale
 from cranfield.scales.image import TIES, image
-from cranfield.scales.runs import Grades, score_runs
+from cranfield.scales.runs import Grades, as_measure, score_runs
 
 BINARY_GAINS = ("binary",)
 """Gains by which all relevant grades count the same."""
@@ -218,8 +218,7 @@ def interval(
     >>> cf.evaluate({"q": {"c": 2, "a": 1}}, qrels, ["RR@3", "interval(RR@3)"]).by_system().rows()
     [('run', 0.5, 0.6666666666666666)]
     """
-    inner = measure if isinstance(measure, Measure) else parse_measure(measure)
-    return Interval(inner, ties=ties, raw=raw, feasible=feasible)
+    return Interval(as_measure(measure), ties=ties, raw=raw, feasible=feasible)
 
 
 def depends_on_recall_base(measure: Measure) -> bool:

@@ -8,6 +8,7 @@ REL^N in Ferrante, Ferro and Fuhr (2021), section 5, and R(N) in Ferrante, Ferro
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,8 @@ from numpy.typing import NDArray
 from cranfield.collection.coverage import Coverage
 from cranfield.collection.judged import JudgedRuns, Judgments, Rows
 from cranfield.collection.policies import Policies
-from cranfield.errors import PolicyError
-from cranfield.measures import Measure
+from cranfield.errors import MeasureError, PolicyError
+from cranfield.measures import Measure, parse_measure
 from cranfield.text import counted
 
 Grades = NDArray[np.int64]
@@ -94,6 +95,22 @@ def checked_runs(runs: Any, length: int, grades: int) -> Grades:
     out = np.zeros((len(found), length), dtype=np.int64)
     out[:, : found.shape[1]] = found
     return out
+
+
+def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
+    """Read a measure; one that lacks its cutoff gets the length of the runs.
+
+    Examples
+    --------
+    >>> as_measure("P", 5), as_measure("map")
+    (P@5, AP)
+    """
+    if isinstance(measure, Measure):
+        return measure
+    if length is not None and "@" not in measure:
+        with suppress(MeasureError):
+            return parse_measure(f"{measure}@{length}")
+    return parse_measure(measure)
 
 
 def judged_runs(

@@ -24,12 +24,12 @@ from cranfield.scales.enumeration import (
 from cranfield.scales.exact import exact_values
 from cranfield.scales.orders import rbto, sbto
 from cranfield.scales.proofs import bottom_runs
-from cranfield.scales.runs import all_runs, check_size
+from cranfield.scales.runs import all_runs, as_measure, check_size
 from cranfield.scales.verdicts import ScaleReport
 
 
 def scale_of(
-    measure: Measure,
+    measure: Measure | str,
     length: int | None = None,
     grades: int = 1,
     *,
@@ -40,7 +40,7 @@ def scale_of(
     Parameters
     ----------
     measure
-        The measure. One that needs a cutoff and has none gets the length.
+        The measure, or its text. One that needs a cutoff and has none gets the length.
     length
         Length N of the runs; the measure's cutoff by default.
     grades
@@ -81,6 +81,7 @@ def scale_of(
     its own order: ordinal; not interval: the step from 0 to 1/16, for (0, 0, 0, 0) and
     (0, 0, 0, 1), is 1/16; the step from 1/16 to 1/12, for (0, 0, 0, 1) and (0, 0, 1, 0), is 1/48
     """
+    measure = as_measure(measure, length)
     size = measure.cutoff if length is None else length
     if size is None:
         raise PolicyError(f"give the length of the runs, such as scale_of({measure}, 10)")

@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Callable
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from functools import lru_cache
-from itertools import product
+from functools import cache
+from itertools import pairwise, product
 from typing import Any
 
 Run = tuple[int, ...]
@@ -32,7 +32,9 @@ def rational(function: Callable[[Run], Fraction | int]) -> Callable[[Run], Value
 
 def ap(run: Run, rel: int = 1) -> Fraction:
     hits = binary(run, rel)
-    return sum((Fraction(sum(hits[: i + 1]), i + 1) for i, hit in enumerate(hits) if hit), Fraction())
+    return sum(
+        (Fraction(sum(hits[: i + 1]), i + 1) for i, hit in enumerate(hits) if hit), Fraction()
+    )
 
 
 def rr(run: Run, rel: int = 1) -> Fraction:
@@ -54,10 +56,12 @@ def err(run: Run, highest: int) -> Fraction:
     return total
 
 
-@lru_cache(maxsize=None)
+@cache
 def power(n: int) -> tuple[int, int]:
     """n = r^k with the largest k, by trying."""
-    return max(((r, k) for r in range(2, n + 1) for k in range(1, 40) if r**k == n), key=lambda x: x[1])
+    return max(
+        ((r, k) for r in range(2, n + 1) for k in range(1, 40) if r**k == n), key=lambda x: x[1]
+    )
 
 
 WHOLE = 720_720 * 1000
@@ -76,7 +80,11 @@ def dcg(argument: Callable[[int], Fraction], gains: list[Fraction]) -> Callable[
     roots = []
     for rank in range(1, 15):
         x = argument(rank)
-        roots.append((Fraction(power(x.numerator)[0]), power(x.numerator)[1]) if x.denominator == 1 else (x, 1))
+        roots.append(
+            (Fraction(power(x.numerator)[0]), power(x.numerator)[1])
+            if x.denominator == 1
+            else (x, 1)
+        )
     bases = sorted({r for r, _ in roots})
     sizes = [inverse(r) for r in bases]
     places = [bases.index(r) for r, _ in roots]
@@ -85,7 +93,7 @@ def dcg(argument: Callable[[int], Fraction], gains: list[Fraction]) -> Callable[
 
     def value(run: Run) -> Value:
         key = [0] * len(bases)
-        for place, row, grade in zip(places, weights, run):
+        for place, row, grade in zip(places, weights, run, strict=False):
             key[place] += row[grade]
         return tuple(key), Fraction(sum(map(int.__mul__, key, sizes)), WHOLE * 10**70)
 
@@ -96,7 +104,11 @@ class Everything:
     """All runs of a length with their values, ranks and numbers."""
 
     def __init__(
-        self, value: Callable[[Run], Value], length: int, grades: int, keep: Callable[[Run], bool] = lambda run: True
+        self,
+        value: Callable[[Run], Value],
+        length: int,
+        grades: int,
+        keep: Callable[[Run], bool] = lambda run: True,
     ) -> None:
         self.runs = [run for run in product(range(grades + 1), repeat=length) if keep(run)]
         pairs = [value(run) for run in self.runs]
@@ -112,4 +124,4 @@ class Everything:
             before.append(before[-1] + counts[index])
         self.low = [before[rank - 1] + 1 for rank in self.unique]
         self.high = [before[rank] for rank in self.unique]
-        self.gaps = [b - a for a, b in zip(self.sizes, self.sizes[1:])]
+        self.gaps = [b - a for a, b in pairwise(self.sizes)]

@@ -12,7 +12,7 @@ import pytest
 
 from cranfield.errors import MeasureError, PolicyError
 from cranfield.measures import define, parse_measure
-from cranfield.scales import counting, sums, walk, windows
+from cranfield.scales import counting, engines, halves, sides, sums, walk, windows
 from cranfield.scales.forms import form
 from cranfield.scales.image import Gaps, Image, image
 from cranfield.scales.runs import all_runs, score_runs
@@ -23,7 +23,12 @@ from tests.scales.exhaustive import Everything, Run, ap, binary, dcg, err, ratio
 images = importlib.import_module("cranfield.scales.image")
 
 PLAIN = [Fraction(g) for g in range(4)]
+THIRDS = [Fraction(g, 3) for g in range(4)]
 STEEP = [Fraction(2**g - 1) for g in range(4)]
+
+
+def numbers(*texts: str) -> list[Fraction]:
+    return [Fraction(text) for text in texts]
 
 
 def shift(rank: int) -> Fraction:
@@ -36,6 +41,10 @@ def patience(base: str) -> Callable[[int], Fraction]:
 
 def added(base: str) -> Callable[[int], Fraction]:
     return lambda rank: Fraction(base) * rank
+
+
+def user(p: str, gains: list[Fraction]) -> Any:
+    return rational(rbp(p, gains))
 
 
 def found(rel: int = 1) -> Any:
@@ -64,20 +73,20 @@ GRADED = [
     ("GMAP", 5, 3, rational(ap)),
     ("DCG", 5, 3, dcg(shift, PLAIN)),
     ("DCG(gains='exponential')@6", 6, 3, dcg(shift, STEEP)),
-    ("DCG(gains={1: 0.5, 2: 0.7, 3: 1.2})", 5, 3, dcg(shift, [Fraction(x) for x in ("0", ".5", ".7", "1.2")])),
+    ("DCG(gains={1: 0.5, 2: 0.7, 3: 1.2})", 5, 3, dcg(shift, numbers("0", ".5", ".7", "1.2"))),
     ("DCG(discount='max(1,log2(rank))')", 7, 3, dcg(patience("2"), PLAIN)),
     ("DCG(discount='max(1,log10(rank))', gains='exponential')", 5, 3, dcg(patience("10"), STEEP)),
     ("DCG(discount='max(1,log2.5(rank))')", 5, 3, dcg(patience("2.5"), PLAIN)),
     ("DCG(discount='1+log2(rank)')", 5, 3, dcg(added("2"), PLAIN)),
     ("DCG(discount='log3(rank+1)')", 6, 3, dcg(shift, PLAIN)),
     ("nDCG@6", 6, 3, dcg(shift, PLAIN)),
-    ("RBP", 5, 3, rational(rbp("4/5", [Fraction(g > 0) for g in range(4)]))),
-    ("RBP(gains='graded')", 7, 3, rational(rbp("4/5", [Fraction(g, 3) for g in range(4)]))),
-    ("RBP(gains='graded', p=0.5)", 5, 3, rational(rbp("1/2", [Fraction(g, 3) for g in range(4)]))),
-    ("RBP(gains='graded', max_grade=4, p=0.2)", 5, 3, rational(rbp("1/5", [Fraction(g, 4) for g in range(4)]))),
-    ("RBP(gains='graded', p=0.75)", 5, 3, rational(rbp("3/4", [Fraction(g, 3) for g in range(4)]))),
-    ("RBP(gains={1: 0.25, 2: 0.5, 3: 1}, p=0.25)", 5, 3, rational(rbp("1/4", [Fraction(x) for x in ("0", ".25", ".5", "1")]))),
-    ("RBP(gains={1: 0.1, 3: 0.6}, p=0.4)", 6, 3, rational(rbp("2/5", [Fraction(x) for x in ("0", ".1", "0", ".6")]))),
+    ("RBP", 5, 3, user("4/5", [Fraction(g > 0) for g in range(4)])),
+    ("RBP(gains='graded')", 7, 3, user("4/5", THIRDS)),
+    ("RBP(gains='graded', p=0.5)", 5, 3, user("1/2", THIRDS)),
+    ("RBP(gains='graded', max_grade=4, p=.2)", 5, 3, user("1/5", numbers("0", ".25", ".5", ".75"))),
+    ("RBP(gains='graded', p=0.75)", 5, 3, user("3/4", THIRDS)),
+    ("RBP(gains={1: .25, 2: 0.5, 3: 1}, p=.25)", 5, 3, user("1/4", numbers("0", ".25", ".5", "1"))),
+    ("RBP(gains={1: 0.1, 3: 0.6}, p=0.4)", 6, 3, user("2/5", numbers("0", ".1", "0", ".6"))),
     ("ERR", 7, 3, rational(lambda run: err(run, 3))),
     ("ERR(max_grade=12)", 6, 2, rational(lambda run: err(run, 12))),
     ("nERR@4", 6, 2, rational(lambda run: err(run[:4], 2))),
@@ -93,10 +102,10 @@ BINARY = [
     ("DCG(discount='max(1,log10(rank))')", 12, 1, dcg(patience("10"), PLAIN)),
     ("DCG(discount='1+log4(rank)')", 12, 1, dcg(added("4"), PLAIN)),
     ("nDCG(discount='1+log10(rank)')@11", 11, 1, dcg(added("10"), PLAIN)),
-    ("RBP(p=0.5)", 9, 1, rational(rbp("1/2", PLAIN))),
-    ("RBP(p=0.3)", 10, 1, rational(rbp("3/10", PLAIN))),
-    ("RBP", 11, 1, rational(rbp("4/5", PLAIN))),
-    ("RBP(p=0.95)", 10, 1, rational(rbp("19/20", PLAIN))),
+    ("RBP(p=0.5)", 9, 1, user("1/2", PLAIN)),
+    ("RBP(p=0.3)", 10, 1, user("3/10", PLAIN)),
+    ("RBP", 11, 1, user("4/5", PLAIN)),
+    ("RBP(p=0.95)", 10, 1, user("19/20", PLAIN)),
     ("ERR", 11, 1, rational(lambda run: err(run, 1))),
 ]  # fmt: skip
 
@@ -135,7 +144,9 @@ def test_all_runs(text: str, length: int, grades: int, value: Any) -> None:
 
 @pytest.mark.parametrize(("text", "length", "grades", "value"), GRADED)
 @pytest.mark.parametrize("limit", [0, 2])
-def test_few_relevant_documents(text: str, length: int, grades: int, value: Any, limit: int) -> None:
+def test_few_relevant_documents(
+    text: str, length: int, grades: int, value: Any, limit: int
+) -> None:
     measure = parse_measure(text)
     rel = getattr(measure, "rel", 1)
     length = min(length, 5)
@@ -149,15 +160,15 @@ def test_few_relevant_documents(text: str, length: int, grades: int, value: Any,
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Make small images take the ways of large ones."""
-    caches = [images._image, images._engine, sums.sides, windows.halves_of]
+    caches = [images._image, engines.engine_of, sides.sides, halves.halves_of]
     for cached in caches:
         cached.cache_clear()
-    monkeypatch.setattr(images, "LISTED", 20)
-    monkeypatch.setattr(windows, "LISTED", 4096)
+    monkeypatch.setattr(engines, "LISTED", 20)
+    monkeypatch.setattr(windows, "SAMPLE", 4096)
     monkeypatch.setattr(windows, "WINDOW", 50)
     monkeypatch.setattr(windows, "MARK", 8)
-    monkeypatch.setattr(sums, "SHORTEST", 16)
-    monkeypatch.setattr(sums, "QUERIES", 1)
+    monkeypatch.setattr(sides, "SHORTEST", 16)
+    monkeypatch.setattr(sides, "QUERIES", 1)
     monkeypatch.setattr(sums.Lexicographic, "of", lambda *_: None)
     monkeypatch.setattr(counting, "CHUNK", 128)
     monkeypatch.setattr(counting, "TASK", 256)
@@ -174,8 +185,8 @@ LARGE = [
     ("ERR(max_grade=9)", 6, 2, rational(lambda run: err(run, 9))),
     ("DCG(discount='max(1,log2(rank))')", 11, 1, dcg(patience("2"), PLAIN)),
     ("DCG", 6, 3, dcg(shift, PLAIN)),
-    ("RBP(p=0.3)", 11, 1, rational(rbp("3/10", PLAIN))),
-    ("RBP(gains='graded')", 6, 3, rational(rbp("4/5", [Fraction(g, 3) for g in range(4)]))),
+    ("RBP(p=0.3)", 11, 1, user("3/10", PLAIN)),
+    ("RBP(gains='graded')", 6, 3, user("4/5", THIRDS)),
 ]
 
 
@@ -206,7 +217,7 @@ def test_ways_for_large_images(text: str, length: int, grades: int, value: Any, 
 def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cranfield.scales.parts.MOST_SUMS", 64)
     monkeypatch.setattr("cranfield.scales.parts.split.__defaults__", (64,))
-    every = Everything(rational(rbp("1/2", [Fraction(g, 3) for g in range(4)])), 6, 3)
+    every = Everything(user("1/2", THIRDS), 6, 3)
     found_ = image("RBP(gains='graded', p=0.5)", 6, 3, memory=5000)
     assert isinstance(found_._engine, Windows)
     same(found_, every)
@@ -216,10 +227,18 @@ def test_two_ways_agree() -> None:
     shape = form(parse_measure("RBP(p=0.7)"), 22).shape
     runs = np.random.default_rng(4).integers(0, 2, (300, 22))
     one = image("RBP(p=0.7)", 22)
-    rank, _ = windows.last_bags(walk.Walk.of(shape.stateful()), 2**12)
+    rank, _ = halves.last_bags(walk.Walk.of(shape.stateful()), 2**12)
     other = Windows(walk.Walk.of(shape.stateful()), rank, None)
     assert one.size == other.size == 2**22
     assert (one.rank_runs(runs) == other.ranks(runs)).all()
+
+
+def test_memory_does_not_matter() -> None:
+    runs = np.random.default_rng(2).integers(0, 2, (40, 32))
+    for text in ("DCG(discount='max(1,log2(rank))')", "RBP(p=0.6)"):
+        for ties in ("unique", "max"):
+            one = image(text, 32, memory=2**24).rank_runs(runs, ties)
+            assert (image(text, 32, memory=2**26).rank_runs(runs, ties) == one).all()
 
 
 def test_known_sizes() -> None:
@@ -300,6 +319,8 @@ def test_measure_without_a_form() -> None:
         (lambda: image("P@3", at_most=1).rank_runs([[1, 1, 0]]), "at most 1"),
         (lambda: image("P@3").rank([0.5]), "0.5 is no value of P@3"),
         (lambda: image("P@3").rank([float("nan")]), "nan is no score"),
+        (lambda: image("AP", 23).rank([0.5, 1e300]), "1e+300 is no value of AP"),
+        (lambda: image("AP", 23).rank([-1.0]), "-1.0 is no value of AP"),
         (lambda: image("RBP(p=0.01)@24").rank([0.99]), "rank_runs"),
         (lambda: image("Success@0"), "cutoff"),
         (lambda: image("P"), "needs a cutoff"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -20,8 +21,8 @@ CHUNK = 2**17
 TASK = 2**19
 """Pairs of a query and a number of the outer side that are looked up at a time."""
 
-MOST_NEAR = 2**22
-"""Pairs too close to x that a task may have."""
+MOST_NEAR = 2**20
+"""Pairs that floats cannot decide, for one call."""
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -137,11 +138,7 @@ def count_pairs(
         close = np.flatnonzero(padded[place] <= keys + slack)
         many = np.searchsorted(part, keys[close] + slack, side="right") - place[close]
         if many.sum() > MOST_NEAR:
-            raise PolicyError(
-                "the image has more values close to each other than floats can tell apart; runs"
-                " and scores cannot be ranked in it, unless it is lexicographic and they are"
-                " ranked with rank_runs"
-            )
+            raise too_near()
         which, inside = flat_ranges(place[close] + starts[piece], many)
         close = close[which]
         place += starts[piece]
@@ -155,12 +152,24 @@ def count_pairs(
 
     total = np.zeros(x.size, dtype=np.int64)
     found = []
+    close = 0
     for first, below, near in spread(task, _tasks(upto), jobs):
         total[first : first + below.size] += below
         found.append(near)
+        close += near.query.size
+        if close > MOST_NEAR:
+            raise too_near()
     empty = np.zeros(0, dtype=np.int64)
     joined = [np.concatenate([empty, *parts]) for parts in zip(*found, strict=True)]
     return Counted(total, Near(*joined) if joined else Near(empty, empty, empty))
+
+
+def too_near() -> PolicyError:
+    """Say that floats do not get anywhere."""
+    return PolicyError(
+        "too many values of the image lie closer to each other than floats can tell; rank the runs"
+        " themselves with rank_runs, or fewer at a time"
+    )
 
 
 def _pieces(inner: Floats, gap: float) -> Ints:
@@ -179,4 +188,4 @@ def _tasks(upto: Ints) -> Iterator[tuple[int, int, int]]:
         running = np.cumsum(upto[:, piece] - upto[:, piece + 1])
         cuts = np.searchsorted(running, np.arange(TASK, int(running[-1]), TASK))
         cuts = np.unique(np.concatenate([[0], cuts, [running.size]]))
-        yield from ((piece, int(a), int(b)) for a, b in zip(cuts[:-1], cuts[1:], strict=True))
+        yield from ((piece, int(a), int(b)) for a, b in pairwise(cuts))

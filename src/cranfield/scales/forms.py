@@ -56,9 +56,7 @@ class Additive:
 
     def stateful(self) -> Stateful | None:
         """Return the same as a form with a single state, if the weights are rational multiples."""
-        used = {
-            base for base, row in zip(self.bases, self.coefficients, strict=True) if any(row)
-        }
+        used = {base for base, row in zip(self.bases, self.coefficients, strict=True) if any(row)}
         return OneState(self.length, self.grades, self.coefficients) if len(used) <= 1 else None
 
     @property
@@ -241,7 +239,9 @@ def form(
     >>> form(IPrec @ 0.1, 3) is None
     True
     """
-    import cranfield.scales.formulas  # noqa: F401 - enters the forms of all measures
+    # These enter the forms of all measures.
+    import cranfield.scales.cascades
+    import cranfield.scales.formulas  # noqa: F401
 
     maker = FORMS.get(type(measure))
     if maker is None:

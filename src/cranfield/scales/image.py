@@ -22,20 +22,14 @@ from numpy.typing import ArrayLike
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure, parse_measure
 from cranfield.scales.engine import MOST_VALUES, Engine, Ints
-from cranfield.scales.forms import Additive, AtMost, Form, Stateful, form, pool
-from cranfield.scales.parts import TooMany, split
-from cranfield.scales.runs import Floats, all_runs, check_size, checked_runs
-from cranfield.scales.sums import Sums
-from cranfield.scales.tables import Enumerated, Table
-from cranfield.scales.walk import Walk
-from cranfield.scales.windows import LISTED, Windows, last_bags
+from cranfield.scales.engines import engine_of, enumerated, relevant_from
+from cranfield.scales.forms import Additive, Form, form, pool
+from cranfield.scales.runs import Floats, check_size, checked_runs
 from cranfield.text import counted
 
 TIES = ("unique", "mid", "min", "max")
 TOLERANCE = 2.0**-44
 """Scores this close, relatively, to a value of the image are that value."""
-MOST_ENUMERATED = 2**20
-"""Runs that are scored one by one, for a measure without a form."""
 
 
 @dataclass(frozen=True)
@@ -140,7 +134,7 @@ class Image:
                 f"the image of {self.measure} has {size} values, too many to list; up to"
                 f" {MOST_VALUES:,} can be"
             )
-        return self._scaled(self._engine.listing()) + self._offset
+        return np.asarray(self._scaled(self._engine.listing()) + self._offset)
 
     def _scaled(self, raw: Any) -> Any:
         """Multiply by the unit; where it is 1 / n divide by n, as measures do."""
@@ -206,9 +200,8 @@ class Image:
         """
         scores = np.asarray(values, dtype=np.float64)
         flat = scores.ravel()
-        wrong = ~np.isfinite(flat)
-        if wrong.any():
-            raise PolicyError(f"{flat[wrong][0]} is no score")
+        if not np.isfinite(flat).all():
+            raise PolicyError(f"{flat[~np.isfinite(flat)][0]} is no score")
         if not flat.size:
             return np.zeros(scores.shape, dtype=np.int64)
         unique, where = np.unique(flat, return_inverse=True)
@@ -222,15 +215,16 @@ class Image:
             many = (np.abs(unique - self._offset) <= reach).astype(np.int64)
         ranks, many = ranks[where], many[where]
         if (many == 0).any():
+            wrong_one = float(flat[np.argmax(many == 0)])
             raise PolicyError(
-                f"{float(flat[np.argmax(many == 0)])!r} is no value of {self.measure} on runs of length"
-                f" {self.length} with grades 0 to {self.grades}"
+                f"{wrong_one!r} is no value of {self.measure} on runs of length {self.length} with"
+                f" grades 0 to {self.grades}"
             )
         if (many > 1).any():
             worst = int(np.argmax(many))
             raise PolicyError(
-                f"{many[worst]:,} values of {self.measure} are as close to {float(flat[worst])!r} as"
-                " floats can tell; rank the runs themselves with rank_runs"
+                f"{many[worst]:,} values of {self.measure} are as close to {float(flat[worst])!r}"
+                " as floats can tell; rank the runs themselves with rank_runs"
             )
         return ranks.reshape(scores.shape)
 
@@ -269,7 +263,7 @@ class Image:
             raise PolicyError(f"ties={ties!r} is none of {', '.join(TIES)}")
         rows = checked_runs(runs, self.length, self.grades)
         if self.at_most is not None:
-            seen = (rows >= _rel(self.measure)).sum(axis=1)
+            seen = (rows >= relevant_from(self.measure)).sum(axis=1)
             if seen.max() > self.at_most:
                 raise PolicyError(
                     f"a run has {counted(int(seen.max()), 'relevant document')}; the image is"
@@ -367,13 +361,19 @@ def image(
     if length is None:
         raise PolicyError(f"say how long the runs are: image({str(chosen)!r}, 10)")
     check_size(length, grades)
-    if at_most is not None and (
-        isinstance(at_most, bool) or not isinstance(at_most, (int, np.integer)) or at_most < 0
-    ):
-        raise PolicyError(f"at_most must be a whole number from 0, not {at_most!r}")
     length, grades = int(length), int(grades)
-    limit = None if at_most is None or at_most >= length else int(at_most)
+    limit = _limit(at_most, length)
     return _image(chosen, length, grades, pool(judgments, length, grades), limit, memory, jobs)
+
+
+def _limit(at_most: Any, length: int) -> int | None:
+    """Check a number of relevant documents; None if no run can have more."""
+    if at_most is None:
+        return None
+    whole = isinstance(at_most, (int, np.integer)) and not isinstance(at_most, bool)
+    if not whole or at_most < 0:
+        raise PolicyError(f"at_most must be a whole number from 0, not {at_most!r}")
+    return int(at_most) if at_most < length else None
 
 
 @lru_cache(maxsize=256)
@@ -386,64 +386,13 @@ def _image(
     memory: int,
     jobs: int | None,
 ) -> Image:
-    rel = _rel(measure)
+    rel = relevant_from(measure)
     if limit is not None and rel < 1:
         raise PolicyError(f"{measure} counts every document as relevant; leave at_most out")
     found = form(measure, length, grades, judgments)
     if found is None:
-        engine: Engine = _enumerated(measure, length, grades, judgments, limit)
+        engine: Engine = enumerated(measure, length, grades, judgments, limit)
         found = Form(Additive((), ()))
     else:
-        engine = _engine(found.shape, limit, rel, memory, jobs)
-    return Image(
-        measure, length, grades, judgments, limit, engine, found.unit, found.offset
-    )
-
-
-def _rel(measure: Measure) -> int:
-    """Lowest grade that counts as relevant."""
-    return int(getattr(measure, "rel", 1))
-
-
-@lru_cache(maxsize=8)
-def _engine(
-    shape: Additive | Stateful, limit: int | None, rel: int, memory: int, jobs: int | None
-) -> Engine:
-    """Hold what depends on the grades alone: one for the topics of all recall bases."""
-    walked = shape
-    if isinstance(shape, Additive):
-        try:
-            return Sums(split(shape, rel), limit, memory, jobs)
-        except TooMany:
-            alone = shape.stateful()
-            if alone is None:
-                raise PolicyError(
-                    f"too many runs of length {shape.length} with {shape.grades + 1} grades tie"
-                    " for their exact image; shorter runs or fewer grades can be"
-                ) from None
-            walked = alone
-    assert isinstance(walked, Stateful)
-    walk = Walk.of(walked if limit is None else AtMost.of(walked, limit, rel))
-    wide = walk.kind == object
-    rank, bags = last_bags(walk, LISTED // (4 if wide else 1))
-    if rank == 0:
-        return Table(walk, bags[0])
-    rank, _ = last_bags(walk, memory // (2048 if wide else 128))
-    return Windows(walk, rank, jobs)
-
-
-def _enumerated(
-    measure: Measure, length: int, grades: int, judgments: tuple[int, ...], limit: int | None
-) -> Enumerated:
-    count = (grades + 1) ** length
-    if count > MOST_ENUMERATED:
-        longest = int(np.log(MOST_ENUMERATED) / np.log(grades + 1) + 1e-9)
-        raise PolicyError(
-            f"the image of {measure} can only be had by scoring every run, and there are"
-            f" {grades + 1}^{length} runs of length {length} with {counted(grades + 1, 'grade')};"
-            f" up to length {longest} it is feasible"
-        )
-    runs = all_runs(length, grades)
-    if limit is not None:
-        runs = runs[(runs >= _rel(measure)).sum(axis=1) <= limit]
-    return Enumerated(measure, runs, grades, judgments)
+        engine = engine_of(found.shape, limit, rel, memory, jobs)
+    return Image(measure, length, grades, judgments, limit, engine, found.unit, found.offset)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import accumulate
 
 import numpy as np
@@ -54,7 +55,7 @@ class Lexicographic:
         if len({part.base for part in active}) <= 1:
             spans = [int(part.keys[-1] - part.keys[0]) * part.unit for part in active]
             gaps = [int(np.diff(part.keys).min()) * part.unit for part in active]
-            behind = [0, *accumulate(reversed(spans))][-2::-1]
+            behind = [Fraction(0), *accumulate(reversed(spans))][-2::-1]
             fits = all(gap > rest for gap, rest in zip(gaps, behind, strict=True))
         else:
             floats = [float(np.ptp(part.values)) for part in active]
@@ -71,7 +72,8 @@ class Lexicographic:
         same = np.ones(len(digits), dtype=object)
         for index, (before, weight) in zip(self.order, self._tables(by_runs), strict=True):
             column = digits[:, index]
-            total = total + before[column, room]
+            # What agrees so far may have been reached in several ways.
+            total = total + same * before[column, room]
             same = same * weight[column]
             if self.limit is not None:
                 room = room - self.parts[index].least[column]
@@ -86,8 +88,7 @@ class Lexicographic:
             part = self.parts[index]
             weight = np.ones(part.keys.size, dtype=object)
             if by_runs:
-                starts = np.searchsorted(part.key, np.arange(part.keys.size))
-                weight = np.add.reduceat(part.runs, starts).astype(object)
+                weight = part.key_runs.astype(object)
             needs = part.least if self.limit is not None else np.zeros(part.keys.size, np.int64)
             left = rooms[None, :] - needs[:, None]
             ways = np.where(left >= 0, rest[np.maximum(left, 0)], 0) * weight[:, None]

@@ -35,7 +35,7 @@ MOST_SUMS = 2**22
 """Distinct sums that one part may have."""
 
 
-class TooMany(Exception):
+class TooManySumsError(Exception):
     """A part has too many sums to list them."""
 
 
@@ -79,11 +79,16 @@ class Part:
         np.minimum.at(out, self.key, self.count)
         return out
 
+    @cached_property
+    def key_runs(self) -> Exact:
+        """Number of vectors of grades that have each sum."""
+        return np.add.reduceat(self.runs, np.searchsorted(self.key, np.arange(self.keys.size)))
+
     def index(self, runs: Grades) -> NDArray[np.int64]:
         """Index of the sum that each run has in this part."""
         rows = np.arange(len(self.ranks))
         sums = self.weights[rows, runs[:, list(self.ranks)]].sum(axis=1)
-        return np.searchsorted(self.keys, sums)
+        return np.asarray(np.searchsorted(self.keys, sums))
 
 
 def split(form: Additive, rel: int, most: int = MOST_SUMS) -> list[Part]:
@@ -100,7 +105,7 @@ def split(form: Additive, rel: int, most: int = MOST_SUMS) -> list[Part]:
 
     Raises
     ------
-    TooMany
+    TooManySumsError
         When a part has more.
 
     Examples
@@ -166,7 +171,7 @@ def _part(
     codes, runs = np.zeros(1, dtype=kind), np.ones(1, dtype=many)
     for row in weights:
         if codes.size * grades > 16 * most:
-            raise TooMany
+            raise TooManySumsError
         sums = (codes[:, None] + (row * width + relevant)[None, :]).ravel()
         order = np.argsort(sums, kind="stable")
         sums, runs = sums[order], np.repeat(runs, grades)[order]
@@ -176,7 +181,7 @@ def _part(
     fresh = np.concatenate([[True], sums[1:] != sums[:-1]]).astype(bool)
     keys = sums[fresh]
     if keys.size > most:
-        raise TooMany
+        raise TooManySumsError
     unit = Fraction(common, below)
     key = np.cumsum(fresh) - 1
     return Part(tuple(ranks), unit, base, weights, keys, key, count, runs)

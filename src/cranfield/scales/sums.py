@@ -10,10 +10,9 @@ which direction.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
-from math import gcd, lcm, prod
+from functools import cached_property
+from math import gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -25,56 +24,17 @@ from cranfield.scales.engine import MOST_VALUES, Spacing
 from cranfield.scales.lexicographic import Lexicographic
 from cranfield.scales.parts import Exact, Part, total_runs, total_sums
 from cranfield.scales.runs import Floats, Grades
+from cranfield.scales.sides import Side, Sides, out_of_reach, sides
 from cranfield.scales.tables import LARGEST, check_runs
 from cranfield.text import counted
 
 UNIT = 2.0**-52
 MOST_LOOKUPS = 2**37
 """Searches for one call; some hours."""
-SHORTEST = 2**12
-"""Sums of the inner side, if there are so many."""
-QUERIES = 2**12
-"""Runs for which the time to make the inner side is meant to be worth while."""
-MOST_NEAR = 2**22
-"""Pairs that floats cannot decide, for one call."""
+MOST_COMPARED = 2**16
+"""Gaps that may be the smallest, to be compared beyond the precision of floats."""
 MOST_DIGITS = 2**16
 """Binary digits to which two sums are compared."""
-
-
-@dataclass(frozen=True, eq=False)
-class Side:
-    """All sums of some parts.
-
-    Attributes
-    ----------
-    parts
-        Which parts.
-    values
-        The sums, ascending.
-    code
-        For each sum the parts' entries as one number.
-    shape
-        Number of entries of each part.
-    keys
-        For each part the sum that each entry stands for.
-    count, weight
-        For each sum the relevant documents that it needs, and its number of runs.
-    """
-
-    parts: tuple[int, ...]
-    values: Floats
-    code: Ints
-    shape: tuple[int, ...]
-    keys: tuple[Ints, ...]
-    count: Ints
-    weight: Ints
-
-    def digits(self, at: Ints) -> list[Ints]:
-        """For each part the index of the sum that some of the sums are made of."""
-        if not self.parts:
-            return []
-        found = np.unravel_index(self.code[at], self.shape)
-        return [keys[one] for keys, one in zip(self.keys, found, strict=True)]
 
 
 class Sums:
@@ -120,10 +80,7 @@ class Sums:
 
     def _check_size(self) -> None:
         if self.size >= LARGEST:
-            raise PolicyError(
-                f"the image has about 2^{self.size.bit_length() - 1} values, too many to rank"
-                " them exactly; shorter runs or fewer grades can be"
-            )
+            raise out_of_reach(self.size)
 
     def _ranks(self, digits: Ints) -> Ints:
         self._check_size()
@@ -139,8 +96,7 @@ class Sums:
         below = np.zeros(len(unique), dtype=np.int64)
         same = np.zeros(len(unique), dtype=np.int64)
         x = self.floats(unique)
-        inner, outer = sides(self, by_runs)
-        for small, large in self._feasible(inner, outer):
+        for large, small in self._sides(by_runs).within(self.limit):
             self._check(small, x)
             weights = (large.weight, small.weight) if by_runs else None
             found = count_pairs(
@@ -148,7 +104,6 @@ class Sums:
             )
             below += found.below
             near = found.near
-            self._check_near(near.query.size)
             sums = np.zeros((near.query.size, len(self.parts)), dtype=np.int64)
             for side, at in ((small, near.outer), (large, near.inner)):
                 for part, column in zip(side.parts, side.digits(at), strict=True):
@@ -159,29 +114,15 @@ class Sums:
             np.add.at(same, near.query[sign == 0], weight[sign == 0])
         return below[where], same[where]
 
+    def _sides(self, by_runs: bool) -> Sides:
+        return sides(self.parts, self.limit, by_runs, self.memory)
+
     def _check(self, outer: Side, x: Floats) -> None:
         if outer.values.size * x.size > MOST_LOOKUPS:
             raise PolicyError(
                 f"the image has {self.size:,} values; to rank {counted(x.size, 'run')} among them"
                 " exactly would take days. Shorter runs, fewer grades or fewer runs can be"
             )
-
-    @staticmethod
-    def _check_near(count: int) -> None:
-        if count > MOST_NEAR:
-            raise PolicyError(
-                "the values lie too close to each other to rank them in reasonable time"
-            )
-
-    def _feasible(self, inner: Side, outer: Side) -> list[tuple[Side, Side]]:
-        """Split the sides so that each pair stays within the limit of relevant documents."""
-        if self.limit is None:
-            return [(outer, inner)]
-        left = np.minimum(self.limit - outer.count, int(inner.count.max()))
-        pairs = []
-        for room in np.unique(left[left >= 0]):
-            pairs.append((_chosen(outer, left == room), _chosen(inner, inner.count <= room)))
-        return pairs
 
     def _compare(self, one: Ints, other: Ints) -> Ints:
         """Sign of the difference of pairs of sums, exactly."""
@@ -216,15 +157,13 @@ class Sums:
     def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
         """Rank of the value within reach of each float, and how many there are."""
         self._check_size()
-        inner, outer = sides(self, False)
         reach = reach + self.slack
         wide = float(reach.max())
         many = np.zeros(values.size, dtype=np.int64)
         digits = np.zeros((values.size, len(self.parts)), dtype=np.int64)
-        for small, large in self._feasible(inner, outer):
+        for large, small in self._sides(False).within(self.limit):
             self._check(small, values)
             near = count_pairs(large.values, small.values, values, wide, jobs=self.jobs).near
-            self._check_near(near.query.size)
             sums = small.values[near.outer] + large.values[near.inner]
             close = np.abs(sums - values[near.query]) <= reach[near.query]
             query = near.query[close]
@@ -244,7 +183,7 @@ class Sums:
 
     def _listed(self) -> tuple[Floats, Ints]:
         """All values, and the sums of parts that they are made of."""
-        inner, outer = sides(self, False)
+        inner, outer = self._sides(False)
         a, b = np.divmod(np.arange(outer.values.size * inner.values.size), inner.values.size)
         if self.limit is not None:
             kept = outer.count[a] + inner.count[b] <= self.limit
@@ -288,11 +227,12 @@ class Sums:
     def _gaps(self, lowest: float, highest: float) -> Spacing:
         values, digits = self._listed()
         steps = np.diff(values)
-        least = float(np.abs(steps).min())
         # Floats that are close may stand in the wrong order, and their distance is noise.
-        close = np.flatnonzero(steps <= 2 * least + 4 * self.slack)[:4096]
-        exact, _ = self._difference(digits[close + 1], digits[close], 512)
-        smallest = min(abs(int(one)) for one in exact) / (self._below_all << 512)
+        close = np.flatnonzero(steps <= float(steps.min()) + 4 * self.slack)
+        close = close[np.argsort(steps[close], kind="stable")[:MOST_COMPARED]]
+        members = np.union1d(close, close + 1)
+        heights, _ = self._difference(digits[members], digits[np.zeros_like(members)], 512)
+        smallest = int(np.diff(np.sort(heights)).min()) / (self._below_all << 512)
         # A limit of 0 may leave fewer steps than the parts have.
         equal = False
         if self.limit == 0 and float(np.ptp(steps)) <= 4 * self.slack:
@@ -317,62 +257,3 @@ class Sums:
                 ]
             ends.append(sign * best[-1])
         return ends[0], ends[1]
-
-
-def _chosen(side: Side, kept: np.ndarray) -> Side:
-    return Side(
-        side.parts,
-        side.values[kept],
-        side.code[kept],
-        side.shape,
-        side.keys,
-        side.count[kept],
-        side.weight[kept],
-    )
-
-
-@lru_cache(maxsize=2)
-def sides(image: Sums, by_runs: bool) -> tuple[Side, Side]:
-    """Join the parts to the inner and the outer side."""
-    parts = image.parts
-    lengths = [part.key.size if by_runs and image.limit else part.keys.size for part in parts]
-    # Bytes that an entry of the inner side takes while it is made, and to spare.
-    room = max(SHORTEST, image.memory // (96 if by_runs else 60))
-    best = min(room, max(SHORTEST, int((min(prod(lengths), 2**80) * QUERIES) ** 0.5)))
-    inner: list[int] = []
-    size = 1
-    for index in sorted(range(len(parts)), key=lambda one: -lengths[one]):
-        if size * lengths[index] <= best or not inner:
-            inner.append(index)
-            size *= lengths[index]
-    outer = [index for index in range(len(parts)) if index not in inner]
-    if prod(lengths[index] for index in outer) > room:
-        raise PolicyError(
-            f"the image has about 2^{image.size.bit_length() - 1} values, too many to rank them"
-            " exactly; shorter runs or fewer grades can be"
-        )
-    return _side(image, tuple(inner), by_runs), _side(image, tuple(outer), by_runs)
-
-
-def _side(image: Sums, chosen: tuple[int, ...], by_runs: bool) -> Side:
-    values, count, weight = np.zeros(1), np.zeros(1, np.int64), np.ones(1, np.int64)
-    shape, keys = [], []
-    for index in chosen:
-        part = image.parts[index]
-        if by_runs and image.limit is not None:
-            key, counts, runs = part.key, part.count, part.runs
-        else:
-            key = np.arange(part.keys.size)
-            counts = part.least
-            runs = np.add.reduceat(part.runs, np.searchsorted(part.key, key))
-        values = (values[:, None] + part.values[key][None, :]).ravel()
-        if image.limit is not None:
-            count = (count[:, None] + counts[None, :]).ravel()
-        if by_runs:
-            weight = (weight[:, None] * runs.astype(np.int64)[None, :]).ravel()
-        shape.append(key.size)
-        keys.append(key)
-    order = np.argsort(values)
-    count = count[order] if image.limit is not None else np.broadcast_to(count, order.shape)
-    weight = weight[order] if by_runs else np.broadcast_to(weight, order.shape)
-    return Side(chosen, values[order], order, tuple(shape), tuple(keys), count, weight)

@@ -13,9 +13,10 @@ which are: exact, as windows are narrower than 2^61.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -23,152 +24,20 @@ import numpy as np
 from cranfield.errors import PolicyError
 from cranfield.scales.counting import Ints, flat_ranges, spread
 from cranfield.scales.engine import Spacing
+from cranfield.scales.halves import Halves, halves_of, word
 from cranfield.scales.parts import Exact
 from cranfield.scales.runs import Floats, Grades
 from cranfield.scales.tables import check_runs
-from cranfield.scales.walk import Bag, Walk
+from cranfield.scales.walk import Walk
 
 WINDOW = 2**20
 """Sums that a window is meant to have."""
 MARK = 2**12
 """Sums between two marks."""
 WIDEST = 2**61
-MOST_PAIRS = 2**35
-"""Sums that are looked at: a quarter of an hour or so."""
 MOST_WINDOWS = 2**17
-LISTED = 2**21
-"""Whole numbers of a table, and of the sample from which windows are chosen."""
-
-
-def last_bags(walk: Walk, most: int) -> tuple[int, list[Bag]]:
-    """Values of the last ranks for each state, from as high a rank as memory allows.
-
-    Returns
-    -------
-    tuple
-        The rank, from 0, and for each state before it a bag; `most` numbers in all at most.
-    """
-    rank, bags = len(walk.gains), walk.end(by_runs=False)
-    while rank:
-        sizes = [
-            sum(bags[to].values.size for to in row if to >= 0) for row in walk.after[rank - 1]
-        ]
-        if sum(sizes) > 2 * most:
-            break
-        longer = walk.last(bags, rank - 1)
-        if sum(bag.values.size for bag in longer) > most:
-            break
-        rank, bags = rank - 1, longer
-    return rank, bags
-
-
-@dataclass(frozen=True, eq=False)
-class Halves:
-    """The sums of the first and of the last ranks, by the state between them.
-
-    Attributes
-    ----------
-    heads
-        Values of the first ranks, state by state.
-    tails
-        Values of the last ranks, ascending within each state.
-    head_ends, tail_ends
-        Where each state ends among them.
-    slack
-        Error of a difference of floats; 0 where whole numbers are compared themselves.
-    head_runs, tail_runs
-        Number of runs of each; empty where they are not counted.
-    """
-
-    heads: Exact
-    tails: Exact
-    head_ends: Ints
-    tail_ends: Ints
-    slack: float
-    head_runs: Exact
-    tail_runs: Exact
-
-    @classmethod
-    def of(cls, first: Sequence[Bag], last: Sequence[Bag]) -> Halves:
-        """Lay out the values of all states side by side."""
-        heads, tails = (np.concatenate([bag.values for bag in bags]) for bags in (first, last))
-        ends = [np.cumsum([bag.values.size for bag in bags]) for bags in (first, last)]
-        runs = [np.concatenate([bag.runs for bag in bags]) for bags in (first, last)]
-        slack = 0.0
-        if heads.dtype == object:
-            largest = float(max(np.abs(heads))) + float(max(np.abs(tails)))
-            slack = largest * 2.0**-48
-        return cls(heads, tails, ends[0], ends[1], slack, runs[0], runs[1])
-
-    @cached_property
-    def tail_keys(self) -> Any:
-        """What is searched: the whole numbers, or floats near them."""
-        return self.tails.astype(np.float64) if self.slack else self.tails
-
-    @cached_property
-    def tail_words(self) -> Ints:
-        """The tails modulo 2^64."""
-        return word(self.tails)
-
-    @cached_property
-    def head_words(self) -> Ints:
-        """The heads modulo 2^64."""
-        return word(self.heads)
-
-    @property
-    def pairs(self) -> int:
-        """Number of sums."""
-        many = np.diff(self.head_ends, prepend=0) * np.diff(self.tail_ends, prepend=0)
-        return int(many.sum())
-
-    def where(self, borders: Exact, *, upto: bool = False) -> Ints:
-        """For each border and head the place of the first tail whose sum reaches the border.
-
-        With `upto` that of the first which surely exceeds it. Shape (borders, heads).
-        """
-        keys = borders[:, None] - self.heads[None, :]
-        side: Any = "right" if upto else "left"
-        if self.slack:
-            keys = keys.astype(np.float64) + (self.slack if upto else -self.slack)
-        places = np.empty(keys.shape, dtype=np.int64)
-        head = tail = 0
-        for head_end, tail_end in zip(self.head_ends, self.tail_ends, strict=True):
-            part = self.tail_keys[tail:tail_end]
-            places[:, head:head_end] = np.searchsorted(part, keys[:, head:head_end], side) + tail
-            head, tail = head_end, tail_end
-        return places
-
-    def sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        """All sums s with low <= s <= high, for several intervals.
-
-        Returns
-        -------
-        tuple
-            Index of the interval, and s - low; in no order.
-        """
-        first = self.where(low)
-        count = np.maximum(self.where(high, upto=True) - first, 0)
-        return self._written(first, count, low, high)
-
-    def _written(self, first: Ints, count: Ints, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        shift = self.head_words[None, :] - word(low)[:, None]
-        which, tail = flat_ranges(first.ravel(), count.ravel())
-        sums = self.tail_words[tail]
-        sums += shift.ravel()[which]
-        interval = which // self.heads.size if len(low) > 1 else np.zeros(1, dtype=np.int64)
-        if self.slack:
-            width = word(high - low)
-            inside = (sums >= 0) & (sums <= width[interval])
-            sums = sums[inside]
-            interval = interval[inside] if len(low) > 1 else interval
-        return interval, sums
-
-
-def word(numbers: Exact) -> Ints:
-    """Whole numbers modulo 2^64, as signed numbers."""
-    if numbers.dtype == object:
-        return (numbers & (2**64 - 1)).astype(np.uint64).view(np.int64)
-    return np.asarray(numbers, dtype=np.int64)
+SAMPLE = 2**21
+"""Sums from which the windows are chosen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -201,13 +70,13 @@ class Windows:
     def __init__(self, walk: Walk, rank: int, jobs: int | None) -> None:
         self.walk, self.rank, self.jobs = walk, rank, jobs
         self.runs = walk.number()
-        if self.halves.pairs > MOST_PAIRS:
-            raise too_many(walk)
+        # At once, so that what is out of reach is refused.
+        halves_of(walk, rank, False)
 
     @property
     def halves(self) -> Halves:
         """What values are sums of; made again when other images were in use since."""
-        return halves_of(self, False)
+        return halves_of(self.walk, self.rank, False)
 
     @property
     def size(self) -> int:
@@ -237,7 +106,7 @@ class Windows:
     def _borders(self) -> Exact:
         """Choose windows with about equally many sums, from a sample of them."""
         halves = self.halves
-        stride = max(1, halves.pairs // LISTED)
+        stride = max(1, halves.pairs // SAMPLE)
         thin = min(int(stride**0.5) + 1, max(1, halves.heads.size // 64))
         thick = max(1, stride // thin)
         sample: list[Floats] = []
@@ -254,14 +123,14 @@ class Windows:
         many = halves.pairs // WINDOW + 1
         inner = {int(one) for one in ordered[np.arange(1, many) * ordered.size // many]}
         chosen = [low, *sorted(one for one in inner if low < one <= high), high + 1]
-        pieces = sum((b - a) // WIDEST + 1 for a, b in zip(chosen[:-1], chosen[1:], strict=True))
+        pieces = sum((b - a) // WIDEST + 1 for a, b in pairwise(chosen))
         if pieces > MOST_WINDOWS:
             raise PolicyError(
                 f"runs of length {len(self.walk.gains)} lead to values with too many digits for"
                 " an exact image; shorter runs or fewer grades can be"
             )
         split: list[int] = []
-        for a, b in zip(chosen[:-1], chosen[1:], strict=True):
+        for a, b in pairwise(chosen):
             parts = (b - a) // WIDEST + 1
             split += [a + (b - a) * i // parts for i in range(parts)]
         return np.array([*split, high + 1], dtype=self.walk.kind)
@@ -278,7 +147,7 @@ class Windows:
                 middle = low + (high - low) // 2
                 todo += [(middle + 1, high), (low, middle)]
                 continue
-            _, sums = self.halves._written(first, count, *ends)
+            _, sums = self.halves.written(first, count, *ends)
             if sums.size:
                 sums.sort()
                 found.append((low, *_counted(sums)))
@@ -318,15 +187,19 @@ class Windows:
     def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
         """Rank of the value within reach of each float, and how many there are."""
         unit = self.walk.unit.numerator / self.walk.unit.denominator
-        whole = np.frompyfunc(int, 1, 1)
-        low = whole(np.ceil((values - reach) / unit)).astype(self.walk.kind)
-        high = whole(np.floor((values + reach) / unit)).astype(self.walk.kind)
-        high = np.maximum(low, high)
+        ends = self.spacing()
+        inside = np.flatnonzero((values + reach >= ends.lowest) & (values - reach <= ends.highest))
         many = np.zeros(values.size, dtype=np.int64)
-        exact = low.copy()
-        for part, interval, sums in self._intervals(low, high):
-            many[part] = np.bincount(interval, minlength=many[part].size)
-            exact[part.start + interval] = low[part][interval] + sums.astype(self.walk.kind)
+        exact = np.zeros(values.size, dtype=self.walk.kind)
+        if inside.size:
+            # Python's whole numbers first: a float may stand for one beyond 64 bits.
+            whole: Any = np.frompyfunc(int, 1, 1)
+            low = whole(np.ceil((values - reach)[inside] / unit)).astype(self.walk.kind)
+            high = whole(np.floor((values + reach)[inside] / unit)).astype(self.walk.kind)
+            for part, interval, sums in self._intervals(low, np.maximum(low, high)):
+                at = inside[part]
+                many[at] = np.bincount(interval, minlength=at.size)
+                exact[at[interval]] = low[part][interval] + sums.astype(self.walk.kind)
         ranks = np.zeros(values.size, dtype=np.int64)
         single = many == 1
         if single.any():
@@ -337,13 +210,11 @@ class Windows:
         """Number of runs with a lower value, and with the same value, as each run."""
         check_runs(self.runs)
         unique, where = np.unique(self.walk.run(runs), return_inverse=True)
-        halves = halves_of(self, True)
+        halves = halves_of(self.walk, self.rank, True)
         ends = halves.tail_ends[:-1]
         before = np.concatenate([[0], np.cumsum(halves.tail_runs)])
         # The count starts again with each state.
-        heads = np.repeat(
-            before[np.concatenate([[0], ends])], np.diff(halves.head_ends, prepend=0)
-        )
+        heads = np.repeat(before[np.concatenate([[0], ends])], np.diff(halves.head_ends, prepend=0))
         step = max(1, 2**19 // halves.heads.size)
 
         def task(start: int) -> tuple[Ints, Ints]:
@@ -397,29 +268,3 @@ def _counted(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:
         # As unsigned numbers 0 - 1 is the largest of all.
         gaps = int((steps - 1).view(np.uint64).min()) + 1, int(steps.max())
     return sums[::MARK].copy(), below, distinct, gaps, int(sums[-1])
-
-
-@lru_cache(maxsize=2)
-def halves_of(image: Windows, by_runs: bool) -> Halves:
-    """Make the two halves of an image, with the number of runs of each sum if wanted."""
-    walk = image.walk
-    heads = walk.start(by_runs)
-    for rank in range(image.rank):
-        heads = walk.first(heads, rank)
-        if sum(bag.values.size for bag in heads) > LISTED:
-            raise too_many(walk)
-    tails = walk.end(by_runs)
-    for rank in reversed(range(image.rank, len(walk.gains))):
-        tails = walk.last(tails, rank)
-    return Halves.of(heads, tails)
-
-
-def too_many(walk: Walk) -> PolicyError:
-    """Say that there are too many runs, and how many there might be."""
-    base, length = walk.gains[0].shape[1], len(walk.gains)
-    longest = int((MOST_PAIRS.bit_length() - 1) / np.log2(base))
-    return PolicyError(
-        f"there are {base}^{length} runs of length {length} with {base} grades, too many for the"
-        " exact image of a measure whose ranks depend on each other; up to about length"
-        f" {longest} it is feasible"
-    )

@@ -185,7 +185,8 @@ def _kind(name: str) -> type[Measure]:
     kind = REGISTRY.get(ALIASES.get(name, name))
     if kind is not None:
         return kind
-    known = {known.lower(): known for known in (*FAMILIES, *ON_DEMAND, *WRAPPERS, *ALIASES, *REGISTRY)}
+    names = (*FAMILIES, *ON_DEMAND, *WRAPPERS, *ALIASES, *REGISTRY)
+    known = {known.lower(): known for known in names}
     near = difflib.get_close_matches(name.lower(), known, 3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(known[n] for n in near)}?" if near else ""
     raise MeasureError(f"there is no measure {quoted(name)}{hint}")

@@ -8,7 +8,7 @@ from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.segments import ratio
 from cranfield.errors import MeasureError
 from cranfield.measures.base import Floats, Measure, measure
-from cranfield.measures.dcg import GAINS_DOC, gained, ideal
+from cranfield.measures.gained import GAINS_DOC, gained, ideal
 from cranfield.measures.gains import HIGHEST, LINEAR, Gain, gain
 from cranfield.measures.parameters import integer, number, optional, parameter
 from cranfield.scale import Scale
@@ -72,7 +72,7 @@ _GRADED_NOTE = (
 @measure(
     "gP",
     aliases=("GeneralisedPrecision",),
-    summary="Precision with graded relevance: the gain of the top k over the most that k can gain.",
+    summary="Graded precision: gain of the top k, over the most that k could gain.",
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
     family="precision and recall",
@@ -106,7 +106,7 @@ class GeneralisedPrecision(Measure):
 @measure(
     "gR",
     aliases=("GeneralisedRecall",),
-    summary="Recall with graded relevance: the gain of the top k over that of all judgments.",
+    summary="Graded recall: gain of the top k, over that of all judged documents.",
     formula=r"gR@k = \frac{\sum_{r=1}^{k} g_r}{\sum_{d} g_d}",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
     family="precision and recall",

@@ -18,7 +18,7 @@ from cranfield.measures import REGISTRY, parse_measure
 from cranfield.scales.bases import ONE, approximate, root, scaled
 from cranfield.scales.cascades import Cascade
 from cranfield.scales.counting import count_pairs
-from cranfield.scales.forms import FORMS, Additive, form
+from cranfield.scales.forms import FORMS, Additive, Step, form
 from cranfield.scales.image import image
 from cranfield.scales.parts import split
 from cranfield.scales.runs import all_runs, score_runs
@@ -79,8 +79,8 @@ def test_precise_inverse_logarithms() -> None:
 
 def test_cascade_stops_with_the_chance_of_the_paper() -> None:
     shape = Cascade(3, 2, 3, 2)
-    assert shape.step(2, Fraction(1, 4), 2) == (Fraction(3, 32), Fraction(1, 16))
-    assert shape.step(4, Fraction(1, 4), 2) == (0, Fraction(1, 4))
+    assert shape.step(2, Fraction(1, 4), 2) == Step(Fraction(3, 32), Fraction(1, 16))
+    assert shape.step(4, Fraction(1, 4), 2) == Step(Fraction(0), Fraction(1, 4))
 
 
 @given(

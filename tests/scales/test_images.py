@@ -12,9 +12,10 @@ import pytest
 
 from cranfield.errors import MeasureError, PolicyError
 from cranfield.measures import define, parse_measure
-from cranfield.scales import counting, engines, halves, sides, sums, walk, windows
-from cranfield.scales.forms import form
-from cranfield.scales.image import Gaps, Image, image
+from cranfield.scales import counting, engines, halves, lexicographic, sides, sums, walk, windows
+from cranfield.scales.forms import Additive, form
+from cranfield.scales.image import image
+from cranfield.scales.images import Gaps, Image
 from cranfield.scales.runs import all_runs, score_runs
 from cranfield.scales.windows import Windows
 from tests.scales.exhaustive import Everything, Run, ap, binary, dcg, err, rational, rbp, rr
@@ -123,6 +124,7 @@ def same(found_: Image, every: Everything) -> None:
     gaps = found_.gaps()
     assert gaps.equispaced == (len(set(every.gaps)) <= 1)
     if every.gaps:
+        assert gaps.smallest is not None and gaps.largest is not None
         # The values of `every` are those of the measure but for a unit.
         scale = float(every.sizes[-1] - every.sizes[0]) / (gaps.highest - gaps.lowest)
         assert gaps.smallest * scale == pytest.approx(float(min(every.gaps)), rel=1e-9)
@@ -169,7 +171,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(windows, "MARK", 8)
     monkeypatch.setattr(sides, "SHORTEST", 16)
     monkeypatch.setattr(sides, "QUERIES", 1)
-    monkeypatch.setattr(sums.Lexicographic, "of", lambda *_: None)
+    monkeypatch.setattr(lexicographic.Lexicographic, "of", lambda *_: None)
     monkeypatch.setattr(counting, "CHUNK", 128)
     monkeypatch.setattr(counting, "TASK", 256)
     yield
@@ -216,7 +218,6 @@ def test_ways_for_large_images(text: str, length: int, grades: int, value: Any, 
 @pytest.mark.usefixtures("small")
 def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cranfield.scales.parts.MOST_SUMS", 64)
-    monkeypatch.setattr("cranfield.scales.parts.split.__defaults__", (64,))
     every = Everything(user("1/2", THIRDS), 6, 3)
     found_ = image("RBP(gains='graded', p=0.5)", 6, 3, memory=5000)
     assert isinstance(found_._engine, Windows)
@@ -224,11 +225,15 @@ def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_two_ways_agree() -> None:
-    shape = form(parse_measure("RBP(p=0.7)"), 22).shape
+    found_ = form(parse_measure("RBP(p=0.7)"), 22)
+    assert found_ is not None and isinstance(found_.shape, Additive)
+    alone = found_.shape.stateful()
+    assert alone is not None
+    way = walk.Walk.of(alone)
     runs = np.random.default_rng(4).integers(0, 2, (300, 22))
     one = image("RBP(p=0.7)", 22)
-    rank, _ = halves.last_bags(walk.Walk.of(shape.stateful()), 2**12)
-    other = Windows(walk.Walk.of(shape.stateful()), rank, None)
+    rank, _ = halves.last_bags(way, 2**12)
+    other = Windows(way, rank, None)
     assert one.size == other.size == 2**22
     assert (one.rank_runs(runs) == other.ranks(runs)).all()
 
@@ -299,12 +304,12 @@ def test_measure_without_a_form() -> None:
         (lambda: image("AP", 0), "length of a run must be a whole number from 1, not 0"),
         (lambda: image("AP", 5, 0), "highest grade"),
         (lambda: image("AP", 5, -1), "highest grade"),
-        (lambda: image("AP", 2.5), "length of a run"),
+        (lambda: image("AP", 2.5), "length of a run"),  # type: ignore[arg-type]
         (lambda: image("P@3", at_most=-1), "at_most"),
         (lambda: image("P(rel=0)@3", at_most=1), "every document"),
         (lambda: image("P@3", judgments=-1), "-1 relevant"),
         (lambda: image("P@3", judgments=[4]), "grade 4; the grades are 0 to 1"),
-        (lambda: image("P@3", judgments=[0.5]), "list of their grades"),
+        (lambda: image("P@3", judgments=[0.5]), "of their grades"),  # type: ignore[list-item]
         (lambda: image("AP11", 30), "up to length 20 it is feasible"),
         (lambda: image("AP11", 11, 3), "up to length 10 it is feasible"),
         (lambda: image("AP", 60), "up to about length 35"),

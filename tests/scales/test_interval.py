@@ -119,7 +119,9 @@ def test_condensed_lists_and_negative_grades() -> None:
     assert ev["interval(RR(judged_only=True)@3)"].values[0, 0] == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("text", ["interval(DCG@10)", "interval(AP(rel=2)@5, feasible=True, raw=True)"])
+@pytest.mark.parametrize(
+    "text", ["interval(DCG@10)", "interval(AP(rel=2)@5, feasible=True, raw=True)"]
+)
 def test_text_form(text: str) -> None:
     measure = cf.parse_measure(text)
     assert str(measure) == text

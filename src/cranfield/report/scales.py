@@ -38,7 +38,8 @@ def _values(facts: ScaleFacts) -> list[str]:
     if image is None:
         return [f"image: {facts.refused}"]
     gaps = image.gaps()
-    count = f"{image.size:,}" if image.size < 2**62 else f"more than 2^{image.size.bit_length() - 1}"
+    many = f"about 2^{image.size.bit_length() - 1}"
+    count = f"{image.size:,}" if image.size < 2**62 else many
     lines = [f"image: {count} values, from {gaps.lowest:.6g} to {gaps.highest:.6g}"]
     if image.size <= SHOWN:
         lines[0] += ": " + ", ".join(f"{one:.4g}" for one in image.values())

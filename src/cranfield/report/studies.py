@@ -22,7 +22,8 @@ def tables_of(study: ScaleStudy) -> list[Table]:
     low = study.correlation["lowest"].min()
     if not isinstance(low, float) or low < 1:
         by_cutoff.append(_correlation(study, "by topic"))
-    return [*by_cutoff, *map(_pairs_at(study), study.cutoffs), *map(_changes_at(study), study.cutoffs)]
+    pairs = [_pairs(study, cutoff) for cutoff in study.cutoffs]
+    return [*by_cutoff, *pairs, *(_changes(study, cutoff) for cutoff in study.cutoffs)]
 
 
 def _correlation(study: ScaleStudy, which: str) -> Table:
@@ -38,32 +39,25 @@ def _correlation(study: ScaleStudy, which: str) -> Table:
     return title, ["measure", *(f"@{k}" for k in study.cutoffs)], rows
 
 
-def _pairs_at(study: ScaleStudy) -> Callable[[int], Table]:
-    def at(cutoff: int) -> Table:
-        rows = [
-            [a, b, _number(x, 4), _number(y, 4), f"{change:+.2f}%"]
-            for _, a, b, x, y, change in study.pairs.filter(pl.col("cutoff") == cutoff).rows()
-        ]
-        head = ["first", "second", "measures", "interval-scaled", "change"]
-        return f"Kendall's tau of two measures, and of their interval-scaled versions, @{cutoff}", head, rows
-
-    return at
+def _pairs(study: ScaleStudy, cutoff: int) -> Table:
+    title = f"Kendall's tau of two measures, and of their interval-scaled versions, @{cutoff}"
+    rows = [
+        [a, b, _number(x, 4), _number(y, 4), f"{change:+.2f}%"]
+        for _, a, b, x, y, change in study.pairs.filter(pl.col("cutoff") == cutoff).rows()
+    ]
+    return title, ["first", "second", "measures", "interval-scaled", "change"], rows
 
 
-def _changes_at(study: ScaleStudy) -> Callable[[int], Table]:
-    def at(cutoff: int) -> Table:
-        rows = []
+def _changes(study: ScaleStudy, cutoff: int) -> Table:
+    pairs = study.systems * (study.systems - 1) // 2
+    title = f"Of {pairs:,} pairs of systems, those that differ, @{cutoff}"
+    rows = [
+        [name, test, f"{sig:,}", _part(lost, sig), _part(won, sig), f"{_number(share, 2)}%"]
         for _, name, test, sig, lost, won, share in study.changes.filter(
             pl.col("cutoff") == cutoff
-        ).rows():
-            rows.append(
-                [name, test, f"{sig:,}", _part(lost, sig), _part(won, sig), f"{_number(share, 2)}%"]
-            )
-        pairs = study.systems * (study.systems - 1) // 2
-        head = ["measure", "test", "Sig", "S2NS", "NS2S", "changed"]
-        return f"Of {pairs:,} pairs of systems, those that differ, @{cutoff}", head, rows
-
-    return at
+        ).rows()
+    ]
+    return title, ["measure", "test", "Sig", "S2NS", "NS2S", "changed"], rows
 
 
 def _part(count: int, of: int) -> str:
@@ -94,7 +88,8 @@ def markdown(study: ScaleStudy) -> str:
     for title, columns, rows in tables_of(study):
         lines = [f"### {title}", "", "| " + " | ".join(columns) + " |"]
         lines.append("| --- " * len(columns) + "|")
-        lines += ["| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |" for row in rows]
+        for row in rows:
+            lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |")
         parts.append("\n".join(lines))
     return "\n\n".join(parts) + "\n"
 

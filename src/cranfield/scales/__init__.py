@@ -8,7 +8,9 @@ from cranfield.scales.admissible import (
 )
 from cranfield.scales.differences import difference_axioms
 from cranfield.scales.dominance import Dominance, dominance
-from cranfield.scales.image import Gaps, Image, image
+from cranfield.scales.engine import Gaps
+from cranfield.scales.image import image
+from cranfield.scales.images import Image
 from cranfield.scales.interval import Interval, interval
 from cranfield.scales.meaning import Meaning, meaning
 from cranfield.scales.orders import induced, natural_distance, rbto, rbto_runs, sbto, sbto_runs

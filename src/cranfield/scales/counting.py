@@ -32,7 +32,9 @@ def workers(jobs: int | None) -> int:
     """Return the number of threads to use: that asked for, or one for each processor."""
     if jobs:
         return jobs
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
 
 
 def spread(function: Callable[[A], B], items: Iterable[A], jobs: int | None) -> Iterator[B]:

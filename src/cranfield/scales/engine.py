@@ -37,6 +37,31 @@ class Spacing:
     largest: float | None
 
 
+@dataclass(frozen=True)
+class Gaps:
+    """How the values of an image are spaced.
+
+    Attributes
+    ----------
+    equispaced
+        Whether all gaps between neighbouring values are equal, decided exactly.
+    smallest, largest
+        The extreme gaps; None where there are too many values to tell, and for a single value.
+    lowest, highest
+        The extreme values.
+    unused
+        Share of the measure's range below the lowest and above the highest value; None for a
+        measure whose range is infinite.
+    """
+
+    equispaced: bool
+    smallest: float | None
+    largest: float | None
+    lowest: float
+    highest: float
+    unused: float | None
+
+
 class Engine(Protocol):
     """An image before unit and offset: what depends on the grades alone."""
 

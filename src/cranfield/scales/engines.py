@@ -8,6 +8,7 @@ import numpy as np
 
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
+from cranfield.scales.approximate import COUNTED, Approximate
 from cranfield.scales.engine import Engine
 from cranfield.scales.forms import Additive, AtMost, Stateful
 from cranfield.scales.halves import last_bags
@@ -55,7 +56,9 @@ def engine_of(
     walked = shape
     if isinstance(shape, Additive):
         try:
-            return Sums(split(shape, rel), limit, memory, jobs)
+            sums = Sums(split(shape, rel), limit, memory, jobs)
+            counted = limit is not None or sums.chain is not None or sums.size <= COUNTED
+            return sums if counted else Approximate(sums, memory, jobs)
         except TooManySumsError:
             alone = shape.stateful()
             if alone is None:

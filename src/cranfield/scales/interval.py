@@ -12,7 +12,8 @@ from cranfield.errors import MeasureError, quoted
 from cranfield.measures import Measure, wrapper
 from cranfield.measures.base import Floats
 from cranfield.scale import Scale
-from cranfield.scales.image import TIES, image
+from cranfield.scales.image import image
+from cranfield.scales.images import TIES, Image
 from cranfield.scales.runs import Grades, as_measure, score_runs
 
 BINARY_GAINS = ("binary",)
@@ -101,8 +102,11 @@ class Interval(Measure):
             chosen = groups == group
             distinct, back = np.unique(rows[chosen], axis=0, return_inverse=True)
             of = image(ranked, self.cutoff, highest, at_most=int(group) if self.feasible else None)
-            ranks = of.rank_runs(distinct, ties=self.ties)
-            found = ranks.astype(np.float64) if self.raw else of.share(ranks)
+            if self.raw or self.ties != "unique":
+                ranks = of.rank_runs(distinct, ties=self.ties).astype(np.float64)
+                found = ranks if self.raw else self._divided(ranks, of)
+            else:
+                found = of.share_runs(distinct)
             flat[chosen] = found[back.ravel()]
         if depends_on_recall_base(self.inner):
             # Where the measure is undefined it counts as its lowest value.
@@ -110,6 +114,13 @@ class Interval(Measure):
                 1.0 if self.raw else 0.0
             )
         return out
+
+    def _divided(self, ranks: Floats, of: Image) -> Floats:
+        """Bring ranks of runs into [0, 1]: that of the lowest run to 0, of the highest to 1."""
+        ends = np.zeros((2, of.length), dtype=np.int64)
+        ends[1, : of.at_most] = of.grades
+        low, high = of.rank_runs(ends, ties=self.ties).astype(np.float64)
+        return np.asarray((ranks - low) / max(high - low, 1.0))
 
     def _rel(self) -> int:
         return int(getattr(self.inner, "rel", 1))

@@ -175,10 +175,14 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     Examples
     --------
     >>> import cranfield as cf
-    >>> ap = {"bm25": [.2, .4, .3, .5, .4], "dense": [.4, .5, .5, .6, .1], "fused": [.4, .5, .5, .7, .5]}
-    >>> found = cf.compare(ap, test="friedman")
-    >>> meaning(found).verdict
-    'unknown'
+    >>> covid = cf.collections.trec_covid()
+    >>> ev = cf.evaluate(covid.runs[:4], covid.qrels, ["nDCG@20", "interval(RR@5)"])
+    >>> meaning(cf.compare(ev["nDCG@20"])).verdict
+    'not invariant'
+    >>> meaning(cf.compare(ev["nDCG@20"], test="friedman")).verdict
+    'meaningful'
+    >>> meaning(cf.compare(ev["interval(RR@5)"])).verdict
+    'meaningful'
     """
     needs = comparison.info.scale
     has = comparison.measure_scale

@@ -31,7 +31,7 @@ Exact = NDArray[Any]
 
 WORD = 2**61
 """Sums of magnitude below this are computed in int64."""
-MOST_SUMS = 2**22
+MOST_SUMS = 2**18
 """Distinct sums that one part may have."""
 
 
@@ -91,7 +91,7 @@ class Part:
         return np.asarray(np.searchsorted(self.keys, sums))
 
 
-def split(form: Additive, rel: int, most: int = MOST_SUMS) -> list[Part]:
+def split(form: Additive, rel: int) -> list[Part]:
     """Split a form into independent parts.
 
     Parameters
@@ -100,13 +100,11 @@ def split(form: Additive, rel: int, most: int = MOST_SUMS) -> list[Part]:
         The form.
     rel
         Lowest grade that counts as relevant.
-    most
-        Distinct sums that a part may have.
 
     Raises
     ------
     TooManySumsError
-        When a part has more.
+        When a part has more than MOST_SUMS distinct sums.
 
     Examples
     --------
@@ -123,7 +121,7 @@ def split(form: Additive, rel: int, most: int = MOST_SUMS) -> list[Part]:
         below = lcm(*(weight.denominator for row in rows for weight in row))
         whole = [[int(weight * below) for weight in row] for row in rows]
         parts += [
-            _part([ranks[i] for i in group], [whole[i] for i in group], below, base, rel, most)
+            _part([ranks[i] for i in group], [whole[i] for i in group], below, base, rel)
             for group in _groups(whole)
         ]
     return parts
@@ -156,9 +154,7 @@ def _groups(weights: Sequence[Sequence[int]]) -> list[list[int]]:
     return [group for group in (*single, left, idle) if group]
 
 
-def _part(
-    ranks: list[int], rows: list[list[int]], below: int, base: Fraction, rel: int, most: int
-) -> Part:
+def _part(ranks: list[int], rows: list[list[int]], below: int, base: Fraction, rel: int) -> Part:
     common = gcd(*(weight for row in rows for weight in row)) or 1
     largest = sum(max(map(abs, row)) for row in rows) // common
     kind: Any = np.int64 if largest * (len(ranks) + 1) < WORD else object
@@ -170,7 +166,7 @@ def _part(
     # A pair of a sum and a count is one number: sum * width + count.
     codes, runs = np.zeros(1, dtype=kind), np.ones(1, dtype=many)
     for row in weights:
-        if codes.size * grades > 16 * most:
+        if codes.size * grades > 16 * MOST_SUMS:
             raise TooManySumsError
         sums = (codes[:, None] + (row * width + relevant)[None, :]).ravel()
         order = np.argsort(sums, kind="stable")
@@ -180,7 +176,7 @@ def _part(
     sums, count = codes // width, (codes % width).astype(np.int64)
     fresh = np.concatenate([[True], sums[1:] != sums[:-1]]).astype(bool)
     keys = sums[fresh]
-    if keys.size > most:
+    if keys.size > MOST_SUMS:
         raise TooManySumsError
     unit = Fraction(common, below)
     key = np.cumsum(fresh) - 1

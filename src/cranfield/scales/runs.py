@@ -66,7 +66,7 @@ def all_runs(length: int, grades: int = 1) -> Grades:
     return np.asarray(codes[:, None] // powers % base)
 
 
-def check_size(length: int, grades: int) -> None:
+def check_size(length: Any, grades: Any) -> None:
     """Refuse a length or a highest grade that is no positive whole number."""
     for what, value in (("the length of a run", length), ("the highest grade", grades)):
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:

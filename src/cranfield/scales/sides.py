@@ -85,7 +85,7 @@ class Sides(NamedTuple):
             yield Sides(inner.where(inner.count <= room), outer.where(left == room))
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=1)
 def sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Sides:
     """Join parts to an inner and an outer side.
 
@@ -108,7 +108,8 @@ def sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int
     by_count = by_runs and limit is not None
     lengths = [part.key.size if by_count else part.keys.size for part in parts]
     # Bytes that an entry of the inner side takes while it is made, and to spare.
-    room = max(SHORTEST, memory // (96 if by_runs else 60))
+    each = 60 + 36 * by_runs + 36 * (limit is not None)
+    room = max(SHORTEST, memory // each)
     best = min(room, max(SHORTEST, int((min(prod(lengths), 2**80) * QUERIES) ** 0.5)))
     inner: list[int] = []
     size = 1

@@ -238,5 +238,3 @@ def _changed(
     lost, won = int((before & ~after).sum()), int((~before & after).sum())
     share = 100 * (lost + won) / found if found else np.nan
     return {"Sig": found, "S2NS": lost, "NS2S": won, "changed %": share}
-
-

@@ -285,7 +285,7 @@ class Image:
         [0.0, 0.571, 1.0]
         >>> long = image("RBP(p=0.8)@500")
         >>> long.exact, long.error < 1e-6, long.share_runs([[0], [1], [1] * 500]).round(4).tolist()
-        (False, True, [0.0, 0.0731, 1.0])
+        (False, True, [0.0, 0.0351, 1.0])
         """
         if isinstance(self._engine, Approximate) and self._unit:
             return self._engine.shares(checked_runs(runs, self.length, self.grades))

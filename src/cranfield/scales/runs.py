@@ -81,7 +81,7 @@ def checked_runs(runs: Any, length: int, grades: int) -> Grades:
     PolicyError
         For runs that are longer, and grades that are not among 0..c.
     """
-    found = np.atleast_2d(np.asarray(runs))
+    found = np.atleast_2d(np.asarray(_padded(runs)))
     if found.ndim != 2 or found.size == 0 or not np.issubdtype(found.dtype, np.integer):
         raise PolicyError("runs are rows of whole grades, such as [[1, 0, 1]]")
     if found.shape[1] > length:
@@ -95,6 +95,17 @@ def checked_runs(runs: Any, length: int, grades: int) -> Grades:
     out = np.zeros((len(found), length), dtype=np.int64)
     out[:, : found.shape[1]] = found
     return out
+
+
+def _padded(runs: Any) -> Any:
+    """Fill up rows of different lengths with 0."""
+    if isinstance(runs, np.ndarray) or not isinstance(runs, Sequence):
+        return runs
+    rows = [row for row in runs if isinstance(row, Sequence) and not isinstance(row, (str, bytes))]
+    if len(rows) < len(runs) or len({len(row) for row in rows}) < 2:
+        return runs
+    most = max(map(len, rows))
+    return [[*row, *([0] * (most - len(row)))] for row in rows]
 
 
 def as_measure(measure: Measure | str, length: int | None = None) -> Measure:

@@ -70,10 +70,13 @@ def test_shards_and_equal_systems() -> None:
     assert not found.reversed.any()
 
 
+MEASURES = ["P@20", "nDCG@20", "R@20", "RBP(p=0.5)@10", "interval(RR@5)", "interval(R@5)"]
+
+
 @pytest.fixture(scope="module")
 def ev() -> cf.Evaluation:
     covid = cf.collections.trec_covid()
-    return cf.evaluate(covid.runs[:10], covid.qrels, ["P@20", "nDCG@20", "RR", "NumRet"])
+    return cf.evaluate(covid.runs[:10], covid.qrels, MEASURES)
 
 
 def test_verdicts(ev: cf.Evaluation) -> None:
@@ -83,6 +86,14 @@ def test_verdicts(ev: cf.Evaluation) -> None:
     assert 0 < means.holds <= means.comparison.count()
     assert meaning(cf.compare(ev["nDCG@20"], test="friedman")).verdict == MEANINGFUL
     assert meaning(cf.compare(ev["P@20"])).verdict == MEANINGFUL
+    recall = meaning(cf.compare(ev["R@20"]))
+    assert recall.verdict == NOT_INVARIANT
+    assert "R@20 depends on the recall base, so that topics are on scales" in recall.lines()[0]
+    assert meaning(cf.compare(ev["R@20"], test="friedman")).verdict == MEANINGFUL
+    assert meaning(cf.compare(ev["R@20"], test="kruskal-wallis")).verdict == NOT_INVARIANT
+    assert meaning(cf.compare(ev["RBP(p=0.5)@10"])).verdict == MEANINGFUL
+    assert meaning(cf.compare(ev["interval(RR@5)"])).verdict == MEANINGFUL
+    assert meaning(cf.compare(ev["interval(R@5)"])).verdict == NOT_INVARIANT
     unknown = meaning(cf.compare({"a": [0.1, 0.2, 0.4], "b": [0.5, 0.6, 0.6]}))
     assert unknown.verdict == "unknown"
     assert "1 pair that differs, 1 keeps the order" in unknown.lines()[1]
@@ -90,8 +101,13 @@ def test_verdicts(ev: cf.Evaluation) -> None:
 
 def test_strict(ev: cf.Evaluation) -> None:
     meaning(cf.compare(ev["P@20"])).require()
-    with pytest.raises(PolicyError, match=r"take sign or friedman, or the .* interval\(nDCG@20\)"):
+    with pytest.raises(PolicyError, match="take sign or friedman$"):
         meaning(cf.compare(ev["nDCG@20"])).require()
+    other = cf.compare(
+        cf.Scores(ev["P@20"].values, ev.topics, ev.systems, "RR@20", scale=cf.Scale.ORDINAL)
+    )
+    with pytest.raises(PolicyError, match=r"take sign or friedman, or the .* interval\(RR@20\)"):
+        meaning(other).require()
     with pytest.raises(PolicyError, match="unknown"):
         meaning(cf.compare({"a": [0.1, 0.2, 0.4], "b": [0.5, 0.6, 0.6]})).require()
 
@@ -105,3 +121,22 @@ def test_an_example_is_shown() -> None:
         " which a has on 3 topics and b on 4"
     )
     assert "turns over" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [
+        ("RBP(p=0.5)@8", "interval"),
+        ("RBP(p=0.4)@8", "ordinal"),
+        ("DCG(discount='max(1,log10(rank))')@8", "interval"),
+        ("DCG(discount='max(1,log10(rank))')@12", "ordinal"),
+        ("DCG(discount='max(1,log2(rank))')@2", "interval"),
+        ("P@8", "interval"),
+        ("R@8", "interval"),
+        ("RR@8", "ordinal"),
+        ("AP@8", "ordinal"),
+    ],
+)
+def test_what_measures_declare_is_what_their_values_say(name: str, scale: str) -> None:
+    assert str(cf.parse_measure(name).scale) == scale
+    assert cf.scale_of(name).own.word == scale

@@ -38,6 +38,13 @@ class Discounted(Measure):
             own.setdefault("gains", forms[form])
         return own
 
+    @property
+    def scale(self) -> Scale:
+        """Interval up to the rank where discounting begins, with linear gains."""
+        flat = self.discount.form == "max(1,log(rank))" and self.gains == LINEAR
+        within = self.cutoff is not None and self.cutoff <= self.discount.base
+        return Scale.INTERVAL if flat and within else super().scale
+
     def sum(self, rows: Rows) -> Floats:
         """Sum of discounted gains."""
         return rows.total(rows.gains / self.discount.of(rows.rank))

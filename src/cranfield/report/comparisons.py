@@ -13,7 +13,7 @@ import polars as pl
 
 from cranfield import __version__
 from cranfield.escape import latex
-from cranfield.scales.meaning import NOT_INVARIANT, Meaning
+from cranfield.scales.meaning import Meaning
 from cranfield.significance.describing import NAMES, text_of
 from cranfield.significance.result import PairwiseComparison
 
@@ -22,8 +22,9 @@ def plain_text(found: Mapping[str, Meaning]) -> str:
     """Write each measure's comparison, whole, and what it means."""
     parts = []
     for one in found.values():
-        # A verdict of `not invariant` stands among the notes of the comparison already.
-        lines = one.lines()[one.verdict == NOT_INVARIANT :]
+        # That the scale of the measure is not enough stands among the notes already.
+        told = one.has is not None and one.has < one.needs
+        lines = one.lines()[told:]
         parts.append(text_of(one.comparison, limit=None))
         if lines:
             parts.append("\n".join(f"meaning: {line}" for line in lines))

@@ -6,10 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.errors import PolicyError
+from cranfield.errors import MeasureError, PolicyError
 from cranfield.escape import plain
+from cranfield.measures import parse_measure
 from cranfield.scale import Scale, a_scale
 from cranfield.scales.dominance import Dominance, dominance
+from cranfield.scales.interval import depends_on_recall_base
 from cranfield.significance.registry import TESTS
 from cranfield.significance.result import PairwiseComparison
 from cranfield.tabular import text_table
@@ -18,6 +20,9 @@ from cranfield.text import counted
 MEANINGFUL = "meaningful"
 NOT_INVARIANT = "not invariant"
 UNKNOWN = "unknown"
+
+WITHIN_TOPICS = ("sign", "friedman")
+"""Tests that compare scores of one topic only, and by their order."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -32,6 +37,8 @@ class Meaning:
         The scale that the test, or a statement on means, takes for granted.
     has
         The scale that the measure declares; None where it is not known.
+    by_topic
+        Whether the scale depends on the recall base, so that topics are on scales of their own.
     verdict
         `meaningful`: the statement keeps its truth under every transformation that the scale
         admits; `not invariant`: some admissible transformation may change it; `unknown`.
@@ -43,6 +50,7 @@ class Meaning:
     comparison: PairwiseComparison
     needs: Scale
     has: Scale | None
+    by_topic: bool
     verdict: str
     dominance: Dominance
 
@@ -59,6 +67,11 @@ class Meaning:
             first = f"unknown: {test} needs {a_scale(self.needs)}; nothing is known of {name}"
         elif self.verdict == MEANINGFUL:
             first = f"meaningful: {test} needs {a_scale(self.needs)}; {name} is {a_scale(self.has)}"
+        elif self.has >= self.needs:
+            first = (
+                f"not invariant: {name} depends on the recall base, so that topics are on scales of"
+                f" their own; {test} puts them together"
+            )
         else:
             first = (
                 f"not invariant: {test} needs {a_scale(self.needs)}, and {name} is declared"
@@ -103,7 +116,9 @@ class Meaning:
         return [
             name
             for name, test in TESTS.items()
-            if test.info.scale <= self.has and test.info.paired == paired
+            if test.info.scale <= self.has
+            and test.info.paired == paired
+            and (name in WITHIN_TOPICS or not self.by_topic)
         ]
 
     def require(self) -> None:
@@ -114,7 +129,7 @@ class Meaning:
         cures = []
         if tests := self.alternatives():
             cures.append(f"take {' or '.join(tests)}")
-        if self.comparison.measure and self.has is not None:
+        if self.comparison.measure and self.has is not None and not self.by_topic:
             cures.append(f"or the interval-scaled interval({name}), with a cutoff")
         raise PolicyError(f"{self.lines()[0]}; {', '.join(cures)}".rstrip("; "))
 
@@ -186,6 +201,18 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     """
     needs = comparison.info.scale
     has = comparison.measure_scale
-    verdict = UNKNOWN if has is None else MEANINGFUL if has >= needs else NOT_INVARIANT
+    by_topic = _by_topic(comparison.measure)
+    enough = has is not None and has >= needs
+    if enough and by_topic and comparison.test not in WITHIN_TOPICS:
+        enough = False
+    verdict = UNKNOWN if has is None else MEANINGFUL if enough else NOT_INVARIANT
     found = dominance(comparison.scores, comparison.first, comparison.second)
-    return Meaning(comparison, needs, has, verdict, found)
+    return Meaning(comparison, needs, has, by_topic, verdict, found)
+
+
+def _by_topic(name: str) -> bool:
+    """Tell whether a measure, if it can be read, depends on the recall base."""
+    try:
+        return depends_on_recall_base(parse_measure(name))
+    except MeasureError:
+        return False

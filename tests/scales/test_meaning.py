@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -103,9 +105,7 @@ def test_strict(ev: cf.Evaluation) -> None:
     meaning(cf.compare(ev["P@20"])).require()
     with pytest.raises(PolicyError, match="take sign or friedman$"):
         meaning(cf.compare(ev["nDCG@20"])).require()
-    other = cf.compare(
-        cf.Scores(ev["P@20"].values, ev.topics, ev.systems, "RR@20", scale=cf.Scale.ORDINAL)
-    )
+    other = cf.compare(replace(ev["P@20"], measure="RR@20", scale=cf.Scale.ORDINAL))
     with pytest.raises(PolicyError, match=r"take sign or friedman, or the .* interval\(RR@20\)"):
         meaning(other).require()
     with pytest.raises(PolicyError, match="unknown"):

@@ -11,7 +11,7 @@ from cranfield.escape import plain
 from cranfield.measures import parse_measure
 from cranfield.scale import Scale, a_scale
 from cranfield.scales.dominance import Dominance, dominance
-from cranfield.scales.interval import depends_on_recall_base
+from cranfield.scales.interval import Interval, depends_on_recall_base
 from cranfield.significance.registry import TESTS
 from cranfield.significance.result import PairwiseComparison
 from cranfield.tabular import text_table
@@ -213,6 +213,8 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
 def _by_topic(name: str) -> bool:
     """Tell whether a measure, if it can be read, depends on the recall base."""
     try:
-        return depends_on_recall_base(parse_measure(name))
+        measure = parse_measure(name)
     except MeasureError:
         return False
+    # The ranks of an interval-scaled measure are the same on all topics; what they stand for is not.
+    return depends_on_recall_base(measure.inner if isinstance(measure, Interval) else measure)

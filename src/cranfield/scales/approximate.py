@@ -39,7 +39,7 @@ class Approximate:
     @property
     def error(self) -> float:
         """Largest possible distance of a share from the true one."""
-        return self.distribution.error
+        return float(self.distribution.error)
 
     def shares(self, runs: Grades) -> Floats:
         """Share of the values up to that of each run, within `error`."""

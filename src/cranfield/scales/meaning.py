@@ -216,5 +216,5 @@ def _by_topic(name: str) -> bool:
         measure = parse_measure(name)
     except MeasureError:
         return False
-    # The ranks of an interval-scaled measure are the same on all topics; what they stand for is not.
+    # Ranks are the same on all topics; what they are ranks of is not.
     return depends_on_recall_base(measure.inner if isinstance(measure, Interval) else measure)

@@ -36,7 +36,7 @@ from benchmarks.process import Failure, memory_floor
 from benchmarks.report import comparison_text, import_text, variants_text
 from benchmarks.tasks import OURS, PEERS, Peer, missing, peer_versions, versions
 
-_PARTS = ("import", "A", "C", "D", "E", "variants", "significance")
+_PARTS = ("import", "A", "C", "D", "E", "variants", "significance", "scales")
 
 _LARGE = {"C", "D", "E"}
 """The data sets on which slow peers take a minute."""
@@ -99,6 +99,10 @@ def _measure(
         _say("")
         repeat = str(max(options.repeat, _FEWEST_TESTS))
         command = [sys.executable, "-m", "benchmarks.significance", "--repeat", repeat]
+        subprocess.run(command, check=True, cwd=HERE.parent)
+    if "scales" in parts:
+        _say("Images of measures: distinct values on all runs, and the ranks of some")
+        command = [sys.executable, "-m", "benchmarks.scales"]
         subprocess.run(command, check=True, cwd=HERE.parent)
     return results
 

@@ -169,6 +169,19 @@ def recall(ranking: Ranking, judged: list[int], *, k: int | None = None, rel: in
     return ratio(found, num_rel(ranking, judged, rel=rel))
 
 
+def generalised_precision(
+    ranking: Ranking, judged: list[int], *, k: int, max_grade: int, gain: Gain = linear_gain
+) -> float:
+    return ratio(sum(gain_of(grade, gain) for grade in top(ranking, k)), k * gain(max_grade))
+
+
+def generalised_recall(
+    ranking: Ranking, judged: list[int], *, k: int, gain: Gain = linear_gain
+) -> float:
+    total = sum(gain_of(grade, gain) for grade in top(ranking, k))
+    return ratio(total, sum(gain_of(grade, gain) for grade in judged))
+
+
 def rel_precision(ranking: Ranking, judged: list[int], *, k: int, rel: int = 1) -> float:
     found = num_rel_ret(top(ranking, k), judged, rel=rel)
     return ratio(found, min(k, num_rel(ranking, judged, rel=rel)))

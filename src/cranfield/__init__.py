@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cranfield import collections, measures, significance
+    from cranfield import collections, measures, scales, significance
     from cranfield.collection.judged import JudgedRuns
     from cranfield.collection.judging import judge
     from cranfield.collection.policies import Policies
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from cranfield.measures.define import define
     from cranfield.measures.grammar import parse_measure, parse_measures
     from cranfield.scale import Scale
+    from cranfield.scales.image import image
+    from cranfield.scales.interval import interval
+    from cranfield.scales.meaning import meaning
+    from cranfield.scales.scale_of import scale_of
     from cranfield.scorefiles import read_scores
     from cranfield.scores import Scores
     from cranfield.significance.compare import compare
@@ -55,6 +59,10 @@ _HOMES = {
     "measures.define": ("define",),
     "measures.grammar": ("parse_measure", "parse_measures"),
     "scale": ("Scale",),
+    "scales.image": ("image",),
+    "scales.interval": ("interval",),
+    "scales.meaning": ("meaning",),
+    "scales.scale_of": ("scale_of",),
     "scorefiles": ("read_scores",),
     "scores": ("Scores",),
     "significance.compare": ("compare",),
@@ -83,7 +91,10 @@ __all__ = [
     "compare",
     "define",
     "evaluate",
+    "image",
+    "interval",
     "judge",
+    "meaning",
     "measures",
     "parse_measure",
     "parse_measures",
@@ -91,6 +102,8 @@ __all__ = [
     "read_run",
     "read_runs",
     "read_scores",
+    "scale_of",
+    "scales",
     "score",
     "significance",
     "write_qrels",
@@ -100,7 +113,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import cranfield` costs nothing."""
-    if name in {"collections", "measures", "significance"}:
+    if name in {"collections", "measures", "scales", "significance"}:
         return import_module(f"cranfield.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'cranfield' has no attribute {name!r}")

@@ -241,7 +241,7 @@ def score(
             measure=str(one),
             aggregate=one.info.aggregate,
             settings=settings,
-            scale=one.info.scale,
+            scale=one.scale,
             lower_is_better=one.info.lower_is_better,
         )
         for one in wanted

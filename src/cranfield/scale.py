@@ -25,3 +25,14 @@ class Scale(IntEnum):
 
     def __str__(self) -> str:
         return self.name.lower()
+
+
+def a_scale(scale: Scale) -> str:
+    """Write a scale with its article.
+
+    Examples
+    --------
+    >>> a_scale(Scale.INTERVAL)
+    'an interval scale'
+    """
+    return f"{'an' if scale in {Scale.INTERVAL, Scale.ORDINAL} else 'a'} {scale} scale"

@@ -201,6 +201,7 @@ def test_compare(folder: Path) -> None:
     lines = out.splitlines()
     assert lines[0] == "AP: Paired t-test; alpha 0.05"
     assert lines[-1].split()[:2] == ["one", "two_x"]
+    assert "note: not invariant: this test needs an interval scale" in out
     assert err == ""
     scores = folder / "s.csv"
     scores.write_text("topic,a,b,c\n1,.1,.5,.6\n2,.2,.4,.7\n3,.1,.6,.6\n4,.3,.5,.9\n")

@@ -34,6 +34,12 @@ CASES: dict[str, Oracle] = {
     "P@7": lambda r, j: ref.precision(r, j, k=7),
     "P(rel=2)@7": lambda r, j: ref.precision(r, j, k=7, rel=2),
     "R@5": lambda r, j: ref.recall(r, j, k=5),
+    "gP(max_grade=4)@5": lambda r, j: ref.generalised_precision(r, j, k=5, max_grade=4),
+    "gP(max_grade=4, gains={1: 0.5, 2: 3, 4: 7})@3": lambda r, j: ref.generalised_precision(
+        r, j, k=3, max_grade=4, gain=mapped
+    ),
+    "gR@5": lambda r, j: ref.generalised_recall(r, j, k=5),
+    "gR(gains='exponential')@3": lambda r, j: ref.generalised_recall(r, j, k=3, gain=exponential),
     "RelP@6": lambda r, j: ref.rel_precision(r, j, k=6),
     "Success@3": lambda r, j: ref.success(r, j, k=3),
     "RR": lambda r, j: ref.rr(r, j),

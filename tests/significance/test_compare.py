@@ -334,7 +334,7 @@ def test_names_from_files_are_escaped() -> None:
 
 def test_scale_is_told(some: cf.Scores) -> None:
     assert any(
-        "assumes an interval scale, and AP is declared ordinal" in n for n in cf.compare(some).notes
+        "needs an interval scale, and AP is declared ordinal" in n for n in cf.compare(some).notes
     )
     for name in ("sign", "rank-sum", "kruskal-wallis", "friedman"):
         assert cf.compare(some, test=name).notes == ()
@@ -500,7 +500,7 @@ def test_one_sided_rankings_have_no_groups(some: cf.Scores) -> None:
 
     found = cf.compare(some, alternative="greater")
     assert "groups" not in found.ranking().columns
-    assert '"alternative": "greater"' in json_text({"AP": found})
+    assert '"alternative": "greater"' in json_text({"AP": cf.meaning(found)})
 
 
 @pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])

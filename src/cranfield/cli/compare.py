@@ -65,6 +65,11 @@ CORRECTIONS = (
 @click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random samples."
 )
+@click.option(
+    "--strict",
+    is_flag=True,
+    help="Refuse a test that needs more than the scale of the measure allows.",
+)
 @one_of("--format", OUTPUTS, "How to write the comparison.", "text")
 @click.option("--output", "-o", help="File to write, whole or not at all.")
 @judging_options
@@ -82,6 +87,7 @@ def compare(
     exact: bool | None,
     resamples: int,
     seed: int,
+    strict: bool,
     format: str,
     output: str | None,
     **judging: Any,
@@ -91,6 +97,7 @@ def compare(
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
     """
     from cranfield.report import comparisons
+    from cranfield.scales.meaning import meaning
     from cranfield.significance.compare import compare as compared
     from cranfield.significance.corrections import find_correction
     from cranfield.significance.registry import find_test
@@ -115,13 +122,17 @@ def compare(
         )
         for name, one in scores.items()
     }
+    meanings = {name: meaning(one) for name, one in found.items()}
+    if strict:
+        for one in meanings.values():
+            one.require()
     writers: dict[str, Callable[[Mapping[str, Any]], str]] = {
         "text": comparisons.plain_text,
         "csv": comparisons.csv_text,
         "json": comparisons.json_text,
         "latex": comparisons.latex_text,
     }
-    write(writers[format](found), None if output == "-" else output)
+    write(writers[format](meanings), None if output == "-" else output)
 
 
 def _scores(

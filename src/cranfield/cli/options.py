@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
+from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.judging import Progress, judge
 from cranfield.collection.policies import CHOICES, PRESETS, policies
 from cranfield.collection.reading import FORMATS, read_qrels
@@ -88,6 +89,29 @@ def wanted_measures(
     return wanted
 
 
+def judged_runs(
+    qrels: str,
+    runs: tuple[str, ...],
+    *,
+    compat: str | None,
+    depth: int | None,
+    input_format: str,
+    encoding: str,
+    jobs: int | None,
+    **chosen: str | None,
+) -> JudgedRuns:
+    """Read and judge."""
+    if qrels == "-" and "-" in runs:
+        raise PolicyError("standard input cannot be both the judgments and a run")
+    policies(compat, depth=depth, **chosen)
+    many = read_runs(runs, format=input_format, encoding=encoding)
+    judgments = read_qrels(qrels, format=input_format, encoding=encoding)
+    with progress_of(many) as progress:
+        return judge(
+            many, judgments, compat=compat, depth=depth, jobs=jobs, progress=progress, **chosen
+        )
+
+
 def evaluated(
     qrels: str,
     runs: tuple[str, ...],
@@ -95,23 +119,11 @@ def evaluated(
     *,
     rel: int | None,
     compat: str | None,
-    depth: int | None,
-    input_format: str,
-    encoding: str,
-    jobs: int | None,
-    **chosen: str | None,
+    **judging: Any,
 ) -> Evaluation:
     """Read, judge and score; warn of what the judgments do not cover."""
-    if qrels == "-" and "-" in runs:
-        raise PolicyError("standard input cannot be both the judgments and a run")
-    policies(compat, depth=depth, **chosen)
     wanted = wanted_measures(asked, rel, compat)
-    many = read_runs(runs, format=input_format, encoding=encoding)
-    judgments = read_qrels(qrels, format=input_format, encoding=encoding)
-    with progress_of(many) as progress:
-        judged = judge(
-            many, judgments, compat=compat, depth=depth, jobs=jobs, progress=progress, **chosen
-        )
+    judged = judged_runs(qrels, runs, compat=compat, **judging)
     evaluation = score(judged, wanted, compat=compat)
     evaluation.coverage.warn()
     return evaluation

@@ -218,6 +218,21 @@ class JudgedRuns:
             rows = self._views[key] = self.documents.where(chosen)
         return rows
 
+    def binary(self, rel: int = 1) -> JudgedRuns:
+        """Return the same runs with grade 1 in place of all from `rel` on, and 0 below."""
+        low = self.judgments.judged_from
+
+        def flat(grades: Ints) -> Ints:
+            return np.where(grades >= max(rel, low), 1, np.where(grades >= low, 0, grades))
+
+        judgments = replace(
+            self.judgments,
+            grade=flat(self.judgments.grade),
+            max_grade=min(1, self.judgments.max_grade),
+        )
+        documents = replace(self.documents, grade=flat(self.documents.grade))
+        return replace(self, documents=documents, judgments=judgments, _views={})
+
     def recall_base(self, rel: int = 1) -> Ints:
         """RB: judged documents of each topic with grade >= rel; shape (topics, 1)."""
         return self.judgments.count(rel)

@@ -24,6 +24,8 @@ from cranfield.measures.grammar import parse_measure, parse_measures, wrapper
 
 P = precision.Precision()
 R = precision.Recall()
+gP = precision.GeneralisedPrecision()
+gR = precision.GeneralisedRecall()
 RelP = precision.RelativePrecision()
 Success = precision.Success()
 Rprec = precision.RPrecision()
@@ -99,6 +101,8 @@ __all__ = [
     "Utility",
     "binG",
     "define",
+    "gP",
+    "gR",
     "infAP",
     "nDCG",
     "nDCGrel",

@@ -206,6 +206,11 @@ class Measure:
         """Name without parameters."""
         return self.info.name
 
+    @property
+    def scale(self) -> Scale:
+        """The scale that it is on at least, for its own order on one topic, with its parameters."""
+        return self.info.scale
+
     def __str__(self) -> str:
         shown = [
             f"{name}={_text(value)}"

@@ -9,25 +9,10 @@ from cranfield.collection.judged import JudgedRuns, Rows
 from cranfield.collection.segments import ratio
 from cranfield.errors import MeasureError
 from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.gained import GAINS_DOC, gained, ideal
 from cranfield.measures.gains import LINEAR, Discount, Gain, gain
 from cranfield.measures.parameters import choice, parameter
 from cranfield.scale import Scale
-
-GAINS_DOC = "gain of a grade: 'linear', 'exponential' (2^g - 1), or a mapping of grades to gains"
-
-
-def gained(judged: JudgedRuns, gains: Gain) -> Rows:
-    """Judged retrieved documents whose gain is not 0, with their gains."""
-    rows = judged.judged()
-    worth = gains.of(rows.grade)
-    chosen = worth != 0
-    kept = rows.where(chosen)
-    return Rows(kept.cell, kept.rank, kept.grade, kept.shape, worth[chosen])
-
-
-def ideal(judged: JudgedRuns, gains: Gain) -> Rows:
-    """The ideal ranking of each topic: all judged documents with a positive gain, best first."""
-    return judged.judgments.ideal(gains.of(judged.judgments.grade))
 
 
 class Discounted(Measure):
@@ -52,6 +37,13 @@ class Discounted(Measure):
                 raise MeasureError(f"{cls.info.name}: dcg={form!r} is not 'log2' or 'exp-log2'")
             own.setdefault("gains", forms[form])
         return own
+
+    @property
+    def scale(self) -> Scale:
+        """Interval up to the rank where discounting begins, with linear gains."""
+        flat = self.discount.form == "max(1,log(rank))" and self.gains == LINEAR
+        within = self.cutoff is not None and self.cutoff <= self.discount.base
+        return Scale.INTERVAL if flat and within else super().scale
 
     def sum(self, rows: Rows) -> Floats:
         """Sum of discounted gains."""

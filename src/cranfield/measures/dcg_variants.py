@@ -7,7 +7,7 @@ import numpy as np
 from cranfield.collection.judged import JudgedRuns, Rows
 from cranfield.collection.segments import Ints, ratio
 from cranfield.measures.base import Floats, Measure, measure
-from cranfield.measures.dcg import GAINS_DOC, gained, ideal
+from cranfield.measures.gained import GAINS_DOC, gained, ideal
 from cranfield.measures.gains import LINEAR, Gain, gain
 from cranfield.measures.parameters import parameter
 from cranfield.measures.precision import REL, REL_DOC

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
+from importlib import import_module
+from inspect import signature
 from typing import Any
 
 from cranfield.errors import MeasureError, quoted
@@ -17,6 +19,9 @@ LONGEST = 500
 Wrapper = Callable[..., Measure]
 WRAPPERS: dict[str, Wrapper] = {}
 """Functions of a measure that are written `name(Measure@10, param=value)`."""
+
+ON_DEMAND = {"interval": "cranfield.scales.interval"}
+"""Modules of higher floors that enter a function of that name; loaded when it is first named."""
 
 
 def wrapper(name: str) -> Callable[[Wrapper], Wrapper]:
@@ -154,9 +159,12 @@ def _built(node: ast.expr, text: str) -> Measure:
         tree = tree.func
     if not isinstance(tree, ast.Name):
         raise MeasureError(f"{quoted(text)} is no measure; the form is Name(param=value)@cutoff")
+    if tree.id in ON_DEMAND and arguments:
+        import_module(ON_DEMAND[tree.id])
     if tree.id in WRAPPERS and len(arguments) == 1:
-        made = WRAPPERS[tree.id](_built(arguments[0], text), **parameters)
+        made = _wrapped(tree.id, _built(arguments[0], text), parameters)
     elif arguments:
+        _kind(tree.id)
         raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
     else:
         kind = _kind(tree.id)
@@ -164,11 +172,21 @@ def _built(node: ast.expr, text: str) -> Measure:
     return made if at is None else made @ at
 
 
+def _wrapped(name: str, inner: Measure, parameters: Mapping[str, Any]) -> Measure:
+    known = [one for one in signature(WRAPPERS[name]).parameters if one != "measure"]
+    for given in parameters:
+        if given not in known:
+            have = ", ".join(known)
+            raise MeasureError(f"{name} has no parameter {quoted(given)} (it has: {have})")
+    return WRAPPERS[name](inner, **parameters)
+
+
 def _kind(name: str) -> type[Measure]:
     kind = REGISTRY.get(ALIASES.get(name, name))
     if kind is not None:
         return kind
-    known = {known.lower(): known for known in (*FAMILIES, *WRAPPERS, *ALIASES, *REGISTRY)}
+    names = (*FAMILIES, *ON_DEMAND, *WRAPPERS, *ALIASES, *REGISTRY)
+    known = {known.lower(): known for known in names}
     near = difflib.get_close_matches(name.lower(), known, 3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(known[n] for n in near)}?" if near else ""
     raise MeasureError(f"there is no measure {quoted(name)}{hint}")

@@ -6,7 +6,10 @@ import numpy as np
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.segments import ratio
+from cranfield.errors import MeasureError
 from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.gained import GAINS_DOC, gained, ideal
+from cranfield.measures.gains import HIGHEST, LINEAR, Gain, gain
 from cranfield.measures.parameters import integer, number, optional, parameter
 from cranfield.scale import Scale
 
@@ -57,6 +60,70 @@ class Recall(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         """Relevant documents in the top k, over RB."""
         return ratio(judged.relevant(self.rel).count, judged.recall_base(self.rel))
+
+
+_GRADED_NOTE = (
+    "for graded relevance neither interval nor ordinal on the set-based total order of Ferrante,"
+    " Ferro and Pontarollo (2019), but for the shortest runs; on their own order interval for even"
+    " gains"
+)
+
+
+@measure(
+    "gP",
+    aliases=("GeneralisedPrecision",),
+    summary="Graded precision: gain of the top k, over the most that k could gain.",
+    formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
+    source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
+    family="precision and recall",
+    at_wanted="required",
+    needs="graded judgments (binary ones do)",
+    scale_note=_GRADED_NOTE,
+)
+class GeneralisedPrecision(Measure):
+    """Generalised precision; a shorter list is divided by the cutoff all the same."""
+
+    gains: Gain = parameter(LINEAR, gain, GAINS_DOC)
+    max_grade: int | None = parameter(
+        None,
+        optional(integer(1, HIGHEST)),
+        "highest grade of the scale; by default that of the judgments",
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Gain of the top k, over k times the gain of the highest grade."""
+        found = judged.judgments.max_grade
+        highest = max(found, 1) if self.max_grade is None else self.max_grade
+        if found > highest:
+            raise MeasureError(
+                f"{self}: the judgments have grade {found}, above max_grade={highest}"
+            )
+        most = self.gains.of(np.array([highest])) * float(self.cutoff or 1)
+        rows = gained(judged, self.gains)
+        return ratio(rows.total(rows.gains), most)
+
+
+@measure(
+    "gR",
+    aliases=("GeneralisedRecall",),
+    summary="Graded recall: gain of the top k, over that of all judged documents.",
+    formula=r"gR@k = \frac{\sum_{r=1}^{k} g_r}{\sum_{d} g_d}",
+    source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
+    family="precision and recall",
+    at_wanted="required",
+    needs="graded judgments (binary ones do)",
+    scale_note=_GRADED_NOTE,
+)
+class GeneralisedRecall(Measure):
+    """Generalised recall; 0 for a topic without gain."""
+
+    gains: Gain = parameter(LINEAR, gain, GAINS_DOC)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Gain of the top k, over the gain of all judged documents."""
+        best = ideal(judged, self.gains)
+        rows = gained(judged, self.gains)
+        return ratio(rows.total(rows.gains), best.total(best.gains))
 
 
 @measure(

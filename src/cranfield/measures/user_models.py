@@ -78,6 +78,12 @@ class RankBiasedPrecision(Measure):
     )
     max_grade: int | None = _MAX_GRADE
 
+    @property
+    def scale(self) -> Scale:
+        """Interval for p = 1/2 and binary gains, where scores are the numbers that runs spell."""
+        binary = self.gains.kind == "binary" and self.cutoff is not None
+        return Scale.INTERVAL if binary and self.p == 0.5 else super().scale
+
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum of gains by the chance that the rank is read."""
         rows = judged.judged()

@@ -13,25 +13,35 @@ import polars as pl
 
 from cranfield import __version__
 from cranfield.escape import latex
+from cranfield.scales.meaning import Meaning
 from cranfield.significance.describing import NAMES, text_of
 from cranfield.significance.result import PairwiseComparison
 
 
-def plain_text(found: Mapping[str, PairwiseComparison]) -> str:
-    """Write each measure's comparison, whole."""
-    return "\n\n".join(text_of(one, limit=None) for one in found.values()) + "\n"
+def plain_text(found: Mapping[str, Meaning]) -> str:
+    """Write each measure's comparison, whole, and what it means."""
+    parts = []
+    for one in found.values():
+        # That the scale of the measure is not enough stands among the notes already.
+        told = one.has is not None and one.has < one.needs
+        lines = one.lines()[told:]
+        parts.append(text_of(one.comparison, limit=None))
+        if lines:
+            parts.append("\n".join(f"meaning: {line}" for line in lines))
+    return "\n\n".join(parts) + "\n"
 
 
-def csv_text(found: Mapping[str, PairwiseComparison]) -> str:
+def csv_text(found: Mapping[str, Meaning]) -> str:
     """CSV with a row a measure and pair."""
     tables = [
-        one.to_polars().select(
+        one.comparison.to_polars().select(
             pl.lit(name).alias("measure"),
-            pl.lit(one.test).alias("test"),
-            pl.lit(one.correction).alias("correction"),
-            pl.lit(one.alternative).alias("alternative"),
-            pl.lit(one.alpha).alias("alpha"),
+            pl.lit(one.comparison.test).alias("test"),
+            pl.lit(one.comparison.correction).alias("correction"),
+            pl.lit(one.comparison.alternative).alias("alternative"),
+            pl.lit(one.comparison.alpha).alias("alpha"),
             pl.all(),
+            pl.Series("order holds on any scale", one.dominance.holds),
         )
         for name, one in found.items()
     ]
@@ -40,20 +50,29 @@ def csv_text(found: Mapping[str, PairwiseComparison]) -> str:
     return out.getvalue().decode()
 
 
-def latex_text(found: Mapping[str, PairwiseComparison]) -> str:
+def latex_text(found: Mapping[str, Meaning]) -> str:
     """Write a booktabs table a measure, with what was done in a comment above it."""
     parts = []
-    for one in found.values():
-        lines = [f"% {latex(line)}" for line in one.heading()]
+    for meant in found.values():
+        one = meant.comparison
+        said = [*one.heading(), *(f"meaning: {line}" for line in meant.lines())]
+        lines = [f"% {latex(line)}" for line in said]
         parts.append("\n".join([*lines, one.to_latex()]))
         if one.anova is not None:
             parts.append(one.anova.to_latex())
     return "\n".join(parts)
 
 
-def json_text(found: Mapping[str, PairwiseComparison]) -> str:
-    """JSON: for each measure what was done, the systems and the pairs."""
-    content = {"cranfield": __version__, "comparisons": [as_dict(one) for one in found.values()]}
+def json_text(found: Mapping[str, Meaning]) -> str:
+    """JSON: for each measure what was done, what it means, the systems and the pairs."""
+    comparisons = []
+    for one in found.values():
+        table = as_dict(one.comparison)
+        table["meaning"] = {"verdict": one.verdict, "lines": one.lines()}
+        for pair, holds in zip(table["pairs"], one.dominance.holds, strict=True):
+            pair["order holds on any scale"] = bool(holds)
+        comparisons.append(table)
+    content = {"cranfield": __version__, "comparisons": comparisons}
     return json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.scale import Scale
+from cranfield.scale import a_scale
 from cranfield.scores import Scores
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Floats, Outcome
@@ -39,8 +39,8 @@ def notes_on(scores: Scores, info: TestInfo, alternative: str) -> list[str]:
         notes.append("the paired t-test is two-way ANOVA with Tukey's HSD of two systems")
     if scores.scale is not None and scores.scale < info.scale:
         notes.append(
-            f"this test assumes {_scale(info.scale)} scale, and {name}"
-            f" is declared {scores.scale}: the answer may depend on how the scale is spaced"
+            f"not invariant: this test needs {a_scale(info.scale)}, and {name} is declared"
+            f" {scores.scale}; what it says may depend on how the scale is spaced"
         )
     return notes
 
@@ -100,7 +100,3 @@ def out_of_reach(
         f"{by} give no p below {least:.2g}, too few for {counted(raw.size, 'pair')} with this"
         f" correction: {cure}"
     ]
-
-
-def _scale(scale: Scale) -> str:
-    return f"an {scale}" if scale in {Scale.INTERVAL, Scale.ORDINAL} else f"a {scale}"

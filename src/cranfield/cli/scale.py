@@ -1,0 +1,43 @@
+"""`cranfield scale`: which scale a measure is on."""
+
+from __future__ import annotations
+
+import click
+
+from cranfield.cli.options import one_of, write
+
+EPILOG = """\b
+Examples:
+  cranfield scale DCG@10
+  cranfield scale "RBP(p=0.5)" --length 10
+  cranfield scale nDCG@10 --grades 3 --format json
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("measure")
+@click.option("--length", "-n", type=int, help="Length of runs; by default the cutoff.")
+@click.option(
+    "--grades", "-g", type=int, default=1, show_default=True, help="Highest grade; 1 is binary."
+)
+@click.option("--recall-base", type=int, help="Relevant documents of the topic; by default enough.")
+@one_of("--format", ("text", "json"), "How to write it.", "text")
+@click.option("--output", "-o", help="File to write, whole or not at all.")
+def scale(
+    measure: str,
+    length: int | None,
+    grades: int,
+    recall_base: int | None,
+    format: str,
+    output: str | None,
+) -> None:
+    """Tell on which scale a measure is, for runs of a length: its values, their spacing, a witness.
+
+    And which statistics and significance tests that scale admits.
+    """
+    from cranfield.report import scales
+    from cranfield.scales.about import about_scale
+
+    found = about_scale(measure, length, grades, recall_base=recall_base)
+    text = scales.json_text(found) if format == "json" else scales.plain_text(found)
+    write(text, None if output == "-" else output)

@@ -1,0 +1,154 @@
+"""The forms of the measures whose ranks depend on what came before: AP, RR, ERR and others."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from cranfield.measures.average_precision import AveragePrecision, GeometricAveragePrecision
+from cranfield.measures.precision import ReciprocalRank, Success
+from cranfield.measures.preference import BinaryPreference, GeometricBinaryPreference
+from cranfield.measures.sets import SetAveragePrecision
+from cranfield.measures.user_models import (
+    ExpectedReciprocalRank,
+    NormalisedExpectedReciprocalRank,
+)
+from cranfield.scales.bases import ONE
+from cranfield.scales.forms import Form, Setting, Stateful, Step, form_of
+from cranfield.scales.formulas import ZERO, highest_grade, over
+
+
+@dataclass(frozen=True)
+class FirstRelevant(Stateful):
+    """RR and Success: only the first relevant document counts."""
+
+    depth: int
+    rel: int
+    reciprocal: bool
+
+    def step(self, rank: int, state: Any, grade: int) -> Step:
+        """1 / rank, or 1, for the first relevant document; the state is whether it was found."""
+        if state or grade < self.rel or rank > self.depth:
+            return Step(ZERO, state)
+        return Step(Fraction(1, rank) if self.reciprocal else ONE, 1)
+
+
+@form_of(ReciprocalRank, Success)
+def _first(measure: Any, setting: Setting) -> Form:
+    reciprocal = isinstance(measure, ReciprocalRank)
+    depth = setting.depth(measure)
+    return Form(
+        FirstRelevant(setting.length, setting.grades, depth, max(measure.rel, 0), reciprocal)
+    )
+
+
+@dataclass(frozen=True)
+class PrecisionSum(Stateful):
+    """AP times RB: the precision at each relevant document, the state being their number."""
+
+    depth: int
+    rel: int
+
+    def step(self, rank: int, state: Any, grade: int) -> Step:
+        """(relevant so far) / rank for a relevant document."""
+        if grade < self.rel or rank > self.depth:
+            return Step(ZERO, state)
+        return Step(Fraction(state + 1, rank), state + 1)
+
+
+@form_of(AveragePrecision, GeometricAveragePrecision)
+def _ap(measure: Any, setting: Setting) -> Form:
+    base = setting.recall_base(measure.rel)
+    if measure.denominator == "min" and measure.cutoff is not None:
+        base = min(base, measure.cutoff)
+    depth = setting.depth(measure)
+    shape = PrecisionSum(setting.length, setting.grades, depth, max(measure.rel, 0))
+    return Form(shape, over(base))
+
+
+@dataclass(frozen=True)
+class SquaredCount(Stateful):
+    """The square of the number of relevant documents, as a sum of odd numbers."""
+
+    depth: int
+    rel: int
+
+    def step(self, rank: int, state: Any, grade: int) -> Step:
+        """(n + 1)^2 - n^2 for the relevant document number n + 1."""
+        if grade < self.rel or rank > self.depth:
+            return Step(ZERO, state)
+        return Step(Fraction(2 * state + 1), state + 1)
+
+
+@form_of(SetAveragePrecision)
+def _set_ap(measure: SetAveragePrecision, setting: Setting) -> Form:
+    depth = setting.depth(measure)
+    unit = over(depth * setting.recall_base(measure.rel))
+    return Form(SquaredCount(setting.length, setting.grades, depth, max(measure.rel, 0)), unit)
+
+
+@dataclass(frozen=True)
+class Cascade(Stateful):
+    """ERR: the state is the chance that the user still reads."""
+
+    depth: int
+    max_grade: int
+
+    @property
+    def start(self) -> Hashable:
+        """Every user begins to read."""
+        return ONE
+
+    def step(self, rank: int, state: Any, grade: int) -> Step:
+        """The chance to read on to here and to stop here, over the rank."""
+        if grade < 1 or rank > self.depth:
+            return Step(ZERO, state)
+        stop = Fraction(2**grade - 1, 2**self.max_grade)
+        return Step(state * stop / rank, state * (1 - stop))
+
+
+@form_of(ExpectedReciprocalRank, NormalisedExpectedReciprocalRank)
+def _err(measure: Any, setting: Setting) -> Form:
+    depth, highest = setting.depth(measure), highest_grade(measure, setting)
+    shape = Cascade(setting.length, setting.grades, depth, highest)
+    if isinstance(measure, ExpectedReciprocalRank):
+        return Form(shape)
+    ideal = Cascade(setting.length, setting.grades, len(setting.judgments), highest)
+    best, state = ZERO, ideal.start
+    for rank, grade in enumerate(setting.judgments[: measure.cutoff], 1):
+        contribution, state = ideal.step(rank, state, grade)
+        best += contribution
+    return Form(shape, over(float(best)))
+
+
+@dataclass(frozen=True)
+class Preference(Stateful):
+    """Bpref times RB: the state is the number of relevant documents so far."""
+
+    depth: int
+    rel: int
+    most: int
+    of: int
+
+    def step(self, rank: int, state: Any, grade: int) -> Step:
+        """One minus the share of the non-relevant documents that stand above."""
+        if grade < self.rel or rank > self.depth:
+            return Step(ZERO, state)
+        worse = min(rank - 1 - state, self.most)
+        return Step(1 - Fraction(worse, self.of) if self.of else ONE, state + 1)
+
+
+@form_of(BinaryPreference, GeometricBinaryPreference)
+def _bpref(measure: Any, setting: Setting) -> Form:
+    base = setting.recall_base(measure.rel)
+    others = len(setting.judgments) - base
+    most, of = {
+        "N": (setting.length, others),
+        "R": (base, base),
+        "trec_eval": (base, min(base, others)),
+    }[measure.form]
+    depth = setting.depth(measure)
+    shape = Preference(setting.length, setting.grades, depth, max(measure.rel, 0), most, of)
+    return Form(shape, over(base))

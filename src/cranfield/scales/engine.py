@@ -1,0 +1,93 @@
+"""What every way of holding an image can do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.scales.runs import Floats, Grades
+
+Ints = NDArray[np.int64]
+
+MOST_VALUES = 2**22
+"""Values that are listed."""
+
+
+@dataclass(frozen=True)
+class Spacing:
+    """The gaps between neighbouring values of an image, before its unit.
+
+    Attributes
+    ----------
+    lowest, highest
+        The extreme values.
+    equispaced
+        Whether all gaps are equal, decided exactly where the image is exact.
+    smallest, largest
+        The extreme gaps; None where there are too many values to look at.
+    """
+
+    lowest: float
+    highest: float
+    equispaced: bool
+    smallest: float | None
+    largest: float | None
+
+
+@dataclass(frozen=True)
+class Gaps:
+    """How the values of an image are spaced.
+
+    Attributes
+    ----------
+    equispaced
+        Whether all gaps between neighbouring values are equal, decided exactly.
+    smallest, largest
+        The extreme gaps; None where there are too many values to tell, and for a single value.
+    lowest, highest
+        The extreme values.
+    unused
+        Share of the measure's range below the lowest and above the highest value; None for a
+        measure whose range is infinite.
+    """
+
+    equispaced: bool
+    smallest: float | None
+    largest: float | None
+    lowest: float
+    highest: float
+    unused: float | None
+
+
+class Engine(Protocol):
+    """An image before unit and offset: what depends on the grades alone."""
+
+    @property
+    def size(self) -> int:
+        """Number of distinct values."""
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+
+    @property
+    def error(self) -> float:
+        """0 for exact images, else the relative distance within which values were merged."""
+
+    def spacing(self) -> Spacing:
+        """Gaps and extreme values."""
+
+    def listing(self) -> Floats:
+        """All values, ascending; only for up to MOST_VALUES."""
+
+    def ranks(self, runs: Grades) -> Ints:
+        """Number of distinct values up to that of each run."""
+
+    def counts(self, runs: Grades) -> tuple[Ints, Ints]:
+        """Number of runs with a lower value, and with the same value, as each run."""
+
+    def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
+        """Rank of the value within reach of each float, and how many there are."""

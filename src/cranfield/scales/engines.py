@@ -1,0 +1,101 @@
+"""Which way an image is held: as sums of parts, as a table, in windows, or by scoring all runs."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from cranfield.errors import PolicyError
+from cranfield.measures import Measure
+from cranfield.scales.approximate import COUNTED, Approximate
+from cranfield.scales.engine import Engine
+from cranfield.scales.forms import Additive, AtMost, Stateful
+from cranfield.scales.halves import last_bags
+from cranfield.scales.parts import TooManySumsError, split
+from cranfield.scales.runs import all_runs
+from cranfield.scales.sums import Sums
+from cranfield.scales.tables import Enumerated, Table
+from cranfield.scales.walk import Walk
+from cranfield.scales.windows import Windows
+from cranfield.text import counted
+
+LISTED = 2**21
+"""Whole numbers that a table may have on the way."""
+MOST_ENUMERATED = 2**20
+"""Runs that are scored one by one, for a measure without a form."""
+
+
+def relevant_from(measure: Measure) -> int:
+    """Lowest grade that counts as relevant."""
+    return int(getattr(measure, "rel", 1))
+
+
+@lru_cache(maxsize=8)
+def engine_of(
+    shape: Additive | Stateful, limit: int | None, rel: int, memory: int, jobs: int | None
+) -> Engine:
+    """Hold what depends on the grades alone: one engine for the topics of all recall bases.
+
+    Parameters
+    ----------
+    shape
+        What the measure depends on.
+    limit
+        Relevant documents that a run may have.
+    rel
+        Lowest grade that counts as relevant.
+    memory, jobs
+        Bytes, and threads.
+
+    Raises
+    ------
+    PolicyError
+        For images that are out of reach.
+    """
+    walked = shape
+    if isinstance(shape, Additive):
+        try:
+            sums = Sums(split(shape, rel), limit, memory, jobs)
+            counted = limit is not None or sums.chain is not None or sums.size <= COUNTED
+            return sums if counted else Approximate(sums, memory, jobs)
+        except TooManySumsError:
+            alone = shape.stateful()
+            if alone is None:
+                raise PolicyError(
+                    f"too many runs of length {shape.length} with {shape.grades + 1} grades tie"
+                    " for their exact image; shorter runs or fewer grades can be"
+                ) from None
+            walked = alone
+    assert isinstance(walked, Stateful)
+    walk = Walk.of(walked if limit is None else AtMost.of(walked, limit, rel))
+    wide = walk.kind.hasobject
+    rank, bags = last_bags(walk, LISTED // (4 if wide else 1))
+    if rank == 0:
+        return Table(walk, bags[0])
+    rank, _ = last_bags(walk, memory // (2048 if wide else 128))
+    return Windows(walk, rank, jobs)
+
+
+def enumerated(
+    measure: Measure, length: int, grades: int, judgments: tuple[int, ...], limit: int | None
+) -> Enumerated:
+    """Hold the image of a measure without a form.
+
+    Raises
+    ------
+    PolicyError
+        When there are too many runs to score each.
+    """
+    count = (grades + 1) ** length
+    if count > MOST_ENUMERATED:
+        longest = int(np.log(MOST_ENUMERATED) / np.log(grades + 1) + 1e-9)
+        raise PolicyError(
+            f"the image of {measure} can only be had by scoring every run, and there are"
+            f" {grades + 1}^{length} runs of length {length} with {counted(grades + 1, 'grade')};"
+            f" up to length {longest} it is feasible"
+        )
+    runs = all_runs(length, grades)
+    if limit is not None:
+        runs = runs[(runs >= relevant_from(measure)).sum(axis=1) <= limit]
+    return Enumerated(measure, runs, grades, judgments)

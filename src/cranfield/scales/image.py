@@ -1,0 +1,118 @@
+"""The image of a measure: the set of values that it takes on all runs of a length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from cranfield.errors import PolicyError
+from cranfield.measures import Measure
+from cranfield.scales.engine import Engine
+from cranfield.scales.engines import engine_of, enumerated, relevant_from
+from cranfield.scales.forms import Additive, Form, form, pool
+from cranfield.scales.images import Image
+from cranfield.scales.runs import as_measure, check_size
+
+
+def image(
+    measure: Measure | str,
+    length: int | None = None,
+    grades: int = 1,
+    *,
+    judgments: Sequence[int] | int | None = None,
+    at_most: int | None = None,
+    memory: int = 2**30,
+    jobs: int | None = None,
+) -> Image:
+    """Return the image of a measure: the set of values that it takes.
+
+    Parameters
+    ----------
+    measure
+        A measure or its text.
+    length
+        Number N of ranks of the runs; by default the measure's cutoff.
+    grades
+        The highest grade c, at least 1.
+    judgments
+        What the topic's recall base and ideal ranking are: grades of its judged documents, or how
+        many there are of the highest grade. By default as many as the runs are long. They stretch
+        the values; they do not keep runs from having more relevant documents.
+    at_most
+        Only runs with at most so many documents of grade `rel` or above (1 for measures that have
+        no `rel`).
+    memory
+        Bytes that may be used, roughly.
+    jobs
+        Threads; by default one for each processor.
+
+    Returns
+    -------
+    Image
+        Cheap to make; what takes time is done when it is asked for, and kept.
+
+    Raises
+    ------
+    PolicyError
+        For a length or highest grade that is no positive whole number, for judgments that are no
+        grades, and for images that are out of reach, saying what is not.
+    MeasureError
+        For a wrong measure.
+
+    Notes
+    -----
+    Measures with a form (:func:`cranfield.scales.forms.form`) have exact images. The others are
+    scored on all runs if there are at most 2^20, and values within 2^-40 of each other,
+    relatively, count as one; `exact` and `error` say so.
+
+    Examples
+    --------
+    >>> [image("DCG(discount='max(1,log2(rank))')", n).size for n in (4, 5, 10, 15)]
+    [12, 24, 768, 24576]
+    >>> image("AP", 10).size
+    810
+    """
+    chosen = as_measure(measure, length)
+    chosen.require_complete()
+    length = chosen.cutoff if length is None else length
+    if length is None:
+        raise PolicyError(f"say how long the runs are: image({str(chosen)!r}, 10)")
+    check_size(length, grades)
+    length, grades = int(length), int(grades)
+    limit = _limit(at_most, length)
+    return _image(chosen, length, grades, pool(judgments, length, grades), limit, memory, jobs)
+
+
+def _limit(at_most: Any, length: int) -> int | None:
+    """Check a number of relevant documents; None if no run can have more."""
+    if at_most is None:
+        return None
+    whole = isinstance(at_most, (int, np.integer)) and not isinstance(at_most, bool)
+    if not whole or at_most < 0:
+        raise PolicyError(f"at_most must be a whole number from 0, not {at_most!r}")
+    return int(at_most) if at_most < length else None
+
+
+@lru_cache(maxsize=256)
+def _image(
+    measure: Measure,
+    length: int,
+    grades: int,
+    judgments: tuple[int, ...],
+    limit: int | None,
+    memory: int,
+    jobs: int | None,
+) -> Image:
+    rel = relevant_from(measure)
+    if limit is not None and rel < 1:
+        raise PolicyError(f"{measure} counts every document as relevant; leave at_most out")
+    found = form(measure, length, grades, judgments)
+    if found is None:
+        engine: Engine = enumerated(measure, length, grades, judgments, limit)
+        found = Form(Additive((), ()))
+    else:
+        engine = engine_of(found.shape, limit, rel, memory, jobs)
+    return Image(measure, length, grades, judgments, limit, engine, found.unit, found.offset)

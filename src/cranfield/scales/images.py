@@ -1,0 +1,309 @@
+"""What is known of the image of a measure: its values, their spacing, the ranks of scores and runs.
+
+Ferrante, Ferro and Fuhr (2021), section 5: a measure M orders the judged runs REL^N of length N,
+and the rank of a value m in its image is (equation 2)
+
+    phi(m) = |{x in M(REL^N) : x <= m}|,
+
+from 1 to the size of the image; phi(M) is the interval-scaled version of M. The paper's phi for
+RBP with p = 1/2 and for RR is 1 lower than what its equation counts; here the equation is followed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cranfield.errors import PolicyError
+from cranfield.measures import Measure
+from cranfield.scales.approximate import Approximate
+from cranfield.scales.engine import MOST_VALUES, Engine, Gaps, Ints
+from cranfield.scales.engines import relevant_from
+from cranfield.scales.runs import Floats, checked_runs
+from cranfield.text import counted
+
+TIES = ("unique", "mid", "min", "max")
+TOLERANCE = 2.0**-44
+"""Scores this close, relatively, to a value of the image are that value."""
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """The set of values of a measure on all runs of a length; made by :func:`image`.
+
+    Attributes
+    ----------
+    measure
+        The measure.
+    length
+        Number N of ranks.
+    grades
+        The highest grade c.
+    judgments
+        Grades of the topic's judged documents.
+    at_most
+        Relevant documents that a run may have; None for all runs.
+    """
+
+    measure: Measure
+    length: int
+    grades: int
+    judgments: tuple[int, ...]
+    at_most: int | None
+    _engine: Engine
+    _unit: float
+    _offset: float
+
+    @property
+    def exact(self) -> bool:
+        """Whether ties are decided exactly, and ranks are counted."""
+        return not isinstance(self._engine, Approximate) and self.error == 0.0
+
+    @property
+    def error(self) -> float:
+        """0 if exact.
+
+        Of a measure without a form, the relative distance within which values count as one. Of an
+        image that is too large to count in, the largest possible error of a share.
+        """
+        return self._engine.error
+
+    @property
+    def size(self) -> int:
+        """Number of distinct values."""
+        return self._engine.size if self._unit else 1
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return self._engine.runs
+
+    def values(self) -> Floats:
+        """Return all values, ascending.
+
+        Returns
+        -------
+        array
+            Shape (size,).
+
+        Raises
+        ------
+        PolicyError
+            For more than 2^22 values.
+
+        Examples
+        --------
+        >>> from cranfield import image
+        >>> image("P@4").values().tolist()
+        [0.0, 0.25, 0.5, 0.75, 1.0]
+        """
+        return self._values.copy()
+
+    @cached_property
+    def _values(self) -> Floats:
+        if not self._unit:
+            return np.array([self._offset])
+        if self.size > MOST_VALUES:
+            size = f"{self.size:,}" if self.size < 2**62 else f"2^{self.size.bit_length() - 1}"
+            raise PolicyError(
+                f"the image of {self.measure} has {size} values, too many to list; up to"
+                f" {MOST_VALUES:,} can be"
+            )
+        return np.asarray(self._scaled(self._engine.listing()) + self._offset)
+
+    def _scaled(self, raw: Any) -> Any:
+        """Multiply by the unit; where it is 1 / n divide by n, as measures do."""
+        below = round(1 / self._unit) if self._unit <= 1 else 0
+        return raw / below if below and 1 / below == self._unit else raw * self._unit
+
+    def gaps(self) -> Gaps:
+        """Return how the values are spaced.
+
+        Examples
+        --------
+        >>> from cranfield import image
+        >>> found = image("RBP(p=0.5)@10").gaps()
+        >>> found.equispaced, found.smallest == 2**-10, found.highest
+        (True, True, 0.9990234375)
+        """
+        return self._gaps
+
+    @cached_property
+    def _gaps(self) -> Gaps:
+        bottom, top = self.measure.info.range
+        if self._unit:
+            raw = self._engine.spacing()
+            low, high = (self._scaled(one) + self._offset for one in (raw.lowest, raw.highest))
+            equal = raw.equispaced
+            small, large = (
+                None if one is None else self._scaled(one) for one in (raw.smallest, raw.largest)
+            )
+        else:
+            low = high = self._offset
+            small, large, equal = None, None, True
+        unused = None
+        if np.isfinite(bottom) and np.isfinite(top):
+            outside = max(0.0, low - bottom) + max(0.0, top - high)
+            unused = min(1.0, outside / (top - bottom))
+        return Gaps(equal, small, large, low, high, unused)
+
+    def rank(self, values: ArrayLike) -> Ints:
+        """Return the ranks of scores: how many values of the image are not above each.
+
+        Parameters
+        ----------
+        values
+            Scores, of any shape.
+
+        Returns
+        -------
+        array
+            phi of each, from 1 to `size`; the shape of the scores.
+
+        Raises
+        ------
+        PolicyError
+            For a score that is no value of the image within a relative distance of 2^-44, and for
+            one that is so close to several values that it could be any of them.
+
+        Examples
+        --------
+        Example 12 of the paper:
+
+        >>> from cranfield import image
+        >>> found = image("DCG(discount='max(1,log2(rank))')@4")
+        >>> found.rank([2 + 1 / np.log2(3) + 0.5, 2.5, 0.5, 0.0]).tolist()
+        [12, 10, 2, 1]
+        """
+        scores = np.asarray(values, dtype=np.float64)
+        flat = scores.ravel()
+        if not np.isfinite(flat).all():
+            raise PolicyError(f"{flat[~np.isfinite(flat)][0]} is no score")
+        if not flat.size:
+            return np.zeros(scores.shape, dtype=np.int64)
+        unique, where = np.unique(flat, return_inverse=True)
+        # A score is off by an error relative to what it was computed from, an offset included.
+        reach = TOLERANCE * np.maximum(np.abs(unique), abs(self._offset))
+        if self._unit:
+            raw = (unique - self._offset) / self._unit
+            ranks, many = self._engine.find(raw, reach / self._unit)
+        else:
+            ranks = np.ones(unique.size, dtype=np.int64)
+            many = (np.abs(unique - self._offset) <= reach).astype(np.int64)
+        ranks, many = ranks[where], many[where]
+        if (many == 0).any():
+            wrong_one = float(flat[np.argmax(many == 0)])
+            raise PolicyError(
+                f"{wrong_one!r} is no value of {self.measure} on runs of length {self.length} with"
+                f" grades 0 to {self.grades}"
+            )
+        if (many > 1).any():
+            worst = int(np.argmax(many))
+            raise PolicyError(
+                f"{many[worst]:,} values of {self.measure} are as close to {float(flat[worst])!r}"
+                " as floats can tell; rank the runs themselves with rank_runs"
+            )
+        return ranks.reshape(scores.shape)
+
+    def rank_runs(self, runs: Any, ties: str = "unique") -> Any:
+        """Return the ranks of runs, exactly.
+
+        Parameters
+        ----------
+        runs
+            Rows of grades, up to `length` of them; shorter ones are padded with 0.
+        ties
+            `unique` counts distinct values, as equation (2) does. `min`, `max` and `mid` rank the
+            runs instead: 1 + the number of runs with a lower value, the number of runs with a
+            value up to it, and the mean of the two.
+
+        Returns
+        -------
+        array
+            Shape (runs,): int64, and float64 for `mid`.
+
+        Raises
+        ------
+        PolicyError
+            For runs that are too long, grades that are not 0..c, runs with more than `at_most`
+            relevant documents, and sizes that cannot be ranked.
+
+        Examples
+        --------
+        >>> from cranfield import image
+        >>> found = image("DCG(discount='max(1,log2(rank))')@4")
+        >>> found.rank_runs([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1]]).tolist()
+        [10, 9, 9, 2]
+        >>> found.rank_runs([[1, 0, 1, 1]], ties="mid").tolist()
+        [12.5]
+        """
+        if ties not in TIES:
+            raise PolicyError(f"ties={ties!r} is none of {', '.join(TIES)}")
+        rows = checked_runs(runs, self.length, self.grades)
+        if self.at_most is not None:
+            seen = (rows >= relevant_from(self.measure)).sum(axis=1)
+            if seen.max() > self.at_most:
+                raise PolicyError(
+                    f"a run has {counted(int(seen.max()), 'relevant document')}; the image is"
+                    f" that of runs with at most {self.at_most}"
+                )
+        if ties == "unique":
+            return self._engine.ranks(rows) if self._unit else np.ones(len(rows), dtype=np.int64)
+        if self._unit:
+            below, same = self._engine.counts(rows)
+        else:
+            below = np.zeros(len(rows), dtype=np.int64)
+            same = np.full(len(rows), self.runs)
+        if ties == "min":
+            return below + 1
+        return below + same if ties == "max" else below + (same + 1) / 2
+
+    def share_runs(self, runs: Any) -> Floats:
+        """Return the ranks of runs as shares of the image, from 0 to 1.
+
+        Where the image is too large to count in, the share of values up to that of the run, within
+        `error`, which is proved (:mod:`cranfield.scales.limits`).
+
+        Parameters
+        ----------
+        runs
+            As for :meth:`rank_runs`.
+
+        Returns
+        -------
+        array
+            Shape (runs,).
+
+        Examples
+        --------
+        >>> from cranfield import image
+        >>> image("RBP(p=0.5)@3").share_runs([[0, 0, 0], [1, 0, 0], [1, 1, 1]]).round(3).tolist()
+        [0.0, 0.571, 1.0]
+        >>> long = image("RBP(p=0.8)@500")
+        >>> long.exact, long.error < 1e-6, long.share_runs([[0], [1], [1] * 500]).round(4).tolist()
+        (False, True, [0.0, 0.0351, 1.0])
+        """
+        if isinstance(self._engine, Approximate) and self._unit:
+            return self._engine.shares(checked_runs(runs, self.length, self.grades))
+        return self.share(self.rank_runs(runs))
+
+    def share(self, ranks: ArrayLike) -> Floats:
+        """Return ranks as shares from 0 to 1: (rank - 1) / (size - 1); 0 for a single value.
+
+        Examples
+        --------
+        >>> from cranfield import image
+        >>> image("P@4").share([1, 2, 5]).tolist()
+        [0.0, 0.25, 1.0]
+        """
+        ranks = np.asarray(ranks, dtype=np.float64)
+        return np.asarray((ranks - 1) / max(self.size - 1, 1))
+
+    def __repr__(self) -> str:
+        how = "" if self.exact else f", within {self.error:.0e}"
+        limit = "" if self.at_most is None else f", at most {self.at_most} relevant"
+        return f"Image({self.measure}, length={self.length}, grades={self.grades}{limit}{how})"

@@ -1,0 +1,245 @@
+"""Interval-scaled measures: the rank of a score among all that the measure can give."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.errors import MeasureError, quoted
+from cranfield.measures import Measure, wrapper
+from cranfield.measures.base import Floats
+from cranfield.scale import Scale
+from cranfield.scales.image import image
+from cranfield.scales.images import TIES, Image
+from cranfield.scales.runs import Grades, as_measure, score_runs
+
+BINARY_GAINS = ("binary",)
+"""Gains by which all relevant grades count the same."""
+
+
+class Interval(Measure):
+    """The interval-scaled version of a measure; made by :func:`interval`.
+
+    Attributes
+    ----------
+    inner
+        The measure that is ranked.
+    ties
+        Ranks of runs that the measure does not tell apart.
+    raw
+        Whether ranks stay as they are.
+    feasible
+        Whether only runs count that a topic has enough relevant documents for.
+    """
+
+    inner: Measure
+    ties: str
+    raw: bool
+    feasible: bool
+
+    def __init__(
+        self, inner: Measure, *, ties: str = "unique", raw: bool = False, feasible: bool = False
+    ) -> None:
+        if ties not in TIES:
+            raise MeasureError(f"interval: ties={ties!r} is none of {', '.join(TIES)}")
+        for name, value in (("raw", raw), ("feasible", feasible)):
+            if not isinstance(value, bool):
+                raise MeasureError(f"interval: {name}={value!r} is neither True nor False")
+        if isinstance(inner, Interval):
+            raise MeasureError(f"{inner} is interval-scaled already")
+        if inner.info.lower_is_better or inner.info.aggregate != "mean":
+            raise MeasureError(f"interval: {inner} is no measure that is averaged over topics")
+        vars(self).update(inner=inner, ties=ties, raw=raw, feasible=feasible)
+        vars(self).update(cutoff=inner.cutoff, judged_only=inner.judged_only)
+        # What it declares depends on the measure inside.
+        vars(self)["info"] = replace(
+            inner.info,
+            name="interval",
+            aliases=(),
+            summary=f"Rank of {inner} among all values that it can take, from 0 to 1.",
+            formula=r"\frac{\varphi(m) - 1}{|M(REL^N)| - 1}, \quad "
+            r"\varphi(m) = |\{x \in M(REL^N) : x \le m\}|",
+            source="Ferrante, Ferro and Fuhr (2021), section 5, equation (2)",
+            range=(1.0, float("inf")) if raw else (0.0, 1.0),
+            scale=Scale.INTERVAL if ties == "unique" else inner.info.scale,
+            scale_note=self._note(),
+            elsewhere={},
+        )
+
+    def _note(self) -> str:
+        if self.ties != "unique":
+            return "ranks of ties other than unique ones are not equispaced (section 5 there)"
+        if self.cutoff is None or not depends_on_recall_base(self.inner):
+            return ""
+        return (
+            "a surrogate: the scale of each topic's recall base is taken for the common one"
+            " (section 5.2.2 there)"
+        )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Rank the scores of all rankings, padded to the cutoff with documents not relevant."""
+        assert self.cutoff is not None
+        grades = self._grades(judged)
+        highest = int(max(grades.max(initial=0), self._highest(judged), 1))
+        topics, systems = judged.shape
+        out = np.zeros((topics, systems))
+        rows = grades.reshape(topics * systems, self.cutoff)
+        groups = np.zeros(topics * systems, dtype=np.int64)
+        if self.feasible:
+            bases = np.broadcast_to(judged.recall_base(self._rel()), (topics, systems))
+            groups = np.minimum(bases, self.cutoff).ravel()
+        flat = out.reshape(-1)
+        # Grades are 0 and 1 by then, whatever the lowest relevant one was.
+        ranked = self.inner(rel=1) if self._is_binary() else self.inner
+        for group in np.unique(groups):
+            if self.feasible and group == 0:
+                # Without relevant documents there is one run, and nothing to rank.
+                flat[groups == group] = 1.0 if self.raw else 0.0
+                continue
+            chosen = groups == group
+            distinct, back = np.unique(rows[chosen], axis=0, return_inverse=True)
+            of = image(ranked, self.cutoff, highest, at_most=int(group) if self.feasible else None)
+            if self.raw or self.ties != "unique":
+                ranks = of.rank_runs(distinct, ties=self.ties).astype(np.float64)
+                found = ranks if self.raw else self._divided(ranks, of)
+            else:
+                found = of.share_runs(distinct)
+            flat[chosen] = found[back.ravel()]
+        if depends_on_recall_base(self.inner):
+            # Where the measure is undefined it counts as its lowest value.
+            flat[np.broadcast_to(judged.recall_base(self._rel()) == 0, out.shape).ravel()] = (
+                1.0 if self.raw else 0.0
+            )
+        return out
+
+    def _divided(self, ranks: Floats, of: Image) -> Floats:
+        """Bring ranks of runs into [0, 1]: that of the lowest run to 0, of the highest to 1."""
+        ends = np.zeros((2, of.length), dtype=np.int64)
+        ends[1, : of.at_most] = of.grades
+        low, high = of.rank_runs(ends, ties=self.ties).astype(np.float64)
+        return np.asarray((ranks - low) / max(high - low, 1.0))
+
+    def _rel(self) -> int:
+        return int(getattr(self.inner, "rel", 1))
+
+    def _is_binary(self) -> bool:
+        """Whether all grades that count as relevant count the same."""
+        gains = getattr(self.inner, "gains", None)
+        kind = getattr(gains, "kind", None)
+        return "rel" in self.inner.parameters and (gains is None or kind in BINARY_GAINS)
+
+    def _highest(self, judged: JudgedRuns) -> int:
+        return 1 if self._is_binary() else judged.judgments.max_grade
+
+    def _grades(self, judged: JudgedRuns) -> Grades:
+        """Return the grades by topic, system and rank; 0 where there is no judged document."""
+        assert self.cutoff is not None
+        topics, systems = judged.shape
+        rows = judged.judged()
+        grade = rows.grade >= self._rel() if self._is_binary() else np.maximum(rows.grade, 0)
+        out = np.zeros((topics, systems, self.cutoff), dtype=np.int64)
+        out[rows.topic, rows.cell // topics, rows.rank - 1] = grade
+        return out
+
+    def require_complete(self) -> None:
+        """Refuse a measure without a cutoff: the run length decides on the scale."""
+        self.inner.require_complete()
+        if self.cutoff is None:
+            raise MeasureError(
+                f"interval: {self.inner} needs a cutoff, such as interval({self.inner}@10); the"
+                " length of runs decides which values there are"
+            )
+
+    def __matmul__(self, at: Any) -> Self:
+        return type(self)(self.inner @ at, ties=self.ties, raw=self.raw, feasible=self.feasible)
+
+    def __call__(self, /, **parameters: Any) -> Self:
+        """Return the measure with other parameters."""
+        own = {"ties": self.ties, "raw": self.raw, "feasible": self.feasible}
+        for name in parameters:
+            if name not in own:
+                have = ", ".join(own)
+                raise MeasureError(f"interval has no parameter {quoted(name)} (it has: {have})")
+        return type(self)(self.inner, **{**own, **parameters})
+
+    def __str__(self) -> str:
+        given = [("feasible", self.feasible, False), ("raw", self.raw, False)]
+        shown = [f", {name}={value!r}" for name, value, usual in given if value != usual]
+        if self.ties != "unique":
+            shown.append(f", ties={self.ties!r}")
+        return f"interval({self.inner}{''.join(shown)})"
+
+    __repr__ = __str__
+
+
+@wrapper("interval")
+def interval(
+    measure: Measure | str, *, ties: str = "unique", raw: bool = False, feasible: bool = False
+) -> Measure:
+    r"""Make the interval-scaled version of a measure: scores become their ranks.
+
+    Each score is replaced by its rank among all values that the measure takes on runs of this
+    length, so that neighbouring values are one step apart. The order of runs stays as it is.
+
+    Parameters
+    ----------
+    measure
+        A measure with a cutoff N, or its text.
+    ties
+        `unique`: runs with the same score share a rank, and the next score has the next one, which
+        is what makes the scale equispaced. `mid`, `min` and `max` rank runs instead of scores, as
+        in table 3 of the source, for comparison.
+    raw
+        Whether to keep ranks, from 1, instead of dividing them into [0, 1].
+    feasible
+        Whether to rank among the runs that a topic has enough relevant documents for, instead of
+        all: each recall base then has a scale of its own, in which the best feasible run has 1.
+
+    Returns
+    -------
+    Measure
+        A measure like any other, with the text form `interval(DCG@10)`.
+
+    Raises
+    ------
+    MeasureError
+        For a measure without cutoff, or one that is not averaged; when it scores, for one whose
+        values are beyond reach at this length.
+
+    Notes
+    -----
+    Ferrante, Ferro and Fuhr (2021), section 5, equation (2), scaled to [0, 1]:
+
+    .. math:: \frac{\varphi(m) - 1}{|M(REL^N)| - 1}, \quad
+        \varphi(m) = |\{x \in M(REL^N) : x \le m\}|
+
+    Shorter rankings are padded with documents that are not relevant (section 5.1). For a measure
+    that depends on the recall base the scales of topics differ, and this version is a surrogate
+    (section 5.2.2). For graded measures the grades are 0 to the highest of the judgments.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"b": 3, "c": 2, "a": 1}}
+    >>> cf.evaluate(run, qrels, ["RR@3", "interval(RR@3)"]).by_system().rows()
+    [('run', 1.0, 1.0)]
+    >>> cf.evaluate({"q": {"c": 2, "a": 1}}, qrels, ["RR@3", "interval(RR@3)"]).by_system().rows()
+    [('run', 0.5, 0.6666666666666666)]
+    """
+    return Interval(as_measure(measure), ties=ties, raw=raw, feasible=feasible)
+
+
+def depends_on_recall_base(measure: Measure) -> bool:
+    """Tell whether scores change with the number of relevant documents that there are."""
+    length = measure.cutoff or 3
+    run = np.zeros((1, length), dtype=np.int64)
+    run[0, 0] = max(1, int(getattr(measure, "rel", 1)))
+    highest = int(run.max())
+    few, many = (
+        score_runs(measure, run, grades=highest, judgments=count)[0]
+        for count in (1, 2 * length + 1)
+    )
+    return bool(few != many)

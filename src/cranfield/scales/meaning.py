@@ -1,0 +1,220 @@
+"""Whether what a comparison says is meaningful: it holds on every admissible scale."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cranfield.errors import MeasureError, PolicyError
+from cranfield.escape import plain
+from cranfield.measures import parse_measure
+from cranfield.scale import Scale, a_scale
+from cranfield.scales.dominance import Dominance, dominance
+from cranfield.scales.interval import Interval, depends_on_recall_base
+from cranfield.significance.registry import TESTS
+from cranfield.significance.result import PairwiseComparison
+from cranfield.tabular import text_table
+from cranfield.text import counted
+
+MEANINGFUL = "meaningful"
+NOT_INVARIANT = "not invariant"
+UNKNOWN = "unknown"
+
+WITHIN_TOPICS = ("sign", "friedman")
+"""Tests that compare scores of one topic only, and by their order."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Meaning:
+    """What may be said of a comparison.
+
+    Attributes
+    ----------
+    comparison
+        What was compared.
+    needs
+        The scale that the test, or a statement on means, takes for granted.
+    has
+        The scale that the measure declares; None where it is not known.
+    by_topic
+        Whether the scale depends on the recall base, so that topics are on scales of their own.
+    verdict
+        `meaningful`: the statement keeps its truth under every transformation that the scale
+        admits; `not invariant`: some admissible transformation may change it; `unknown`.
+    dominance
+        For each pair, whether the order of means survives every increasing transformation, which
+        is the freedom that an ordinal scale leaves.
+    """
+
+    comparison: PairwiseComparison
+    needs: Scale
+    has: Scale | None
+    by_topic: bool
+    verdict: str
+    dominance: Dominance
+
+    @property
+    def holds(self) -> int:
+        """Pairs found to differ whose order survives every increasing transformation."""
+        return int((self.comparison.is_significant() & self.dominance.holds).sum())
+
+    def lines(self) -> list[str]:
+        """Return the verdict, and what holds without any assumption on the scale."""
+        name = plain(self.comparison.measure) or "the measure"
+        test = self.comparison.info.title
+        if self.has is None:
+            first = f"unknown: {test} needs {a_scale(self.needs)}; nothing is known of {name}"
+        elif self.verdict == MEANINGFUL:
+            first = f"meaningful: {test} needs {a_scale(self.needs)}; {name} is {a_scale(self.has)}"
+        elif self.has >= self.needs:
+            first = (
+                f"not invariant: {name} depends on the recall base, so that topics are on scales of"
+                f" their own; {test} puts them together"
+            )
+        else:
+            first = (
+                f"not invariant: {test} needs {a_scale(self.needs)}, and {name} is declared"
+                f" {self.has}; what it says may depend on how the scale is spaced"
+            )
+        lines = [first]
+        found = self.comparison.count()
+        if found and self.verdict != MEANINGFUL:
+            lines.append(
+                f"of {counted(found, 'pair')} that {'differs' if found == 1 else 'differ'},"
+                f" {self.holds:,} {'keeps' if self.holds == 1 else 'keep'} the order of means under"
+                " every increasing transformation of the scores"
+            )
+            example = self._example()
+            if example:
+                lines.append(example)
+        return lines
+
+    def _example(self) -> str:
+        """Show the clearest of the differences that a transformation turns over."""
+        one = self.comparison
+        turned = np.flatnonzero(one.is_significant() & self.dominance.reversed)
+        if not turned.size:
+            return ""
+        k = int(turned[np.argmax(np.abs(one.difference[turned]))])
+        a, b = plain(one.systems[one.first[k]]), plain(one.systems[one.second[k]])
+        if one.difference[k] < 0:
+            a, b = b, a
+        above = (int(self.dominance.above_first[k]), int(self.dominance.above_second[k]))
+        high, low = max(above), min(above)
+        return (
+            f"for example: {a} is above {b} by its mean, but not if what counts is a score above"
+            f" {self.dominance.threshold[k]:.4g}, which {a} has on {counted(low, 'topic')} and {b}"
+            f" on {high}"
+        )
+
+    def alternatives(self) -> list[str]:
+        """Return the names of tests that the scale of the measure allows, on the same topics."""
+        if self.has is None:
+            return []
+        paired = self.comparison.info.paired
+        return [
+            name
+            for name, test in TESTS.items()
+            if test.info.scale <= self.has
+            and test.info.paired == paired
+            and (name in WITHIN_TOPICS or not self.by_topic)
+        ]
+
+    def require(self) -> None:
+        """Raise a PolicyError unless the comparison is meaningful."""
+        if self.verdict == MEANINGFUL:
+            return
+        name = plain(self.comparison.measure) or "the measure"
+        cures = []
+        if tests := self.alternatives():
+            cures.append(f"take {' or '.join(tests)}")
+        if self.comparison.measure and self.has is not None and not self.by_topic:
+            cures.append(f"or the interval-scaled interval({name}), with a cutoff")
+        raise PolicyError(f"{self.lines()[0]}; {', '.join(cures)}".rstrip("; "))
+
+    def to_text(self, limit: int = 20) -> str:
+        """Write the verdict and the pairs that differ, those that may turn over first."""
+        one = self.comparison
+        star = one.is_significant()
+        order = np.argsort(self.dominance.holds[star], kind="stable")
+        chosen = np.flatnonzero(star)[order][:limit]
+        rows = [
+            [
+                one.systems[one.first[k]],
+                one.systems[one.second[k]],
+                f"{one.difference[k]:.4f}",
+                "always" if self.dominance.holds[k] else "turns over",
+                ""
+                if np.isnan(self.dominance.threshold[k])
+                else f"{self.dominance.threshold[k]:.4g}",
+                str(self.dominance.above_first[k]) if self.dominance.reversed[k] else "",
+                str(self.dominance.above_second[k]) if self.dominance.reversed[k] else "",
+            ]
+            for k in chosen
+        ]
+        head = ["first", "second", "difference", "order", "by scores above", "first", "second"]
+        parts = ["\n".join(self.lines())]
+        if rows:
+            parts.append(text_table(head, rows, left=(0, 1, 3)))
+        if int(star.sum()) > len(rows):
+            parts[-1] += f"\n… {int(star.sum()) - len(rows):,} more"
+        return "\n\n".join(parts)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"Meaning({self.lines()[0]})"
+
+
+def meaning(comparison: PairwiseComparison) -> Meaning:
+    """Judge whether the statements of a comparison are meaningful.
+
+    A statement is meaningful when it stays true, or false, under every transformation that the
+    scale of its numbers admits (Ferrante, Ferro and Fuhr 2021, section 2.4). What a test needs is
+    compared with what the measure declares. And without any stance in that debate: for each pair,
+    whether the order of the means survives every increasing transformation of the scores, which is
+    so exactly when the scores of the better system dominate stochastically.
+
+    Parameters
+    ----------
+    comparison
+        What :func:`cranfield.compare` returns.
+
+    Returns
+    -------
+    Meaning
+        With the verdict, and :class:`Dominance` by pair.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.collections.trec_covid()
+    >>> ev = cf.evaluate(covid.runs[:4], covid.qrels, ["nDCG@20", "interval(RR@5)"])
+    >>> meaning(cf.compare(ev["nDCG@20"])).verdict
+    'not invariant'
+    >>> meaning(cf.compare(ev["nDCG@20"], test="friedman")).verdict
+    'meaningful'
+    >>> meaning(cf.compare(ev["interval(RR@5)"])).verdict
+    'meaningful'
+    """
+    needs = comparison.info.scale
+    has = comparison.measure_scale
+    by_topic = _by_topic(comparison.measure)
+    enough = has is not None and has >= needs
+    if enough and by_topic and comparison.test not in WITHIN_TOPICS:
+        enough = False
+    verdict = UNKNOWN if has is None else MEANINGFUL if enough else NOT_INVARIANT
+    found = dominance(comparison.scores, comparison.first, comparison.second)
+    return Meaning(comparison, needs, has, by_topic, verdict, found)
+
+
+def _by_topic(name: str) -> bool:
+    """Tell whether a measure, if it can be read, depends on the recall base."""
+    try:
+        measure = parse_measure(name)
+    except MeasureError:
+        return False
+    # Ranks are the same on all topics; what they are ranks of is not.
+    return depends_on_recall_base(measure.inner if isinstance(measure, Interval) else measure)

@@ -1,0 +1,132 @@
+"""The scale of a measure over runs of several lengths and topics of several recall bases."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from cranfield.errors import PolicyError
+from cranfield.measures import Measure
+from cranfield.scale import Scale
+from cranfield.scales.enumeration import LISTED, check_base, completed
+from cranfield.scales.exact import TOLERANCE, Number, exact_values
+from cranfield.scales.runs import Grades, all_runs, check_size
+from cranfield.scales.verdicts import Run, TopicsReport, Witness
+
+SET_MEASURES = frozenset(
+    {"P", "R", "RelP", "SetP", "SetR", "SetRelP", "SetF", "SetE", "SetAP", "Utility"}
+    | {"gP", "gR", "Success"}
+)
+"""Measures that see of the runs of one length only how many relevant documents they have."""
+
+Example = tuple[Run, int]
+"""A run and the recall base of its topic."""
+
+
+def scale_over_topics(measure: Measure, longest: int, largest_base: int) -> TopicsReport:
+    r"""Find the scale of a measure over runs of all lengths and topics of all recall bases.
+
+    .. math:: S[N, K] = \bigcup_{1 \le n \le N,\ 1 \le RB \le K} S_{n, RB}
+
+    where :math:`S_{n, RB}` are the runs of length n on topics with RB relevant documents, of which
+    they have at most RB. Relevance is binary.
+
+    Parameters
+    ----------
+    measure
+        The measure. One that needs a cutoff and has none gets the length of each run, so that P is
+        the precision of the retrieved set.
+    longest
+        The longest run, N.
+    largest_base
+        The largest recall base, K.
+
+    Returns
+    -------
+    TopicsReport
+        Interval if the values over the whole set are equally spaced, else ordinal, with a witness.
+
+    Raises
+    ------
+    PolicyError
+        For N or K below 1, or too many runs to look at all.
+
+    Notes
+    -----
+    Source: Ferrante, Ferro and Fuhr (2021), section 3.4. Precision is interval for N up to 2 only,
+    recall for K up to 2 only, and F1 for N = K = 1 only. Where that section's summary names S[2, 2]
+    as the only set on which precision and recall are interval without being affine to each other,
+    S[1, 2] and S[2, 1] are such sets too.
+
+    Examples
+    --------
+    >>> from cranfield.measures import P
+    >>> print(scale_over_topics(P, 2, 2))
+    P on S[2, 2]: interval, with 3 values
+    >>> print(scale_over_topics(P, 3, 1))
+    P on S[3, 1]: ordinal, with 4 values; not interval: the step from 0 to 1/3, for [0, 1, 1] and
+    [1, 3, 1], is 1/3; the step from 1/3 to 1/2, for [1, 3, 1] and [1, 2, 1], is 1/6
+    """
+    check_size(longest, 1)
+    check_base(largest_base)
+    counted = measure.name in SET_MEASURES and (measure.cutoff or longest) >= longest
+    if not counted and 2 ** (longest + 1) * largest_base > LISTED:
+        raise PolicyError(
+            f"S[{longest}, {largest_base}] has too many runs to look at all of them; for {measure}"
+            f" up to {LISTED:,} can be"
+        )
+    values: dict[Number, Example] = {}
+    exact = True
+    for length in range(1, longest + 1):
+        whole = completed(measure, length)
+        for base in range(1, largest_base + 1):
+            runs = _runs(length, base, counted=counted)
+            found = exact_values(whole, runs, 1, base)
+            exact &= found.exact
+            places, first = np.unique(found.place, return_index=True)
+            for place, at in zip(places.tolist(), first.tolist(), strict=True):
+                example = (tuple(map(int, runs[at])), base)
+                values.setdefault(found.value(place), example)
+    ordered = _distinct(sorted(values), exact=exact)
+    witness = _uneven(ordered, values, exact=exact)
+    scale = Scale.INTERVAL if witness is None else Scale.ORDINAL
+    return TopicsReport(str(measure), longest, largest_base, scale, tuple(ordered), witness, exact)
+
+
+def _runs(length: int, base: int, *, counted: bool) -> Grades:
+    """Runs of a length with at most so many relevant documents, or one of each number of them."""
+    if counted:
+        found = np.arange(min(length, base) + 1)
+        return np.asarray((np.arange(length) < found[:, None]).astype(np.int64))
+    runs = all_runs(length)
+    return np.asarray(runs[runs.sum(axis=1) <= base])
+
+
+def _distinct(values: list[Number], *, exact: bool) -> list[Number]:
+    if exact or not values:
+        return values
+    slack = TOLERANCE * max(abs(float(one)) for one in values)
+    out = [values[0]]
+    for value in values[1:]:
+        if value - out[-1] > slack:
+            out.append(value)
+    return out
+
+
+def _uneven(
+    values: list[Number], examples: dict[Number, Example], *, exact: bool
+) -> Witness | None:
+    """Two unequal steps, the first of them the lowest."""
+    if len(values) < 3:
+        return None
+    slack = 0.0 if exact else 4 * TOLERANCE * max(abs(float(one)) for one in values)
+    steps: list[Any] = [upper - lower for lower, upper in pairwise(values)]
+    for i, step in enumerate(steps):
+        if abs(step - steps[0]) > slack:
+            chosen = [values[j] for j in (0, 1, i, i + 1)]
+            runs = [examples[value] for value in chosen]
+            labels = tuple(f"[{sum(run)}, {len(run)}, {base}]" for run, base in runs)
+            return Witness("gaps", tuple(run for run, _ in runs), tuple(chosen), labels)
+    return None

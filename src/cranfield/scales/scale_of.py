@@ -1,0 +1,138 @@
+"""On which scale is a measure, for runs of one length on one topic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cranfield.errors import PolicyError
+from cranfield.measures import Measure
+from cranfield.scales.additive import additive_form, pool_of
+from cranfield.scales.beyond import verdicts_beyond
+from cranfield.scales.enumeration import (
+    RANK_BASED,
+    SET_BASED,
+    against,
+    can_be_listed,
+    check_base,
+    completed,
+    count_feasible,
+    feasible,
+    own_verdict,
+)
+from cranfield.scales.exact import exact_values
+from cranfield.scales.orders import rbto, sbto
+from cranfield.scales.proofs import bottom_runs
+from cranfield.scales.runs import all_runs, as_measure, check_size
+from cranfield.scales.verdicts import ScaleReport
+
+
+def scale_of(
+    measure: Measure | str,
+    length: int | None = None,
+    grades: int = 1,
+    *,
+    recall_base: Sequence[int] | int | None = None,
+) -> ScaleReport:
+    """Find the scale that a measure is on, and runs that show why it is not on a higher one.
+
+    Parameters
+    ----------
+    measure
+        The measure, or its text. One that needs a cutoff and has none gets the length.
+    length
+        Length N of the runs; the measure's cutoff by default.
+    grades
+        The highest grade c; grades are 0..c.
+    recall_base
+        The topic's documents: their grades, or the number of relevant ones. Only runs that can be
+        retrieved from them are looked at, and they are the set whose neighbours are compared. By
+        default N documents of the highest grade are judged and every run can be.
+
+    Returns
+    -------
+    ScaleReport
+        For the measure's own order it is interval when its values are equally spaced (Ferrante,
+        Ferro and Fuhr, 2021, sections 2.2.3 and 3.2), else ordinal. For a total order it is
+        ordinal when it orders all pairs of runs in the same way, and interval when it is also a
+        positive affine function of the rank in that order (Ferrante, Ferro and Pontarollo, 2019,
+        sections 2, 4 and 5).
+
+    Raises
+    ------
+    PolicyError
+        Without a length, or with one or a grade below 1.
+    MeasureError
+        For a measure that cannot score such runs.
+
+    Notes
+    -----
+    All runs are looked at while there are up to 2^18 of them. Beyond that additive measures (P, R,
+    F, gP, gR, RBP, DCG, nDCG) are decided by the steps between neighbours, other known ones by the
+    bottom of the partial order and by witnesses; what is still open is said to be so.
+
+    Examples
+    --------
+    >>> from cranfield.measures import AP, RBP
+    >>> print(scale_of(RBP(p=0.5), 3).rank_based)
+    rank-based total order: interval
+    >>> print(scale_of(AP, 4).own)
+    its own order: ordinal; not interval: the step from 0 to 1/16, for (0, 0, 0, 0) and
+    (0, 0, 0, 1), is 1/16; the step from 1/16 to 1/12, for (0, 0, 0, 1) and (0, 0, 1, 0), is 1/48
+    """
+    measure = as_measure(measure, length)
+    size = measure.cutoff if length is None else length
+    if size is None:
+        raise PolicyError(f"give the length of the runs, such as scale_of({measure}, 10)")
+    check_size(size, grades)
+    whole = completed(measure, size)
+    pool = _checked_base(recall_base, size, grades)
+    # A number of relevant documents leaves their grades open; so does the default.
+    exactly = recall_base is not None and not isinstance(recall_base, int)
+    sign = -1 if whole.info.lower_is_better else 1
+    about = (str(whole), size, grades, _plain(recall_base))
+    if can_be_listed(size, grades):
+        runs = all_runs(size, grades)
+        if recall_base is not None:
+            runs = runs[feasible(runs, pool, exactly=exactly)]
+        values = exact_values(whole, runs, grades, pool)
+        return ScaleReport(
+            *about,
+            len(runs),
+            own_verdict(values, runs),
+            against(SET_BASED, sbto(runs, grades), values, runs, sign),
+            against(RANK_BASED, rbto(runs, grades), values, runs, sign),
+            values.exact,
+        )
+    form = additive_form(whole, size, grades, pool) if recall_base is None else None
+    verdicts = verdicts_beyond(whole, size, grades, pool, form, sign, exactly=exactly)
+    total = (grades + 1) ** size
+    if recall_base is not None:
+        total = count_feasible(pool, size, grades, exactly=exactly)
+    exact = exact_values(whole, bottom_runs(size, grades), grades, pool).exact
+    return ScaleReport(*about, total, *verdicts, exact)
+
+
+def _checked_base(recall_base: Sequence[int] | int | None, length: int, grades: int) -> list[int]:
+    if isinstance(recall_base, int):
+        check_base(recall_base)
+    elif recall_base is not None:
+        found = np.asarray(recall_base)
+        if found.ndim != 1 or not found.size or not np.issubdtype(found.dtype, np.integer):
+            raise PolicyError(
+                "the recall base is the number of relevant documents or a list of the grades of"
+                f" the topic's documents, not {recall_base!r}"
+            )
+        for wrong in found[(found < 0) | (found > grades)].tolist():
+            raise PolicyError(
+                f"there is grade {wrong} in the recall base; grades are 0 to {grades}"
+            )
+    out: list[int] = pool_of(recall_base, length, grades).tolist()
+    return out
+
+
+def _plain(recall_base: Sequence[int] | int | None) -> int | tuple[int, ...] | None:
+    if recall_base is None or isinstance(recall_base, int):
+        return recall_base
+    return tuple(int(one) for one in recall_base)

@@ -1,0 +1,68 @@
+"""Images too large to count in: shares within the stated error, and clear refusals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.errors import PolicyError
+from cranfield.scales.approximate import Approximate
+from cranfield.scales.forms import Additive, form
+from cranfield.scales.parts import split
+from cranfield.scales.sums import Sums
+
+PAPER = "DCG(discount='max(1,log2(rank))')"
+
+
+def approximated(name: str, length: int, grades: int = 1) -> Approximate:
+    found = form(cf.parse_measure(f"{name}@{length}"), length, grades)
+    assert found is not None
+    assert isinstance(found.shape, Additive)
+    return Approximate(Sums(split(found.shape, 1), None, 2**30, None), 2**30, None)
+
+
+@pytest.mark.parametrize(
+    ("name", "length", "grades"), [(PAPER, 26, 1), ("RBP(p=0.8)", 26, 1), ("nDCG", 12, 3)]
+)
+def test_shares_are_those_that_are_counted(name: str, length: int, grades: int) -> None:
+    runs = np.random.default_rng(0).integers(0, grades + 1, (200, length))
+    found = approximated(name, length, grades)
+    exact = cf.image(f"{name}@{length}", grades=grades)
+    assert exact.exact
+    away = np.abs(found.shares(runs) - exact.share_runs(runs)).max()
+    # A rank counts the value itself, a share from 0 to 1 does not: they are 1 / size apart.
+    assert away <= found.error + 2 / exact.size
+    assert found.error <= 2e-5
+
+
+@pytest.mark.parametrize("name", [PAPER, "RBP(p=0.8)", "nDCG"])
+def test_a_thousand_ranks(name: str) -> None:
+    image = cf.image(name, 1000)
+    assert not image.exact
+    assert image.error <= 1e-6
+    rng = np.random.default_rng(1)
+    runs = (rng.random((50, 1000)) < rng.random((50, 1))).astype(int)
+    better = runs.copy()
+    better[np.arange(50), np.argmin(runs, axis=1)] = 1
+    both = image.share_runs(np.concatenate([runs, better]))
+    assert ((both >= 0) & (both <= 1)).all()
+    assert (both[50:] >= both[:50]).all()
+    ends = image.share_runs([[0] * 1000, [1] * 1000])
+    np.testing.assert_allclose(ends, [0, 1], atol=image.error)
+    for refused in (image.rank_runs, lambda rows: image.rank_runs(rows, ties="mid")):
+        with pytest.raises(PolicyError, match=r"about 2\^\d+ values.*share_runs"):
+            refused(runs)
+    with pytest.raises(PolicyError, match="share_runs"):
+        image.rank([0.5])
+    with pytest.raises(PolicyError, match="too many to list"):
+        image.values()
+
+
+def test_a_measure_of_long_runs() -> None:
+    qrels = {"q": {f"d{k}": 1 for k in range(0, 900, 3)}}
+    run = {"q": {f"d{k}": -k for k in range(900)}}
+    value = cf.evaluate(run, qrels, "interval(nDCG@900)")["interval(nDCG@900)"].values[0, 0]
+    assert 0 < value < 0.5
+    with pytest.raises(PolicyError, match="too many to count"):
+        cf.evaluate(run, qrels, "interval(nDCG@900, raw=True)")

@@ -1,0 +1,152 @@
+"""Forms give the measures' values; parts, sums and pairs are what counting by hand finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from math import log
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield.errors import PolicyError
+from cranfield.measures import REGISTRY, parse_measure
+from cranfield.scales.bases import ONE, approximate, root, scaled
+from cranfield.scales.cascades import Cascade
+from cranfield.scales.counting import count_pairs
+from cranfield.scales.forms import FORMS, Additive, Step, form
+from cranfield.scales.image import image
+from cranfield.scales.parts import split
+from cranfield.scales.runs import all_runs, score_runs
+from cranfield.scales.sums import Sums
+from cranfield.scales.walk import Walk
+
+TEXTS = [
+    *("P@3", "P(rel=0)@9", "R@4", "RelP@3", "Success@2", "Rprec", "Rprec(multiple=0.4)", "RR"),
+    *("SetP", "SetR", "SetRelP@3", "SetAP", "SetF(beta=0.5)", "SetE@3", "NumRelRet@2"),
+    *("Utility(a=3, b=-2, c=-1, d=0.25, docs=100)", "AP", "AP(rel=2)@4", "GMAP"),
+    *("AP(denominator='min')@2", "Bpref", "Bpref(form='R')", "Bpref(form='N')", "GMBpref"),
+    *("DCG", "DCG@3", "DCG(gains='exponential')", "DCG(gains={0: 0.1, 1: -0.5, 2: 3})"),
+    *("DCG(discount='max(1,log3(rank))')", "DCG(discount='1+log2.5(rank)')"),
+    *("nDCG@3", "nDCG(ideal='full')@3", "nDCG(discount='max(1,log10(rank))')"),
+    *("RBP", "RBP(rel=2, p=0.5)", "RBP(gains='graded')", "RBP(gains={0: 0.1, 1: 0.3}, p=0.95)"),
+    *("RBP(gains='graded', max_grade=4)", "ERR", "ERR(max_grade=5)@4", "nERR", "nERR@3"),
+]
+
+
+@pytest.mark.parametrize("judgments", [None, 3, 9, [2, 1, 1, 0, 0], [0, 0]])
+@pytest.mark.parametrize("text", TEXTS)
+def test_forms_give_the_values(text: str, judgments: Any) -> None:
+    measure = parse_measure(text)
+    runs = all_runs(5, 2)
+    scores = score_runs(measure, runs, grades=2, judgments=judgments)
+    found = form(measure, 5, 2, judgments)
+    assert found is not None
+    if isinstance(found.shape, Additive):
+        raw = found.shape.weights()[np.arange(5), runs].sum(axis=1)
+    else:
+        walk = Walk.of(found.shape)
+        raw = walk.run(runs) * float(walk.unit)
+    assert found.offset + found.unit * raw == pytest.approx(scores, rel=1e-12, abs=1e-12)
+
+
+def test_every_form_is_tested() -> None:
+    tested = {type(parse_measure(text)) for text in TEXTS}
+    assert tested == set(FORMS) <= set(REGISTRY.values())
+
+
+@given(st.fractions(min_value=Fraction(11, 10), max_value=500, max_denominator=50))
+def test_roots(x: Fraction) -> None:
+    r, power = root(x)
+    assert r**power == x
+    assert root(r) == (r, 1)
+    assert approximate(r) == pytest.approx(1 / log(r), rel=1e-13)
+
+
+def test_precise_inverse_logarithms() -> None:
+    assert scaled(ONE, 10) == 1024
+    long, short = scaled(Fraction(3), 4000), scaled(Fraction(3), 200)
+    assert abs((long >> 3800) - short) <= 1
+    # 1 / ln 2 = log2 e, to more digits than a float has.
+    assert str(scaled(Fraction(2), 400) * 10**40 >> 400).startswith(
+        "144269504088896340735992468100"
+    )
+
+
+def test_cascade_stops_with_the_chance_of_the_paper() -> None:
+    shape = Cascade(3, 2, 3, 2)
+    assert shape.step(2, Fraction(1, 4), 2) == Step(Fraction(3, 32), Fraction(1, 16))
+    assert shape.step(4, Fraction(1, 4), 2) == Step(Fraction(0), Fraction(1, 4))
+
+
+@given(
+    st.lists(st.lists(st.integers(-6, 12), min_size=3, max_size=3), min_size=1, max_size=5),
+    st.lists(st.sampled_from([Fraction(1), Fraction(2), Fraction(3)]), min_size=5, max_size=5),
+    st.one_of(st.none(), st.integers(0, 3)),
+)
+def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> None:
+    rows = tuple(tuple(Fraction(one, 4) for one in row) for row in weights)
+    shape = Additive(tuple(bases[: len(rows)]), rows)
+    limit = None if limit is None or limit >= len(rows) else limit
+    engine = Sums(split(shape, 1), limit, 2**20, 1)
+    runs = [
+        run
+        for run in product(range(3), repeat=len(rows))
+        if limit is None or sum(grade > 0 for grade in run) <= limit
+    ]
+
+    def key(run: Any) -> Any:
+        total = dict.fromkeys(bases, Fraction(0))
+        for row, base, grade in zip(rows, bases, run, strict=False):
+            total[base] += row[grade]
+        return tuple(total.items())
+
+    def value(total: Any) -> int:
+        return sum(int(factor * 4) * scaled(base, 300) for base, factor in total)
+
+    counts = Counter(map(key, runs))
+    ordered = sorted(counts, key=value)
+    rank = {one: index + 1 for index, one in enumerate(ordered)}
+    assert engine.size == len(ordered) and engine.runs == len(runs)
+    assert engine.ranks(np.array(runs)).tolist() == [rank[key(run)] for run in runs]
+    below, same = engine.counts(np.array(runs))
+    assert same.tolist() == [counts[key(run)] for run in runs]
+    before = {one: sum(counts[other] for other in ordered[: rank[one] - 1]) for one in ordered}
+    assert below.tolist() == [before[key(run)] for run in runs]
+    steps = {b - a for a, b in zip(map(value, ordered), map(value, ordered[1:]), strict=False)}
+    # Steps of irrational numbers agree but for the last of their 300 digits.
+    equal = max(steps, default=0) - min(steps, default=0) <= 1000
+    assert engine.spacing().equispaced == equal
+
+
+@given(
+    st.lists(st.integers(-40, 40), min_size=1, max_size=300),
+    st.lists(st.integers(-40, 40), min_size=1, max_size=20),
+    st.lists(st.integers(-90, 90), min_size=1, max_size=10),
+    st.integers(0, 2),
+)
+def test_pairs_are_counted(inner: Any, outer: Any, x: Any, slack: int) -> None:
+    inner, outer, x = np.sort(inner) * 1.0, np.sort(outer) * 1.0, np.array(x) * 1.0
+    found = count_pairs(inner, outer, x, float(slack), jobs=1)
+    sums = (outer[:, None] + inner[None, :]).ravel()
+    assert found.below.tolist() == [(sums < one - slack).sum() for one in x]
+    near = Counter(found.near.query.tolist())
+    assert [near[i] for i in range(x.size)] == [(abs(sums - one) <= slack).sum() for one in x]
+    assert (
+        abs(outer[found.near.outer] + inner[found.near.inner] - x[found.near.query]) <= slack
+    ).all()
+
+
+def test_too_many_states_are_refused() -> None:
+    with pytest.raises(PolicyError, match="states"):
+        image("ERR", 60, 3)
+
+
+def test_an_image_of_every_recall_base_is_held_once() -> None:
+    one, other = image("AP", 8, judgments=3), image("AP", 8, judgments=5)
+    assert one._engine is other._engine
+    assert one.values() * 3 == pytest.approx(other.values() * 5)

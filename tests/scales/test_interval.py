@@ -1,0 +1,181 @@
+"""Interval-scaled measures: by all runs, in evaluations, as text."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.errors import CranfieldError, MeasureError
+from cranfield.scales.interval import depends_on_recall_base
+from cranfield.scales.runs import all_runs, score_runs
+
+PAPER = "DCG(discount='max(1,log2(rank))')"
+
+
+def evaluated(runs: dict[str, list[int]], measure: str, relevant: int = 9) -> list[float]:
+    """Score rankings given as grades by rank, on one topic with some relevant documents."""
+    qrels = {"q": {f"r{k}": 1 for k in range(relevant)}}
+    rankings = {}
+    for name, grades in runs.items():
+        left = iter(f"r{k}" for k in range(relevant))
+        ranking = [next(left) if grade else f"n{k}" for k, grade in enumerate(grades)]
+        rankings[name] = {"q": {doc: -rank for rank, doc in enumerate(ranking)}}
+    some = [cf.read_run(ranking, name=name) for name, ranking in rankings.items()]
+    return [float(one) for one in cf.evaluate(some, qrels, measure)[measure].values[0]]
+
+
+@pytest.mark.parametrize(
+    "measure", ["P@5", "RR@5", "AP@5", "RBP(p=0.8)@5", PAPER + "@5", "nDCG@5", "ERR@5", "R@5"]
+)
+def test_ranks_are_those_among_all_runs(measure: str) -> None:
+    runs = all_runs(5)
+    values = np.round(score_runs(cf.parse_measure(measure), runs, judgments=9), 12)
+    distinct = np.unique(values)
+    expected = np.searchsorted(distinct, values) / (len(distinct) - 1)
+    found = evaluated({str(k): list(run) for k, run in enumerate(runs)}, f"interval({measure})")
+    np.testing.assert_allclose(found, expected, atol=1e-15)
+    raw = evaluated({"a": [1, 0, 1, 0, 0]}, f"interval({measure}, raw=True)")
+    place = int("10100", 2)
+    assert raw == [np.searchsorted(distinct, values[place]) + 1]
+    least = [(values < one).sum() + 1 for one in values]
+    most = [(values <= one).sum() for one in values]
+    for ties, ranks in (("min", least), ("max", most)):
+        name = f"interval({measure}, raw=True, ties='{ties}')"
+        assert evaluated({"a": [1, 0, 1, 0, 0]}, name) == [ranks[place]]
+    name = f"interval({measure}, raw=True, ties='mid')"
+    middle = (least[place] + most[place]) / 2
+    assert evaluated({"a": [1, 0, 1, 0, 0]}, name) == [middle]
+
+
+def test_example_12_of_the_paper() -> None:
+    """DCG of all runs of length 4 has 12 values; the ranks of some are printed."""
+    runs = {
+        "1111": 12,
+        "1110": 11,
+        "1101": 10,
+        "1011": 9,
+        "0111": 9,
+        "0001": 2,
+        "0000": 1,
+    }
+    given = {name: [int(bit) for bit in name] for name in runs}
+    assert evaluated(given, f"interval({PAPER}@4, raw=True)") == list(runs.values())
+
+
+def test_example_13_recall_is_a_surrogate() -> None:
+    runs = {name: [int(bit) for bit in name] for name in ("00", "01", "10", "11")}
+    for relevant in (2, 3):
+        found = evaluated(runs, "interval(R@2, raw=True)", relevant)
+        assert found == [1, 2, 2, 3]
+    assert "surrogate" in cf.interval("R@2").info.scale_note
+    assert cf.interval("P@2").info.scale_note == ""
+    assert cf.interval("P@2").info.scale == cf.Scale.INTERVAL
+    assert cf.interval("P@2", ties="mid").info.scale_note.startswith("ranks of ties")
+
+
+def test_short_rankings_are_padded() -> None:
+    whole = evaluated({"a": [1, 0, 0, 0, 0]}, "interval(AP@5)")
+    assert evaluated({"a": [1]}, "interval(AP@5)") == whole
+    assert evaluated({"a": [1, 0, 0, 0, 0, 1, 1]}, "interval(AP@5)") == whole
+
+
+def test_feasible_runs_only() -> None:
+    """With one relevant document, RR and AP of length 3 have four runs, which are equally far."""
+    runs = {"first": [1, 0, 0], "second": [0, 1, 0], "third": [0, 0, 1], "none": [0, 0, 0]}
+    for measure in ("AP@3", "RR@3", "nDCG@3"):
+        found = evaluated(runs, f"interval({measure}, feasible=True)", relevant=1)
+        np.testing.assert_allclose(found, [1, 2 / 3, 1 / 3, 0])
+    assert evaluated({"all": [1, 1, 1]}, "interval(AP@3, feasible=True)", relevant=9) == [1]
+
+
+def test_topics_without_relevant_documents() -> None:
+    qrels = {"q": {"a": 1}, "r": {"b": 0}}
+    run = {"q": {"a": 1}, "r": {"b": 1}}
+    for measure in ("interval(AP@3)", "interval(AP@3, feasible=True)", "interval(P@3)"):
+        values = cf.evaluate(run, qrels, measure)[measure].values[:, 0]
+        assert values[1] == 0.0
+
+
+def test_grades() -> None:
+    """Measures of grades have as many levels as the judgments; others see only relevance."""
+    qrels = {"q": {"a": 3, "b": 1, "c": 0, "d": 2}}
+    run = {"q": {"a": 3, "b": 2, "c": 1}}
+    ev = cf.evaluate(run, qrels, ["interval(AP@2)", "interval(DCG@2)", "interval(AP(rel=2)@2)"])
+    assert ev["interval(AP@2)"].values[0, 0] == 1.0
+    assert ev["interval(AP(rel=2)@2)"].values[0, 0] == pytest.approx(2 / 3)
+    found = cf.image("DCG@2", grades=3)
+    [rank] = found.rank_runs([[3, 1]])
+    assert ev["interval(DCG@2)"].values[0, 0] == pytest.approx((rank - 1) / (found.size - 1))
+
+
+def test_condensed_lists_and_negative_grades() -> None:
+    qrels = {"q": {"a": 1, "b": -1, "c": 1}}
+    run = {"q": {"x": 9, "b": 3, "a": 2}}
+    ev = cf.evaluate(run, qrels, ["interval(RR@3)", "interval(RR(judged_only=True)@3)"])
+    assert ev["interval(RR@3)"].values[0, 0] == pytest.approx(1 / 3)
+    assert ev["interval(RR(judged_only=True)@3)"].values[0, 0] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    "text", ["interval(DCG@10)", "interval(AP(rel=2)@5, feasible=True, raw=True)"]
+)
+def test_text_form(text: str) -> None:
+    measure = cf.parse_measure(text)
+    assert str(measure) == text
+    assert measure == cf.parse_measure(str(measure))
+    assert hash(measure) == hash(pickle.loads(pickle.dumps(measure)))
+
+
+def test_calls_and_cutoffs() -> None:
+    assert str(cf.interval("DCG@5") @ 10) == "interval(DCG@10)"
+    assert str(cf.parse_measure("interval(DCG)@10")) == "interval(DCG@10)"
+    assert str(cf.interval("DCG@5")(ties="mid")) == "interval(DCG@5, ties='mid')"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("interval(DCG)", "needs a cutoff, such as interval"),
+        ("interval(DCG@10, tie='mid')", "no parameter 'tie'"),
+        ("interval(DCG@10, ties='first')", "none of unique, mid, min, max"),
+        ("interval(DCG@10, raw=1)", "neither True nor False"),
+        ("interval(interval(P@5))", "interval-scaled already"),
+        ("interval(GMAP@5)", "no measure that is averaged"),
+        ("interval(nDGC@5)", "did you mean nDCG"),
+        ("intervall(P@5)", "did you mean interval"),
+        ("interval()", "did you mean"),
+    ],
+)
+def test_bad_text(text: str, message: str) -> None:
+    with pytest.raises(MeasureError, match=message):
+        cf.parse_measure(text)
+
+
+def test_beyond_reach() -> None:
+    """A measure without an exact form at a length that cannot be enumerated says what can."""
+
+    def spread(judged: cf.JudgedRuns) -> np.ndarray:
+        return judged.relevant().largest(judged.relevant().rank)
+
+    last = cf.define("LastRank", spread, range=(0, float("inf")))
+    assert evaluated({"a": [1, 0, 1]}, "interval(LastRank@6)") == [0.5]
+    with pytest.raises(CranfieldError, match="LastRank.*20"):
+        evaluated({"a": [1]}, "interval(LastRank@50)")
+    assert str(cf.interval(last @ 3)) == "interval(LastRank@3)"
+
+
+def test_recall_base() -> None:
+    known = {"P@5": False, "R@5": True, "AP@5": True, "nDCG@5": True, "DCG@5": False, "RR@5": False}
+    for name, depends in known.items():
+        assert depends_on_recall_base(cf.parse_measure(name)) == depends, name
+
+
+def test_in_a_comparison() -> None:
+    covid = cf.collections.trec_covid()
+    ev = cf.evaluate(covid.runs[:5], covid.qrels, ["P@10", "interval(P@10)", "interval(RR@10)"])
+    plain, ranked = (cf.compare(ev[name]) for name in ("P@10", "interval(P@10)"))
+    np.testing.assert_allclose(plain.adjusted_pvalues, ranked.adjusted_pvalues, atol=1e-9)
+    assert cf.meaning(cf.compare(ev["interval(RR@10)"])).verdict == "meaningful"

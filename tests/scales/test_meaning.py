@@ -1,0 +1,142 @@
+"""Which statements survive: dominance against transformations, and the verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.errors import PolicyError
+from cranfield.scales.dominance import dominance
+from cranfield.scales.meaning import MEANINGFUL, NOT_INVARIANT, meaning
+from cranfield.significance.pairs import all_pairs
+
+
+def scores_of(values: np.ndarray, **more: object) -> cf.Scores:
+    topics, systems = (tuple(map(str, range(n))) for n in values.shape[:2])
+    return cf.Scores(values, topics, systems, **more)  # type: ignore[arg-type]
+
+
+matrices = st.integers(2, 7).flatmap(
+    lambda n: st.lists(st.lists(st.integers(0, 6), min_size=3, max_size=3), min_size=n, max_size=n)
+)
+
+
+@given(matrices)
+@settings(max_examples=300, deadline=None)
+def test_dominance_is_what_every_transformation_says(rows: list[list[int]]) -> None:
+    """Step functions are the extreme increasing transformations: they decide."""
+    values = np.array(rows, dtype=float)
+    pairs = all_pairs(values)
+    found = dominance(scores_of(values), pairs.first, pairs.second)
+    for k, (i, j) in enumerate(zip(pairs.first, pairs.second, strict=True)):
+        a, b = values[:, i], values[:, j]
+        better, worse = (a, b) if a.mean() >= b.mean() else (b, a)
+        steps = [(better > x).sum() - (worse > x).sum() for x in range(-1, 7)]
+        assert found.reversed[k] == (min(steps) < 0)
+        assert found.holds[k] == (min(steps) >= 0 and max(steps) > 0)
+        if found.reversed[k]:
+            # A strictly increasing transformation turns the means over at the threshold.
+            x = found.threshold[k]
+
+            def turned(s: np.ndarray, x: float = x) -> float:
+                return float(((s > x) + 1e-6 * s).mean())
+
+            assert turned(better) < turned(worse)
+            assert (found.above_first[k], found.above_second[k]) == ((a > x).sum(), (b > x).sum())
+
+
+def test_dominance_is_invariant_under_increasing_maps_and_units() -> None:
+    values = np.random.default_rng(0).random((20, 8)) + 0.1 * np.arange(8)
+    pairs = all_pairs(values)
+    expected = dominance(scores_of(values), pairs.first, pairs.second)
+    assert 0 < expected.holds.sum() < len(pairs)
+    for changed in (values * 1e9, values / 1e9 + 0, np.exp(values)):
+        found = dominance(scores_of(changed), pairs.first, pairs.second)
+        # Where means are turned over, the other system is the better one: dominance is the same.
+        np.testing.assert_array_equal(found.holds, expected.holds)
+
+
+def test_shards_and_equal_systems() -> None:
+    values = np.random.default_rng(1).random((6, 2, 3))
+    values[:, 1] = values[:, 0] - 0.1
+    found = dominance(scores_of(values), np.array([0]), np.array([1]))
+    assert found.holds.all()
+    same = np.array([[0.1, 0.2], [0.2, 0.1]])
+    found = dominance(scores_of(same), np.array([0]), np.array([1]))
+    assert not found.holds.any()
+    assert not found.reversed.any()
+
+
+MEASURES = ["P@20", "nDCG@20", "R@20", "RBP(p=0.5)@10", "interval(RR@5)", "interval(R@5)"]
+
+
+@pytest.fixture(scope="module")
+def ev() -> cf.Evaluation:
+    covid = cf.collections.trec_covid()
+    return cf.evaluate(covid.runs[:10], covid.qrels, MEASURES)
+
+
+def test_verdicts(ev: cf.Evaluation) -> None:
+    means = meaning(cf.compare(ev["nDCG@20"]))
+    assert means.verdict == NOT_INVARIANT
+    assert "needs an interval scale, and nDCG@20 is declared ordinal" in means.lines()[0]
+    assert 0 < means.holds <= means.comparison.count()
+    assert meaning(cf.compare(ev["nDCG@20"], test="friedman")).verdict == MEANINGFUL
+    assert meaning(cf.compare(ev["P@20"])).verdict == MEANINGFUL
+    recall = meaning(cf.compare(ev["R@20"]))
+    assert recall.verdict == NOT_INVARIANT
+    assert "R@20 depends on the recall base, so that topics are on scales" in recall.lines()[0]
+    assert meaning(cf.compare(ev["R@20"], test="friedman")).verdict == MEANINGFUL
+    assert meaning(cf.compare(ev["R@20"], test="kruskal-wallis")).verdict == NOT_INVARIANT
+    assert meaning(cf.compare(ev["RBP(p=0.5)@10"])).verdict == MEANINGFUL
+    assert meaning(cf.compare(ev["interval(RR@5)"])).verdict == MEANINGFUL
+    assert meaning(cf.compare(ev["interval(R@5)"])).verdict == NOT_INVARIANT
+    unknown = meaning(cf.compare({"a": [0.1, 0.2, 0.4], "b": [0.5, 0.6, 0.6]}))
+    assert unknown.verdict == "unknown"
+    assert "1 pair that differs, 1 keeps the order" in unknown.lines()[1]
+
+
+def test_strict(ev: cf.Evaluation) -> None:
+    meaning(cf.compare(ev["P@20"])).require()
+    with pytest.raises(PolicyError, match="take sign or friedman$"):
+        meaning(cf.compare(ev["nDCG@20"])).require()
+    other = cf.compare(replace(ev["P@20"], measure="RR@20", scale=cf.Scale.ORDINAL))
+    with pytest.raises(PolicyError, match=r"take sign or friedman, or the .* interval\(RR@20\)"):
+        meaning(other).require()
+    with pytest.raises(PolicyError, match="unknown"):
+        meaning(cf.compare({"a": [0.1, 0.2, 0.4], "b": [0.5, 0.6, 0.6]})).require()
+
+
+def test_an_example_is_shown() -> None:
+    """The better mean, and a threshold by which it is worse."""
+    values = {"a": [0.9, 0.9, 0.9, 0.1], "b": [0.3, 0.3, 0.3, 0.3]}
+    found = meaning(cf.compare(values, alpha=0.5))
+    assert found.lines()[2] == (
+        "for example: a is above b by its mean, but not if what counts is a score above 0.1,"
+        " which a has on 3 topics and b on 4"
+    )
+    assert "turns over" in str(found)
+
+
+@pytest.mark.parametrize(
+    ("name", "scale"),
+    [
+        ("RBP(p=0.5)@8", "interval"),
+        ("RBP(p=0.4)@8", "ordinal"),
+        ("DCG(discount='max(1,log10(rank))')@8", "interval"),
+        ("DCG(discount='max(1,log10(rank))')@12", "ordinal"),
+        ("DCG(discount='max(1,log2(rank))')@2", "interval"),
+        ("P@8", "interval"),
+        ("R@8", "interval"),
+        ("RR@8", "ordinal"),
+        ("AP@8", "ordinal"),
+    ],
+)
+def test_what_measures_declare_is_what_their_values_say(name: str, scale: str) -> None:
+    assert str(cf.parse_measure(name).scale) == scale
+    assert cf.scale_of(name).own.word == scale

@@ -1,0 +1,243 @@
+"""The total orders of Ferrante, Ferro and Pontarollo (2019), their rank functions, and what scales
+allow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from itertools import product
+from math import comb
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield.errors import PolicyError
+from cranfield.measures import AP, DCG, RR, P, SetE
+from cranfield.scale import Scale
+from cranfield.scales.admissible import (
+    ADMISSIBLE,
+    STATISTICS,
+    admitted_statistics,
+    admitted_tests,
+    allows,
+    needed_for,
+)
+from cranfield.scales.orders import (
+    induced,
+    natural_distance,
+    rbto,
+    rbto_runs,
+    rbto_top,
+    sbto,
+    sbto_runs,
+    sbto_top,
+)
+from cranfield.scales.partial import at_or_below
+from cranfield.scales.runs import all_runs
+from cranfield.significance.registry import TESTS
+
+SIZES = [(1, 1), (2, 1), (7, 1), (1, 4), (2, 2), (4, 2), (3, 3), (3, 5)]
+
+
+def set_based_below(r: tuple[int, ...], s: tuple[int, ...], grades: int) -> bool:
+    """Equation (1), word by word."""
+    for k in reversed(range(grades + 1)):
+        if Counter(r)[k] != Counter(s)[k]:
+            # With k = 0 all other counts are equal, and so these would be.
+            return Counter(r)[k] < Counter(s)[k]
+    return False
+
+
+@pytest.mark.parametrize(("length", "grades"), SIZES)
+def test_ranks_are_those_of_the_definitions(length: int, grades: int) -> None:
+    runs = list(product(range(grades + 1), repeat=length))
+    sets = sorted({tuple(sorted(run, reverse=True)) for run in runs})
+    for i, lower in enumerate(sets):
+        assert all(set_based_below(lower, upper, grades) for upper in sets[i + 1 :])
+    assert sbto(sets, grades).tolist() == list(range(comb(length + grades, length)))
+    assert len(sets) - 1 == sbto_top(length, grades)
+    # Equation (4) is the order of tuples.
+    assert rbto(sorted(runs), grades).tolist() == list(range((grades + 1) ** length))
+
+
+@pytest.mark.parametrize(("length", "grades"), SIZES)
+def test_inverses(length: int, grades: int) -> None:
+    sets = np.arange(sbto_top(length, grades) + 1)
+    assert sbto(sbto_runs(sets, length, grades), grades).tolist() == sets.tolist()
+    ranks = np.arange(rbto_top(length, grades) + 1)
+    assert (rbto_runs(ranks, length, grades) == all_runs(length, grades)).all()
+
+
+def test_equation_2_needs_descending_grades() -> None:
+    """As printed, with ascending grades, two sets of documents have one rank."""
+
+    def printed(run: list[int]) -> int:
+        n = len(run)
+        return sum(comb(g + n - j, n - j + 1) for j, g in enumerate(sorted(run), 1))
+
+    assert printed([0, 2]) == printed([1, 1]) == 2
+    assert sbto([[1, 1], [0, 2]], 2).tolist() == [2, 3]
+
+
+def test_binary_set_based_rank_is_the_number_of_relevant_documents() -> None:
+    runs = all_runs(8)
+    assert (sbto(runs) == runs.sum(axis=1)).all()
+
+
+sized = st.tuples(st.integers(1, 90), st.integers(1, 6))
+
+
+@given(sized, st.data())
+def test_ranks_of_long_runs(size: tuple[int, int], data: st.DataObject) -> None:
+    """Also beyond 64 bits: ranks and runs belong to each other, and follow the partial order."""
+    length, grades = size
+    run = st.lists(st.integers(0, grades), min_size=length, max_size=length)
+    lower, upper = data.draw(run), data.draw(run)
+    for rank, back, top in ((sbto, sbto_runs, sbto_top), (rbto, rbto_runs, rbto_top)):
+        low, high = (int(one) for one in rank([lower, upper], grades))
+        assert 0 <= low <= top(length, grades)
+        again = back([low], length, grades)[0].tolist()
+        assert again == (lower if rank is rbto else sorted(lower, reverse=True))
+        if at_or_below(lower, upper, grades)[0]:
+            assert low <= high
+        assert (low < high) == (
+            (lower < upper)
+            if rank is rbto
+            else sorted(lower, reverse=True) < sorted(upper, reverse=True)
+        )
+
+
+def test_natural_distance_is_antisymmetric_and_additive() -> None:
+    lengths = natural_distance(rbto(all_runs(3)))
+    assert (lengths == -lengths.T).all()
+    assert (lengths[0][:, None] + lengths == lengths[0][None, :]).all()
+
+
+def test_long_runs_do_not_overflow() -> None:
+    run = [[1] * 100]
+    assert rbto(run).tolist() == [2**100 - 1]
+    assert sbto([[3] * 100], 3).tolist() == [comb(103, 100) - 1]
+    assert sbto([[9] * 100], 9).tolist() == [comb(109, 100) - 1]
+    assert rbto(run).dtype == object
+    assert rbto([[1, 0]], length=100).tolist() == [2**99]
+
+
+def test_order_that_a_measure_induces() -> None:
+    runs = all_runs(4)
+    assert induced(P @ 4, runs).tolist() == runs.sum(axis=1).tolist()
+    assert induced(SetE, runs, judgments=4).tolist() == runs.sum(axis=1).tolist()
+    assert induced(RR, runs).max() == 4
+    # 1000 and 0101 tie: 1 = 1/2 + 2/4.
+    assert len(set(induced(AP, runs).tolist())) == 15
+    assert len(set(induced(AP, runs[[8, 5]]).tolist())) == 1
+    # Base 10: no discount up to rank 10.
+    flat = DCG(discount="max(1,log10(rank))")
+    assert induced(flat, runs).tolist() == runs.sum(axis=1).tolist()
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [lambda: rbto([[2]]), lambda: sbto([[-1]]), lambda: rbto([[0.5]]), lambda: rbto([[0]], 0)],
+)
+def test_runs_that_are_none(bad: Callable[[], object]) -> None:
+    with pytest.raises(PolicyError):
+        bad()
+
+
+@pytest.mark.parametrize("rank", [-1, 8, 1.5, True])
+def test_ranks_that_are_none(rank: object) -> None:
+    with pytest.raises(PolicyError, match="from 0 to 7"):
+        rbto_runs([rank], 3)
+
+
+# --- What scales allow ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("what", "scale"),
+    [
+        ("mode", Scale.NOMINAL),
+        ("Median", Scale.ORDINAL),
+        ("percentiles", Scale.ORDINAL),
+        ("Kendall tau", Scale.ORDINAL),
+        ("spearman", Scale.ORDINAL),
+        ("sign test", Scale.ORDINAL),
+        ("rank_sum", Scale.ORDINAL),
+        ("Kruskal-Wallis test", Scale.ORDINAL),
+        ("friedman", Scale.ORDINAL),
+        ("mean", Scale.INTERVAL),
+        ("standard deviation", Scale.INTERVAL),
+        ("Pearson", Scale.INTERVAL),
+        ("signed-rank", Scale.INTERVAL),
+        ("wilcoxon", Scale.INTERVAL),
+        ("t", Scale.INTERVAL),
+        ("Student's", Scale.INTERVAL),
+        ("anova", Scale.INTERVAL),
+        ("geometric mean", Scale.RATIO),
+        ("harmonic mean", Scale.RATIO),
+        ("coefficient of variation", Scale.RATIO),
+        ("gmap", Scale.RATIO),
+    ],
+)
+def test_what_each_needs(what: str, scale: Scale) -> None:
+    if what == "Student's":
+        what = "student"
+    assert needed_for(what) is scale
+    for one in Scale:
+        assert allows(one, what) == (one >= scale)
+        assert allows(str(one).upper(), what) == (one >= scale)
+
+
+def test_tests_say_themselves_what_they_need() -> None:
+    for name, test in TESTS.items():
+        assert needed_for(name) is test.info.scale
+    assert set(admitted_tests(Scale.INTERVAL)) == set(TESTS)
+    assert admitted_tests("nominal") == []
+    assert admitted_statistics("ratio") == list(STATISTICS)
+    assert list(ADMISSIBLE) == list(Scale)
+
+
+def test_no_name_stands_for_two_things() -> None:
+    names = [name for one in STATISTICS.values() for name in (one.name, *one.aliases)]
+    names += [name for test in TESTS.values() for name in (test.info.name, *test.info.aliases)]
+    assert len(names) == len(set(names))
+
+
+def test_statistics_are_invariant_exactly_as_declared() -> None:
+    """Comparing two samples by a statistic survives the transformations of its scale."""
+    rng = np.random.default_rng(7)
+    statistics: dict[str, Callable[..., Any]] = {
+        "median": np.median,
+        "mean": np.mean,
+        "geometric-mean": lambda x: np.exp(np.mean(np.log(x))),
+    }
+    transformations: dict[Scale, Callable[..., Any]] = {
+        Scale.ORDINAL: lambda x: np.exp(x),
+        Scale.INTERVAL: lambda x: 3 * x + 7,
+        Scale.RATIO: lambda x: 3 * x,
+    }
+    samples = rng.uniform(0.1, 4, size=(400, 2, 5))
+    for name, statistic in statistics.items():
+        for scale, change in transformations.items():
+            same = all(
+                (statistic(a) > statistic(b)) == (statistic(change(a)) > statistic(change(b)))
+                for a, b in samples
+            )
+            assert same == allows(scale, name), (name, scale)
+
+
+@pytest.mark.parametrize(
+    ("what", "message"),
+    [("meen", "did you mean .*mean"), ("t test of teas", "there is no"), ("@@@@", "there are")],
+)
+def test_unknown_names(what: str, message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        needed_for(what)
+
+
+def test_unknown_scale() -> None:
+    with pytest.raises(PolicyError, match="nominal, ordinal"):
+        allows("absolute", "mean")

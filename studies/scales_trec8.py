@@ -120,7 +120,7 @@ def main() -> None:
     seconds = time.time() - started
     low = study.correlation["lowest"].min()
     print(f"{study.systems} systems, {study.topics} topics; {seconds:.0f} s.")
-    print(f"Lowest tau of any measure and its version on any topic: {low}.\n")
+    print(f"Lowest tau of any measure and its version on any topic: {low!r}.\n")
     print(f"## A measure and its interval-scaled version\n\n{correlations(study, paper, 2)}\n")
     mid = study_scales(judged, ties="mid", tests=())
     print(f"## The same with mid-ranks for ties\n\n{correlations(mid, paper, 3)}\n")

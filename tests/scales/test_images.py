@@ -13,9 +13,10 @@ import pytest
 from cranfield.errors import MeasureError, PolicyError
 from cranfield.measures import define, parse_measure
 from cranfield.scales import counting, engines, halves, lexicographic, sides, sums, walk, windows
+from cranfield.scales.engine import Gaps
 from cranfield.scales.forms import Additive, form
 from cranfield.scales.image import image
-from cranfield.scales.images import Gaps, Image
+from cranfield.scales.images import Image
 from cranfield.scales.runs import all_runs, score_runs
 from cranfield.scales.windows import Windows
 from tests.scales.exhaustive import Everything, Run, ap, binary, dcg, err, rational, rbp, rr

@@ -192,10 +192,19 @@ def study_scales(
         ties,
         len(judged.systems),
         len(judged.topics),
-        pl.DataFrame(correlation),
-        pl.DataFrame(pairs),
-        pl.DataFrame(changes),
+        pl.DataFrame(correlation, {**_AT, **_floats("overall", "by topic", "lowest")}),
+        pl.DataFrame(pairs, {**_PAIR, **_floats("original", "interval", "change %")}),
+        pl.DataFrame(changes, {**_AT, "test": pl.String, **_COUNTS, **_floats("changed %")}),
     )
+
+
+_AT = {"cutoff": pl.Int64, "measure": pl.String}
+_PAIR = {"cutoff": pl.Int64, "first": pl.String, "second": pl.String}
+_COUNTS = dict.fromkeys(("Sig", "S2NS", "NS2S"), pl.Int64)
+
+
+def _floats(*names: str) -> dict[str, type[pl.Float64]]:
+    return dict.fromkeys(names, pl.Float64)
 
 
 def _without_cutoff(measure: str | Measure) -> Measure:

@@ -1,0 +1,71 @@
+"""The commands on scales: `scale`, `study scales` and `compare --strict`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+
+from tests.cli.test_commands import cranfield
+
+
+def test_scale(folder: Path) -> None:
+    out, _ = cranfield(folder, "scale", "RR@5")
+    assert "6 values, from 0 to 1: 0, 0.2, 0.25, 0.3333, 0.5, 1" in out
+    assert "its own order: ordinal; not interval" in out
+    assert "tests: sign, rank-sum, kruskal-wallis, friedman" in out
+    out, _ = cranfield(folder, "scale", "P", "--length", "4", "--format", "json")
+    found = json.loads(out)
+    assert (found["scale"], found["image"]["values"]) == ("interval", [0, 0.25, 0.5, 0.75, 1])
+    assert [one["verdict"] for one in found["orders"]][0] == "interval"
+    out, _ = cranfield(folder, "scale", "nDCG@10", "--grades", "2", "-o", "scale.txt")
+    assert out == ""
+    assert "depend on the recall base" in (folder / "scale.txt").read_text()
+    for arguments, message in (
+        (("DCG",), "give the length"),
+        (("DCG@0",), "cutoff"),
+        (("DCG@5", "--grades", "0"), "highest grade must be a whole number from 1"),
+        (("DCG@5", "--length", "-1"), "length of a run must be a whole number from 1"),
+        (("nDGC@5",), "did you mean"),
+    ):
+        _, err = cranfield(folder, "scale", *arguments, status=2)
+        assert message in err, arguments
+        assert err.count("\n") == 1
+
+
+def test_study_of_scales(folder: Path) -> None:
+    start = ("study", "scales", "qrels", "one.run", "two.run")
+    out, _ = cranfield(folder, *start, "-m", "P", "-m", "RR", "--cutoffs", "2,3")
+    assert out.startswith("2 systems, 2 topics; ties ranked unique")
+    assert "those that differ, @3" in out
+    out, _ = cranfield(folder, *start, "-m", "P", "--cutoffs", "2", "--format", "markdown")
+    assert "| measure | @2 |" in out
+    two = (*start, "-m", "P", "-m", "RR", "--cutoffs", "2")
+    out, _ = cranfield(folder, *two, "--format", "csv")
+    frame = pl.read_csv(out.encode())
+    assert set(frame["table"]) == {"correlation", "pairs", "changes"}
+    out, _ = cranfield(folder, *start, "-m", "P", "--cutoffs", "2", "--format", "json", "--graded")
+    assert json.loads(out)["changes"][0]["Sig"] >= 0
+    for arguments, message in (
+        (("--cutoffs", "5,x"), "whole numbers from 1"),
+        (("--cutoffs", "0"), "whole numbers from 1"),
+        (("-m", "P@5"), "has a cutoff"),
+        (("-m", "nDGC"), "did you mean"),
+    ):
+        _, err = cranfield(folder, *start, *arguments, status=2)
+        assert message in err, arguments
+        assert err.count("\n") == 1
+    assert "there is 1" in cranfield(folder, *start[:-1], "-m", "P", "--cutoffs", "2", status=2)[1]
+
+
+def test_strict(folder: Path) -> None:
+    start = ("compare", "qrels", "one.run", "two.run")
+    out, _ = cranfield(folder, *start, "-m", "P@2", "--strict")
+    assert "meaning: meaningful: Paired t-test needs an interval scale; P@2 is an interval" in out
+    _, err = cranfield(folder, *start, "-m", "AP", "--strict", "-o", "out", status=2)
+    assert "not invariant: Paired t-test needs an interval scale" in err
+    assert not (folder / "out").exists()
+    out, _ = cranfield(folder, *start, "-m", "interval(RR@3)", "--strict", "--format", "json")
+    found = json.loads(out)["comparisons"][0]
+    assert (found["measure"], found["meaning"]["verdict"]) == ("interval(RR@3)", "meaningful")

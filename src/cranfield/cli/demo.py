@@ -7,13 +7,14 @@ import click
 
 @click.command()
 def demo() -> None:
-    """Score the bundled systems of TREC-COVID round 5, and say which of them differ."""
+    """Score the bundled systems of TREC-COVID round 5; say which differ, and what that means."""
     from rich.console import Console
 
     from cranfield.collections import trec_covid
     from cranfield.escape import plain
     from cranfield.evaluation import evaluate
     from cranfield.report.terminal import systems_table
+    from cranfield.scales.meaning import meaning
     from cranfield.significance.compare import compare
     from cranfield.significance.describing import heading
 
@@ -44,3 +45,6 @@ def demo() -> None:
         markup=False,
         soft_wrap=True,
     )
+    console.print("\nWhat does not depend on how the scale is spaced?")
+    for line in meaning(found).lines()[1:]:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)

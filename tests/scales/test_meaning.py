@@ -61,6 +61,24 @@ def test_dominance_is_invariant_under_increasing_maps_and_units() -> None:
         np.testing.assert_array_equal(found.holds, expected.holds)
 
 
+def test_different_numbers_of_scores() -> None:
+    """Shares count where systems have topics of their own."""
+    values = np.array([[0.1, 0.2, 0.9], [0.5, 0.3, 0.8], [0.4, 0.6, 0.7], [0.3, np.nan, 0.95]])
+    pairs = all_pairs(values)
+    found = dominance(scores_of(values), pairs.first, pairs.second)
+    assert found.holds.tolist() == [False, True, True]
+    assert found.reversed.tolist() == [True, False, False]
+    x = found.threshold[0]
+    shares = [np.nanmean(np.where(np.isnan(v), np.nan, v > x)) for v in values.T[:2]]
+    means = np.nanmean(values[:, :2], axis=0)
+    assert (shares[0] - shares[1]) * (means[0] - means[1]) < 0
+    doubled = np.vstack([values[:3], values[:3]])
+    doubled[3:, 1] = np.nan
+    some = dominance(scores_of(values[:3]), pairs.first, pairs.second)
+    again = dominance(scores_of(doubled), pairs.first, pairs.second)
+    np.testing.assert_array_equal(some.holds, again.holds)
+
+
 def test_shards_and_equal_systems() -> None:
     values = np.random.default_rng(1).random((6, 2, 3))
     values[:, 1] = values[:, 0] - 0.1

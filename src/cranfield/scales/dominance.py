@@ -51,7 +51,7 @@ def dominance(scores: Scores, first: Indices, second: Indices) -> Dominance:
     Parameters
     ----------
     scores
-        Shape (topics, systems), without gaps; with shards, their means are taken.
+        Shape (topics, systems), NaN for no score; with shards, their means are taken.
     first, second
         Indices of the systems of each pair.
 
@@ -65,11 +65,11 @@ def dominance(scores: Scores, first: Indices, second: Indices) -> Dominance:
     The mean of f(A) is at least that of f(B) for every increasing f exactly when A's scores
     dominate B's stochastically (of first order; Lehmann 1955):
 
-    .. math:: |\{t : a_t > x\}| \ge |\{t : b_t > x\}| \text{ for all } x,
+    .. math:: \frac{|\{t : a_t > x\}|}{n} \ge \frac{|\{t : b_t > x\}|}{m} \text{ for all } x,
 
-    which for as many scores of both is to say that A's k-th smallest score is at least B's, for
-    every k. Otherwise there is an x where the opposite holds, and an increasing transformation that
-    tells scores above x from scores below it, and nearly nothing else, turns the means over.
+    whatever bar x is set, at least as large a share of A's scores is above it. Otherwise there is
+    an x where the opposite holds, and an increasing transformation that tells scores above x from
+    scores below it, and nearly nothing else, turns the means over.
 
     Examples
     --------
@@ -80,15 +80,13 @@ def dominance(scores: Scores, first: Indices, second: Indices) -> Dominance:
     ([True, False], [nan, 0.0])
     """
     values = scores.values if scores.values.ndim == 2 else np.nanmean(scores.values, axis=2)
-    topics = len(values)
-    ordered = np.sort(values, axis=0).T
-    gap = ROUNDING * np.abs(ordered).max(initial=0.0)
+    columns = np.ascontiguousarray(values.T)
+    gap = ROUNDING * np.nanmax(np.abs(columns), initial=0.0)
     parts = [
-        _block(ordered, first[start:stop], second[start:stop], gap)
-        for start, stop in _blocks(first.size, topics)
+        _block(columns[first[start:stop]], columns[second[start:stop]], float(gap))
+        for start, stop in _blocks(first.size, 2 * len(values))
     ]
-    columns = [np.concatenate([part[k] for part in parts]) for k in range(5)]
-    return Dominance(*columns)
+    return Dominance(*(np.concatenate([part[k] for part in parts]) for k in range(5)))
 
 
 def _blocks(pairs: int, topics: int) -> list[tuple[int, int]]:
@@ -97,17 +95,27 @@ def _blocks(pairs: int, topics: int) -> list[tuple[int, int]]:
 
 
 def _block(
-    ordered: Floats, first: Indices, second: Indices, gap: float
+    a: Floats, b: Floats, gap: float
 ) -> tuple[NDArray[np.bool_], NDArray[np.bool_], Floats, Indices, Indices]:
-    a, b = ordered[first], ordered[second]
-    ahead = a.mean(axis=1) >= b.mean(axis=1)
-    better, worse = np.where(ahead[:, None], a, b), np.where(ahead[:, None], b, a)
-    short = worse - better
-    violated = short > gap
-    turned = np.asarray(violated.any(axis=1))
-    same = ~(np.abs(short) > gap).any(axis=1)
-    # The k-th smallest score of the better system: as many of its scores are above as can be few.
-    place = np.argmax(np.where(violated, short, -np.inf), axis=1)
-    at = better[np.arange(first.size), place] if first.size else np.empty(0)
-    above = [np.where(turned, (one > at[:, None] + gap).sum(axis=1), 0) for one in (a, b)]
-    return np.asarray(~turned & ~same), turned, np.where(turned, at, np.nan), above[0], above[1]
+    topics = a.shape[1]
+    n, m = (np.maximum((~np.isnan(one)).sum(axis=1), 1)[:, None] for one in (a, b))
+    means = (np.nansum(a, axis=1) / n[:, 0], np.nansum(b, axis=1) / m[:, 0])
+    # All scores of both, each counting as much as its system has scores less: sums are integers.
+    both = np.hstack([a, b])
+    counts = np.where(np.arange(2 * topics) < topics, m, -n) * ~np.isnan(both)
+    counts = np.where((means[0] >= means[1])[:, None], counts, -counts)
+    order = np.argsort(both, axis=1, kind="stable")
+    ordered = np.take_along_axis(both, order, axis=1)
+    counts = np.take_along_axis(counts, order, axis=1)
+    above = counts.sum(axis=1)[:, None] - np.cumsum(counts, axis=1)
+    # Equal scores are passed together: only behind the last of them is the count one of a bar.
+    apart = np.ones(ordered.shape, dtype=bool)
+    with np.errstate(invalid="ignore"):
+        apart[:, :-1] = ~(np.diff(ordered, axis=1) <= gap)
+    above = np.where(apart & ~np.isnan(ordered), above, 0)
+    turned = np.asarray((above < 0).any(axis=1))
+    same = ~(above != 0).any(axis=1)
+    place = np.argmin(above, axis=1) if a.size else np.zeros(0, dtype=np.intp)
+    at = ordered[np.arange(len(ordered)), place]
+    over = [np.where(turned, (one > at[:, None] + gap).sum(axis=1), 0) for one in (a, b)]
+    return np.asarray(~turned & ~same), turned, np.where(turned, at, np.nan), over[0], over[1]

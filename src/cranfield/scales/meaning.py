@@ -97,15 +97,24 @@ class Meaning:
         if not turned.size:
             return ""
         k = int(turned[np.argmax(np.abs(one.difference[turned]))])
-        a, b = plain(one.systems[one.first[k]]), plain(one.systems[one.second[k]])
+        pair = [
+            (one.first[k], self.dominance.above_first[k]),
+            (one.second[k], self.dominance.above_second[k]),
+        ]
         if one.difference[k] < 0:
-            a, b = b, a
-        above = (int(self.dominance.above_first[k]), int(self.dominance.above_second[k]))
-        high, low = max(above), min(above)
+            pair.reverse()
+        a, b = (plain(one.systems[system]) for system, _ in pair)
+        values = one.scores.values.reshape(len(one.scores.topics), len(one.systems), -1)
+        scored = (~np.isnan(values)).any(axis=2).sum(axis=0)
+        own = len({int(scored[system]) for system, _ in pair}) > 1
+        above = [
+            f"{count} of {scored[system]} topics" if own else counted(int(count), "topic")
+            for system, count in pair
+        ]
         return (
             f"for example: {a} is above {b} by its mean, but not if what counts is a score above"
-            f" {self.dominance.threshold[k]:.4g}, which {a} has on {counted(low, 'topic')} and {b}"
-            f" on {high}"
+            f" {self.dominance.threshold[k]:.4g}, which {a} has on {above[0]} and {b}"
+            f" on {above[1] if own else pair[1][1]}"
         )
 
     def alternatives(self) -> list[str]:

@@ -34,6 +34,8 @@ TEXTS = [
     *("DCG(discount='max(1,log3(rank))')", "DCG(discount='1+log2.5(rank)')"),
     *("nDCG@3", "nDCG(ideal='full')@3", "nDCG(discount='max(1,log10(rank))')"),
     *("RBP", "RBP(rel=2, p=0.5)", "RBP(gains='graded')", "RBP(gains={0: 0.1, 1: 0.3}, p=0.95)"),
+    *("gP@3", "gP(gains='exponential', max_grade=3)@4", "gP(gains={1: 2, 2: -1})@3", "gR@4"),
+    *("gR(gains={0: 0.1, 2: 7})@2", "RBP(gains='graded', p=0.3333333333333333)", "SetF(beta=0.3)"),
     *("RBP(gains='graded', max_grade=4)", "ERR", "ERR(max_grade=5)@4", "nERR", "nERR@3"),
 ]
 

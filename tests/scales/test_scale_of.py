@@ -21,13 +21,13 @@ from cranfield.measures import (
     RBP,
     RR,
     Bpref,
+    IPrec,
     Measure,
     P,
     R,
     SetE,
     SetF,
     SetP,
-    Success,
     gP,
     gR,
     nDCG,
@@ -36,12 +36,12 @@ from cranfield.measures import (
 )
 from cranfield.scale import Scale
 from cranfield.scales import enumeration
-from cranfield.scales.additive import additive_form, rational_log
 from cranfield.scales.exact import exact_values
+from cranfield.scales.forms import form
 from cranfield.scales.orders import rbto, sbto
 from cranfield.scales.over_topics import scale_over_topics
-from cranfield.scales.proofs import even_sums, prove_rank_based, prove_set_based
-from cranfield.scales.runs import all_runs, score_runs
+from cranfield.scales.proofs import evenly_spaced, prove_rank_based, prove_set_based
+from cranfield.scales.runs import score_runs
 from cranfield.scales.scale_of import scale_of
 from cranfield.scales.verdicts import Verdict
 
@@ -50,78 +50,9 @@ FLAT = DCG(discount="max(1,log10(rank))")
 
 
 def value(measure: Measure, run: list[int], grades: int, judgments: int | None = None) -> Fraction:
-    return Fraction(exact_values(measure, np.array([run]), grades, judgments).value(0))
-
-
-# --- Exact values -----------------------------------------------------------------------------
-
-BINARY = [
-    *("P@4", "P@9", "R@3", "RelP@3", "SetP", "SetR", "SetRelP", "SetF", "SetF(beta=0.5)"),
-    *("SetE", "RR", "RR@2", "AP", "AP@3", "AP(denominator='min')@3", "GMAP", "RBP", "RBP(p=0.35)"),
-    *("RBP(p=0.5)@3", "ERR", "nERR@4", "gP@5", "gR@5", "DCG", "nDCG", "SetP@2", "P(rel=0)@4"),
-    *("DCG(discount='max(1,log10(rank))')", "nDCG(discount='max(1,log5(rank))')@3"),
-    *("DCG(discount='1+log2(rank)')@2", "Success@3"),
-]
-GRADED = [
-    *("AP(rel=2)", "RR(rel=2)", "RBP(gains='graded')", "RBP(gains={1: 0.3, 3: 0.9})", "ERR"),
-    *("RBP(gains='graded', max_grade=5, p=0.25)", "ERR(max_grade=4)", "nERR(max_grade=5)@2"),
-    *("gP@4", "gP(gains='exponential')@2", "gR(gains={1: 0.5})@4", "gP(max_grade=5)@3"),
-    *(
-        "DCG(gains='exponential')@1",
-        "DCG(gains='exponential')",
-        "nDCG(ideal='full')@2",
-        "P(rel=2)@2",
-    ),
-]
-
-
-@pytest.mark.parametrize("judgments", [None, 2, 0, [3, 1, 1, 0], [1]])
-@pytest.mark.parametrize(
-    ("text", "length", "grades"), [(t, 5, 1) for t in BINARY] + [(t, 4, 3) for t in GRADED]
-)
-def test_exact_values_are_the_scores(
-    text: str, length: int, grades: int, judgments: list[int] | int | None
-) -> None:
-    measure, runs = parse_measure(text), all_runs(length, grades)
-    if isinstance(judgments, list):
-        judgments = [min(one, grades) for one in judgments]
-    found = exact_values(measure, runs, grades, judgments)
-    expected = score_runs(measure, runs, grades=grades, judgments=judgments)
-    values = np.array([float(found.value(place)) for place in found.place])
-    assert values == pytest.approx(expected, rel=1e-12, abs=1e-14)
-    irrational = {"DCG", "nDCG", "DCG(gains='exponential')", "nDCG(ideal='full')@2"}
-    assert found.exact == (
-        text not in irrational | {"Success@3"}
-        or (text in irrational and judgments == 0 and "nDCG" in text)
-    )
-
-
-def test_exact_means_exact() -> None:
-    """Values that floats cannot tell apart, and values that floats split."""
-    close = exact_values(RBP(p=0.5), np.eye(70, dtype=int)[[0, 69]] | np.eye(70, dtype=int)[0])
-    assert close.numbers.size == 2
-    assert close.value(1) - close.value(0) == Fraction(1, 2**70)
-    assert exact_values(AP, all_runs(10)).numbers.size == 810
-    assert exact_values(DCG(discount="max(1,log2(rank))"), all_runs(10)).numbers.size == 768
-
-
-@pytest.mark.parametrize(
-    ("number", "base", "expected"),
-    [
-        (1, 2.0, 0),
-        (8, 2.0, 3),
-        (8, 4.0, Fraction(3, 2)),
-        (2, 4.0, Fraction(1, 2)),
-        (27, 9.0, Fraction(3, 2)),
-        (3, 2.0, None),
-        (6, 36.0, Fraction(1, 2)),
-        (10, 10.0, 1),
-        (5, 10.0, None),
-        (3, 1.5, None),
-    ],
-)
-def test_rational_logarithms(number: int, base: float, expected: Fraction | None) -> None:
-    assert rational_log(number, base) == expected
+    found = exact_values(measure, np.array([run]), grades, judgments).value(0)
+    assert isinstance(found, Fraction)
+    return found
 
 
 # --- Ferrante, Ferro and Pontarollo (2019) ----------------------------------------------------
@@ -343,13 +274,11 @@ def test_additive_proofs_for_any_gains(
     if (grades + 1) ** length > 4096:
         return
     full = scale_of(measure, length, grades)
-    form = additive_form(measure, length, grades)
-    assert form is not None
-    assert prove_rank_based("", form, length, 1).scale is full.rank_based.scale
-    assert prove_set_based("", form, length, 1).scale is full.set_based.scale
-    even = even_sums(form, length)
-    assert even in {None, full.own.scale is INTERVAL}
-    assert (even is not None) == (equal or length == 1)
+    found = form(measure, length, grades)
+    assert found is not None
+    assert prove_rank_based("", found, 1).scale is full.rank_based.scale
+    assert prove_set_based("", found, 1).scale is full.set_based.scale
+    assert evenly_spaced(found) is (full.own.scale is INTERVAL)
 
 
 def test_only_the_ranks_and_gains_that_count() -> None:
@@ -370,12 +299,14 @@ def test_only_the_ranks_and_gains_that_count() -> None:
 
 
 def test_undecided_is_said() -> None:
-    found = scale_of(Bpref, 30)
-    assert not found.own.decided
-    assert found.own.scale is ORDINAL
-    assert "not decided" in str(found)
-    assert "N = 18" in str(found)
-    assert "2^-40" in str(found)
+    for measure, exact in ((Bpref, True), (IPrec @ 0.5, False)):
+        found = scale_of(measure, 30)
+        assert not found.own.decided
+        assert found.own.scale is ORDINAL
+        assert "not decided" in str(found)
+        assert "N = 18" in str(found)
+        assert found.exact is exact
+        assert ("2^-40" in str(found)) is not exact
 
 
 def test_reports_read_well() -> None:
@@ -541,7 +472,8 @@ def test_a_measure_that_has_no_room_for_the_grades() -> None:
         scale_of(ERR(max_grade=2), 4, 3)
 
 
-def test_a_measure_that_is_not_known_is_enumerated() -> None:
-    found = scale_of(Success @ 3, 4)
-    assert found.own.scale is INTERVAL
+def test_a_measure_without_a_form_is_enumerated() -> None:
+    found = scale_of(IPrec @ 0.5, 4)
+    assert found.own.scale is ORDINAL
     assert not found.exact
+    assert "2^-40" in str(found)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
 from cranfield.measures import Measure
 from cranfield.scale import Scale
-from cranfield.scales.additive import Additive, additive_form
 from cranfield.scales.enumeration import (
     LISTED,
     OWN,
@@ -18,11 +19,12 @@ from cranfield.scales.enumeration import (
     own_verdict,
 )
 from cranfield.scales.exact import exact_values
+from cranfield.scales.forms import Additive, Form, form
 from cranfield.scales.orders import rbto, sbto
 from cranfield.scales.proofs import (
     MONOTONE,
     bottom_runs,
-    even_sums,
+    evenly_spaced,
     prove_rank_based,
     prove_set_based,
     uneven_bottom,
@@ -39,7 +41,7 @@ def verdicts_beyond(
     length: int,
     grades: int,
     pool: list[int],
-    form: Additive | None,
+    additive: Form | None,
     sign: int,
     *,
     exactly: bool,
@@ -54,8 +56,8 @@ def verdicts_beyond(
         Length of the runs and highest grade.
     pool
         Grades of the topic's documents.
-    form
-        Weights and gains of an additive measure, if any run can be.
+    additive
+        Form of an additive measure, if any run can be.
     sign
         -1 if low values are the good ones.
     exactly
@@ -66,22 +68,17 @@ def verdicts_beyond(
     tuple
         Verdicts for the measure's own order, the set-based and the rank-based total order.
     """
-    if form is not None:
-        set_based = prove_set_based(SET_BASED, form, length, sign)
-        rank_based = prove_rank_based(RANK_BASED, form, length, sign)
+    if additive is not None:
+        set_based = prove_set_based(SET_BASED, additive, sign)
+        rank_based = prove_rank_based(RANK_BASED, additive, sign)
     else:
         set_based, rank_based = _searched(measure, length, grades, pool, sign, exactly=exactly)
     own = _own_beyond(measure, length, grades, pool, sign, exactly=exactly)
-    if not own.decided and form is not None:
-        # Grades that are worth the same and ranks that are worth nothing do not matter here.
-        gains = tuple(sorted(set(form.gains)))
-        seen = Additive(form.weights, gains, form.constant, form.exact)
-        even = even_sums(seen, len(seen.weights))
-        counted = prove_rank_based(OWN, seen, len(seen.weights), 1) if len(gains) > 1 else None
-        if even or counted is None or counted.scale is Scale.INTERVAL:
-            own = Verdict(OWN, Scale.INTERVAL, True, None, "from its weights and gains")
-        elif even is False:
-            own = Verdict(OWN, Scale.ORDINAL, True, None, "sums of its gains are unequally spaced")
+    if not own.decided and additive is not None:
+        even = evenly_spaced(additive)
+        if even is not None:
+            scale = Scale.INTERVAL if even else Scale.ORDINAL
+            own = Verdict(OWN, scale, True, None, "from its weights and gains")
     return own, set_based, rank_based
 
 
@@ -125,8 +122,11 @@ def _rising(measure: Measure, grades: int) -> bool:
     gains = getattr(measure, "gains", None)
     if gains is None or gains.kind in {"binary", "graded"}:
         return True
-    form = additive_form(measure, 2, grades)
-    return form is not None and all(np.diff(np.array(form.gains, dtype=float)) >= 0)
+    found = form(measure, 2, grades)
+    if found is None or not isinstance(found.shape, Additive):
+        return False
+    row = found.shape.coefficients[0]
+    return all(one <= other for one, other in pairwise(row))
 
 
 def _reach(grades: int) -> str:

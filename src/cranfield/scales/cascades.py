@@ -17,7 +17,8 @@ from cranfield.measures.user_models import (
 )
 from cranfield.scales.bases import ONE
 from cranfield.scales.forms import Form, Setting, Stateful, Step, form_of
-from cranfield.scales.formulas import ZERO, highest_grade, over
+from cranfield.scales.formulas import ZERO, highest_grade
+from cranfield.scales.irrational import rational
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ def _ap(measure: Any, setting: Setting) -> Form:
         base = min(base, measure.cutoff)
     depth = setting.depth(measure)
     shape = PrecisionSum(setting.length, setting.grades, depth, max(measure.rel, 0))
-    return Form(shape, over(base))
+    return Form(shape, rational(base))
 
 
 @dataclass(frozen=True)
@@ -85,8 +86,8 @@ class SquaredCount(Stateful):
 @form_of(SetAveragePrecision)
 def _set_ap(measure: SetAveragePrecision, setting: Setting) -> Form:
     depth = setting.depth(measure)
-    unit = over(depth * setting.recall_base(measure.rel))
-    return Form(SquaredCount(setting.length, setting.grades, depth, max(measure.rel, 0)), unit)
+    shape = SquaredCount(setting.length, setting.grades, depth, max(measure.rel, 0))
+    return Form(shape, rational(depth * setting.recall_base(measure.rel)))
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def _err(measure: Any, setting: Setting) -> Form:
     for rank, grade in enumerate(setting.judgments[: measure.cutoff], 1):
         contribution, state = ideal.step(rank, state, grade)
         best += contribution
-    return Form(shape, over(float(best)))
+    return Form(shape, rational(best))
 
 
 @dataclass(frozen=True)
@@ -151,4 +152,4 @@ def _bpref(measure: Any, setting: Setting) -> Form:
     }[measure.form]
     depth = setting.depth(measure)
     shape = Preference(setting.length, setting.grades, depth, max(measure.rel, 0), most, of)
-    return Form(shape, over(base))
+    return Form(shape, rational(base))

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scale import Scale
-from cranfield.scales.exact import Number, Values
+from cranfield.scales.exact import Values
+from cranfield.scales.irrational import Number
 from cranfield.scales.runs import Grades
 from cranfield.scales.verdicts import Verdict, Witness
 
@@ -54,7 +55,7 @@ def against(
     sign
         -1 if low values are the good ones.
     """
-    place = values.place if sign > 0 else values.numbers.size - 1 - values.place
+    place = values.place if sign > 0 else values.size - 1 - values.place
     classes = np.unique(ranks, return_inverse=True)[1].ravel()
     by_class = np.lexsort((place, classes))
     ordered, sorted_place = classes[by_class], place[by_class]

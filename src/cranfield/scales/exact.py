@@ -1,8 +1,9 @@
-"""Exact values of measures on given runs, in integers over a common unit.
+"""Exact values of measures on given runs, by the forms of the measures.
 
-Additive measures (a weight for each rank times a gain for each grade) are read off their weights;
-AP, RR and ERR off their definitions. What has no rational values (DCG and nDCG beyond their first
-ranks) and what is not known here is scored in floats, where two values within 2^-40 of the largest
+A value is a row of whole numbers: the coefficients of the inverse logarithms that it is made of,
+over a common denominator; a single number for the measures with rational values. So values and
+their differences are equal if their rows are, and their order is told by as many digits as it
+takes. A measure without a form is scored in floats, where two values within 2^-40 of the largest
 one count as one; `Values.exact` tells which it is.
 """
 
@@ -11,24 +12,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
-from math import lcm
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.errors import PolicyError
 from cranfield.measures import Measure
-from cranfield.scales.additive import additive_form, denominator, pool_of
+from cranfield.scales.bases import ONE, approximate, scaled
+from cranfield.scales.evaluate import FITS, Keys, keys_of
+from cranfield.scales.forms import Form, form
+from cranfield.scales.irrational import MOST_DIGITS, UNITY, Number, Terms, quotient, terms
 from cranfield.scales.runs import Grades, score_runs
 
 TOLERANCE = 2.0**-40
 """Floats nearer to each other than this, relative to the largest, count as equal."""
-
-FITS = 2**62
-"""Integers up to here are held in int64, others in arrays of Python integers."""
-
-Number = Fraction | float
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,39 +35,48 @@ class Values:
 
     Attributes
     ----------
-    numbers
-        The distinct values, ascending, in units; integers if exact, else floats.
+    keys
+        The distinct values, ascending; shape (values, bases). Floats, in one column, if not exact.
     place
         For each run the place of its value among them, from 0.
-    unit
-        What one means; 1 for floats.
+    bases, whole
+        A key stands for the sum of key / whole / ln(base).
+    below, constant
+        What that is divided by, and what is then added.
     exact
         Whether the values are exact, and not floats that are compared with a tolerance.
     """
 
-    numbers: NDArray[Any]
+    keys: NDArray[Any]
     place: NDArray[np.int64]
-    unit: Fraction
-    exact: bool
+    bases: tuple[Fraction, ...] = (ONE,)
+    whole: int = 1
+    below: Terms = UNITY
+    constant: Fraction = Fraction(0)
+    exact: bool = True
+
+    @property
+    def size(self) -> int:
+        """How many distinct values there are."""
+        return len(self.keys)
 
     def value(self, place: int) -> Number:
         """Value at a place."""
-        number = self.numbers[place]
-        return Fraction(int(number)) * self.unit if self.exact else float(number)
-
-    @cached_property
-    def gaps(self) -> NDArray[Any]:
-        """Differences of neighbouring values, in units; shape (values - 1,)."""
-        return np.asarray(self.numbers[1:] - self.numbers[:-1])
+        if not self.exact:
+            return float(self.keys[place, 0])
+        row = (Fraction(int(key), self.whole) for key in self.keys[place])
+        found = quotient(terms(zip(self.bases, row, strict=True)), self.below)
+        return found + self.constant
 
     def uneven(self) -> int | None:
         """Return the first place whose gap to the next differs from the first gap; None if none."""
-        if self.gaps.size < 2:
+        if self.size < 3:
             return None
+        gaps = self.keys[1:] - self.keys[:-1]
         if self.exact:
-            differs = self.gaps != self.gaps[0]
+            differs = (gaps != gaps[0]).any(axis=1)
         else:
-            differs = np.abs(self.gaps - self.gaps[0]) > 4 * TOLERANCE * np.abs(self.numbers).max()
+            differs = np.abs(gaps - gaps[0])[:, 0] > 4 * TOLERANCE * np.abs(self.keys).max()
         found = np.flatnonzero(differs)
         return int(found[0]) if found.size else None
 
@@ -80,7 +87,7 @@ def exact_values(
     grades: int = 1,
     judgments: Sequence[int] | int | None = None,
 ) -> Values:
-    """Score runs, exactly where the measure's values are rational and its definition known here.
+    """Score runs, exactly if the measure has a form.
 
     Parameters
     ----------
@@ -91,8 +98,8 @@ def exact_values(
     grades
         The highest grade.
     judgments
-        As for :func:`cranfield.scales.runs.judged_runs`: grades of the topic's documents, or the
-        number of those of the highest grade; by default as many as there are ranks.
+        As for :func:`cranfield.scales.forms.form`: grades of the topic's documents, or the number
+        of those of the highest grade; by default as many as there are ranks.
 
     Returns
     -------
@@ -100,100 +107,79 @@ def exact_values(
 
     Examples
     --------
-    >>> from cranfield.measures import AP
-    >>> found = exact_values(AP, np.array([[0, 0], [0, 1], [1, 0], [1, 1]]))
+    >>> from cranfield.measures import AP, DCG
+    >>> runs = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> found = exact_values(AP, runs)
     >>> [str(found.value(i)) for i in found.place]
     ['0', '1/4', '1/2', '1']
+    >>> found = exact_values(DCG, runs)
+    >>> [str(found.value(i)) for i in found.place]
+    ['0', '0.63093', '1', '1.63093']
     """
     # One run shows the measure's own objections, such as a grade that it has no room for.
     score_runs(measure, runs[:1], grades=grades, judgments=judgments)
-    pool = pool_of(judgments, runs.shape[1], grades)
-    counted = runs[:, : measure.cutoff] if measure.cutoff is not None else runs
-    form = additive_form(measure, runs.shape[1], grades, judgments)
-    if form is not None and form.exact:
-        below = denominator([*form.weights, *form.gains])
-        weights = [int(one * below) for one in form.weights]
-        gains = [int(one * below) for one in form.gains]
-        size = max(map(abs, gains)) * sum(map(abs, weights))
-        kind: Any = np.int64 if size < FITS else object
-        worth = np.array(gains, dtype=kind)[counted]
-        numbers = worth @ np.array(weights, dtype=kind)
-        numbers = numbers + int(form.constant * below * below)
-        return _distinct(numbers, Fraction(1, below * below), exact=True)
-    special = {"RR": _rr, "AP": _ap, "GMAP": _ap, "ERR": _err, "nERR": _err}.get(measure.name)
-    if special is not None:
-        numbers, unit = special(measure, counted, grades, pool)
-        return _distinct(numbers, unit, exact=True)
+    found = form(measure, runs.shape[1], grades, judgments)
+    if found is not None:
+        return values_of(found, runs)
     floats = score_runs(measure, runs, grades=grades, judgments=judgments)
-    return _distinct(floats, Fraction(1), exact=False)
-
-
-def _distinct(numbers: NDArray[Any], unit: Fraction, *, exact: bool) -> Values:
-    found, place = np.unique(numbers, return_inverse=True)
+    numbers, place = np.unique(floats, return_inverse=True)
     place = np.asarray(place, dtype=np.int64).ravel()
-    if not exact and found.size:
-        apart = np.diff(found) > TOLERANCE * np.abs(found).max()
-        group = np.concatenate([[0], np.cumsum(apart)])
-        found, place = found[np.concatenate([[True], apart])], group[place]
-    return Values(found, place, unit, exact)
+    apart = np.diff(numbers) > TOLERANCE * np.abs(numbers).max(initial=0.0)
+    group = np.concatenate([[0], np.cumsum(apart)])
+    fresh = np.concatenate([[True], apart])
+    return Values(numbers[fresh][:, None], group[place], exact=False)
 
 
-def _common(ranks: int) -> int:
-    return lcm(*range(1, ranks + 1))
+def values_of(found: Form, runs: Grades) -> Values:
+    """Score runs exactly by a form."""
+    keys = keys_of(found.shape, runs)
+    rows = keys.rows
+    if not found.below:
+        # A topic without relevant documents scores 0, whatever the run.
+        rows = np.zeros_like(rows)
+    distinct, place = _distinct(rows)
+    if len(keys.bases) > 1:
+        order = _ascending(Keys(distinct, keys.bases, keys.whole))
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        distinct, place = distinct[order], rank[place]
+    return Values(distinct, place, keys.bases, keys.whole, found.below, found.constant)
 
 
-def _rr(
-    measure: Any, runs: Grades, grades: int, pool: NDArray[np.int64]
-) -> tuple[NDArray[Any], Fraction]:
-    """One over the rank of the first relevant document, in units of 1 / lcm(1..N)."""
-    hit = runs >= max(measure.rel, 0)
-    common = _common(runs.shape[1])
-    kind: Any = np.int64 if common < FITS else object
-    worth = np.array([0, *(common // rank for rank in range(1, runs.shape[1] + 1))], dtype=kind)
-    first = np.where(hit.any(axis=1), hit.argmax(axis=1) + 1, 0)
-    return worth[first], Fraction(1, common)
+def _distinct(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Distinct rows, ascending if they have one column, and which of them each row is."""
+    codes, width = np.zeros(len(rows), dtype=np.int64), 1
+    for column in rows.T:
+        found, code = np.unique(column, return_inverse=True)
+        if width * found.size >= FITS:
+            seen, codes = np.unique(codes, return_inverse=True)
+            codes, width = codes.ravel(), seen.size
+        codes, width = codes * found.size + code.ravel(), width * found.size
+    _, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    return rows[first], np.asarray(place, dtype=np.int64).ravel()
 
 
-def _ap(
-    measure: Any, runs: Grades, grades: int, pool: NDArray[np.int64]
-) -> tuple[NDArray[Any], Fraction]:
-    """Sum of the precision at relevant documents, in units of 1 / (RB lcm(1..N))."""
-    hit = runs >= max(measure.rel, 0)
-    base = int((pool >= measure.rel).sum())
-    if measure.denominator == "min" and measure.cutoff is not None:
-        base = min(base, measure.cutoff)
-    common = _common(runs.shape[1])
-    kind: Any = np.int64 if common * runs.shape[1] < FITS else object
-    worth = np.array([common // rank for rank in range(1, runs.shape[1] + 1)], dtype=kind)
-    seen = np.cumsum(hit, axis=1) * hit
-    numbers = seen.astype(kind) @ worth
-    # A topic without relevant documents scores 0, and its runs have none.
-    return (numbers, Fraction(1, common * base)) if base else (numbers * 0, Fraction(1))
-
-
-def _err(
-    measure: Any, runs: Grades, grades: int, pool: NDArray[np.int64]
-) -> tuple[NDArray[Any], Fraction]:
-    """Chance to stop at a rank over the rank, in units of 1 / (2^(max_grade N) lcm(1..N))."""
-    highest = measure.max_grade or grades
-    numbers, unit = _stopping(runs, highest)
-    if measure.name == "nERR":
-        ideal = np.sort(np.maximum(pool, 0))[::-1][None, :]
-        best, best_unit = _stopping(ideal[:, : measure.cutoff], highest)
-        top = Fraction(int(best[0])) * best_unit
-        return (numbers, unit / top) if top else (numbers * 0, Fraction(1))
-    return numbers, unit
-
-
-def _stopping(runs: Grades, highest: int) -> tuple[NDArray[Any], Fraction]:
-    size = runs.shape[1]
-    common, whole = _common(size), 2**highest
-    kind: Any = np.int64 if common * whole**size < FITS else object
-    stop = np.array([2**grade - 1 for grade in range(highest + 1)], dtype=kind)[runs]
-    total = np.zeros(len(runs), dtype=kind)
-    reach = np.ones(len(runs), dtype=kind)
-    for i in range(size):
-        # reach is in units of whole^-i, and total in those of whole^-(i + 1) / common.
-        total = total * whole + reach * stop[:, i] * (common // (i + 1))
-        reach = reach * (whole - stop[:, i])
-    return total, Fraction(1, common * whole**size)
+def _ascending(keys: Keys) -> NDArray[np.int64]:
+    """Order of distinct values, exactly: floats tell most of them apart, digits the others."""
+    factors = np.array([approximate(base) for base in keys.bases])
+    rough = keys.rows.astype(np.float64)
+    slack = (rough.shape[1] + 4) * 2.0**-51 * float((np.abs(rough) @ factors).max())
+    rough = rough @ factors
+    order = np.argsort(rough, kind="stable")
+    close = np.diff(rough[order]) <= 2 * slack
+    open_ = np.flatnonzero(np.append(close, False) | np.append(False, close))
+    # Groups of close values are truly apart from each other, so that all are sorted at once.
+    members = order[open_]
+    bits = 192
+    while members.size:
+        if bits > MOST_DIGITS:
+            raise PolicyError("two values agree to so many digits that they cannot be told")
+        rows = keys.rows[members].astype(object)
+        heights = rows @ np.array([scaled(base, bits) for base in keys.bases], dtype=object)
+        error = int(np.abs(rows).sum(axis=1).max())
+        by_height = np.argsort(heights, kind="stable")
+        if (np.diff(heights[by_height]) > 2 * error).all():
+            order[open_] = members[by_height]
+            break
+        bits *= 4
+    return np.asarray(order, dtype=np.int64)

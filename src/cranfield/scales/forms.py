@@ -18,6 +18,7 @@ import numpy as np
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.bases import ONE, approximate
+from cranfield.scales.irrational import UNITY, Terms, quotient
 from cranfield.scales.runs import Floats
 
 
@@ -137,22 +138,33 @@ class AtMost(Stateful):
 
 @dataclass(frozen=True)
 class Form:
-    """The form of a measure's values: value = offset + unit * (sum of the shape).
+    """The form of a measure's values: value = constant + (sum of the shape) / below.
 
     Attributes
     ----------
     shape
         What depends on the run.
-    unit
-        A factor that is the same for all runs, such as 1 / RB; 0 where the measure is 0 for every
-        run, as for a topic without relevant documents. Ranks do not depend on it.
-    offset
+    below
+        A positive divisor that is the same for all runs, such as RB, or the ideal DCG as a sum of
+        inverse logarithms; nothing where the measure is 0 for every run, as for a topic without
+        relevant documents. Ranks do not depend on it.
+    constant
         What is added.
     """
 
     shape: Additive | Stateful
-    unit: float = 1.0
-    offset: float = 0.0
+    below: Terms = UNITY
+    constant: Fraction = Fraction(0)
+
+    @property
+    def unit(self) -> float:
+        """One over the divisor, and 0 for none, as a float."""
+        return float(quotient(UNITY, self.below))
+
+    @property
+    def offset(self) -> float:
+        """The constant as a float."""
+        return float(self.constant)
 
 
 class Setting(NamedTuple):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.exact import exact_values
-from cranfield.scales.runs import Grades, check_size, checked_runs
+from cranfield.scales.runs import Grades, as_measure, check_size, checked_runs
 
 Ranks = NDArray[Any]
 """Whole numbers: int64 where all of them fit, else Python's own in an array of objects."""
@@ -199,7 +199,7 @@ def natural_distance(ranks: Ranks) -> Ranks:
 
 
 def induced(
-    measure: Measure,
+    measure: Measure | str,
     runs: Any,
     grades: int = 1,
     *,
@@ -210,7 +210,7 @@ def induced(
     Parameters
     ----------
     measure
-        The measure; the order of one for which low is good goes from high to low.
+        The measure or its text; the order of one for which low is good goes from high to low.
     runs
         Grades by rank, shape (runs, ranks).
     grades
@@ -234,9 +234,10 @@ def induced(
     [0, 1, 2, 2]
     """
     table = _prepared(runs, grades, None)
+    measure = as_measure(measure, table.shape[1])
     values = exact_values(measure, table, grades, judgments)
     if measure.info.lower_is_better:
-        return np.asarray(values.numbers.size - 1 - values.place)
+        return np.asarray(values.size - 1 - values.place)
     return values.place
 
 

@@ -11,8 +11,9 @@ from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scale import Scale
 from cranfield.scales.enumeration import LISTED, check_base, completed
-from cranfield.scales.exact import TOLERANCE, Number, exact_values
-from cranfield.scales.runs import Grades, all_runs, check_size
+from cranfield.scales.exact import TOLERANCE, exact_values
+from cranfield.scales.irrational import Irrational, Number
+from cranfield.scales.runs import Grades, all_runs, as_measure, check_size
 from cranfield.scales.verdicts import Run, TopicsReport, Witness
 
 SET_MEASURES = frozenset(
@@ -25,7 +26,7 @@ Example = tuple[Run, int]
 """A run and the recall base of its topic."""
 
 
-def scale_over_topics(measure: Measure, longest: int, largest_base: int) -> TopicsReport:
+def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -> TopicsReport:
     r"""Find the scale of a measure over runs of all lengths and topics of all recall bases.
 
     .. math:: S[N, K] = \bigcup_{1 \le n \le N,\ 1 \le RB \le K} S_{n, RB}
@@ -36,8 +37,8 @@ def scale_over_topics(measure: Measure, longest: int, largest_base: int) -> Topi
     Parameters
     ----------
     measure
-        The measure. One that needs a cutoff and has none gets the length of each run, so that P is
-        the precision of the retrieved set.
+        The measure, or its text. One that needs a cutoff and has none gets the length of each run,
+        so that P is the precision of the retrieved set.
     longest
         The longest run, N.
     largest_base
@@ -71,7 +72,8 @@ def scale_over_topics(measure: Measure, longest: int, largest_base: int) -> Topi
     """
     check_size(longest, 1)
     check_base(largest_base)
-    counted = measure.name in SET_MEASURES and (measure.cutoff or longest) >= longest
+    deepest = as_measure(measure, longest)
+    counted = deepest.name in SET_MEASURES and (deepest.cutoff or longest) >= longest
     if not counted and 2 ** (longest + 1) * largest_base > LISTED:
         raise PolicyError(
             f"S[{longest}, {largest_base}] has too many runs to look at all of them; for {measure}"
@@ -80,7 +82,7 @@ def scale_over_topics(measure: Measure, longest: int, largest_base: int) -> Topi
     values: dict[Number, Example] = {}
     exact = True
     for length in range(1, longest + 1):
-        whole = completed(measure, length)
+        whole = completed(as_measure(measure, length), length)
         for base in range(1, largest_base + 1):
             runs = _runs(length, base, counted=counted)
             found = exact_values(whole, runs, 1, base)
@@ -89,6 +91,14 @@ def scale_over_topics(measure: Measure, longest: int, largest_base: int) -> Topi
             for place, at in zip(places.tolist(), first.tolist(), strict=True):
                 example = (tuple(map(int, runs[at])), base)
                 values.setdefault(found.value(place), example)
+    divisors = {one.below for one in values if isinstance(one, Irrational)}
+    if len(divisors) > 1:
+        # Of sums of logarithms over different ideal ones it is not known when they are equal.
+        exact = False
+        floats: dict[Number, Example] = {}
+        for value, example in values.items():
+            floats.setdefault(float(value), example)
+        values = floats
     ordered = _distinct(sorted(values), exact=exact)
     witness = _uneven(ordered, values, exact=exact)
     scale = Scale.INTERVAL if witness is None else Scale.ORDINAL
@@ -104,7 +114,7 @@ def _runs(length: int, base: int, *, counted: bool) -> Grades:
     return np.asarray(runs[runs.sum(axis=1) <= base])
 
 
-def _distinct(values: list[Number], *, exact: bool) -> list[Number]:
+def _distinct(values: list[Any], *, exact: bool) -> list[Number]:
     if exact or not values:
         return values
     slack = TOLERANCE * max(abs(float(one)) for one in values)
@@ -121,10 +131,11 @@ def _uneven(
     """Two unequal steps, the first of them the lowest."""
     if len(values) < 3:
         return None
-    slack = 0.0 if exact else 4 * TOLERANCE * max(abs(float(one)) for one in values)
-    steps: list[Any] = [upper - lower for lower, upper in pairwise(values)]
+    slack = 4 * TOLERANCE * max(abs(float(one)) for one in values)
+    numbers: list[Any] = list(values)
+    steps = [upper - lower for lower, upper in pairwise(numbers)]
     for i, step in enumerate(steps):
-        if abs(step - steps[0]) > slack:
+        if (step != steps[0]) if exact else abs(step - steps[0]) > slack:
             chosen = [values[j] for j in (0, 1, i, i + 1)]
             runs = [examples[value] for value in chosen]
             labels = tuple(f"[{sum(run)}, {len(run)}, {base}]" for run, base in runs)

@@ -8,16 +8,19 @@ one document at the last ranks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
+from collections.abc import Iterable, Iterator
+from fractions import Fraction
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.scale import Scale
-from cranfield.scales.additive import Additive, denominator
-from cranfield.scales.exact import TOLERANCE, Values
+from cranfield.scales.exact import Values, values_of
+from cranfield.scales.forms import Additive, Form
+from cranfield.scales.parts import TooManySumsError, split
+from cranfield.scales.sums import Sums
 from cranfield.scales.verdicts import Run, Verdict, Witness
 
 MONOTONE = frozenset(
@@ -27,82 +30,89 @@ MONOTONE = frozenset(
 """Measures that never get worse by a swap or a replacement that betters a run, as long as gains
 rise with the grade."""
 
-MOST_SUMS = 10**6
-"""Sums of gains that are listed to see whether they are equally spaced."""
+BLOCK = 512
+"""Steps that are looked at together."""
 
 Ints = NDArray[np.int64]
-Step = tuple[Any, Run, Run]
+Step = tuple[Run, Run]
 
 
-def rank_based_steps(form: Additive, length: int) -> Iterator[Step]:
-    """Differences of neighbours in the rank-based total order, and runs that show them.
+def rank_based_steps(length: int, top: int) -> Iterator[Step]:
+    """Neighbours in the rank-based total order, a pair for each difference that these can have.
 
     The next run is that with the first possible grade from the end raised by one and all behind it
     from c to 0; what is before is the same and cancels out.
     """
-    weights = [*form.weights, *[0] * (length - len(form.weights))]
-    gains, top = form.gains, len(form.gains) - 1
-    rest: Any = 0
     for k in reversed(range(length)):
         behind = length - 1 - k
         for grade in range(top):
-            lower = (*[0] * k, grade, *[top] * behind)
-            upper = (*[0] * k, grade + 1, *[0] * behind)
-            gained = weights[k] * (gains[grade + 1] - gains[grade])
-            yield gained - rest * (gains[top] - gains[0]), lower, upper
-        rest += weights[k]
+            yield (*[0] * k, grade, *[top] * behind), (*[0] * k, grade + 1, *[0] * behind)
 
 
-def set_based_steps(form: Additive, length: int) -> Iterator[Step]:
-    """Differences of neighbours in the set-based total order, for a measure of equal weights.
+def set_based_steps(length: int, top: int) -> Iterator[Step]:
+    """Neighbours in the set-based total order, as needed for a measure of equal weights.
 
     The next set is that with one of its m documents of the lowest grade g raised by one, and the
     others of grade g, all lower places, from g to 0.
     """
-    weight, gains = form.weights[0], form.gains
-    top = len(gains) - 1
-    yield weight * (gains[1] - gains[0]), (0,) * length, (1, *[0] * (length - 1))
+    yield (0,) * length, (1, *[0] * (length - 1))
     for grade in range(1, top):
         for others in range(length):
             # What stands before is the same in both, here of the highest grade.
             same = (top,) * (length - 1 - others)
-            step = gains[grade + 1] - gains[grade] - others * (gains[grade] - gains[0])
-            lower = (*same, *[grade] * (others + 1))
-            yield weight * step, lower, (*same, grade + 1, *[0] * others)
+            yield (*same, *[grade] * (others + 1)), (*same, grade + 1, *[0] * others)
 
 
-def judge_steps(order: str, steps: list[Step], form: Additive, sign: int, reason: str) -> Verdict:
+def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason: str) -> Verdict:
     """Decide a total order from all differences of neighbours."""
-    largest = max(abs(step) for step, _, _ in steps)
-    slack = 0 if form.exact else 4 * TOLERANCE * largest
-    for step, lower, upper in steps:
-        if sign * step <= slack:
-            kind = "inverted" if sign * step < -slack else "tied"
-            return Verdict(order, None, True, _witness(kind, (lower, upper), form), reason)
-    for step, lower, upper in steps:
-        if abs(step - steps[0][0]) > slack:
-            runs = (*steps[0][1:], lower, upper)
-            return Verdict(order, Scale.ORDINAL, True, _witness("gaps", runs, form), reason)
+    waiting = iter(steps)
+    first: tuple[Step, Any] | None = None
+    uneven: tuple[Run, ...] = ()
+    while block := list(islice(waiting, BLOCK)):
+        values = values_of(form, np.array(block).reshape(2 * len(block), -1))
+        lower, upper = values.place.reshape(-1, 2).T
+        wrong = np.flatnonzero(sign * (upper - lower) <= 0)
+        if wrong.size:
+            at = int(wrong[0])
+            kind = "inverted" if upper[at] != lower[at] else "tied"
+            return Verdict(order, None, True, _witness(kind, block[at], form), reason)
+        gained = values.keys[upper] - values.keys[lower]
+        # Keys of all blocks are over the same denominator, that of the form.
+        first = first or (block[0], gained[0])
+        differs = np.flatnonzero((gained != first[1]).any(axis=1))
+        if differs.size and not uneven:
+            uneven = (*first[0], *block[int(differs[0])])
+    if uneven:
+        return Verdict(order, Scale.ORDINAL, True, _witness("gaps", uneven, form), reason)
     return Verdict(order, Scale.INTERVAL, True, None, reason)
 
 
-def prove_rank_based(order: str, form: Additive, length: int, sign: int) -> Verdict:
+def prove_rank_based(order: str, form: Form, sign: int) -> Verdict:
     """Decide an additive measure against the rank-based total order, at any length."""
-    steps = list(rank_based_steps(form, length))
+    steps = rank_based_steps(form.shape.length, form.shape.grades)
     return judge_steps(order, steps, form, sign, "from all steps between neighbours")
 
 
-def prove_set_based(order: str, form: Additive, length: int, sign: int) -> Verdict:
+def prove_set_based(order: str, form: Form, sign: int) -> Verdict:
     """Decide an additive measure against the set-based total order, at any length."""
-    weights = [*form.weights, *[0] * (length - len(form.weights))]
-    slack = 0 if form.exact else TOLERANCE * max(map(abs, weights))
-    top = len(form.gains) - 1
-    for k, weight in enumerate(weights):
-        if abs(weight - weights[0]) > slack and form.gains[top] != form.gains[0]:
-            runs = ((top, *[0] * (length - 1)), (*[0] * k, top, *[0] * (length - k - 1)))
+    length, top = form.shape.length, form.shape.grades
+    assert isinstance(form.shape, Additive)
+    gained = [_gained(form, rank) for rank in range(length)]
+    for k, grade in np.ndindex(length, top + 1):
+        if gained[k][grade] != gained[0][grade]:
+            runs = ((grade, *[0] * (length - 1)), (*[0] * k, grade, *[0] * (length - k - 1)))
             return Verdict(order, None, True, _witness("distinguished", runs, form))
-    steps = list(set_based_steps(form, length))
+    steps = set_based_steps(length, top)
     return judge_steps(order, steps, form, sign, "from all steps between neighbours")
+
+
+def _gained(form: Form, rank: int) -> list[tuple[Fraction, Fraction] | None]:
+    """What each grade gains over grade 0 at a rank: its coefficient and base; None for nothing."""
+    assert isinstance(form.shape, Additive)
+    if not form.below:
+        return [None] * (form.shape.grades + 1)
+    row, base = form.shape.coefficients[rank], form.shape.bases[rank]
+    return [(one - row[0], base) if one != row[0] else None for one in row]
 
 
 def bottom_runs(length: int, grades: int) -> Ints:
@@ -127,7 +137,7 @@ def uneven_bottom(values: Values, runs: Ints, sign: int) -> Witness | None:
     value; those below it are neighbours.
     """
     grades = (len(runs) - 1) // 2
-    place = values.place if sign > 0 else values.numbers.size - 1 - values.place
+    place = values.place if sign > 0 else values.size - 1 - values.place
     worth = np.flatnonzero(place[1 : grades + 1] > place[0])
     if not worth.size:
         return None
@@ -138,44 +148,24 @@ def uneven_bottom(values: Values, runs: Ints, sign: int) -> Witness | None:
         return None
     found: list[Any] = [values.value(int(values.place[at])) for at in lowest]
     steps = [abs(upper - lower) for lower, upper in pairwise(found)]
-    slack = 0 if values.exact else 4 * TOLERANCE * max(map(abs, found))
     for i, step in enumerate(steps):
-        if abs(step - steps[0]) > slack:
+        if step != steps[0]:
             chosen = (0, 1, i, i + 1)
             shown = tuple(tuple(map(int, runs[lowest[j]])) for j in chosen)
             return Witness("gaps", shown, tuple(found[j] for j in chosen))
     return None
 
 
-def even_sums(form: Additive, length: int) -> bool | None:
-    """Whether the sums of equal weights are equally spaced; None if there are too many to list."""
-    if not form.exact or len(set(form.weights)) > 1 or len(form.weights) < length:
+def evenly_spaced(form: Form) -> bool | None:
+    """Whether an additive measure's values are equally spaced; None if too many runs tie to say."""
+    assert isinstance(form.shape, Additive)
+    try:
+        sums = Sums(split(form.shape, 1), None, 2**30, None)
+    except TooManySumsError:
         return None
-    below = denominator(form.gains)
-    worth = sorted({int(gain * below) for gain in form.gains})
-    worth = [one - worth[0] for one in worth]
-    if worth[-1] * length > MOST_SUMS or length * len(worth) > 10**4:
-        return None
-    # A bit for each sum that some run has.
-    sums = 1
-    for _ in range(length):
-        sums = sum_bits(sums, worth)
-    places = np.flatnonzero(np.array([*reversed(bin(sums)[2:])]) == "1")
-    return bool(places.size < 3 or len(set(np.diff(places).tolist())) == 1)
+    return not form.below or sums.spacing().equispaced
 
 
-def sum_bits(sums: int, worth: list[int]) -> int:
-    """Sums with one more document of any worth, as bits."""
-    out = 0
-    for one in worth:
-        out |= sums << one
-    return out
-
-
-def _witness(kind: str, runs: tuple[Run, ...], form: Additive) -> Witness:
-    values = tuple(
-        form.constant
-        + sum(w * form.gains[grade] for w, grade in zip(form.weights, run, strict=False))
-        for run in runs
-    )
-    return Witness(kind, runs, values)
+def _witness(kind: str, runs: tuple[Run, ...], form: Form) -> Witness:
+    values = values_of(form, np.array(runs))
+    return Witness(kind, runs, tuple(values.value(int(place)) for place in values.place))

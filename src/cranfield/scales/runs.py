@@ -109,19 +109,22 @@ def _padded(runs: Any) -> Any:
 
 
 def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
-    """Read a measure; one that lacks its cutoff gets the length of the runs.
+    """Read a measure; one that needs a cutoff and has none gets the length of the runs.
 
     Examples
     --------
-    >>> as_measure("P", 5), as_measure("map")
+    >>> as_measure("P", 5), as_measure("AP", 5)
     (P@5, AP)
     """
     if isinstance(measure, Measure):
         return measure
-    if length is not None and "@" not in measure:
-        with suppress(MeasureError):
-            return parse_measure(f"{measure}@{length}")
-    return parse_measure(measure)
+    try:
+        return parse_measure(measure)
+    except MeasureError:
+        if length is not None and "@" not in measure:
+            with suppress(MeasureError):
+                return parse_measure(f"{measure}@{length}")
+        raise
 
 
 def judged_runs(

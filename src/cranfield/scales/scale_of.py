@@ -8,7 +8,6 @@ import numpy as np
 
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
-from cranfield.scales.additive import additive_form, pool_of
 from cranfield.scales.beyond import verdicts_beyond
 from cranfield.scales.enumeration import (
     RANK_BASED,
@@ -22,8 +21,8 @@ from cranfield.scales.enumeration import (
     own_verdict,
 )
 from cranfield.scales.exact import exact_values
+from cranfield.scales.forms import Additive, form, pool
 from cranfield.scales.orders import rbto, sbto
-from cranfield.scales.proofs import bottom_runs
 from cranfield.scales.runs import all_runs, as_measure, check_size
 from cranfield.scales.verdicts import ScaleReport
 
@@ -87,7 +86,7 @@ def scale_of(
         raise PolicyError(f"give the length of the runs, such as scale_of({measure}, 10)")
     check_size(size, grades)
     whole = completed(measure, size)
-    pool = _checked_base(recall_base, size, grades)
+    judged = _checked_base(recall_base, size, grades)
     # A number of relevant documents leaves their grades open; so does the default.
     exactly = recall_base is not None and not isinstance(recall_base, int)
     sign = -1 if whole.info.lower_is_better else 1
@@ -95,8 +94,8 @@ def scale_of(
     if can_be_listed(size, grades):
         runs = all_runs(size, grades)
         if recall_base is not None:
-            runs = runs[feasible(runs, pool, exactly=exactly)]
-        values = exact_values(whole, runs, grades, pool)
+            runs = runs[feasible(runs, judged, exactly=exactly)]
+        values = exact_values(whole, runs, grades, judged)
         return ScaleReport(
             *about,
             len(runs),
@@ -105,13 +104,14 @@ def scale_of(
             against(RANK_BASED, rbto(runs, grades), values, runs, sign),
             values.exact,
         )
-    form = additive_form(whole, size, grades, pool) if recall_base is None else None
-    verdicts = verdicts_beyond(whole, size, grades, pool, form, sign, exactly=exactly)
-    total = (grades + 1) ** size
-    if recall_base is not None:
-        total = count_feasible(pool, size, grades, exactly=exactly)
-    exact = exact_values(whole, bottom_runs(size, grades), grades, pool).exact
-    return ScaleReport(*about, total, *verdicts, exact)
+    found = form(whole, size, grades, judged)
+    additive = found if found is not None and isinstance(found.shape, Additive) else None
+    free = recall_base is None
+    verdicts = verdicts_beyond(
+        whole, size, grades, judged, additive if free else None, sign, exactly=exactly
+    )
+    total = (grades + 1) ** size if free else count_feasible(judged, size, grades, exactly=exactly)
+    return ScaleReport(*about, total, *verdicts, found is not None)
 
 
 def _checked_base(recall_base: Sequence[int] | int | None, length: int, grades: int) -> list[int]:
@@ -128,8 +128,7 @@ def _checked_base(recall_base: Sequence[int] | int | None, length: int, grades: 
             raise PolicyError(
                 f"there is grade {wrong} in the recall base; grades are 0 to {grades}"
             )
-    out: list[int] = pool_of(recall_base, length, grades).tolist()
-    return out
+    return list(pool(recall_base, length, grades))
 
 
 def _plain(recall_base: Sequence[int] | int | None) -> int | tuple[int, ...] | None:

@@ -9,7 +9,7 @@ from itertools import groupby
 from typing import Any
 
 from cranfield.scale import Scale
-from cranfield.scales.exact import Number
+from cranfield.scales.irrational import Number
 from cranfield.text import counted
 
 Run = tuple[int, ...]
@@ -37,7 +37,7 @@ class Witness:
     runs
         Grades by rank of the two or four runs.
     values
-        Their scores: fractions where these are exact, else floats.
+        Their scores: exact numbers, or floats for a measure that is only known so.
     labels
         What the runs are called, if not by their grades.
     """
@@ -52,10 +52,8 @@ class Witness:
         values = tuple(map(shown, self.values))
         if self.kind != "gaps":
             return KINDS[self.kind].format(*runs, *values)
-        steps: tuple[Any, Any] = (
-            abs(self.values[1] - self.values[0]),
-            abs(self.values[3] - self.values[2]),
-        )
+        found: tuple[Any, ...] = self.values
+        steps = (abs(found[1] - found[0]), abs(found[3] - found[2]))
         parts = [
             f"the step from {values[i]} to {values[i + 1]}, for {runs[i]} and {runs[i + 1]},"
             f" is {shown(step)}"

@@ -1,0 +1,204 @@
+"""Exact values of measures: rational, irrational, and the same for images and for scales."""
+
+from __future__ import annotations
+
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cranfield.errors import PolicyError
+from cranfield.measures import (
+    AP,
+    DCG,
+    RBP,
+    P,
+    nDCG,
+    parse_measure,
+)
+from cranfield.scale import Scale
+from cranfield.scales import enumeration
+from cranfield.scales.exact import exact_values
+from cranfield.scales.forms import FORMS, form
+from cranfield.scales.image import image
+from cranfield.scales.irrational import Irrational
+from cranfield.scales.orders import induced
+from cranfield.scales.over_topics import scale_over_topics
+from cranfield.scales.runs import all_runs, as_measure, score_runs
+from cranfield.scales.scale_of import scale_of
+
+INTERVAL = Scale.INTERVAL
+
+
+BINARY = [
+    *("P@4", "P@9", "R@3", "RelP@3", "SetP", "SetR", "SetRelP", "SetF", "SetF(beta=0.5)"),
+    *("SetE", "RR", "RR@2", "AP", "AP@3", "AP(denominator='min')@3", "GMAP", "RBP", "RBP(p=0.35)"),
+    *("RBP(p=0.5)@3", "ERR", "nERR@4", "gP@5", "gR@5", "DCG", "nDCG", "SetP@2", "P(rel=0)@4"),
+    *("DCG(discount='max(1,log10(rank))')", "nDCG(discount='max(1,log5(rank))')@3"),
+    *("DCG(discount='1+log2(rank)')@2", "Success@3"),
+]
+GRADED = [
+    *("AP(rel=2)", "RR(rel=2)", "RBP(gains='graded')", "RBP(gains={1: 0.3, 3: 0.9})", "ERR"),
+    *("RBP(gains='graded', max_grade=5, p=0.25)", "ERR(max_grade=4)", "nERR(max_grade=5)@2"),
+    *("gP@4", "gP(gains='exponential')@2", "gR(gains={1: 0.5})@4", "gP(max_grade=5)@3"),
+    *(
+        "DCG(gains='exponential')@1",
+        "DCG(gains='exponential')",
+        "nDCG(ideal='full')@2",
+        "P(rel=2)@2",
+    ),
+]
+
+
+@pytest.mark.parametrize("judgments", [None, 2, 0, [3, 1, 1, 0], [1]])
+@pytest.mark.parametrize(
+    ("text", "length", "grades"), [(t, 5, 1) for t in BINARY] + [(t, 4, 3) for t in GRADED]
+)
+def test_exact_values_are_the_scores(
+    text: str, length: int, grades: int, judgments: list[int] | int | None
+) -> None:
+    measure, runs = parse_measure(text), all_runs(length, grades)
+    if isinstance(judgments, list):
+        judgments = [min(one, grades) for one in judgments]
+    found = exact_values(measure, runs, grades, judgments)
+    expected = score_runs(measure, runs, grades=grades, judgments=judgments)
+    values = np.array([float(found.value(place)) for place in found.place])
+    assert values == pytest.approx(expected, rel=1e-12, abs=1e-14)
+    assert found.exact
+
+
+def test_exact_means_exact() -> None:
+    """Values that floats cannot tell apart, and values that floats split."""
+    close = exact_values(RBP(p=0.5), np.eye(70, dtype=int)[[0, 69]] | np.eye(70, dtype=int)[0])
+    assert close.size == 2
+    low, high = close.value(0), close.value(1)
+    assert isinstance(low, Fraction) and isinstance(high, Fraction)
+    assert high - low == Fraction(1, 2**70)
+    assert exact_values(AP, all_runs(10)).size == 810
+    assert exact_values(DCG(discount="max(1,log2(rank))"), all_runs(10)).size == 768
+
+
+@pytest.mark.parametrize(
+    ("number", "base", "expected"),
+    [
+        (8, "2", 3),
+        (8, "4", Fraction(3, 2)),
+        (27, "9", Fraction(3, 2)),
+        (3, "2", None),
+        (100, "10", 2),
+        (5, "4.5", None),
+    ],
+)
+def test_rational_logarithms(number: int, base: str, expected: Fraction | None) -> None:
+    """Discounts that are rational give rational values, others irrational ones."""
+    measure = parse_measure(f"DCG(discount='max(1,log{base}(rank))')")
+    run = np.array([[*[0] * (number - 1), 1]])
+    found = exact_values(measure, run).value(0)
+    if expected is None:
+        assert isinstance(found, Irrational)
+        assert float(found) == pytest.approx(score_runs(measure, run)[0], rel=1e-15)
+    else:
+        assert found == 1 / Fraction(expected)
+
+
+# --- One definition of a measure: images and scales agree -------------------------------------
+
+WITH_FORMS = [
+    *("P@3", "R", "RelP@2", "Success@2", "Rprec", "RR", "SetP", "SetR", "SetRelP@3", "SetAP"),
+    *("SetF(beta=0.5)", "SetE", "NumRelRet", "Utility(a=3, b=-2, docs=9)", "AP", "GMAP"),
+    *("AP(denominator='min')@2", "AP(rel=2)", "Bpref", "GMBpref", "DCG", "nDCG@3", "ERR", "nERR"),
+    *("DCG(discount='max(1,log2(rank))')", "DCG(discount='max(1,log4(rank))')"),
+    *("DCG(discount='max(1,log10(rank))')", "DCG(gains={1: 1, 2: 1})", "DCG(gains='exponential')"),
+    *("nDCG(discount='1+log2(rank)')", "RBP(p=0.5)", "RBP(p=0.8)", "RBP(p=0.3333333333333333)"),
+    *("RBP(gains='graded', p=0.3333333333333333)", "RBP(gains={1: 0.3, 2: 0.9}, p=0.25)"),
+    *("gP", "gP(gains={1: 2, 2: -1})", "gR(gains={1: 1, 2: 2.5})", "gR(gains='exponential')"),
+]
+
+
+def test_all_measures_with_forms_are_compared() -> None:
+    form(AP, 1)  # enters all of them
+    assert {type(as_measure(text, 1)) for text in WITH_FORMS} == set(FORMS)
+
+
+@pytest.mark.parametrize(
+    ("length", "grades"), [(n, 1) for n in range(1, 9)] + [(n, 2) for n in range(1, 5)]
+)
+@pytest.mark.parametrize("text", WITH_FORMS)
+def test_images_and_scales_agree(
+    text: str, length: int, grades: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = scale_of(text, length, grades)
+    values = image(text, length, grades)
+    assert found.exact
+    assert (found.own.scale is INTERVAL) == values.gaps().equispaced
+    own = exact_values(as_measure(text, length), all_runs(length, grades), grades)
+    assert own.size == values.size
+    monkeypatch.setattr(enumeration, "LISTED", 1)
+    proved = scale_of(text, length, grades).own
+    assert not proved.decided or proved.scale is found.own.scale
+
+
+def test_a_third_is_a_third() -> None:
+    for length in (4, 30):
+        assert scale_of(RBP(gains="graded", p=1 / 3), length, 2).own.scale is INTERVAL
+    assert image(RBP(gains="graded", p=1 / 3), 4, 2).gaps().equispaced
+    assert not image(RBP(gains="graded", p=0.333333), 4, 2).gaps().equispaced
+
+
+# --- Irrational values ------------------------------------------------------------------------
+
+
+def test_irrational_numbers_are_ordered_and_subtracted() -> None:
+    runs = all_runs(5, 2)
+    for text in ("DCG", "nDCG", "DCG(gains={0: -0.3, 1: 0.2, 2: 0.5})"):
+        found = exact_values(parse_measure(text), runs, 2)
+        numbers = [found.value(place) for place in range(found.size)]
+        floats = np.array([float(one) for one in numbers])
+        assert (np.diff(floats) > 0).all()
+        rng = np.random.default_rng(4)
+        for one, other in rng.integers(0, found.size, (200, 2)).tolist():
+            a: Any = numbers[one]
+            b: Any = numbers[other]
+            assert (a < b, a > b, a == b) == (one < other, one > other, one == other)
+            assert float(a - b) == pytest.approx(floats[one] - floats[other], abs=1e-12)
+            assert abs(a - b) == abs(b - a)
+    # The values of DCG come from rational multiples of logarithms; sums of these may be rational.
+    a, b = (exact_values(DCG, np.array([run])).value(0) for run in ([1, 1], [0, 1]))
+    assert a - b == 1
+
+
+def test_values_that_nearly_tie_are_told_apart() -> None:
+    """A gain so that two runs of DCG differ by less than floats show: 10^9 / log2(3), nearly."""
+    close = 630929753.5714574
+    runs = np.array([[2, 0], [0, 1]])
+    for gain in (close, close + 2.0**-23):
+        measure = DCG(gains={1: 1e9, 2: gain})
+        found = exact_values(measure, runs, 2)
+        assert found.size == 2
+        with localcontext() as context:
+            context.prec = 50
+            exact = 10**9 * Decimal(2).ln() / Decimal(3).ln()
+            first = Decimal(repr(gain)) > exact
+        assert found.place.tolist() == ([1, 0] if first else [0, 1])
+    scores = score_runs(DCG(gains={1: 1e9, 2: close}), runs, grades=2)
+    assert abs(scores[0] - scores[1]) <= 2.0**-23  # a unit in the last place
+
+
+def test_different_divisors_are_not_subtracted() -> None:
+    with pytest.raises(PolicyError, match="divisors"):
+        one, other = (exact_values(nDCG, np.array([[0, 1, 0]]), 1, k).value(0) for k in (2, 3))
+        assert isinstance(one, Irrational) and isinstance(other, Irrational)
+        one - other
+
+
+def test_measures_by_their_text() -> None:
+    for text, measure in (("P", P), ("nDCG", nDCG), ("AP", AP)):
+        one, other = scale_over_topics(text, 3, 2), scale_over_topics(measure, 3, 2)
+        assert str(one) == str(other)
+        assert one.values == other.values
+    runs = all_runs(3)
+    assert induced("P", runs).tolist() == induced(P @ 3, runs).tolist()
+    assert scale_over_topics("DCG", 4, 3).exact
+    assert not scale_over_topics("nDCG", 4, 3).exact

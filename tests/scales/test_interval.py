@@ -144,6 +144,8 @@ def test_calls_and_cutoffs() -> None:
         ("interval(DCG@10, raw=1)", "neither True nor False"),
         ("interval(interval(P@5))", "interval-scaled already"),
         ("interval(GMAP@5)", "no measure that is averaged"),
+        ("interval(Bpref@5)", "depends on more than the grades by rank"),
+        ("interval(SetF)", "depends on more than the grades by rank"),
         ("interval(nDGC@5)", "did you mean nDCG"),
         ("intervall(P@5)", "did you mean interval"),
         ("interval()", "did you mean"),
@@ -179,3 +181,27 @@ def test_in_a_comparison() -> None:
     plain, ranked = (cf.compare(ev[name]) for name in ("P@10", "interval(P@10)"))
     np.testing.assert_allclose(plain.adjusted_pvalues, ranked.adjusted_pvalues, atol=1e-9)
     assert cf.meaning(cf.compare(ev["interval(RR@10)"])).verdict == "meaningful"
+
+
+def test_the_lowest_relevant_grade_reaches_the_measure_inside() -> None:
+    measure = cf.interval("RR@5")
+    assert str(measure(rel=2)) == "interval(RR(rel=2)@5)"
+    assert str(measure(rel=2, ties="mid")) == "interval(RR(rel=2)@5, ties='mid')"
+    with pytest.raises(MeasureError, match="RR has no parameter 'depth'"):
+        measure(depth=3)
+
+
+def test_gains_of_documents_that_are_not_relevant_are_refused() -> None:
+    for gains in ("{0: 1, 1: 2}", "{-1: -1, 1: 2}"):
+        with pytest.raises(MeasureError, match="grades up to 0 have gains"):
+            evaluated({"a": [1]}, f"interval(DCG(gains={gains})@3)")
+
+
+def test_ranks_of_runs_stay_within_their_range() -> None:
+    qrels = {"q": {"a": 3, "b": 1, "c": 2}}
+    runs = [{"q": {doc: 9 - k for k, doc in enumerate(order)}} for order in ("abc", "bca", "cxy")]
+    for ties in ("mid", "min", "max"):
+        name = f"interval(gP(gains={{1: 2, 2: 1, 3: 0.5}})@3, ties='{ties}')"
+        for run in runs:
+            value = cf.evaluate(run, qrels, name)[name].values[0, 0]
+            assert 0 <= value <= 1

@@ -130,6 +130,20 @@ def test_strict(ev: cf.Evaluation) -> None:
         meaning(cf.compare({"a": [0.1, 0.2, 0.4], "b": [0.5, 0.6, 0.6]})).require()
 
 
+def test_an_example_goes_by_means_where_the_test_goes_by_ranks() -> None:
+    a = np.r_[np.full(80, 0.3), np.full(40, 0.9)]
+    b = np.r_[np.full(80, 0.4), np.full(40, 0.31)]
+    found = meaning(cf.compare({"A": a, "B": b}, test="kruskal-wallis"))
+    assert found._example().startswith("for example: A is above B by its mean")
+    assert "which A has on 40 topics and B on 120" in found._example()
+
+
+def test_the_scale_is_read_from_the_name_of_the_measure() -> None:
+    values = np.random.default_rng(0).random((9, 3))
+    for name, verdict in (("P@5", MEANINGFUL), ("AP", NOT_INVARIANT), ("mine", "unknown")):
+        assert meaning(cf.compare(scores_of(values, measure=name))).verdict == verdict
+
+
 def test_an_example_is_shown() -> None:
     """The better mean, and a threshold by which it is worse."""
     values = {"a": [0.9, 0.9, 0.9, 0.1], "b": [0.3, 0.3, 0.3, 0.3]}

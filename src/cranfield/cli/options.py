@@ -85,7 +85,12 @@ def wanted_measures(
     """Read the measures that were asked for, with the lowest relevant grade for all of them."""
     wanted = parse_measures(asked, compat=compat)
     if rel is not None:
-        wanted = [one(rel=rel) if "rel" in one.parameters else one for one in wanted]
+        # An interval-scaled measure hands it on to the one inside.
+        inside = [getattr(one, "inner", one) for one in wanted]
+        wanted = [
+            one(rel=rel) if "rel" in inner.parameters else one
+            for one, inner in zip(wanted, inside, strict=True)
+        ]
     return wanted
 
 

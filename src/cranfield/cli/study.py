@@ -63,6 +63,8 @@ def scales(
     from cranfield.scales.study import MEASURES, study_scales
 
     lengths = _cutoffs(cutoffs)
+    if graded and rel is not None:
+        raise PolicyError("--rel says which grades become 1; with --graded all are kept")
     judged = judged_runs(qrels, runs, **judging)
     if not graded:
         judged = judged.binary(1 if rel is None else rel)

@@ -10,6 +10,7 @@ import numpy as np
 from cranfield import __version__
 from cranfield.scale import a_scale
 from cranfield.scales.about import ScaleFacts
+from cranfield.scales.approximate import COUNTED
 from cranfield.scales.verdicts import Verdict
 
 SHOWN = 12
@@ -51,7 +52,9 @@ def _values(facts: ScaleFacts) -> list[str]:
         lines.append("gaps: not equal")
     if gaps.unused:
         lines.append(f"unused: {gaps.unused:.2%} of the range of the measure")
-    if not image.exact:
+    if not image.exact and image.size > COUNTED:
+        lines.append(f"shares of them are known within {image.error:.1g}")
+    elif not image.exact:
         lines.append("values are floats; those that are nearly equal count as one")
     return lines
 

@@ -14,8 +14,10 @@ from cranfield.scales.counting import Ints, flat_ranges
 from cranfield.scales.parts import Exact
 from cranfield.scales.walk import Bag, Walk
 
-MOST_PAIRS = 2**35
-"""Sums that are looked at: a quarter of an hour or so."""
+MOST_PAIRS = 2**32
+"""Sums that are looked at: a minute or two."""
+MOST_WIDE = 2**30
+"""The same where they do not fit into 64 bits."""
 MOST_HEADS = 2**21
 """Values of the first ranks."""
 
@@ -168,7 +170,7 @@ def halves_of(walk: Walk, cut: int, by_runs: bool) -> Halves:
     for rank in reversed(range(cut, len(walk.gains))):
         tails = walk.last(tails, rank)
     found = Halves.of(heads, tails)
-    if found.pairs > MOST_PAIRS:
+    if found.pairs > (MOST_WIDE if walk.kind.hasobject else MOST_PAIRS):
         raise too_many(walk)
     return found
 
@@ -176,7 +178,8 @@ def halves_of(walk: Walk, cut: int, by_runs: bool) -> Halves:
 def too_many(walk: Walk) -> PolicyError:
     """Say that there are too many runs, and how many there might be."""
     base, length = walk.gains[0].shape[1], len(walk.gains)
-    longest = int((MOST_PAIRS.bit_length() - 1) / np.log2(base))
+    most = MOST_WIDE if walk.kind.hasobject else MOST_PAIRS
+    longest = min(int((most.bit_length() - 1) / np.log2(base)), length - 1)
     return PolicyError(
         f"there are {base}^{length} runs of length {length} with {base} grades, too many for the"
         " exact image of a measure whose ranks depend on each other; up to about length"

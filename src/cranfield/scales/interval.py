@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
 
 from cranfield.collection.judged import JudgedRuns
-from cranfield.errors import MeasureError, quoted
+from cranfield.errors import CranfieldWarning, MeasureError
 from cranfield.measures import Measure, wrapper
 from cranfield.measures.base import Floats
 from cranfield.scale import Scale
+from cranfield.scales.approximate import COUNTED
 from cranfield.scales.image import image
 from cranfield.scales.images import TIES, Image
 from cranfield.scales.runs import Grades, as_measure, score_runs
 
 BINARY_GAINS = ("binary",)
 """Gains by which all relevant grades count the same."""
+
+
+MORE_THAN_GRADES = (
+    *("Bpref", "GMBpref", "infAP", "IPrec", "AP11", "RBPResidual", "Judged", "Unjudged"),
+    *("SetP", "SetRelP", "SetAP", "SetF", "SetE", "Utility", "Rprec"),
+    *("nDCGrel", "RnDCG", "G", "NumQ", "NumRet", "NumRel", "NumNonrelRet"),
+)
+"""Measures whose order of runs depends on what is judged, or on how much was retrieved."""
 
 
 class Interval(Measure):
@@ -50,6 +60,11 @@ class Interval(Measure):
                 raise MeasureError(f"interval: {name}={value!r} is neither True nor False")
         if isinstance(inner, Interval):
             raise MeasureError(f"{inner} is interval-scaled already")
+        if inner.name in MORE_THAN_GRADES:
+            raise MeasureError(
+                f"interval: {inner} depends on more than the grades by rank, such as which"
+                " documents are judged; it has no image"
+            )
         if inner.info.lower_is_better or inner.info.aggregate != "mean":
             raise MeasureError(f"interval: {inner} is no measure that is averaged over topics")
         vars(self).update(inner=inner, ties=ties, raw=raw, feasible=feasible)
@@ -82,6 +97,7 @@ class Interval(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         """Rank the scores of all rankings, padded to the cutoff with documents not relevant."""
         assert self.cutoff is not None
+        self._check_gains()
         grades = self._grades(judged)
         highest = int(max(grades.max(initial=0), self._highest(judged), 1))
         topics, systems = judged.shape
@@ -107,6 +123,8 @@ class Interval(Measure):
                 found = ranks if self.raw else self._divided(ranks, of)
             else:
                 found = of.share_runs(distinct)
+                if of.size > COUNTED and not of.exact:
+                    self._warn(of)
             flat[chosen] = found[back.ravel()]
         if depends_on_recall_base(self.inner):
             # Where the measure is undefined it counts as its lowest value.
@@ -115,12 +133,32 @@ class Interval(Measure):
             )
         return out
 
+    def _warn(self, of: Image) -> None:
+        warnings.warn(
+            f"{self}: there are too many values to count them; scores are right within"
+            f" {of.error:.1g}, and those that are closer are not told apart",
+            CranfieldWarning,
+            stacklevel=2,
+        )
+
     def _divided(self, ranks: Floats, of: Image) -> Floats:
         """Bring ranks of runs into [0, 1]: that of the lowest run to 0, of the highest to 1."""
-        ends = np.zeros((2, of.length), dtype=np.int64)
-        ends[1, : of.at_most] = of.grades
+        gains = getattr(of.measure, "gains", None)
+        alone = np.arange(of.grades + 1)
+        worth = alone if gains is None or isinstance(gains.kind, str) else gains.of(alone)
+        ends = np.full((2, of.length), int(np.argmin(worth)))
+        ends[1] = 0
+        ends[1, : of.at_most] = int(np.argmax(worth))
         low, high = of.rank_runs(ends, ties=self.ties).astype(np.float64)
         return np.asarray((ranks - low) / max(high - low, 1.0))
+
+    def _check_gains(self) -> None:
+        """Refuse gains for documents that are not relevant, which unjudged ones do not have."""
+        kind = getattr(getattr(self.inner, "gains", None), "kind", None)
+        if isinstance(kind, tuple) and any(grade <= 0 and worth for grade, worth in kind):
+            raise MeasureError(
+                f"{self}: grades up to 0 have gains, which have no place in an image"
+            )
 
     def _rel(self) -> int:
         return int(getattr(self.inner, "rel", 1))
@@ -159,11 +197,10 @@ class Interval(Measure):
     def __call__(self, /, **parameters: Any) -> Self:
         """Return the measure with other parameters."""
         own = {"ties": self.ties, "raw": self.raw, "feasible": self.feasible}
-        for name in parameters:
-            if name not in own:
-                have = ", ".join(own)
-                raise MeasureError(f"interval has no parameter {quoted(name)} (it has: {have})")
-        return type(self)(self.inner, **{**own, **parameters})
+        inside = {name: value for name, value in parameters.items() if name not in own}
+        chosen = {name: value for name, value in parameters.items() if name in own}
+        inner = self.inner(**inside) if inside else self.inner
+        return type(self)(inner, **{**own, **chosen})
 
     def __str__(self) -> str:
         given = [("feasible", self.feasible, False), ("raw", self.raw, False)]
@@ -195,8 +232,8 @@ def interval(
     raw
         Whether to keep ranks, from 1, instead of dividing them into [0, 1].
     feasible
-        Whether to rank among the runs that a topic has enough relevant documents for, instead of
-        all: each recall base then has a scale of its own, in which the best feasible run has 1.
+        Whether to rank among the runs that a topic has enough relevant documents for, whatever
+        their grades, instead of all: each recall base then has a scale of its own.
 
     Returns
     -------

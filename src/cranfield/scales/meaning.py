@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.errors import MeasureError, PolicyError
 from cranfield.escape import plain
-from cranfield.measures import parse_measure
+from cranfield.measures import Measure, parse_measure
 from cranfield.scale import Scale, a_scale
 from cranfield.scales.dominance import Dominance, dominance
 from cranfield.scales.interval import Interval, depends_on_recall_base
@@ -20,6 +20,9 @@ from cranfield.text import counted
 MEANINGFUL = "meaningful"
 NOT_INVARIANT = "not invariant"
 UNKNOWN = "unknown"
+
+NOT_OFFERED = ("anova-3", "anova-2f", "anova-3f")
+"""Tests that need shards, or are none."""
 
 WITHIN_TOPICS = ("sign", "friedman")
 """Tests that compare scores of one topic only, and by their order."""
@@ -96,15 +99,18 @@ class Meaning:
         turned = np.flatnonzero(one.is_significant() & self.dominance.reversed)
         if not turned.size:
             return ""
-        k = int(turned[np.argmax(np.abs(one.difference[turned]))])
+        # The order of means, which is not that of mean ranks where a test goes by these.
+        values = one.scores.values.reshape(len(one.scores.topics), len(one.systems), -1)
+        means = np.nanmean(values, axis=(0, 2))
+        apart = means[one.first] - means[one.second]
+        k = int(turned[np.argmax(np.abs(apart[turned]))])
         pair = [
             (one.first[k], self.dominance.above_first[k]),
             (one.second[k], self.dominance.above_second[k]),
         ]
-        if one.difference[k] < 0:
+        if apart[k] < 0:
             pair.reverse()
         a, b = (plain(one.systems[system]) for system, _ in pair)
-        values = one.scores.values.reshape(len(one.scores.topics), len(one.systems), -1)
         scored = (~np.isnan(values)).any(axis=2).sum(axis=0)
         own = len({int(scored[system]) for system, _ in pair}) > 1
         above = [
@@ -128,6 +134,7 @@ class Meaning:
             if test.info.scale <= self.has
             and test.info.paired == paired
             and (name in WITHIN_TOPICS or not self.by_topic)
+            and name not in NOT_OFFERED
         ]
 
     def require(self) -> None:
@@ -138,9 +145,9 @@ class Meaning:
         cures = []
         if tests := self.alternatives():
             cures.append(f"take {' or '.join(tests)}")
-        if self.comparison.measure and self.has is not None and not self.by_topic:
+        if not self.by_topic and _can_be_scaled(_measure(self.comparison.measure)):
             cures.append(f"or the interval-scaled interval({name}), with a cutoff")
-        raise PolicyError(f"{self.lines()[0]}; {', '.join(cures)}".rstrip("; "))
+        raise PolicyError("; ".join([self.lines()[0], *([", ".join(cures)] if cures else [])]))
 
     def to_text(self, limit: int = 20) -> str:
         """Write the verdict and the pairs that differ, those that may turn over first."""
@@ -153,7 +160,7 @@ class Meaning:
                 one.systems[one.first[k]],
                 one.systems[one.second[k]],
                 f"{one.difference[k]:.4f}",
-                "always" if self.dominance.holds[k] else "turns over",
+                "turns over" if self.dominance.reversed[k] else "always",
                 ""
                 if np.isnan(self.dominance.threshold[k])
                 else f"{self.dominance.threshold[k]:.4g}",
@@ -210,7 +217,10 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     """
     needs = comparison.info.scale
     has = comparison.measure_scale
-    by_topic = _by_topic(comparison.measure)
+    measure = _measure(comparison.measure)
+    if has is None and measure is not None:
+        has = measure.scale
+    by_topic = measure is not None and _by_topic(measure)
     enough = has is not None and has >= needs
     if enough and by_topic and comparison.test not in WITHIN_TOPICS:
         enough = False
@@ -219,11 +229,23 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     return Meaning(comparison, needs, has, by_topic, verdict, found)
 
 
-def _by_topic(name: str) -> bool:
-    """Tell whether a measure, if it can be read, depends on the recall base."""
+def _measure(name: str) -> Measure | None:
+    """Read the measure that was compared; None for one that is not known."""
     try:
-        measure = parse_measure(name)
+        return parse_measure(name)
     except MeasureError:
-        return False
+        return None
+
+
+def _by_topic(measure: Measure) -> bool:
+    """Tell whether a measure depends on the recall base."""
     # Ranks are the same on all topics; what they are ranks of is not.
     return depends_on_recall_base(measure.inner if isinstance(measure, Interval) else measure)
+
+
+def _can_be_scaled(measure: Measure | None) -> bool:
+    """Tell whether there is an interval-scaled version."""
+    try:
+        return measure is not None and bool(Interval(measure))
+    except MeasureError:
+        return False

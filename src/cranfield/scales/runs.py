@@ -116,8 +116,12 @@ def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
     >>> as_measure("P", 5), as_measure("AP", 5)
     (P@5, AP)
     """
+    if length is not None:
+        check_size(length, 1)
     if isinstance(measure, Measure):
         return measure
+    if not isinstance(measure, str):
+        raise MeasureError(f"{type(measure).__name__} is neither a measure nor its text")
     try:
         return parse_measure(measure)
     except MeasureError:

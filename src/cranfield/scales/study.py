@@ -183,7 +183,7 @@ def study_scales(
                     "second": names[j],
                     "original": original,
                     "interval": scaled,
-                    "change %": 100 * (scaled / original - 1),
+                    "change %": 100 * (scaled / original - 1) if original else np.nan,
                 }
             )
     return ScaleStudy(

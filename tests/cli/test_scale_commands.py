@@ -28,6 +28,7 @@ def test_scale(folder: Path) -> None:
         (("DCG@5", "--grades", "0"), "highest grade must be a whole number from 1"),
         (("DCG@5", "--length", "-1"), "length of a run must be a whole number from 1"),
         (("nDGC@5",), "did you mean"),
+        (("Bpref@5",), "depends on more than the grades by rank"),
     ):
         _, err = cranfield(folder, "scale", *arguments, status=2)
         assert message in err, arguments

@@ -13,7 +13,7 @@ from cranfield.scale import Scale
 from cranfield.scales.enumeration import LISTED, check_base, completed
 from cranfield.scales.exact import TOLERANCE, exact_values
 from cranfield.scales.irrational import Irrational, Number
-from cranfield.scales.runs import Grades, all_runs, as_measure, check_size
+from cranfield.scales.runs import Grades, all_runs, as_measure, check_grades_decide, check_size
 from cranfield.scales.verdicts import Run, TopicsReport, Witness
 
 SET_MEASURES = frozenset(
@@ -73,6 +73,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     check_size(longest, 1)
     check_base(largest_base)
     deepest = as_measure(measure, longest)
+    check_grades_decide(deepest)
     counted = deepest.name in SET_MEASURES and (deepest.cutoff or longest) >= longest
     if not counted and 2 ** (longest + 1) * largest_base > LISTED:
         raise PolicyError(

@@ -131,6 +131,22 @@ def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
         raise
 
 
+BY_JUDGMENTS = (
+    *("Bpref", "GMBpref", "infAP", "RBPResidual", "Judged", "Unjudged"),
+    *("NumQ", "NumRet", "NumRel", "NumNonrelRet"),
+)
+"""Measures that depend on what is judged, or on nothing in a run of grades."""
+
+
+def check_grades_decide(measure: Measure) -> None:
+    """Refuse a measure whose value the grades of a run do not decide."""
+    if measure.name in BY_JUDGMENTS:
+        raise MeasureError(
+            f"{measure} depends on more than the grades by rank, such as which documents are"
+            " judged; nothing can be said of its scale"
+        )
+
+
 def judged_runs(
     runs: Grades, *, grades: int = 1, judgments: Sequence[int] | int | None = None
 ) -> JudgedRuns:

@@ -23,7 +23,7 @@ from cranfield.scales.enumeration import (
 from cranfield.scales.exact import exact_values
 from cranfield.scales.forms import Additive, form, pool
 from cranfield.scales.orders import rbto, sbto
-from cranfield.scales.runs import all_runs, as_measure, check_size
+from cranfield.scales.runs import all_runs, as_measure, check_grades_decide, check_size
 from cranfield.scales.verdicts import ScaleReport
 
 
@@ -81,6 +81,7 @@ def scale_of(
     (0, 0, 0, 1), is 1/16; the step from 1/16 to 1/12, for (0, 0, 0, 1) and (0, 0, 1, 0), is 1/48
     """
     measure = as_measure(measure, length)
+    check_grades_decide(measure)
     size = measure.cutoff if length is None else length
     if size is None:
         raise PolicyError(f"give the length of the runs, such as scale_of({measure}, 10)")

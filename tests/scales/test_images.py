@@ -313,7 +313,7 @@ def test_measure_without_a_form() -> None:
         (lambda: image("P@3", judgments=[0.5]), "of their grades"),  # type: ignore[list-item]
         (lambda: image("AP11", 30), "up to length 20 it is feasible"),
         (lambda: image("AP11", 11, 3), "up to length 10 it is feasible"),
-        (lambda: image("AP", 60), "up to about length 35"),
+        (lambda: image("AP", 60), "up to about length 30"),
         (lambda: image("ERR", 40, 3), "states"),
         (lambda: image("RBP@100").rank_runs([[1]]), "shorter runs"),
         (lambda: image("RBP@30").values(), "too many to list"),

@@ -289,6 +289,7 @@ def test_only_the_ranks_and_gains_that_count() -> None:
         (AP @ 6, 60, 1, ORDINAL),
         (AP(rel=2) @ 30, 60, 3, ORDINAL),
         (FLAT @ 10, 60, 1, INTERVAL),
+        (RBP(p=0.5, gains="graded") @ 50, 60, 2, INTERVAL),
     ]
     for measure, length, grades, scale in cases:
         found = scale_of(measure, length, grades)

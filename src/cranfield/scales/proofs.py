@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from itertools import islice, pairwise
+from math import gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -158,12 +159,36 @@ def uneven_bottom(values: Values, runs: Ints, sign: int) -> Witness | None:
 
 def evenly_spaced(form: Form) -> bool | None:
     """Whether an additive measure's values are equally spaced; None if too many runs tie to say."""
-    assert isinstance(form.shape, Additive)
+    shape = form.shape
+    assert isinstance(shape, Additive)
+    if not form.below or _contiguous(shape):
+        return True
     try:
-        sums = Sums(split(form.shape, 1), None, 2**30, None)
+        # No grade is relevant: how many documents are so does not matter here.
+        return Sums(split(shape, shape.grades + 1), None, 2**30, None).spacing().equispaced
     except TooManySumsError:
         return None
-    return not form.below or sums.spacing().equispaced
+
+
+def _contiguous(shape: Additive) -> bool:
+    """Whether each rank fills the holes between the values of another, so that none is left.
+
+    If the ranks so far have all multiples of a unit from 0 to T, one more rank leaves no hole if no
+    two neighbouring weights of it are more than T + 1 units apart.
+    """
+    if shape.stateful() is None:
+        return False  # weights of several bases have no common unit
+    weights = [sorted(set(row)) for row in shape.coefficients]
+    steps = [[b - a for a, b in pairwise(row)] for row in weights]
+    below = lcm(*(step.denominator for row in steps for step in row))
+    whole = [[int(step * below) for step in row] for row in steps if row]
+    unit = gcd(*(step for row in whole for step in row))
+    total = 0
+    for row in sorted(whole, key=max):
+        if max(row) > total + unit:
+            return False
+        total += sum(row)
+    return True
 
 
 def _witness(kind: str, runs: tuple[Run, ...], form: Form) -> Witness:

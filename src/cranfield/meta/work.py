@@ -13,6 +13,7 @@ import polars as pl
 
 from cranfield.errors import MissingDependencyError, PolicyError, quoted
 from cranfield.meta.folder import ResultsFolder
+from cranfield.significance.options import check_whole
 
 Task = TypeVar("Task")
 Progress = Callable[[int, int], None]
@@ -75,8 +76,7 @@ def run_parts(
     >>> run_parts(square, 0, {"two": 2, "three": 3}, about={})["square"].to_list()
     [4, 9]
     """
-    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
-        raise PolicyError(f"jobs must be a whole number from 1, not {jobs!r}")
+    check_whole("jobs", jobs, 1)
     kept = None if folder is None else ResultsFolder(folder, about)
     done = {} if kept is None else {n: part for n in tasks if (part := kept.read(n)) is not None}
     if progress is not None:
@@ -136,7 +136,7 @@ def _surrounded() -> bool:
 
     # Without a choice it is joblib's default, with one worker.
     active, jobs = get_active_backend()
-    return bool(type(active).__name__ != "LokyBackend" or jobs != 1)
+    return bool(type(active).__name__ != "LokyBackend" or jobs not in (None, 1))
 
 
 @contextmanager

@@ -56,11 +56,11 @@ class Options:
             raise PolicyError(f"alpha must be a number between 0 and 1, not {self.alpha!r}")
         if self.exact not in (None, True, False):
             raise PolicyError(f"exact is True, False or None, not {self.exact!r}")
-        _whole("resamples", self.resamples, 1, MOST_RESAMPLES)
-        _whole("the seed", self.seed, 0)
-        _whole("exact_n", self.exact_n, 0)
+        check_whole("resamples", self.resamples, 1, MOST_RESAMPLES)
+        check_whole("the seed", self.seed, 0)
+        check_whole("exact_n", self.exact_n, 0)
         if self.jobs is not None:
-            _whole("jobs", self.jobs, 1)
+            check_whole("jobs", self.jobs, 1)
 
     @property
     def two_sided(self) -> bool:
@@ -68,7 +68,7 @@ class Options:
         return self.alternative == "two-sided"
 
 
-def _whole(name: str, value: Any, least: int, most: int | None = None) -> None:
+def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
     """Refuse what is no whole number within limits."""
     if (
         isinstance(value, bool)

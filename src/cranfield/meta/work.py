@@ -22,6 +22,21 @@ BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 """Backends of joblib that the command line offers; the library takes any that joblib knows."""
 
 
+BLOCK = 10
+"""Repeats in a part: few enough to be lost without regret, enough to be worth a file."""
+
+
+def blocks(repeats: int, each: int = BLOCK) -> list[tuple[int, int]]:
+    """Divide repeats into parts.
+
+    Examples
+    --------
+    >>> blocks(25)
+    [(0, 10), (10, 20), (20, 25)]
+    """
+    return [(start, min(start + each, repeats)) for start in range(0, repeats, each)]
+
+
 def run_parts(
     function: Callable[[Any, Task], pl.DataFrame],
     shared: Any,

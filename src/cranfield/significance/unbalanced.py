@@ -119,5 +119,7 @@ def _additive(
 
     design, _ = swept(dummies)
     rest, means = swept(columns)
-    effects, _, rank, _ = np.linalg.lstsq(design, rest, rcond=1e-10)
-    return means + design @ effects, float(rank + counts.size)
+    # A basis of the few columns of the design is cheaper than a solution for each of the many.
+    basis, sizes, _ = np.linalg.svd(design, full_matrices=False)
+    basis = basis[:, sizes > 1e-10 * sizes[0]]
+    return means + basis @ (basis.T @ rest), float(basis.shape[1] + counts.size)

@@ -140,10 +140,18 @@ def false_alarms(
     --------
     >>> import cranfield as cf
     >>> covid = cf.collections.trec_covid()
-    >>> scores = cf.evaluate(covid.runs[:10], covid.qrels, "nDCG@20")["nDCG@20"]
+    >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
     >>> found = false_alarms(scores, ["anova-2", "t+none"], repeats=200)
     >>> found.summary().select("test", "per pair", "any pair")
     shape: (2, 3)
+    ┌─────────┬──────────┬──────────┐
+    │ test    ┆ per pair ┆ any pair │
+    │ ---     ┆ ---      ┆ ---      │
+    │ str     ┆ f64      ┆ f64      │
+    ╞═════════╪══════════╪══════════╡
+    │ anova-2 ┆ 0.001778 ┆ 0.05     │
+    │ t+none  ┆ 0.047556 ┆ 0.635    │
+    └─────────┴──────────┴──────────┘
     """
     check_whole("repeats", repeats, 1)
     check_whole("the seed", seed, 0)

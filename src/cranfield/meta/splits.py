@@ -220,10 +220,18 @@ def split_topics(
     --------
     >>> import cranfield as cf
     >>> covid = cf.collections.trec_covid()
-    >>> scores = cf.evaluate(covid.runs[:10], covid.qrels, "nDCG@20")["nDCG@20"]
+    >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
     >>> study = split_topics(scores, ["anova-2", "anova-2f"], sizes=[10, 25], repeats=20)
     >>> study.table("AA")
     shape: (2, 3)
+    ┌──────────┬───────┬───────┐
+    │ test     ┆ 10    ┆ 25    │
+    │ ---      ┆ ---   ┆ ---   │
+    │ str      ┆ f64   ┆ f64   │
+    ╞══════════╪═══════╪═══════╡
+    │ anova-2  ┆ 12.25 ┆ 23.05 │
+    │ anova-2f ┆ 41.0  ┆ 42.5  │
+    └──────────┴───────┴───────┘
     """
     check_whole("repeats", repeats, 1)
     check_whole("the seed", seed, 0)

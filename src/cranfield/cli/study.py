@@ -38,7 +38,9 @@ def study() -> None:
     "--interval-ties", ("unique", "mid", "min", "max"), "Ranks of runs that score alike.", "unique"
 )
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
-@one_of("--format", ("text", "markdown", "csv", "json"), "How to write the tables.", "text")
+@one_of(
+    "--format", ("text", "markdown", "latex", "csv", "json"), "How to write the tables.", "text"
+)
 @click.option("--output", "-o", help="File to write, whole or not at all.")
 @judging_options
 def scales(
@@ -59,7 +61,8 @@ def scales(
     For each measure and its interval-scaled version: how well the orders of systems agree, and
     which pairs of systems the tests tell apart (Ferrante, Ferro and Fuhr 2021, tables 2 to 6).
     """
-    from cranfield.report import studies
+    from cranfield.report.studies import written
+    from cranfield.report.study_scales import shown
     from cranfield.scales.study import MEASURES, study_scales
 
     lengths = _cutoffs(cutoffs)
@@ -76,7 +79,8 @@ def scales(
         alpha=alpha,
         progress=_said if sys.stderr.isatty() else None,
     )
-    write(studies.WRITERS[format](found), None if output == "-" else output)
+    text = written(shown(found), format)
+    write(text, None if output == "-" else output)
 
 
 def _said(step: str) -> None:

@@ -1,138 +1,199 @@
-"""Studies as text: tables for the eye, Markdown, CSV and JSON."""
+"""Studies as text: tables for the eye, Markdown, LaTeX, CSV and JSON."""
 
 from __future__ import annotations
 
 import io
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
 from cranfield import __version__
-from cranfield.scales.study import ScaleStudy
-from cranfield.tabular import text_table
-
-Table = tuple[str, list[str], list[list[str]]]
-
-
-def tables_of(study: ScaleStudy) -> list[Table]:
-    """Return title, head and rows of each table of a study of scales."""
-    by_cutoff = [_correlation(study, "overall")]
-    low = study.correlation["lowest"].min()
-    if not isinstance(low, float) or low < 1:
-        by_cutoff.append(_correlation(study, "by topic"))
-    pairs = [_pairs(study, cutoff) for cutoff in study.cutoffs]
-    return [*by_cutoff, *pairs, *(_changes(study, cutoff) for cutoff in study.cutoffs)]
+from cranfield.errors import PolicyError, quoted
+from cranfield.escape import latex
+from cranfield.tabular import latex_table, text_table
 
 
-def _correlation(study: ScaleStudy, which: str) -> Table:
-    title = (
-        "Kendall's tau of a measure and its interval-scaled version, of the means of systems"
-        if which == "overall"
-        else "The same topic by topic, mean over topics"
-    )
-    rows = []
-    for name in study.measures:
-        mine = study.correlation.filter(pl.col("measure") == name)
-        rows.append([name, *(_number(one, 4) for one in mine[which].to_list())])
-    return title, ["measure", *(f"@{k}" for k in study.cutoffs)], rows
+@dataclass(frozen=True)
+class Table:
+    """A table as it is shown.
+
+    Attributes
+    ----------
+    title
+        What it shows, as a sentence without a full stop.
+    head, rows
+        Names of columns, and cells as text.
+    left
+        Columns aligned to the left.
+    """
+
+    title: str
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    left: Sequence[int] = (0,)
 
 
-def _pairs(study: ScaleStudy, cutoff: int) -> Table:
-    title = f"Kendall's tau of two measures, and of their interval-scaled versions, @{cutoff}"
-    rows = [
-        [a, b, _number(x, 4), _number(y, 4), f"{change:+.2f}%"]
-        for _, a, b, x, y, change in study.pairs.filter(pl.col("cutoff") == cutoff).rows()
-    ]
-    return title, ["first", "second", "measures", "interval-scaled", "change"], rows
+@dataclass(frozen=True)
+class StudyText:
+    """What a study has to say.
+
+    Attributes
+    ----------
+    heading
+        Lines on what was done.
+    tables
+        What people read.
+    frames
+        What programs read: by name, a table and the names of its columns that say what a row is of.
+    about
+        Options and sizes, for JSON.
+    """
+
+    heading: Sequence[str]
+    tables: Sequence[Table]
+    frames: Mapping[str, tuple[pl.DataFrame, Sequence[str]]]
+    about: Mapping[str, Any] = field(default_factory=dict)
 
 
-def _changes(study: ScaleStudy, cutoff: int) -> Table:
-    pairs = study.systems * (study.systems - 1) // 2
-    title = f"Of {pairs:,} pairs of systems, those that differ, @{cutoff}"
-    rows = [
-        [name, test, f"{sig:,}", _part(lost, sig), _part(won, sig), f"{_number(share, 2)}%"]
-        for _, name, test, sig, lost, won, share in study.changes.filter(
-            pl.col("cutoff") == cutoff
-        ).rows()
-    ]
-    return title, ["measure", "test", "Sig", "S2NS", "NS2S", "changed"], rows
-
-
-def _part(count: int, of: int) -> str:
-    return f"{count:,} ({100 * count / of:.2f}%)" if of else f"{count:,}"
-
-
-def _number(value: float | None, places: int) -> str:
+def number(value: float | None, places: int = 4) -> str:
+    """Write a number; what is none is empty."""
     return "" if value is None or math.isnan(value) else f"{value:.{places}f}"
 
 
-def plain_text(study: ScaleStudy) -> str:
+def by_column(
+    frame: pl.DataFrame, title: str, *, left: Sequence[str], places: Mapping[str, int] | int = 4
+) -> Table:
+    """Show a data frame as it is.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    title
+        Its title.
+    left
+        Columns aligned to the left.
+    places
+        Decimals of all columns that are no whole numbers, or by column.
+    """
+
+    def cell(name: str, value: Any) -> str:
+        if isinstance(value, float):
+            return number(value, places if isinstance(places, int) else places.get(name, 4))
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
+
+    rows = [[cell(k, v) for k, v in row.items()] for row in frame.to_dicts()]
+    return Table(title, frame.columns, rows, [frame.columns.index(name) for name in left])
+
+
+def plain_text(study: StudyText) -> str:
     """Write the tables for the eye."""
-    head = (
-        f"{study.systems} systems, {study.topics} topics; ties ranked {study.ties};"
-        " Sig: pairs that differ by the measure; S2NS: no longer by its interval-scaled version;"
-        " NS2S: only by that\n"
-    )
-    parts = []
-    for title, columns, rows in tables_of(study):
-        left = (0,) if title.startswith(("Kendall's tau of a", "The same")) else (0, 1)
-        parts.append(f"{title}\n\n{text_table(columns, rows, left=left)}")
-    return head + "\n" + "\n\n".join(parts) + "\n"
-
-
-def markdown(study: ScaleStudy) -> str:
-    """Write the tables in Markdown."""
-    parts = []
-    for title, columns, rows in tables_of(study):
-        lines = [f"### {title}", "", "| " + " | ".join(columns) + " |"]
-        lines.append("| --- " * len(columns) + "|")
-        for row in rows:
-            lines.append("| " + " | ".join(cell.replace("|", r"\|") for cell in row) + " |")
-        parts.append("\n".join(lines))
+    parts = ["\n".join(study.heading)] if study.heading else []
+    for table in study.tables:
+        parts.append(f"{table.title}\n\n{text_table(table.head, table.rows, left=table.left)}")
     return "\n\n".join(parts) + "\n"
 
 
-def csv_text(study: ScaleStudy) -> str:
-    """CSV with a row a number, of all tables."""
-    long = [
-        frame.unpivot(index=keys).select(
-            pl.lit(kind).alias("table"),
-            "cutoff",
-            pl.concat_str(keys[1:], separator=", ").alias("of"),
-            pl.col("variable").alias("what"),
-            pl.col("value").cast(pl.Float64),
-        )
-        for kind, frame, keys in (
-            ("correlation", study.correlation, ["cutoff", "measure"]),
-            ("pairs", study.pairs, ["cutoff", "first", "second"]),
-            ("changes", study.changes, ["cutoff", "measure", "test"]),
-        )
-    ]
+def markdown(study: StudyText) -> str:
+    """Write the tables in Markdown."""
+    parts = []
+    for table in study.tables:
+        marks = ["---" if k in table.left else "---:" for k in range(len(table.head))]
+        lines = [f"### {table.title}", "", _row(table.head), _row(marks)]
+        parts.append("\n".join([*lines, *(_row(row) for row in table.rows)]))
+    return "\n\n".join(parts) + "\n"
+
+
+def _row(cells: Sequence[str]) -> str:
+    # Text from files is no markup; entities and escapes keep it as it is.
+    safe = (cell.replace("|", r"\|").replace("<", "&lt;").replace("\n", " ") for cell in cells)
+    return "| " + " | ".join(safe) + " |"
+
+
+def latex_text(study: StudyText) -> str:
+    """Write booktabs tables, each with its title in a comment above it."""
+    parts = ["".join(f"% {latex(line)}\n" for line in study.heading)] if study.heading else []
+    for table in study.tables:
+        parts.append(f"% {latex(table.title)}\n")
+        parts.append(latex_table(table.head, table.rows, left=table.left))
+    return "".join(parts)
+
+
+def csv_text(study: StudyText) -> str:
+    """Write CSV: the table, where there is one; else a row a number, of all tables."""
     out = io.BytesIO()
+    if len(study.frames) == 1:
+        [(frame, _)] = study.frames.values()
+        frame.write_csv(out)
+        return out.getvalue().decode()
+    long = []
+    for name, (frame, keys) in study.frames.items():
+        values = [one for one in frame.columns if one not in keys]
+        long.append(
+            frame.with_columns(pl.col(values).cast(pl.Float64, strict=False))
+            .unpivot(index=list(keys), on=values)
+            .select(
+                pl.lit(name).alias("table"),
+                pl.concat_str(list(keys), separator=", ").alias("of"),
+                pl.col("variable").alias("what"),
+                pl.col("value"),
+            )
+        )
     pl.concat(long).write_csv(out)
     return out.getvalue().decode()
 
 
-def json_text(study: ScaleStudy) -> str:
-    """JSON with the three tables as lists of rows; no number is null."""
-    content = {
-        "cranfield": __version__,
-        "systems": study.systems,
-        "topics": study.topics,
-        "ties": study.ties,
-        "correlation": study.correlation.fill_nan(None).to_dicts(),
-        "pairs": study.pairs.fill_nan(None).to_dicts(),
-        "changes": study.changes.fill_nan(None).to_dicts(),
-    }
+def json_text(study: StudyText) -> str:
+    """JSON with the tables as lists of rows; no number is null."""
+    frames = {name: _rows(frame) for name, (frame, _) in study.frames.items()}
+    content = {"cranfield": __version__, **study.about, **frames}
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-WRITERS: dict[str, Callable[[ScaleStudy], str]] = {
+def _rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
+    floats = pl.selectors.float()
+    known = frame.with_columns(pl.when(floats.is_finite()).then(floats).otherwise(None).name.keep())
+    return known.to_dicts()
+
+
+WRITERS: dict[str, Callable[[StudyText], str]] = {
     "text": plain_text,
     "markdown": markdown,
+    "latex": latex_text,
     "csv": csv_text,
     "json": json_text,
 }
 """How a study can be written."""
+
+
+def written(study: StudyText, format: str, table: str | None = None) -> str:
+    """Write a study.
+
+    Parameters
+    ----------
+    study
+        What it has to say.
+    format
+        A key of :data:`WRITERS`.
+    table
+        The one table that is wanted, by its name; by default all.
+
+    Raises
+    ------
+    PolicyError
+        When there is no such table.
+    """
+    if table is not None:
+        if table not in study.frames:
+            names = ", ".join(study.frames)
+            raise PolicyError(f"the study has no table {quoted(table)}; there are {names}")
+        frame, keys = study.frames[table]
+        shown = by_column(frame, table, left=keys)
+        study = StudyText(study.heading, [shown], {table: (frame, keys)}, study.about)
+    return WRITERS[format](study)

@@ -1,0 +1,1 @@
+"""Charts: each a function of results that returns an Altair chart."""

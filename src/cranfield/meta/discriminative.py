@@ -321,8 +321,11 @@ def aligned(scores: Mapping[Any, Scores], *, shards: bool = False) -> dict[Any, 
             raise CranfieldError(f"{_shown(name)} has an infinite score")
         rows = _places("topic", (like_name, like.topics), (name, one.topics))
         columns = _places("system", (like_name, like.systems), (name, one.systems))
-        values = one.values[rows][:, columns]
-        out[name] = replace(one, values=values, topics=like.topics, systems=like.systems)
+        out[name] = one
+        if (one.topics, one.systems) != (like.topics, like.systems):
+            # In plain order in memory too: in which order numbers are added depends on it.
+            values = np.ascontiguousarray(one.values[rows][:, columns])
+            out[name] = replace(one, values=values, topics=like.topics, systems=like.systems)
     return out
 
 

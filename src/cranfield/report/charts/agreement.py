@@ -23,7 +23,7 @@ PANELS = {
 }
 
 
-def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.VConcatChart:
+def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.ConcatChart:
     """Draw agreements and disagreements on two sets of topics against the size of the sets.
 
     Lines are means over repeats; bands reach from the 5 to the 95 percent quantile.
@@ -37,7 +37,7 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.VConc
 
     Returns
     -------
-    altair.VConcatChart
+    altair.ConcatChart
 
     Raises
     ------
@@ -50,8 +50,8 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.VConc
     >>> from cranfield.meta import split_topics
     >>> scores = cf.Scores([[0.1, 0.3], [0.2, 0.5], [0.4, 0.4], [0, 0.1]], "abcd", ["x", "y"])
     >>> chart = agreement_chart(split_topics(scores, ["t"], sizes=[2], repeats=5))
-    >>> len(chart.to_dict()["vconcat"])
-    2
+    >>> len(chart.to_dict()["concat"])
+    4
     """
     import altair as alt
 
@@ -76,7 +76,12 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.VConc
             pl.col(f"{name} high").alias("high"),
         )
         base = alt.Chart(data_of(frame)).encode(
-            x=alt.X("size:Q", title="topics in each set", axis=alt.Axis(values=list(study.sizes)))
+            x=alt.X(
+                "size:Q",
+                title="topics in each set",
+                scale=alt.Scale(type="log", nice=False),
+                axis=alt.Axis(values=list(study.sizes), format="d"),
+            )
         )
         line = base.mark_line(point=True).encode(
             y=alt.Y("pairs:Q", title=f"pairs of {pairs:,}"),
@@ -84,9 +89,11 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.VConc
             **marks,
         )
         band = base.mark_area(opacity=0.15).encode(
-            y=alt.Y("low:Q"), y2="high:Q", color=marks["color"]
+            y=alt.Y("low:Q"),
+            y2="high:Q",
+            color=marks["color"],
         )
         panels.append(
             (band + line).properties(width=WIDTH, height=HEIGHT, title=f"{name}: {title}")
         )
-    return themed(alt.vconcat(alt.hconcat(*panels[:2]), alt.hconcat(*panels[2:])))
+    return themed(alt.concat(*panels, columns=2))

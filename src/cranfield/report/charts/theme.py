@@ -60,14 +60,14 @@ def by_colour(field: str, values: Sequence[str], title: str | None = None) -> di
     colours = [COLOURS[k % len(COLOURS)] for k in range(len(values))]
     dashes = [list(DASHES[(k // len(COLOURS)) % len(DASHES)]) for k in range(len(values))]
     named = field if title is None else title
-    legend = alt.Legend(title=named, symbolLimit=0, labelLimit=300)
+    shown = alt.Legend(title=named, symbolLimit=0, labelLimit=300, symbolOpacity=1)
     channel = f"{_escaped(field)}:N"
     return {
         "color": alt.Color(
-            channel, scale=alt.Scale(domain=list(values), range=colours), legend=legend
+            channel, scale=alt.Scale(domain=list(values), range=colours), legend=shown
         ),
         "strokeDash": alt.StrokeDash(
-            channel, scale=alt.Scale(domain=list(values), range=dashes), legend=legend
+            channel, scale=alt.Scale(domain=list(values), range=dashes), legend=shown
         ),
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from cranfield.errors import InputError, PolicyError
 
 _IN_FLIGHT = 1 << 29
 """Bytes of files that are read at a time, at the most, so that memory stays bounded."""
+
+Found = TypeVar("Found")
 
 Progress = Callable[[int, int], None]
 """Called with (runs done, runs in all)."""
@@ -97,24 +99,24 @@ def judge(
     many = read_runs(runs)
     if not len(many):
         raise InputError("no runs were given")
-    parts = list(_parts(many, judgments, chosen, jobs, progress))
+    # What all threads share is made before they start.
+    judgments.index, judgments.place  # noqa: B018
+
+    def one(i: int) -> Part:
+        return judge_one(many[i], many.stem(i), judgments, chosen)
+
+    parts = list(of_each_run(many, one, jobs, progress))
     judged = assembled(named(parts), parts, judgments, chosen)
     return judged.condensed() if chosen.unjudged == "condensed" else judged
 
 
-def _parts(
-    runs: Runs, qrels: Qrels, chosen: Policies, jobs: int | None, progress: Progress | None
-) -> Iterator[Part]:
-    """Read and judge each run, a few at a time, in order."""
+def of_each_run(
+    runs: Runs, one: Callable[[int], Found], jobs: int | None, progress: Progress | None
+) -> Iterator[Found]:
+    """Read and judge each run by its number, a few at a time; what is found comes in order."""
     if jobs is not None and jobs < 1:
         raise PolicyError(f"jobs {jobs} is less than 1")
     workers = jobs or _workers(runs)
-    # What all threads share is made before they start.
-    qrels.index, qrels.place  # noqa: B018
-
-    def one(i: int) -> Part:
-        return _judge_one(runs[i], runs.stem(i), qrels, chosen)
-
     total = len(runs)
     if workers == 1 or total == 1:
         for i in range(total):
@@ -140,7 +142,8 @@ def _workers(runs: Runs) -> int:
     return max(1, min(8, 2 * (os.cpu_count() or 1), fitting))
 
 
-def _judge_one(run: Run, stem: str | None, qrels: Qrels, chosen: Policies) -> Part:
+def judge_one(run: Run, stem: str | None, qrels: Qrels, chosen: Policies) -> Part:
+    """Judge one run."""
     order = order_of(run, chosen.ties)
     code_of = {name: code for code, name in enumerate(qrels.topics)}
     to_qrels = np.array([code_of.get(name, -1) for name in run.topics], dtype=np.int64)

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from cranfield.collection.keys import Codes, KeyIndex, Keys, first_repeat, pair_keys
 from cranfield.collection.lines import Origin
-from cranfield.collection.run import repeated
+from cranfield.collection.run import kept_rows, repeated
+from cranfield.errors import InputError
 from cranfield.text import counted
 
 
@@ -117,6 +118,44 @@ class Qrels:
             best["grade"].to_numpy(),
             origin=Origin(self.origin.name),
         )
+
+    def restricted(self, kept: NDArray[np.bool_]) -> Qrels:
+        """Return some of the judgments only; topics stay, also those without one left.
+
+        Parameters
+        ----------
+        kept
+            Whether to keep each judgment; shape (judgments,).
+
+        Raises
+        ------
+        InputError
+            When no judgment is left.
+        PolicyError
+            For an array of another shape or type.
+
+        Examples
+        --------
+        >>> from cranfield import read_qrels
+        >>> qrels = read_qrels({"q1": {"d1": 1, "d2": 0}, "q2": {"d1": 2}})
+        >>> qrels.restricted((qrels.docs == "d2").to_numpy())
+        Qrels(2 topics, 1 judgment, grades 0 to 0)
+        """
+        rows = kept_rows(kept, len(self))
+        if not rows.size:
+            raise InputError("no judgment is left", source=self.origin.name)
+        copy = object.__new__(Qrels)
+        # Judgments without repeats have none after some are gone, so they are not checked again.
+        copy.__dict__.update(
+            topics=self.topics,
+            codes=self.codes[rows],
+            docs=self.docs.gather(rows),
+            grades=self.grades[rows],
+            subtopics=None if self.subtopics is None else self.subtopics.gather(rows),
+            origin=Origin(self.origin.name),
+            keys=self.keys[rows],
+        )
+        return copy
 
     def __len__(self) -> int:
         return len(self.docs)

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.collection.keys import Codes, Keys, first_repeat, pair_keys
+from cranfield.collection.keys import Codes, Keys, RowNumbers, first_repeat, pair_keys
 from cranfield.collection.lines import Origin
-from cranfield.errors import InputError, quoted
+from cranfield.errors import InputError, PolicyError, quoted
 from cranfield.text import counted
 
 
@@ -78,6 +78,50 @@ class Run:
         copy.__dict__.update(self.__dict__, name=name)
         return copy
 
+    def restricted(self, kept: NDArray[np.bool_]) -> Run:
+        """Return the run with some of its rows only, in the same order.
+
+        Topics that keep no row are gone.
+
+        Parameters
+        ----------
+        kept
+            Whether to keep each row; shape (rows,).
+
+        Raises
+        ------
+        PolicyError
+            For an array of another shape or type.
+
+        Examples
+        --------
+        >>> from cranfield import read_run
+        >>> run = read_run({"q1": {"d1": 0.5, "d2": 1.5}, "q2": {"d1": 1.0}})
+        >>> run.restricted((run.docs == "d2").to_numpy()).to_polars().rows()
+        [('q1', 'd2', 1.5)]
+        """
+        rows = kept_rows(kept, len(self))
+        codes = self.codes[rows]
+        first = np.full(len(self.topics), rows.size)
+        # Of several rows of a topic the last one assigned counts, which is the first one here.
+        first[codes[::-1]] = np.arange(rows.size)[::-1]
+        by_first = np.argsort(first, kind="stable")[: int((first < rows.size).sum())]
+        code_of = np.zeros(len(self.topics), dtype=np.int32)
+        code_of[by_first] = np.arange(by_first.size)
+        copy = object.__new__(Run)
+        # Rows without repeats have none after some are gone, so they are not checked again.
+        copy.__dict__.update(
+            name=self.name,
+            topics=tuple(self.topics[code] for code in by_first.tolist()),
+            codes=code_of[codes],
+            docs=self.docs.gather(rows),
+            scores=self.scores[rows],
+            ranks=None if self.ranks is None else self.ranks[rows],
+            origin=Origin(self.origin.name),
+            keys=self.keys[rows],
+        )
+        return copy
+
     def to_polars(self) -> pl.DataFrame:
         """Return the rows as a data frame: topic, doc, score and, where there is one, rank."""
         frame = pl.DataFrame(
@@ -88,6 +132,16 @@ class Run:
             }
         )
         return frame if self.ranks is None else frame.with_columns(rank=pl.Series(self.ranks))
+
+
+def kept_rows(kept: NDArray[np.bool_], rows: int) -> RowNumbers:
+    """Return the numbers of the rows that are kept."""
+    kept = np.asarray(kept)
+    if kept.dtype != np.bool_ or kept.shape != (rows,):
+        raise PolicyError(
+            f"rows are kept by {rows} truth values, not by {kept.dtype} of shape {kept.shape}"
+        )
+    return np.flatnonzero(kept)
 
 
 def repeated(

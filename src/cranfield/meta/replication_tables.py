@@ -24,12 +24,17 @@ from cranfield.meta.replication_effects import (
 from cranfield.meta.reproduction import ROLES
 from cranfield.scores import Scores
 from cranfield.significance.compare import compare
+from cranfield.significance.options import check_whole
 from cranfield.significance.registry import find_test
 from cranfield.text import counted
 
 Floats = NDArray[np.float64]
 
 SIDES = ("original", "reproduced")
+"""Names of columns."""
+
+NAMES = ("original", "other")
+"""What notes call both sides."""
 
 Row = dict[str, Any]
 
@@ -116,6 +121,7 @@ def measured(
     CranfieldError
         When no topic has the scores that are wanted, or a score is infinite.
     """
+    check_whole("the seed", seed, 0)
     scores: list[Row] = []
     effects: list[Row] = []
     for measure, one in original.items():
@@ -171,37 +177,32 @@ def _common(
     Those are the topics with scores of all the roles; when paired, on both sides.
     """
     found: list[dict[str, Floats]] = []
-    for scores in sides:
+    for scores, side in zip(sides, NAMES, strict=True):
         values = scores.values[:, [scores.systems.index(role) for role in roles]]
         if np.isinf(values).any():
             raise CranfieldError(f"there is an infinite score of {measure or 'the measure'}")
-        whole = ~np.isnan(values).any(axis=1)
+        lacks = np.isnan(values)
+        whole = ~lacks.any(axis=1)
         found.append({scores.topics[t]: values[t] for t in np.flatnonzero(whole)})
-    one, two = found
+        partly = int((~whole & ~lacks.all(axis=1)).sum())
+        if partly:
+            what = f"{counted(partly, 'topic')} of the {side} side with scores of one role only"
+            notes.add(f"effects: {what}, left out", measure)
     if paired:
-        common = [topic for topic in one if topic in two]
-        _say_missing(len(one) - len(common), len(two) - len(common), roles, measure, notes)
-        found = [{topic: side[topic] for topic in common} for side in found]
+        common = found[0].keys() & found[1].keys()
+        for topics, side in zip(found, NAMES, strict=True):
+            alone = len(topics) - len(common)
+            # Of the effects this has been said, by role or as scores of one role only.
+            if alone and len(roles) == 1:
+                what = f"{counted(alone, 'topic')} with scores on the {side} side only"
+                notes.add(f"{roles[0]}: {what}, left out", measure)
+        order = [topic for topic in found[0] if topic in common]
+        found = [{topic: topics[topic] for topic in order} for topics in found]
     if not all(found):
         what = f"scores of {measure or 'the measure'} for {' and '.join(roles)}"
         raise CranfieldError(f"no topic has {what}{' on both sides' if paired else ''}")
     x, y = (np.array(list(side.values())) for side in found)
     return x, y
-
-
-def _say_missing(
-    first: int, second: int, roles: tuple[str, ...], measure: str, notes: Notes
-) -> None:
-    # With both roles the same topics are missing again, or those of the other role.
-    if len(roles) > 1:
-        return
-    for missing, side in ((first, "original"), (second, "other")):
-        if missing:
-            notes.add(
-                f"{roles[0]}: {counted(missing, 'topic')} with scores on the {side} side only,"
-                " left out",
-                measure,
-            )
 
 
 def _distances(

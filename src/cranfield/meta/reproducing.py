@@ -82,6 +82,18 @@ def reproduce(
     >>> first = {"baseline": runs["UIowaS_Run1"], "advanced": runs["UPrrf93-wt-r5"]}
     >>> again = {"baseline": runs["UIowaS_Run3"], "advanced": runs["UPrrf102-wt-r5"]}
     >>> print(reproduce(first, again, qrels=covid.qrels, measures=["P@10", "P@20"]))
+    Reproduction of baseline and advanced: 50 topics, 2 measures
+    baseline: 'UIowaS_Run1', again 'UIowaS_Run3'
+    advanced: 'UPrrf93-wt-r5', again 'UPrrf102-wt-r5'
+    p: Paired t-test, not corrected for many measures
+    <BLANKLINE>
+    measure  RMSE baseline  RMSE advanced  p baseline  p advanced      ER     DRI
+    P@10            0.0245         0.0374      0.5690      0.7095  1.0000  0.0002
+    P@20            0.0122         0.0505      0.5690      0.3320  0.8596  0.0098
+    <BLANKLINE>
+    role      topics     tau     KTU     RBO
+    baseline      50  0.9613  0.3237  0.9618
+    advanced      50  0.7766  0.0533  0.8448
     """
     check_order_options(p, policies.get("depth"))
     first, second = _runs(original, "original"), _runs(reproduced, "reproduced")
@@ -167,7 +179,9 @@ def replicate(
     >>> late = table.filter(table["topic"].cast(int) > 25)
     >>> runs = {run.name: run for run in covid.runs}
     >>> runs = {"baseline": runs["UIowaS_Run1"], "advanced": runs["UPrrf93-wt-r5"]}
-    >>> print(replicate(runs, runs, qrels=early, other_qrels=late, measures=["P@10"]))
+    >>> found = replicate(runs, runs, qrels=early, other_qrels=late, measures="P@10")
+    >>> found.summary().select("ER", "DRI").rows()
+    [(1.2222..., -0.0171...)]
     """
     first, second = _runs(original, "original"), _runs(replicated, "replicated")
     roles = same_roles(first, second)

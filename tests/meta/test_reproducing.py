@@ -360,5 +360,7 @@ def test_bad_scores() -> None:
     with pytest.raises(PolicyError, match="scores by shard"):
         reproduce_scores(shards, shards)
     endless = cf.Scores(np.array([[np.inf]]), ("q",), ("baseline",))
-    with pytest.raises(CranfieldError, match="infinite score"):
+    with pytest.raises(CranfieldError, match="infinite scores, or beyond"):
         reproduce_scores(endless, endless)
+    with pytest.raises(CranfieldError, match="infinite scores, or beyond"):
+        reproduce_scores({"baseline": [1e200, 1]}, {"baseline": [1, 2]})

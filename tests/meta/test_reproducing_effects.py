@@ -112,7 +112,7 @@ def test_bad_scores(bad: Any) -> None:
 
 def test_infinite_and_many_systems() -> None:
     endless = Scores(np.array([[np.inf]]), ("1",), ("a",))
-    with pytest.raises(CranfieldError, match="infinite score"):
+    with pytest.raises(CranfieldError, match="infinite scores, or beyond"):
         rmse(endless, [0.5])
     two = Scores(np.array([[0.1, 0.2]]), ("1",), ("a", "b"))
     with pytest.raises(CranfieldError, match="one system are wanted, by topic, not of 2"):

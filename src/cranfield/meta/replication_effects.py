@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from cranfield.errors import CranfieldError, PolicyError, quoted
 from cranfield.scores import Scores
 from cranfield.significance.pairs import ROUNDING, TINY
-from cranfield.significance.prepare import as_scores
+from cranfield.significance.prepare import LARGEST, as_scores
 
 Floats = NDArray[np.float64]
 
@@ -22,7 +22,7 @@ def rmse(original: Any, reproduced: Any) -> float:
 
     .. math:: \mathrm{RMSE} = \sqrt{\frac{1}{T} \sum_{t=1}^{T} (x_t - x'_t)^2}
 
-    Source: Breuer et al. (2020), section 3.2.
+    Source: Breuer et al. (2020), section 3.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ def rmse(original: Any, reproduced: Any) -> float:
     Raises
     ------
     CranfieldError
-        When a topic has a score on one side only, or a score is infinite.
+        When a topic has a score on one side only, or a score is infinite or beyond 1e100.
 
     Examples
     --------
@@ -97,7 +97,7 @@ def relative_improvement(baseline: Any, advanced: Any) -> float:
 
     .. math:: \mathrm{RI} = \frac{\bar{a} - \bar{b}}{\bar{b}}
 
-    Source: Breuer et al. (2020), section 3.3.
+    Source: Breuer et al. (2020), section 3.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def effect_ratio(baseline: Any, advanced: Any, baseline2: Any, advanced2: Any) -
         \mathrm{ER} = \frac{\overline{\Delta'}}{\overline{\Delta}}, \quad
         \overline{\Delta} = \frac{1}{T} \sum_{t=1}^{T} (a_t - b_t)
 
-    Source: Breuer et al. (2020), equation 3.
+    Source: Breuer et al. (2020), section 3.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ def delta_relative_improvement(
 
     .. math:: \Delta\mathrm{RI} = \mathrm{RI} - \mathrm{RI}'
 
-    Source: Breuer et al. (2020), equation 4.
+    Source: Breuer et al. (2020), section 3.
 
     Parameters
     ----------
@@ -255,9 +255,14 @@ def _matched(first: Any, second: Any) -> tuple[Floats, Floats]:
     if not one:
         raise CranfieldError("there are no scores")
     values = np.array(list(one.values())), np.array([other[topic] for topic in one])
-    if np.isinf(values).any():
-        raise CranfieldError("there is an infinite score")
+    check_size(np.array(values))
     return values
+
+
+def check_size(values: Floats) -> None:
+    """Refuse scores whose squares would be infinite."""
+    if np.nanmax(np.abs(values), initial=0.0) > LARGEST:
+        raise CranfieldError(f"there are infinite scores, or beyond {LARGEST:g}")
 
 
 def one_system(scores: Any) -> dict[str, float]:

@@ -27,8 +27,8 @@ def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     .. math:: \tau = \frac{P - Q}{\sqrt{(P + Q + T)(P + Q + U)}}
 
     over pairs of documents in the union: P concordant, Q discordant, T tied in the first ranking
-    only and U in the second only. Source: Breuer et al. (2020), section 3.1, who take the union of
-    both rankings but leave open where a missing document stands.
+    only and U in the second only. Source: Kendall (1945), on the union of both rankings as in Breuer
+    et al. (2020), section 3, who compare positions in it (:func:`position_tau`).
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
 
     .. math:: \mathrm{KTU} = \tau\bigl((u(r_1), \ldots, u(r_n)), (u(r'_1), \ldots, u(r'_n))\bigr)
 
-    with u(d) the position of document d in the union. Source: Breuer et al. (2020), section 3.1.
+    with u(d) the position of document d in the union. Source: Breuer et al. (2020), section 3.
 
     It compares what stands at the same rank, so it depends on how documents are called: one
     document that is missing shifts all below it, and names in random order then give about 0.

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cranfield.errors import CranfieldError, MeasureError, PolicyError, quoted
 from cranfield.measures import parse_measure
 from cranfield.meta.replication_effects import (
+    check_size,
     checked_bounds,
     er_of,
     improvement_of,
@@ -119,7 +120,7 @@ def measured(
     Raises
     ------
     CranfieldError
-        When no topic has the scores that are wanted, or a score is infinite.
+        When no topic has the scores that are wanted, or a score is infinite or beyond 1e100.
     """
     check_whole("the seed", seed, 0)
     scores: list[Row] = []
@@ -179,8 +180,7 @@ def _common(
     found: list[dict[str, Floats]] = []
     for scores, side in zip(sides, NAMES, strict=True):
         values = scores.values[:, [scores.systems.index(role) for role in roles]]
-        if np.isinf(values).any():
-            raise CranfieldError(f"there is an infinite score of {measure or 'the measure'}")
+        check_size(values)
         lacks = np.isnan(values)
         whole = ~lacks.any(axis=1)
         found.append({scores.topics[t]: values[t] for t in np.flatnonzero(whole)})

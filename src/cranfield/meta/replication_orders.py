@@ -27,8 +27,8 @@ def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     .. math:: \tau = \frac{P - Q}{\sqrt{(P + Q + T)(P + Q + U)}}
 
     over pairs of documents in the union: P concordant, Q discordant, T tied in the first ranking
-    only and U in the second only. Source: Kendall (1945), on the union of both rankings as in Breuer
-    et al. (2020), section 3, who compare positions in it (:func:`position_tau`).
+    only and U in the second only. Source: Kendall (1945), on the union of both rankings as in
+    Breuer et al. (2020), section 3, who compare positions in it (:func:`position_tau`).
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -64,8 +65,8 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     """
     if variant not in VARIANTS:
         raise PolicyError(f"variant {quoted(variant)} is none of {', '.join(VARIANTS)}")
-    if not rounding >= 0:
-        raise PolicyError(f"rounding is 0 or more, not {rounding!r}")
+    if not isinstance(rounding, Real) or not rounding >= 0:
+        raise PolicyError(f"rounding is a number from 0, not {rounding!r}")
     a, b = same_things(x, y)
     sets, things = a.shape
     out = np.full(sets, np.nan)

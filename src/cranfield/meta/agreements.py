@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from cranfield.correlation import tau_ap
 from cranfield.correlation.overlap import overlap
@@ -88,6 +87,8 @@ def agreement(orders: Ordered, method: str, options: Mapping[str, Any]) -> Float
         found = [overlap(a, b, options["p"], options["ties"])[0] for a, b in pairs]
         return _symmetric(orders, lambda a, b: np.array(found))
     if method == "spearman":
+        from scipy.stats import rankdata
+
         return _pearson(rankdata(orders.levels, axis=1), orders.levels)
     return _pearson(orders.values, orders.levels)
 

@@ -16,7 +16,7 @@ from scipy import stats
 import cranfield as cf
 from cranfield.correlation import kendall_tau, rbo_of_scores, tau_ap
 from cranfield.errors import CranfieldError, PolicyError
-from cranfield.meta.agreements import METHODS
+from cranfield.meta.coefficients import METHODS
 from cranfield.meta.correlations import Correlations, correlate
 from cranfield.scores import Scores
 

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.errors import CranfieldError, PolicyError, quoted
-from cranfield.meta.agreements import Ordered, agreement, check_options, ordered
+from cranfield.meta.coefficients import Ordered, agreement, check_options, ordered
 from cranfield.scales.study import DECIMALS
 from cranfield.scores import Scores
 from cranfield.significance.pairs import ROUNDING

@@ -68,7 +68,7 @@ _JUDGING: tuple[Callable[[Any], Any], ...] = (
         show_default=True,
         help="Of TREC text; latin-1 reads any bytes.",
     ),
-    click.option("--jobs", type=click.IntRange(1), help="Runs judged at a time."),
+    click.option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result."),
 )
 
 

@@ -1,0 +1,189 @@
+"""Options that studies share: how they are repeated, where the work is done, what is written."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from cranfield.cli.options import judging_options, one_of, write
+from cranfield.errors import PolicyError
+
+if TYPE_CHECKING:
+    from cranfield.report.studies import StudyText
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+# These modules take long to load, so their names are written out here.
+BACKENDS = ("serial", "loky", "threading", "dask", "ray")
+OUTPUTS = ("text", "markdown", "latex", "csv", "json")
+
+_STUDY: tuple[Callable[[Any], Any], ...] = (
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws."),
+    one_of("--backend", BACKENDS, "Where --jobs run: by default processes of this machine."),
+    click.option(
+        "--resume",
+        metavar="DIR",
+        help="Keep finished parts here, and take those that are there already.",
+    ),
+    one_of("--format", OUTPUTS, "How to write the tables.", "text"),
+    click.option("--table", metavar="NAME", help="One table of numbers only."),
+    click.option("--output", "-o", help="File to write, whole or not at all."),
+)
+
+
+@dataclass(frozen=True)
+class StudyOptions:
+    """What a study was asked for besides its own options.
+
+    Attributes
+    ----------
+    seed
+        Of random numbers.
+    backend, resume
+        Where the work is done, and where finished parts are kept.
+    format, table, output
+        How, what and where to write.
+    judging
+        Options of reading and judging, with `jobs` and `rel`.
+    """
+
+    seed: int
+    backend: str | None
+    resume: str | None
+    format: str
+    table: str | None
+    output: str | None
+    judging: Mapping[str, Any]
+
+    @contextmanager
+    def work(self, what: str, part: str | None = None) -> Iterator[dict[str, Any]]:
+        """Give what :func:`cranfield.meta.work.run_parts` wants to know, and show its progress.
+
+        Parameters
+        ----------
+        what
+            Shown beside the bar.
+        part
+            Name of the sub-folder, where a command does several studies.
+        """
+        folder = self.resume
+        if folder is not None and part is not None:
+            folder = str(Path(folder) / folder_name(part))
+        with progress_bar(what) as progress:
+            yield {
+                "jobs": self.judging.get("jobs") or 1,
+                "backend": self.backend,
+                "folder": folder,
+                "progress": progress,
+            }
+
+    def show(self, study: StudyText) -> None:
+        """Write the study as it was asked for."""
+        from cranfield.report.studies import written
+
+        text = written(study, self.format, self.table)
+        write(text, None if self.output == "-" else self.output)
+
+
+def study_options(command: Command) -> Command:
+    """Add the options of studies, and those of reading and judging, to a command.
+
+    The command gets them together as `options`, which is :class:`StudyOptions`. There is one
+    `--jobs` for runs that are judged and for parts of the study.
+    """
+
+    @functools.wraps(command)
+    def collected(
+        seed: int,
+        backend: str | None,
+        resume: str | None,
+        format: str,
+        table: str | None,
+        output: str | None,
+        **rest: Any,
+    ) -> Any:
+        judging = {name: rest.pop(name) for name in JUDGING}
+        options = StudyOptions(seed, backend, resume, format, table, output, judging)
+        return command(options=options, **rest)
+
+    wrapped: Any = judging_options(collected)
+    for option in reversed(_STUDY):
+        wrapped = option(wrapped)
+    return wrapped  # type: ignore[no-any-return]
+
+
+def _names_of(decorate: Callable[[Callable[..., Any]], Any]) -> tuple[str, ...]:
+    """Return the names of the parameters that a decorator adds."""
+
+    def nothing() -> None: ...
+
+    decorate(nothing)
+    return tuple(one.name for one in nothing.__click_params__)  # type: ignore[attr-defined]
+
+
+JUDGING = _names_of(judging_options)
+"""Parameters of reading and judging."""
+
+
+def folder_name(text: str) -> str:
+    """Make the name of a folder out of any text.
+
+    Examples
+    --------
+    >>> folder_name("swaps RBP(p=0.8)@10")
+    'swaps-RBP-p-0.8-10'
+    """
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "scores"
+
+
+def whole_numbers(text: str, option: str, least: int = 1) -> list[int]:
+    """Read whole numbers with commas between them.
+
+    Examples
+    --------
+    >>> whole_numbers("5,10", "--sizes")
+    [5, 10]
+    """
+    try:
+        found = [int(part) for part in text.split(",")]
+    except ValueError:
+        found = []
+    if not found or min(found) < least:
+        raise PolicyError(
+            f"{option} takes whole numbers from {least}, such as 5,10,20, not {text!r}"
+        )
+    return found
+
+
+@contextmanager
+def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
+    """Show a bar on a terminal, as long as it takes."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

@@ -1,0 +1,168 @@
+"""Samples of topics: the ranking of the systems on each, and which pairs differ."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.correlation import kendall_tau
+from cranfield.meta.streams import stream
+from cranfield.scores import Scores
+from cranfield.significance.compare import compare
+from cranfield.significance.outcome import Floats
+from cranfield.significance.pairs import ROUNDING, mid_ranks
+from cranfield.significance.studentised_range import studentised_range_isf
+
+Whole = NDArray[np.int64]
+
+BLOCK = 250
+"""Samples in a part of the work; it is not part of what a seed means."""
+
+
+@dataclass(frozen=True, eq=False)
+class AllTopics:
+    """The scores on all topics, how pairs are compared, and what all topics say together.
+
+    Attributes
+    ----------
+    values
+        Shape (topics, systems), without gaps.
+    lower_is_better
+        Whether a low score is the good one.
+    test, correction, alpha, seed
+        As in :func:`cranfield.compare`.
+    ranks
+        Twice the mid-rank of each system, the best first.
+    signs
+        By pair of systems, in order: the sign of a significant difference, else 0.
+    """
+
+    values: Floats
+    lower_is_better: bool
+    test: str
+    correction: str
+    alpha: float
+    seed: int
+    ranks: Whole
+    signs: Whole
+
+
+@dataclass(frozen=True)
+class Block:
+    """Samples `start` to before `stop` of `size` topics each, drawn from the streams of `key`."""
+
+    key: int
+    size: int
+    replace: bool
+    start: int
+    stop: int
+
+
+def blocks(key: int, size: int, replace: bool, repeats: int) -> Iterator[tuple[str, Block]]:
+    """Yield the parts of the samples of one size, with their names.
+
+    Key 0 is for samples that are only ranked, not tested.
+    """
+    what = f"size-{size:05d}" if key else "ranks"
+    for start in range(0, repeats, BLOCK):
+        stop = min(start + BLOCK, repeats)
+        yield f"{what}-{start:07d}-{stop:07d}", Block(key, size, replace, start, stop)
+
+
+def examined(whole: AllTopics, block: Block) -> pl.DataFrame:
+    """Draw the samples of a block.
+
+    Returns
+    -------
+    DataFrame
+        A row a sample: `key`, `topics`, `repeat`, `ranks` (twice the mid-ranks), `tau` with the
+        ranking by all topics, and the numbers of pairs that are `significant`, `found again` and
+        `contradicted`.
+    """
+    repeats = np.arange(block.start, block.stop)
+    topics = len(whole.values)
+    means = np.empty((repeats.size, whole.values.shape[1]))
+    counts = np.zeros((repeats.size, 3), dtype=np.int64)
+    for k, repeat in enumerate(repeats):
+        random = stream(whole.seed, block.key, int(repeat))
+        # In order of topics, so that a sample of all of them has the same sums to the bit.
+        drawn = np.sort(random.choice(topics, block.size, replace=block.replace))
+        values = whole.values[drawn]
+        means[k] = values.mean(axis=0)
+        if block.key:
+            agreed = whole.signs * (found := verdicts(values, whole))
+            counts[k] = np.count_nonzero(found), (agreed > 0).sum(), (agreed < 0).sum()
+    ranks = ranked(means, whole.values, whole.lower_is_better)
+    return pl.DataFrame(
+        {
+            "key": pl.repeat(block.key, repeats.size, dtype=pl.Int64, eager=True),
+            "topics": pl.repeat(block.size, repeats.size, dtype=pl.Int64, eager=True),
+            "repeat": repeats,
+            "ranks": pl.Series(ranks, dtype=pl.Array(pl.Int64, ranks.shape[1])),
+            "tau": pl.Series(kendall_tau(ranks, np.broadcast_to(whole.ranks, ranks.shape))),
+            "significant": counts[:, 0],
+            "found again": counts[:, 1],
+            "contradicted": counts[:, 2],
+        }
+    )
+
+
+def ranked(means: Floats, values: Floats, lower_is_better: bool) -> Whole:
+    """Return twice the mid-ranks of systems, the best first.
+
+    Parameters
+    ----------
+    means
+        Shape (samples, systems).
+    values
+        The scores they are means of: they say what may be rounding.
+    """
+    order = np.argsort(means if lower_is_better else -means, axis=1, kind="stable")
+    ordered = np.take_along_axis(means if lower_is_better else -means, order, axis=1)
+    gap = np.full(len(means), ROUNDING * float(np.abs(values).max()))
+    ranks = np.empty(means.shape, dtype=np.int64)
+    np.put_along_axis(ranks, order, mid_ranks(ordered, gap)[0].astype(np.int64), axis=1)
+    return ranks
+
+
+def verdicts(values: Floats, whole: AllTopics) -> Whole:
+    """Return the sign of the difference of each pair that is significant, and 0 for the others."""
+    if (whole.test, whole.correction) == ("anova-2", "tukey"):
+        return _by_tukey(values, whole.alpha)
+    topics, systems = values.shape
+    found = compare(
+        Scores(values, tuple(map(str, range(topics))), tuple(map(str, range(systems)))),
+        test=whole.test,
+        correction=whole.correction,
+        alpha=whole.alpha,
+        seed=whole.seed,
+        jobs=1,
+    )
+    return np.where(found.is_significant(), np.sign(found.difference), 0).astype(np.int64)
+
+
+def _by_tukey(values: Floats, alpha: float) -> Whole:
+    """Compare all pairs by two-way analysis of variance and Tukey's HSD, by a critical value."""
+    topics, systems = values.shape
+    df = (topics - 1) * (systems - 1)
+    means = values.mean(axis=0)
+    residuals = values - values.mean(axis=1)[:, None] - (means - means.mean())
+    error = float((residuals**2).sum()) / df
+    first, second = np.triu_indices(systems, 1)
+    differences = means[first] - means[second]
+    limit = _critical(alpha, systems, df) * np.sqrt(error / topics)
+    clear = np.abs(differences) > ROUNDING * float(np.abs(values).max())
+    return np.where(clear & (np.abs(differences) >= limit), np.sign(differences), 0).astype(
+        np.int64
+    )
+
+
+@lru_cache(maxsize=256)
+def _critical(alpha: float, systems: int, df: int) -> float:
+    """Return the critical value, which all samples of a size share."""
+    return studentised_range_isf(alpha, systems, df)

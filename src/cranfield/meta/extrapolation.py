@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -11,9 +13,11 @@ import polars as pl
 from scipy.special import gammainccinv, gammaincinv, ndtr, stdtr, stdtrit, xlogy
 
 from cranfield.errors import CranfieldError, PolicyError, quoted
-from cranfield.meta.generalizability import Generalizability, generalizability, topic_scores
+from cranfield.meta.generalizability import Generalizability, generalizability
+from cranfield.meta.study_input import checked_sizes
+from cranfield.meta.topic_scores import topic_scores
 from cranfield.significance.corrections import find_correction
-from cranfield.significance.options import Options, check_whole
+from cranfield.significance.options import Options
 from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING
 from cranfield.significance.studentised_range import studentised_range_isf
@@ -24,11 +28,14 @@ CORRECTIONS = ("tukey", "none", "bonferroni")
 SIZES = (10, 25, 50, 75, 100, 150, 200, 300, 500, 1000)
 """Numbers of topics in a table, besides that of the scores."""
 
+MOST_TOPICS = 10_000_000
+"""No number above it is taken."""
+
 MEANS = ("observed", "shrunk", "normal", "normal low", "normal high")
 """What the true means of the systems are taken to be."""
 
-NODES = 256
-"""Of the integral over the estimated standard deviation."""
+NODES = ((50, 256), (math.inf, 48))
+"""Of the integral over the estimated standard deviation, by degrees of freedom up to some."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,8 +157,10 @@ def extrapolate(
     - `normal low`, `normal high`: the same with the confidence limits of
       :math:`\sigma^2_s / \sigma^2_{st}`.
 
-    Few systems are far from normal in most collections: a few very good and many bad ones make
-    `shrunk` the row to trust, and the two normal limits tell how well the variance is known at all.
+    Systems of a collection are often far from a normal sample, such as many of much the same means
+    and a few that failed. `shrunk` keeps their shape, and is the row to go by; the normal limits
+    show how well the variance of systems is known at all. In all rows the error has one variance,
+    as the test assumes.
 
     Examples
     --------
@@ -160,9 +169,9 @@ def extrapolate(
     >>> ev = cf.evaluate(covid.runs, covid.qrels, "nDCG@20")
     >>> found = extrapolate(ev["nDCG@20"], [50, 200])
     >>> found
-    Extrapolation(nDCG@20: 40 systems, 50 topics, 0 of 780 pairs significant by tukey)
+    Extrapolation(nDCG@20: 40 systems, 50 topics, 473 of 780 pairs significant by tukey)
     >>> found.table.filter(means="shrunk")["significant"].round().to_list()
-    [0, 0]
+    [471.0, 610.0]
     """
     correct = find_correction(correction)
     if correct not in CORRECTIONS:
@@ -171,7 +180,9 @@ def extrapolate(
     ready = topic_scores(scores, missing)
     found = generalizability(ready.scores, confidence=confidence)
     n, m = found.topics, found.systems
-    wanted = _sizes(sizes, n)
+    wanted = sorted(
+        {*SIZES, n} if sizes is None else checked_sizes(sizes, MOST_TOPICS, f"{MOST_TOPICS:,}")
+    )
     error = float(found.components["mean square"][2])
     if error <= 0:
         raise CranfieldError("the scores leave no error: any number of topics says the same")
@@ -254,7 +265,7 @@ def power(shift: Floats, df: int, critical: float) -> Floats:
     [0.05, 0.5082]
     """
     ends = np.sqrt([gammaincinv(df / 2, 1e-17) * 2 / df, gammainccinv(df / 2, 1e-17) * 2 / df])
-    nodes, weights = np.polynomial.legendre.leggauss(NODES)
+    nodes, weights = _nodes(next(number for most, number in NODES if df <= most))
     s = ends.mean() + nodes * (ends[1] - ends[0]) / 2
     # Logarithms of the density, without what the weights share.
     logs = xlogy(df - 1, s) - df * s**2 / 2
@@ -265,6 +276,11 @@ def power(shift: Floats, df: int, critical: float) -> Floats:
         if weight > 1e-18:
             out += weight * (ndtr(shift - critical * each) + ndtr(-shift - critical * each))
     return out
+
+
+@lru_cache(maxsize=4)
+def _nodes(number: int) -> tuple[Floats, Floats]:
+    return np.polynomial.legendre.leggauss(number)
 
 
 def _critical(correction: str, alpha: float, systems: int, df: int) -> float:
@@ -278,17 +294,3 @@ def _critical(correction: str, alpha: float, systems: int, df: int) -> float:
 def _apart(means: Floats) -> Floats:
     first, second = np.triu_indices(means.size, 1)
     return np.asarray(means[first] - means[second])
-
-
-def _sizes(sizes: Iterable[int] | None, topics: int) -> list[int]:
-    if sizes is None:
-        return sorted({*SIZES, topics})
-    try:
-        found = list(sizes)
-    except TypeError:
-        raise PolicyError(f"sizes is a list of whole numbers, not {sizes!r}") from None
-    if not found:
-        raise PolicyError("sizes is empty")
-    for size in found:
-        check_whole("a size", size, 2)
-    return sorted({int(size) for size in found})

@@ -5,20 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy.special import chdtri, fdtri
 
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.errors import CranfieldError
+from cranfield.meta.topic_scores import check_share, topic_scores
 from cranfield.significance.anova import two_way
 from cranfield.significance.options import check_whole
 from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING
-from cranfield.significance.prepare import Ready, as_scores, prepared
-from cranfield.significance.registry import find_test
 
 SOURCES = ("system", "topic", "system:topic")
 """What scores vary by; the interaction holds all other error too."""
@@ -333,24 +331,6 @@ def generalizability(
     )
 
 
-def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> Ready:
-    """Make scores ready that a study samples, or generalises, by topic: no gaps, no shards.
-
-    Raises
-    ------
-    CranfieldError
-        When scores are missing, infinite or too few.
-    PolicyError
-        For an unknown policy or test, or scores by shard.
-    """
-    given = as_scores(scores)
-    if given.values.ndim != 2:
-        raise PolicyError("scores by shard are not taken here: average them over shards first")
-    if missing == "available":
-        raise PolicyError("all systems have the same topics here: missing='available' does not fit")
-    return prepared(given, find_test(test).info, missing or "error")
-
-
 def mean_squares(values: Floats) -> tuple[Floats, Floats]:
     """Return mean squares and degrees of freedom of systems, topics and their interaction.
 
@@ -371,9 +351,3 @@ def mean_squares(values: Floats) -> tuple[Floats, Floats]:
 def _f(tail: float, first: int, second: int) -> float:
     """Return what an F exceeds with probability `tail`."""
     return float(fdtri(first, second, 1 - tail))
-
-
-def check_share(name: str, value: float) -> None:
-    """Refuse what is no number between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < 1:
-        raise PolicyError(f"{name} must be a number between 0 and 1, not {value!r}")

@@ -11,13 +11,25 @@ import numpy as np
 import polars as pl
 
 from cranfield.errors import PolicyError
+from cranfield.meta.fast_tests import TestChoice
 from cranfield.meta.folder import fingerprint
-from cranfield.meta.generalizability import check_share, topic_scores
-from cranfield.meta.topic_samples import AllTopics, Whole, blocks, examined, ranked
+from cranfield.meta.stability_tables import (
+    MAYBE,
+    TOP_SCHEMA,
+    agreement,
+    firsts,
+    of_top,
+    rank_table,
+    ranks_of,
+)
+from cranfield.meta.study_input import checked_sizes
+from cranfield.meta.topic_samples import AllTopics, blocks, examined, ranked
+from cranfield.meta.topic_scores import check_share, topic_scores
 from cranfield.meta.work import Progress, run_parts
-from cranfield.significance.compare import compare
 from cranfield.significance.options import check_whole
-from cranfield.significance.outcome import Floats
+
+MOST_TOPICS = 100_000
+"""In a sample with replacement."""
 
 TOP = (1, 3, 5, 10)
 """Numbers of systems whose set is followed by default."""
@@ -48,12 +60,16 @@ class Stability:
     pairs
         Number of all pairs.
     by_size
-        Table with a row a number of `topics`: number of `samples`; mean and limits of Kendall's
-        `tau` with the ranking by all topics; `same first`, how often the first system is first by
-        all topics; mean, median and limits of the number of `significant` pairs; `found again`, the
-        mean share of the pairs significant on all topics that are significant in a sample, with
-        the same better system; and `contradicted`, the mean number of them that are significant
-        with the other.
+        Table with a row a number of `topics`:
+
+        - `samples`, and those of them that are `untested`, since the test could not be done: they
+          count as finding nothing,
+        - mean and limits of Kendall's `tau` with the ranking by all topics,
+        - `same first`, how often the first system is first by all topics,
+        - mean, median and limits of the number of `significant` pairs,
+        - `found again`, the mean share of the pairs significant on all topics that are significant
+          in a sample too, with the same better system,
+        - `contradicted`, the mean number of them that are significant with the other.
     top
         Table by number of `topics` and `top` systems: `same`, how often the same systems are among
         the top ones; `overlap`, the mean share of those of both that are in both (the size of the
@@ -66,8 +82,8 @@ class Stability:
         limits `low` and `high` of its rank, and `best`, its share of first places. Both come from
         samples with replacement of as many topics as there are.
     samples
-        Table with a row a sample: `topics`, `repeat`, `tau`, `significant`, `found again` (a
-        number of pairs), `contradicted`.
+        Table with a row a sample: `topics`, `repeat`, `tau`, whether it was `tested`, and the
+        numbers of pairs that are `significant`, `found again` and `contradicted`.
     notes
         What was left out or filled in.
     """
@@ -109,6 +125,7 @@ def stability(
     test: str = "anova-2",
     correction: str | None = None,
     alpha: float = 0.05,
+    resamples: int = 1000,
     top: Iterable[int] | None = None,
     confidence: float = 0.95,
     missing: str | None = None,
@@ -135,8 +152,10 @@ def stability(
         on as many different ones.
     test, correction, alpha
         How pairs of systems are compared, as in :func:`cranfield.compare`; a test for scores by
-        topic and system. Two-way analysis of variance with Tukey's HSD is fast; other tests take
-        as long as so many calls of `compare`.
+        topic and system. Analyses of variance with Tukey's HSD are fast; other tests take as long
+        as so many calls of `compare`.
+    resamples
+        Number of random samples of tests that draw them.
     top
         Numbers of top systems whose set is followed; by default 1, 3, 5 and 10, as far as there
         are more systems than that.
@@ -187,7 +206,7 @@ def stability(
     >>> found
     Stability(nDCG@20: 6 systems, 10 to 50 of 50 topics, 100 repeats, anova-2 with tukey)
     >>> found.by_size["tau"].round(2).to_list()
-    [0.73, 1.0]
+    [0.58, 1.0]
     """
     check_whole("repeats", repeats, 1, 10**6)
     check_whole("the seed", seed, 0)
@@ -199,16 +218,16 @@ def stability(
     topics, systems = ready.flat.shape
     wanted = _sizes(sizes, topics, replace)
     tops = _tops(top, systems)
-    found = compare(given, test=test, correction=correction, alpha=alpha, seed=seed, jobs=1)
+    choice = TestChoice(test, correction, alpha, resamples=resamples)
+    found = choice(given, seed=seed)
+    means = ready.flat.mean(axis=0)
     whole = AllTopics(
         values=ready.flat,
         lower_is_better=given.lower_is_better,
-        test=found.test,
-        correction=found.correction,
-        alpha=float(alpha),
+        choice=choice,
         seed=int(seed),
-        ranks=ranked(ready.flat.mean(axis=0)[None], ready.flat, given.lower_is_better)[0],
-        signs=np.where(found.is_significant(), np.sign(found.difference), 0).astype(np.int64),
+        ranks=ranked(means[None], ready.flat, given.lower_is_better)[0],
+        signs=np.where(found.significant, found.order, 0).astype(np.int64),
     )
     tasks = dict(blocks(0, topics, True, repeats))
     for size in wanted:
@@ -223,9 +242,9 @@ def stability(
             "study": "stability",
             "scores": fingerprint(given),
             "lower is better": given.lower_is_better,
-            "test": found.test,
-            "correction": found.correction,
+            "test": choice.label,
             "alpha": float(alpha),
+            "resamples": int(resamples),
             "replace": replace,
             "seed": int(seed),
         },
@@ -235,42 +254,43 @@ def stability(
         progress=progress,
     )
     drawn = rows.filter(pl.col("key") > 0)
-    ranks = _ranks_of(drawn)
+    ranks = ranks_of(drawn)
     sizes_drawn = drawn["topics"].to_numpy()
-    by_size, of_top, firsts = [], [], []
+    by_size, tops_by_size, firsts_by_size = [], [], []
     for size in wanted:
         part = drawn.filter(pl.col("topics") == size)
         of_size = ranks[sizes_drawn == size]
-        by_size.append({"topics": size, **_agreement(part, of_size, whole, confidence)})
-        of_top += [{"topics": size, **_of_top(of_size, whole.ranks, k)} for k in tops]
-        firsts.append(_firsts(size, of_size, given.systems))
+        by_size.append({"topics": size, **agreement(part, of_size, whole, confidence)})
+        tops_by_size += [{"topics": size, **of_top(of_size, whole.ranks, k)} for k in tops]
+        firsts_by_size.append(firsts(size, of_size, given.systems))
     return Stability(
         measure=given.measure,
         systems=given.systems,
         topics=topics,
-        test=found.test,
-        correction=found.correction,
+        test=choice.test,
+        correction=str(choice.correction),
         alpha=float(alpha),
         repeats=int(repeats),
         replace=replace,
         confidence=float(confidence),
         seed=int(seed),
-        significant=found.count(),
-        pairs=len(found),
-        by_size=pl.DataFrame(by_size),
-        top=pl.DataFrame(of_top, schema=_TOP_SCHEMA),
-        firsts=pl.concat(firsts),
-        ranks=_rank_table(
-            _ranks_of(rows.filter(pl.col("key") == 0)),
+        significant=int(found.significant.sum()),
+        pairs=found.significant.size,
+        by_size=pl.DataFrame(by_size, schema_overrides=MAYBE),
+        top=pl.DataFrame(tops_by_size, schema=TOP_SCHEMA),
+        firsts=pl.concat(firsts_by_size),
+        ranks=rank_table(
+            ranks_of(rows.filter(pl.col("key") == 0)),
             whole.ranks,
             given.systems,
-            ready.flat.mean(axis=0),
+            means,
             confidence,
         ),
         samples=drawn.select(
             "topics",
             "repeat",
             pl.col("tau").fill_nan(None),
+            "tested",
             "significant",
             "found again",
             "contradicted",
@@ -279,120 +299,25 @@ def stability(
     )
 
 
-_TOP_SCHEMA = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap": pl.Float64}
-
-
-def _ranks_of(rows: pl.DataFrame) -> Whole:
-    """Return twice the mid-ranks, shape (samples, systems)."""
-    return np.asarray(rows["ranks"].to_numpy(), dtype=np.int64)
-
-
-def _agreement(
-    part: pl.DataFrame, ranks: Whole, whole: AllTopics, confidence: float
-) -> dict[str, Any]:
-    """Return the row of a size, without the size."""
-    tau = part["tau"].fill_nan(None).drop_nulls().to_numpy()
-    number = part["significant"].to_numpy()
-    before = int(np.count_nonzero(whole.signs))
-    low, high = _limits(number[:, None], confidence)
-    tau_low, tau_high = _limits(tau[:, None], confidence) if tau.size else ([None], [None])
-    again = part["found again"].to_numpy()
-    return {
-        "samples": len(part),
-        "tau": float(tau.mean()) if tau.size else None,
-        "tau low": tau_low[0],
-        "tau high": tau_high[0],
-        "same first": float(_shares(ranks)[:, whole.ranks == whole.ranks.min()].sum(axis=1).mean()),
-        "significant": float(number.mean()),
-        "significant median": float(np.median(number)),
-        "significant low": low[0],
-        "significant high": high[0],
-        "found again": float(again.mean()) / before if before else None,
-        "contradicted": float(part["contradicted"].to_numpy().mean()),
-    }
-
-
-def _limits(samples: Any, confidence: float) -> tuple[Floats, Floats]:
-    """Return limits by column that at most (1 - confidence) / 2 of the samples pass on each side.
-
-    They are among the samples.
-    """
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(samples, [tail, 1 - tail], axis=0, method="inverted_cdf")
-    return low.astype(np.float64), high.astype(np.float64)
-
-
-def _shares(ranks: Whole) -> Floats:
-    """Return how much of the first place each system has, by sample."""
-    first = ranks == ranks.min(axis=1, keepdims=True)
-    return np.asarray(first / first.sum(axis=1, keepdims=True))
-
-
-def _of_top(ranks: Whole, all_ranks: Whole, k: int) -> dict[str, Any]:
-    """Compare the top k systems of the samples with those of all topics."""
-    there = ranks <= np.sort(ranks, axis=1)[:, k - 1 : k]
-    here = all_ranks <= np.sort(all_ranks)[k - 1]
-    both = (there & here).sum(axis=1)
-    larger = np.maximum(there.sum(axis=1), here.sum())
-    overlap = both / larger
-    return {"top": k, "same": float((overlap == 1).mean()), "overlap": float(overlap.mean())}
-
-
-def _firsts(size: int, ranks: Whole, systems: tuple[str, ...]) -> pl.DataFrame:
-    """Return the systems that come first, those that do most often at the top."""
-    share = _shares(ranks).mean(axis=0)
-    ever = [k for k in np.argsort(-share, kind="stable") if share[k] > 0]
-    return pl.DataFrame(
-        {
-            "topics": pl.repeat(size, len(ever), dtype=pl.Int64, eager=True),
-            "system": [systems[k] for k in ever],
-            "first": share[ever],
-        }
-    )
-
-
-def _rank_table(
-    ranks: Whole, all_ranks: Whole, systems: tuple[str, ...], means: Floats, confidence: float
-) -> pl.DataFrame:
-    order = np.argsort(all_ranks, kind="stable")
-    low, high = _limits(ranks, confidence)
-    return pl.DataFrame(
-        {
-            "system": [systems[k] for k in order],
-            "mean": means[order],
-            "rank": all_ranks[order] / 2,
-            "low": low[order] / 2,
-            "high": high[order] / 2,
-            "best": _shares(ranks).mean(axis=0)[order],
-        }
-    )
-
-
 def _sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]:
     """Return the sizes asked for, in order, once each."""
     if sizes is None:
         return sorted({max(2, round(topics * k / 10)) for k in range(1, 11)})
-    found = _listed("sizes", sizes)
-    for size in found:
-        check_whole("a size", size, 2, None if replace else topics)
-    return sorted({int(size) for size in found})
+    most = MOST_TOPICS if replace else topics
+    more = "" if replace else ", which needs replace=True"
+    return sorted(checked_sizes(sizes, most, f"{most:,} topics{more}"))
 
 
 def _tops(top: Iterable[int] | None, systems: int) -> list[int]:
     """Return the numbers of top systems asked for, in order, once each."""
     if top is None:
         return [k for k in TOP if k < systems]
-    found = _listed("top", top)
+    try:
+        found = list(top)
+    except TypeError:
+        raise PolicyError(f"top is a list of numbers of systems, not {top!r}") from None
+    if not found:
+        raise PolicyError("no number of top systems is given")
     for k in found:
         check_whole("top", k, 1, systems)
     return sorted({int(k) for k in found})
-
-
-def _listed(name: str, values: Any) -> list[Any]:
-    try:
-        found = list(values)
-    except TypeError:
-        raise PolicyError(f"{name} is a list of whole numbers, not {values!r}") from None
-    if not found:
-        raise PolicyError(f"{name} is empty")
-    return found

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.correlation import kendall_tau
+from cranfield.meta.fast_tests import TestChoice, critical, verdict_or_none
 from cranfield.meta.streams import stream
 from cranfield.scores import Scores
-from cranfield.significance.compare import compare
 from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING, mid_ranks
-from cranfield.significance.studentised_range import studentised_range_isf
 
 Whole = NDArray[np.int64]
 
@@ -34,8 +32,10 @@ class AllTopics:
         Shape (topics, systems), without gaps.
     lower_is_better
         Whether a low score is the good one.
-    test, correction, alpha, seed
-        As in :func:`cranfield.compare`.
+    choice
+        The test.
+    seed
+        Of the samples, and of tests that draw random numbers.
     ranks
         Twice the mid-rank of each system, the best first.
     signs
@@ -44,9 +44,7 @@ class AllTopics:
 
     values: Floats
     lower_is_better: bool
-    test: str
-    correction: str
-    alpha: float
+    choice: TestChoice
     seed: int
     ranks: Whole
     signs: Whole
@@ -81,13 +79,14 @@ def examined(whole: AllTopics, block: Block) -> pl.DataFrame:
     -------
     DataFrame
         A row a sample: `key`, `topics`, `repeat`, `ranks` (twice the mid-ranks), `tau` with the
-        ranking by all topics, and the numbers of pairs that are `significant`, `found again` and
-        `contradicted`.
+        ranking by all topics, whether it could be `tested`, and the numbers of pairs that are
+        `significant`, `found again` and `contradicted`.
     """
     repeats = np.arange(block.start, block.stop)
     topics = len(whole.values)
     means = np.empty((repeats.size, whole.values.shape[1]))
     counts = np.zeros((repeats.size, 3), dtype=np.int64)
+    tested = np.zeros(repeats.size, dtype=bool)
     for k, repeat in enumerate(repeats):
         random = stream(whole.seed, block.key, int(repeat))
         # In order of topics, so that a sample of all of them has the same sums to the bit.
@@ -95,7 +94,8 @@ def examined(whole: AllTopics, block: Block) -> pl.DataFrame:
         values = whole.values[drawn]
         means[k] = values.mean(axis=0)
         if block.key:
-            agreed = whole.signs * (found := verdicts(values, whole))
+            found, tested[k] = verdicts(values, whole)
+            agreed = whole.signs * found
             counts[k] = np.count_nonzero(found), (agreed > 0).sum(), (agreed < 0).sum()
     ranks = ranked(means, whole.values, whole.lower_is_better)
     return pl.DataFrame(
@@ -105,6 +105,7 @@ def examined(whole: AllTopics, block: Block) -> pl.DataFrame:
             "repeat": repeats,
             "ranks": pl.Series(ranks, dtype=pl.Array(pl.Int64, ranks.shape[1])),
             "tau": pl.Series(kendall_tau(ranks, np.broadcast_to(whole.ranks, ranks.shape))),
+            "tested": tested,
             "significant": counts[:, 0],
             "found again": counts[:, 1],
             "contradicted": counts[:, 2],
@@ -130,24 +131,25 @@ def ranked(means: Floats, values: Floats, lower_is_better: bool) -> Whole:
     return ranks
 
 
-def verdicts(values: Floats, whole: AllTopics) -> Whole:
-    """Return the sign of the difference of each pair that is significant, and 0 for the others."""
-    if (whole.test, whole.correction) == ("anova-2", "tukey"):
-        return _by_tukey(values, whole.alpha)
-    topics, systems = values.shape
-    found = compare(
-        Scores(values, tuple(map(str, range(topics))), tuple(map(str, range(systems)))),
-        test=whole.test,
-        correction=whole.correction,
-        alpha=whole.alpha,
-        seed=whole.seed,
-        jobs=1,
-    )
-    return np.where(found.is_significant(), np.sign(found.difference), 0).astype(np.int64)
+def verdicts(values: Floats, whole: AllTopics) -> tuple[Whole, bool]:
+    """Compare all pairs of systems on a sample.
+
+    Returns
+    -------
+    signs, tested
+        The sign of the difference of each pair that is significant, 0 for the others; and whether
+        the test could be done.
+    """
+    if whole.choice.label == "anova-2":
+        return _by_tukey(values, whole.choice.alpha), True
+    # A topic may be there more than once.
+    topics, systems = (tuple(map(str, range(number))) for number in values.shape)
+    found, tested = verdict_or_none(whole.choice, Scores(values, topics, systems), whole.seed)
+    return np.where(found.significant, found.order, 0).astype(np.int64), tested
 
 
 def _by_tukey(values: Floats, alpha: float) -> Whole:
-    """Compare all pairs by two-way analysis of variance and Tukey's HSD, by a critical value."""
+    """Compare by two-way analysis of variance and Tukey's HSD, and compute nothing else."""
     topics, systems = values.shape
     df = (topics - 1) * (systems - 1)
     means = values.mean(axis=0)
@@ -155,14 +157,6 @@ def _by_tukey(values: Floats, alpha: float) -> Whole:
     error = float((residuals**2).sum()) / df
     first, second = np.triu_indices(systems, 1)
     differences = means[first] - means[second]
-    limit = _critical(alpha, systems, df) * np.sqrt(error / topics)
     clear = np.abs(differences) > ROUNDING * float(np.abs(values).max())
-    return np.where(clear & (np.abs(differences) >= limit), np.sign(differences), 0).astype(
-        np.int64
-    )
-
-
-@lru_cache(maxsize=256)
-def _critical(alpha: float, systems: int, df: int) -> float:
-    """Return the critical value, which all samples of a size share."""
-    return studentised_range_isf(alpha, systems, df)
+    beyond = np.abs(differences) >= critical(alpha, systems, float(df)) * np.sqrt(error / topics)
+    return np.where(clear & beyond, np.sign(differences), 0).astype(np.int64)

@@ -17,6 +17,7 @@ from scipy.stats import kendalltau, norm, rankdata
 import cranfield as cf
 from cranfield.errors import CranfieldError, PolicyError
 from cranfield.meta.stability import Stability, stability
+from cranfield.meta.stability_tables import of_top
 from cranfield.meta.streams import stream
 from cranfield.scores import Scores
 
@@ -106,12 +107,12 @@ def test_means_over_all_possible_samples() -> None:
         means = values[list(drawn)].mean(axis=0)
         taus.append(kendalltau(means, values.mean(axis=0)).statistic)
         firsts[np.argmax(means)] += 1 / comb(6, 3)
-    found = stability(scores(values), sizes=[3], repeats=2000)
+    found = stability(scores(values), sizes=[3], repeats=1000)
     [by_size] = found.by_size.rows(named=True)
-    assert by_size["tau"] == pytest.approx(np.mean(taus), abs=4 * np.std(taus) / np.sqrt(2000))
+    assert by_size["tau"] == pytest.approx(np.mean(taus), abs=4 * np.std(taus) / np.sqrt(1000))
     shares = dict(found.firsts.select("system", "first").iter_rows())
     for k, system in enumerate("abcde"):
-        assert shares.get(system, 0) == pytest.approx(firsts[k], abs=4 * np.sqrt(0.25 / 2000))
+        assert shares.get(system, 0) == pytest.approx(firsts[k], abs=4 * np.sqrt(0.25 / 1000))
 
 
 def test_ranks_by_bootstrap() -> None:
@@ -129,11 +130,51 @@ def test_ranks_by_bootstrap() -> None:
         assert (of_system > row["high"]).mean() <= 0.1 < (of_system >= row["high"]).mean()
 
 
+def test_limits_are_samples() -> None:
+    found = stability(some(), sizes=[4], repeats=40, confidence=0.8)
+    [by_size] = found.by_size.rows(named=True)
+    for name in ("tau", "significant"):
+        # A tenth of 40 are four; so many samples are at most as high as the lower limit.
+        ordered = np.sort(found.samples[name].to_numpy())
+        assert (by_size[f"{name} low"], by_size[f"{name} high"]) == (ordered[3], ordered[35])
+
+
+def test_contradictions() -> None:
+    difference = np.linspace(0.99, 1.01, 12)
+    difference[[3, 7]] *= -1
+    found = stability(
+        scores(np.column_stack([difference, np.zeros(12)])), sizes=[2], repeats=300, seed=1
+    )
+    assert found.significant == 1
+    against = 0
+    for row in found.samples.rows(named=True):
+        drawn = set(stream(1, 2, row["repeat"]).choice(12, 2, replace=False).tolist())
+        turned = len(drawn & {3, 7})
+        assert row["significant"] == (turned != 1)
+        assert row["found again"] == (turned == 0)
+        assert row["contradicted"] == (turned == 2)
+        against += turned == 2
+    assert found.by_size["contradicted"][0] == against / 300 > 0
+
+
+def test_overlap_of_top_systems_with_ties() -> None:
+    # Twice the mid-ranks: by all topics a, then b and c, then d; in the samples otherwise.
+    whole = np.array([2, 5, 5, 8])
+    samples = np.array([[2, 5, 5, 8], [2, 4, 6, 8], [5, 2, 8, 5], [5, 5, 5, 5]])
+    assert of_top(samples, whole, 1) == {"top": 1, "same": 0.5, "overlap": (1 + 1 + 0 + 1 / 4) / 4}
+    # The two top ones are three by all topics, and 3, 2, 3, 4 in the samples.
+    assert of_top(samples, whole, 2) == {
+        "top": 2,
+        "same": 0.25,
+        "overlap": pytest.approx((1 + 2 / 3 + 2 / 3 + 3 / 4) / 4),
+    }
+
+
 def test_probability_of_being_best_of_two() -> None:
     # The bootstrap mean of a difference is nearly normal.
     difference = np.random.default_rng(3).normal(0.2, 1.0, size=60)
     values = np.column_stack([difference, np.zeros(60)])
-    found = stability(scores(values), sizes=[60], repeats=2000)
+    found = stability(scores(values), sizes=[60], repeats=1000)
     wanted = norm.cdf(difference.mean() / (difference.std() / np.sqrt(60)))
     assert found.ranks.filter(system="a")["best"][0] == pytest.approx(wanted, abs=0.04)
     assert float(found.ranks["best"].to_numpy().sum()) == pytest.approx(1)
@@ -200,6 +241,8 @@ def test_rounding_is_no_difference() -> None:
     found = stability(scores(values), sizes=[5], repeats=20)
     assert found.ranks["rank"].to_list() == [1.5, 1.5, 3]
     assert found.by_size["tau"].to_list() == [1]
+    # There is hardly an error, but the first two are no further apart than rounding.
+    assert found.samples["significant"].to_list() == [2] * 20
 
 
 @settings(max_examples=10, deadline=None)

@@ -16,7 +16,6 @@ from cranfield.meta.topic_scores import check_share, topic_scores
 from cranfield.significance.anova import two_way
 from cranfield.significance.options import check_whole
 from cranfield.significance.outcome import Floats
-from cranfield.significance.pairs import ROUNDING
 
 SOURCES = ("system", "topic", "system:topic")
 """What scores vary by; the interaction holds all other error too."""
@@ -334,8 +333,6 @@ def generalizability(
 def mean_squares(values: Floats) -> tuple[Floats, Floats]:
     """Return mean squares and degrees of freedom of systems, topics and their interaction.
 
-    What is a matter of rounding is 0.
-
     Parameters
     ----------
     values
@@ -343,9 +340,7 @@ def mean_squares(values: Floats) -> tuple[Floats, Floats]:
     """
     table, _ = two_way(values)
     sources = [table.sources.index(one) for one in ("System", "Topic", "Error")]
-    ss, df = table.ss[sources], table.df[sources]
-    rounding = values.size * (ROUNDING * float(np.abs(values).max())) ** 2
-    return np.where(ss <= rounding, 0.0, ss / df), df
+    return table.ms[sources], table.df[sources]
 
 
 def _f(tail: float, first: int, second: int) -> float:

@@ -206,7 +206,7 @@ def leave_one_out(
     )
     if len(known.teams) < 2:
         raise PolicyError(f"all systems are of team {quoted(known.teams[0])}; two teams are needed")
-    before = overall(known.runs.restricted(known.judgments(others)), wanted)
+    before = overall(known.runs.blocks(known.judgments(others)), wanted)
     after = np.broadcast_to(before, (len(known.teams), *before.shape)).copy()
     # A team without unique contributions changes nothing.
     todo = np.flatnonzero(known.by_team["unique"].to_numpy() > 0)
@@ -244,7 +244,7 @@ def leave_one_out(
 
 def _without(shared: _Shared, team: int) -> pl.DataFrame:
     kept = shared.pools.without(team, shared.others)
-    scores = overall(shared.pools.runs.restricted(kept), shared.wanted)
+    scores = overall(shared.pools.runs.blocks(kept), shared.wanted)
     return pl.DataFrame({"score": scores.ravel()})
 
 

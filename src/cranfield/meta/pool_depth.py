@@ -164,8 +164,8 @@ def pool_depths(
     contributes = contributing(made, contributors, judged_depths(made), chosen[-1])
     full = made.judged
     kept = [_pool(made, contributes, depth) for depth in chosen]
-    views = [*(made.restricted(one) for one in kept), full]
-    scores = np.array([overall(view, wanted) for view in views])
+    kept.append(np.ones(made.grade.size, dtype=bool))
+    scores = np.array([overall(made.blocks(one), wanted) for one in kept])
     rankings, systems = [], []
     for m, measure in enumerate(wanted.names):
         lower = bool(wanted.lower[m])
@@ -177,10 +177,8 @@ def pool_depths(
                 if depth is not None:
                     rankings.append({**labels, **_compared(before, after, lower)})
     rows = [
-        _counts(made, view, contributes, depth, marks, top, rel)
-        for view, depth, marks in zip(
-            views, (*chosen, None), (*kept, np.ones(made.grade.size, dtype=bool)), strict=True
-        )
+        _counts(made, contributes, depth, one, top, rel)
+        for depth, one in zip((*chosen, None), kept, strict=True)
     ]
     return PoolDepths(
         tuple(wanted.names),
@@ -189,10 +187,7 @@ def pool_depths(
         tuple(name for name, one in zip(full.systems, contributes, strict=True) if one),
         int(top),
         made,
-        pl.DataFrame(rows, _COUNTS).with_columns(
-            (pl.col("judged") / pl.col("judged").last()).alias("judged share"),
-            (pl.col("relevant") / pl.col("relevant").last()).fill_nan(None).alias("relevant share"),
-        ),
+        _shares(pl.DataFrame(rows, _COUNTS)),
         pl.DataFrame(rankings, _RANKINGS).with_columns(
             pl.col("mean score", "difference", "tau").fill_nan(None)
         ),
@@ -211,6 +206,20 @@ _COUNTS = {
     **dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64),
     "lacking": pl.Int64,
 }
+
+
+def _shares(counts: pl.DataFrame) -> pl.DataFrame:
+    """Add the shares of all judgments, which stand in the last row."""
+    return counts.select(
+        "depth",
+        "judged",
+        (pl.col("judged") / pl.col("judged").last()).alias("judged share"),
+        "relevant",
+        (pl.col("relevant") / pl.col("relevant").last()).fill_nan(None).alias("relevant share"),
+        "unjudged",
+        "largest unjudged",
+        "lacking",
+    )
 
 
 def _depths(depths: int | Sequence[int]) -> tuple[int, ...]:
@@ -234,7 +243,6 @@ def _pool(runs: TracedRuns, contributes: Marks, depth: int) -> Marks:
 
 def _counts(
     runs: TracedRuns,
-    view: JudgedRuns,
     contributes: Marks,
     depth: int | None,
     kept: Marks,
@@ -243,7 +251,7 @@ def _counts(
 ) -> dict[str, Any]:
     """Count what is judged, and what is not judged among the top documents."""
     chosen = kept & (runs.topic >= 0)
-    seen = view.top(top)
+    seen = runs.restricted(kept).top(top)
     retrieved = seen.retrieved.sum(axis=0)
     unjudged = retrieved - seen.judged().count.sum(axis=0)
     some = retrieved > 0

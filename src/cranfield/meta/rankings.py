@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,8 +63,20 @@ def lists_of(lists: str | Sequence[str]) -> tuple[str, ...]:
     return chosen
 
 
-def overall(judged: JudgedRuns, wanted: Wanted) -> Floats:
-    """Compute the overall score of each system; shape (lists, measures, systems)."""
+def overall(parts: Iterable[JudgedRuns], wanted: Wanted) -> Floats:
+    """Compute the overall score of each system; shape (lists, measures, systems).
+
+    Parameters
+    ----------
+    parts
+        Judged runs of some systems each.
+    wanted
+        The measures and lists.
+    """
+    return np.concatenate([_overall(judged, wanted) for judged in parts], axis=-1)
+
+
+def _overall(judged: JudgedRuns, wanted: Wanted) -> Floats:
     views = [judged if kind == "raw" else judged.condensed() for kind in wanted.lists]
     return np.array(
         [[one.overall() for one in score(view, wanted.measures).values()] for view in views]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.collection.judged import JudgedRuns, Judgments
+from cranfield.collection.judged import JudgedRuns, Judgments, Rows
 from cranfield.collection.judging import judge
 from cranfield.collection.policies import Policies, policies
 from cranfield.collection.qrels import Qrels
@@ -18,6 +19,9 @@ from cranfield.collection.segments import Ints
 from cranfield.text import counted
 
 Marks = NDArray[np.bool_]
+
+ROWS = 200_000
+"""Judged rows in a block of systems, at about."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,10 +74,37 @@ class TracedRuns:
         >>> fewer.recall_base().tolist()
         [[1]]
         """
+        return self._part(kept, _judgments(self, kept), 0, len(self.judged.systems))
+
+    def blocks(self, kept: Marks) -> Iterator[JudgedRuns]:
+        """Yield the same runs as :meth:`restricted`, a few systems at a time, in order.
+
+        Scores of a system do not depend on others; tables that fit into the cache are scored about
+        twice as fast as one of all systems.
+        """
+        judgments, systems = _judgments(self, kept), len(self.judged.systems)
+        size = max(1, ROWS * systems // max(1, self.number.size))
+        for start in range(0, systems, size):
+            yield self._part(kept, judgments, start, min(start + size, systems))
+
+    def _part(self, kept: Marks, judgments: Judgments, start: int, stop: int) -> JudgedRuns:
+        """Restrict the systems from `start` to before `stop`."""
+        rows, topics = self.judged.documents, self.judged.shape[0]
+        # Rows are in order of system first.
+        begin, end = np.searchsorted(rows.cell, [start * topics, stop * topics])
+        chosen = kept[self.number[begin:end]]
         return replace(
             self.judged,
-            documents=self.judged.documents.where(kept[self.number]),
-            judgments=_judgments(self, kept),
+            systems=self.judged.systems[start:stop],
+            documents=Rows(
+                rows.cell[begin:end][chosen] - start * topics,
+                rows.rank[begin:end][chosen],
+                rows.grade[begin:end][chosen],
+                (topics, stop - start),
+            ),
+            retrieved=self.judged.retrieved[:, start:stop],
+            scored=self.judged.scored[:, start:stop],
+            judgments=judgments,
             _views={},
         )
 

@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 import cranfield as cf
 from cranfield.errors import CranfieldError, PolicyError
-from cranfield.meta.generalizability import Generalizability, generalizability
+from cranfield.meta.generalizability import generalizability
+from cranfield.meta.variance_components import Generalizability
 from cranfield.scores import Scores
 
 Floats = NDArray[np.float64]

@@ -17,6 +17,7 @@ from scipy.stats import kendalltau
 import cranfield as cf
 from cranfield.errors import MeasureError, PolicyError
 from cranfield.meta.leave_one_out import LeaveOneOut, leave_one_out
+from cranfield.meta.tracing import traced
 from tests.meta.test_pools import QRELS, RUNS, TEAMS, ranked
 
 Grades = dict[str, dict[str, int]]
@@ -304,6 +305,31 @@ def test_workers_change_nothing(tmp_path: Path) -> None:
     )
     assert one.systems.equals(other.systems) and one.rankings.equals(other.rankings)
     assert seen[-1] == (2, 2)
+
+
+def test_parts_that_are_done_are_kept(tmp_path: Path) -> None:
+    made = traced(RUNS, QRELS)
+    one = leave_one_out(made, None, "AP", teams=TEAMS, depth=3)
+    seen: list[tuple[int, int]] = []
+    for _ in range(2):
+        kept = leave_one_out(
+            made,
+            None,
+            "AP",
+            teams=TEAMS,
+            depth=3,
+            folder=tmp_path,
+            progress=lambda *at: seen.append(at),
+        )
+        assert kept.systems.equals(one.systems)
+    assert seen == [(0, 2), (1, 2), (2, 2), (2, 2)]
+    with pytest.raises(PolicyError, match="another study: depth was 3, and is 2"):
+        leave_one_out(RUNS, QRELS, "AP", teams=TEAMS, depth=2, folder=tmp_path)
+    fewer = {topic: dict(list(grades.items())[:-1]) for topic, grades in QRELS.items()}
+    with pytest.raises(PolicyError, match="another study: "):
+        leave_one_out(RUNS, fewer, "AP", teams=TEAMS, depth=3, folder=tmp_path)
+    with pytest.raises(PolicyError, match="judged already"):
+        leave_one_out(made, QRELS, "AP", teams=TEAMS, depth=3)
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,9 @@ from cranfield.errors import PolicyError, quoted
 from cranfield.escape import latex
 from cranfield.tabular import latex_table, text_table
 
+SHOWN = 10
+"""Rows that are shown of tables of teams and systems; the data frames have all."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -61,7 +64,11 @@ class StudyText:
 
 def number(value: float | None, places: int = 4) -> str:
     """Write a number; what is none is empty."""
-    return "" if value is None or math.isnan(value) else f"{value:.{places}f}"
+    if value is None or math.isnan(value):
+        return ""
+    text = f"{value:.{places}f}"
+    # What is rounded to nothing has no sign.
+    return text.removeprefix("-") if float(text) == 0 else text
 
 
 def by_column(
@@ -90,6 +97,14 @@ def by_column(
 
     rows = [[cell(k, v) for k, v in row.items()] for row in frame.to_dicts()]
     return Table(title, frame.columns, rows, [frame.columns.index(name) for name in left])
+
+
+def first_rows(
+    frame: pl.DataFrame, title: str, *, left: Sequence[str], places: Mapping[str, int] | int = 4
+) -> Table:
+    """Show the first rows as :func:`by_column` does, and say how many there are."""
+    more = "" if len(frame) <= SHOWN else f"; {SHOWN} of {len(frame):,}"
+    return by_column(frame.head(SHOWN), f"{title}{more}", left=left, places=places)
 
 
 def plain_text(study: StudyText) -> str:
@@ -140,7 +155,10 @@ def csv_text(study: StudyText) -> str:
             .unpivot(index=list(keys), on=values)
             .select(
                 pl.lit(name).alias("table"),
-                pl.concat_str(list(keys), separator=", ").alias("of"),
+                # A key that does not apply, such as the depth of all judgments, is empty.
+                pl.concat_str(pl.col(keys).cast(pl.String).fill_null(""), separator=", ").alias(
+                    "of"
+                ),
                 pl.col("variable").alias("what"),
                 pl.col("value"),
             )

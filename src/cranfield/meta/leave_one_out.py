@@ -52,8 +52,8 @@ class LeaveOneOut:
         Table with a row a measure and list, over the systems of teams that contributed: the `mean
         drop` and `largest drop` of the overall score and the same in percent, the `largest gain`
         (the largest are 0 if there is none), the `largest rank change` in either direction, and
-        over all teams the `mean tau` and the `lowest tau`. A drop is a change for the worse, whether a measure wants
-        high scores or low ones.
+        over all teams the `mean tau` and the `lowest tau`. A drop is a change for the worse,
+        whether a measure wants high scores or low ones.
     """
 
     measures: tuple[str, ...]

@@ -12,8 +12,9 @@ import polars as pl
 from cranfield.collection.judged import JudgedRuns
 from cranfield.errors import PolicyError, quoted
 from cranfield.measures import Measure, parse_measures
+from cranfield.meta.leave_one_out_tables import of_rankings, of_systems, places, summarised
 from cranfield.meta.pools import Pools, pools
-from cranfield.meta.rankings import LISTS, Floats, Wanted, agreement, lists_of, overall, ranks
+from cranfield.meta.rankings import LISTS, Wanted, lists_of, overall
 from cranfield.meta.work import run_parts
 from cranfield.text import counted
 
@@ -50,9 +51,9 @@ class LeaveOneOut:
     summary
         Table with a row a measure and list, over the systems of teams that contributed: the `mean
         drop` and `largest drop` of the overall score and the same in percent, the `largest gain`
-        (0 if there is none), the `largest rank change` in either direction, and over all teams the
-        `mean tau` and the `lowest tau`. A drop is a change for the worse, whether a measure wants
-        high scores or low ones.
+        (the largest are 0 if there is none), the `largest rank change` in either direction, and
+        over all teams the `mean tau` and the `lowest tau`. A drop is a change for the worse,
+        whether a measure wants high scores or low ones.
     """
 
     measures: tuple[str, ...]
@@ -223,12 +224,12 @@ def leave_one_out(
         )
         after[todo] = parts["score"].to_numpy().reshape(todo.size, *before.shape)
     systems = pl.concat(
-        _of_systems(known, wanted, place, before[place], after[(slice(None), *place)])
-        for place in _places(wanted)
+        of_systems(known, wanted, place, before[place], after[(slice(None), *place)])
+        for place in places(wanted)
     )
     rankings = pl.concat(
-        _of_rankings(known, wanted, place, before[place], after[(slice(None), *place)])
-        for place in _places(wanted)
+        of_rankings(known, wanted, place, before[place], after[(slice(None), *place)])
+        for place in places(wanted)
     )
     return LeaveOneOut(
         tuple(wanted.names),
@@ -238,7 +239,7 @@ def leave_one_out(
         systems,
         known.by_team,
         rankings,
-        _summary(known, wanted, systems, rankings),
+        summarised(known, wanted, systems, rankings),
     )
 
 
@@ -246,97 +247,3 @@ def _without(shared: _Shared, team: int) -> pl.DataFrame:
     kept = shared.pools.without(team, shared.others)
     scores = overall(shared.pools.runs.blocks(kept), shared.wanted)
     return pl.DataFrame({"score": scores.ravel()})
-
-
-def _places(wanted: Wanted) -> list[tuple[int, int]]:
-    """Places of (list, measure), measures first."""
-    return [(k, m) for m in range(len(wanted.measures)) for k in range(len(wanted.lists))]
-
-
-def _labels(wanted: Wanted, place: tuple[int, int], rows: int) -> dict[str, list[str]]:
-    return {"measure": [wanted.names[place[1]]] * rows, "list": [wanted.lists[place[0]]] * rows}
-
-
-def _of_systems(
-    known: Pools, wanted: Wanted, place: tuple[int, int], before: Floats, after: Floats
-) -> pl.DataFrame:
-    """One row a system; `after` is of shape (teams, systems)."""
-    lower = bool(wanted.lower[place[1]])
-    own = after[known.team_of, np.arange(before.size)]
-    first, then = ranks(before, before, lower), ranks(own, before, lower)
-    difference = own - before
-    with np.errstate(divide="ignore", invalid="ignore"):
-        change = np.where(before == 0, np.nan, 100 * difference / np.abs(before))
-    return pl.DataFrame(
-        {
-            **_labels(wanted, place, before.size),
-            "system": pl.Series(known.runs.judged.systems, dtype=pl.String),
-            "team": [known.teams[j] for j in known.team_of],
-            "contributes": known.contributes,
-            "before": before,
-            "after": own,
-            "difference": difference,
-            "change %": change,
-            "rank before": first,
-            "rank after": then,
-            "rank change": then - first,
-        }
-    ).with_columns(
-        pl.col("before", "after", "difference", "change %").fill_nan(None),
-        pl.col("^rank .*$").fill_nan(None).cast(pl.Int64),
-    )
-
-
-def _of_rankings(
-    known: Pools, wanted: Wanted, place: tuple[int, int], before: Floats, after: Floats
-) -> pl.DataFrame:
-    """One row a team; `after` is of shape (teams, systems)."""
-    lower = bool(wanted.lower[place[1]])
-    first = ranks(before, before, lower)
-    moved = [np.abs(ranks(one, one, lower) - first) for one in after]
-    worse = after - before if lower else before - after
-    own = [worse[j, known.team_of == j] for j in range(len(known.teams))]
-    return pl.DataFrame(
-        {
-            **_labels(wanted, place, len(known.teams)),
-            "team": pl.Series(known.teams, dtype=pl.String),
-            "tau": [agreement(before, one) for one in after],
-            "largest rank change": [_reduced(np.max, one) for one in moved],
-            "mean drop": [_reduced(np.mean, one) for one in own],
-            "largest drop": [_reduced(np.max, one) for one in own],
-        }
-    ).with_columns(
-        pl.col("tau", "mean drop", "largest drop").fill_nan(None),
-        pl.col("largest rank change").fill_nan(None).cast(pl.Int64),
-    )
-
-
-def _reduced(function: Callable[[Floats], Any], values: Floats) -> float:
-    known = values[~np.isnan(values)]
-    return float(function(known)) if known.size else np.nan
-
-
-def _summary(
-    known: Pools, wanted: Wanted, systems: pl.DataFrame, rankings: pl.DataFrame
-) -> pl.DataFrame:
-    contributed = known.by_team.filter(pl.col("contributing") > 0)["team"]
-    sign = pl.col("measure").replace_strict(
-        dict(zip(wanted.names, np.where(wanted.lower, 1.0, -1.0).tolist(), strict=True))
-    )
-    drops = (
-        systems.filter(pl.col("team").is_in(contributed.implode()))
-        .with_columns(drop=pl.col("difference") * sign, share=pl.col("change %") * sign)
-        .group_by("measure", "list", maintain_order=True)
-        .agg(
-            pl.col("drop").mean().alias("mean drop"),
-            pl.col("drop").max().alias("largest drop"),
-            pl.col("share").mean().alias("mean drop %"),
-            pl.col("share").max().alias("largest drop %"),
-            (-pl.col("drop").min()).clip(lower_bound=0.0).alias("largest gain"),
-            pl.col("rank change").abs().max().alias("largest rank change"),
-        )
-    )
-    taus = rankings.group_by("measure", "list", maintain_order=True).agg(
-        pl.col("tau").mean().alias("mean tau"), pl.col("tau").min().alias("lowest tau")
-    )
-    return drops.join(taus, on=["measure", "list"], how="left", maintain_order="left")

@@ -9,8 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import CranfieldError, MeasureError
-from cranfield.scales.interval import depends_on_recall_base
-from cranfield.scales.runs import all_runs, score_runs
+from cranfield.scales.runs import all_runs, depends_on_recall_base, score_runs
 
 PAPER = "DCG(discount='max(1,log2(rank))')"
 

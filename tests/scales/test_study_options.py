@@ -59,44 +59,47 @@ def test_ranks_of_runs_reach_less_far(judged: cf.JudgedRuns) -> None:
         study_options(["DCG"], [20], T).require(9, 100)
 
 
+# Without its types, which forbid what is wrong here.
+study: Any = study_scales
+
+
 @pytest.mark.parametrize(
     ("call", "message"),
     [
-        (lambda j: study_scales(j, ["P"], cutoffs=5), "cutoffs are a list .* not '5'"),
-        (lambda j: study_scales(j, ["P"], cutoffs="5"), "cutoffs are a list"),
-        (lambda j: study_scales(j, ["P"], cutoffs=None), "cutoffs are a list"),
-        (lambda j: study_scales(j, ["P"], cutoffs=[]), "no cutoffs"),
-        (lambda j: study_scales(j, ["P"], cutoffs=[5, 5]), "cutoff 5 is asked for twice"),
-        (lambda j: study_scales(j, ["P"], cutoffs=[0]), "cutoff must be a whole number from 1"),
-        (lambda j: study_scales(j, ["P"], cutoffs=[2.5]), "cutoff must be a whole number"),
-        (lambda j: study_scales(j, ["P"], cutoffs=["5"]), "cutoff must be a whole number"),
-        (lambda j: study_scales(j, []), "no measures"),
-        (lambda j: study_scales(j, None), "measures are a list"),
-        (lambda j: study_scales(j, [None]), "NoneType is neither a measure nor its text"),
-        (lambda j: study_scales(j, ["P", "Precision"]), "measure P is asked for twice"),
-        (lambda j: study_scales(j, ["P@5"]), "has a cutoff"),
-        (lambda j: study_scales(j, [cf.parse_measure("P@5")]), "has a cutoff"),
-        (lambda j: study_scales(j, ["nDGC"]), "did you mean"),
-        (lambda j: study_scales(j, ["interval"]), "needs a measure inside"),
-        (lambda j: study_scales(j, ["P", "Bpref"]), "more than the grades by rank"),
-        (lambda j: study_scales(j, ["P", "Rprec"]), "Rprec takes no cutoff"),
-        (lambda j: study_scales(j, ["interval(P)"]), "interval-scaled already"),
-        (lambda j: study_scales(j, ["P"], tests=[]), "no tests"),
-        (lambda j: study_scales(j, ["P"], tests="t"), "tests are a list"),
-        (lambda j: study_scales(j, ["P"], tests=["t"]), "'t' is none"),
-        (lambda j: study_scales(j, ["P"], tests=[("t", None)]), "is none"),
-        (lambda j: study_scales(j, ["P"], tests=T + T), "test t is asked for twice"),
-        (lambda j: study_scales(j, ["P"], tests=[("t", "tukey")]), "tukey does not go with"),
-        (lambda j: study_scales(j, ["P"], tests=[("tt", "none")]), "tt"),
-        (lambda j: study_scales(j, ["P"], tests=[("anova-3", "tukey")]), "by shard"),
-        (lambda j: study_scales(j, ["P"], ties="first"), "unique, mid, min, max"),
-        (lambda j: study_scales(j, ["P"], alpha=2), "alpha must be a number between 0 and 1"),
-        (lambda j: study_scales([j], ["P"]), "what judge.. returns, not list"),
+        (lambda j: study(j, ["P"], cutoffs=5), "cutoffs are a list .* not '5'"),
+        (lambda j: study(j, ["P"], cutoffs="5"), "cutoffs are a list"),
+        (lambda j: study(j, ["P"], cutoffs=None), "cutoffs are a list"),
+        (lambda j: study(j, ["P"], cutoffs=[]), "no cutoffs"),
+        (lambda j: study(j, ["P"], cutoffs=[5, 5]), "cutoff 5 is asked for twice"),
+        (lambda j: study(j, ["P"], cutoffs=[0]), "cutoff must be a whole number from 1"),
+        (lambda j: study(j, ["P"], cutoffs=[2.5]), "cutoff must be a whole number"),
+        (lambda j: study(j, ["P"], cutoffs=["5"]), "cutoff must be a whole number"),
+        (lambda j: study(j, []), "no measures"),
+        (lambda j: study(j, None), "measures are a list"),
+        (lambda j: study(j, [None]), "NoneType is neither a measure nor its text"),
+        (lambda j: study(j, ["P", "Precision"]), "measure P is asked for twice"),
+        (lambda j: study(j, ["P@5"]), "has a cutoff"),
+        (lambda j: study(j, [cf.parse_measure("P@5")]), "has a cutoff"),
+        (lambda j: study(j, ["nDGC"]), "did you mean"),
+        (lambda j: study(j, ["interval"]), "needs a measure inside"),
+        (lambda j: study(j, ["P", "Bpref"]), "more than the grades by rank"),
+        (lambda j: study(j, ["P", "Rprec"]), "Rprec takes no cutoff"),
+        (lambda j: study(j, ["interval(P)"]), "interval-scaled already"),
+        (lambda j: study(j, ["P"], tests=None), "tests are a list"),
+        (lambda j: study(j, ["P"], tests=(), alpha=2), "alpha must be a number"),
+        (lambda j: study(j, ["P"], tests="t"), "tests are a list"),
+        (lambda j: study(j, ["P"], tests=["t"]), "'t' is none"),
+        (lambda j: study(j, ["P"], tests=[("t", None)]), "is none"),
+        (lambda j: study(j, ["P"], tests=T + T), "test t is asked for twice"),
+        (lambda j: study(j, ["P"], tests=[("t", "tukey")]), "tukey does not go with"),
+        (lambda j: study(j, ["P"], tests=[("tt", "none")]), "tt"),
+        (lambda j: study(j, ["P"], tests=[("anova-3", "tukey")]), "by shard"),
+        (lambda j: study(j, ["P"], ties="first"), "unique, mid, min, max"),
+        (lambda j: study(j, ["P"], alpha=2), "alpha must be a number between 0 and 1"),
+        (lambda j: study([j], ["P"]), "what judge.. returns, not list"),
     ],
 )
-def test_wrong_options(
-    judged: cf.JudgedRuns, call: Callable[[cf.JudgedRuns], Any], message: str
-) -> None:
+def test_wrong_options(judged: cf.JudgedRuns, call: Callable[[Any], Any], message: str) -> None:
     with pytest.raises((PolicyError, MeasureError), match=message) as caught:
         call(judged)
     assert "\n" not in str(caught.value)
@@ -106,3 +109,6 @@ def test_one_measure_and_any_iterable(judged: cf.JudgedRuns) -> None:
     found = study_scales(judged, "P", cutoffs=range(2, 4), tests=iter(T))
     assert (found.measures, found.cutoffs) == (("P",), (2, 3))
     assert found.changes.height == 2
+    without = study_scales(judged, ["P"], cutoffs=[3], tests=())
+    assert without.correlation.height == 1
+    assert without.changes.is_empty()

@@ -123,7 +123,7 @@ def study_scales(
     cutoffs
         Lengths of runs, each once.
     tests
-        Tests with the correction of each, each test once.
+        Tests with the correction of each, each test once; none leaves `changes` empty.
     ties
         How interval-scaled versions rank ties: `unique`, `mid`, `min` or `max`.
     alpha

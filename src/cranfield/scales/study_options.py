@@ -15,7 +15,7 @@ from cranfield.scales.interval import Interval
 from cranfield.scales.runs import as_measure
 from cranfield.significance.compare import compare
 from cranfield.significance.corrections import find_correction
-from cranfield.significance.options import check_whole
+from cranfield.significance.options import Options, check_whole
 from cranfield.significance.registry import find_test
 
 TRIAL = {"a": [0.1, 0.5, 0.2, 0.7], "b": [0.4, 0.6, 0.3, 0.2], "c": [0.9, 0.3, 0.8, 0.1]}
@@ -100,7 +100,7 @@ def study_options(
     cutoffs
         Lengths of runs.
     tests
-        Tests with the correction of each.
+        Tests with the correction of each; none leaves out what they would say.
     ties
         How interval-scaled versions rank ties: `unique`, `mid`, `min` or `max`.
     alpha
@@ -109,8 +109,9 @@ def study_options(
     Raises
     ------
     PolicyError
-        For lists that are none, are empty or have something twice; for cutoffs that are no whole
-        numbers from 1; for tests that do not exist or do not go with their correction.
+        For lists that are none or have something twice; without a measure or a cutoff; for
+        cutoffs that are no whole numbers from 1; for tests that do not exist or do not go with
+        their correction.
     MeasureError
         For wrong measures, and those that have no interval-scaled version.
 
@@ -129,7 +130,9 @@ def study_options(
         check_whole("a cutoff", one, 1)
         lengths.append(int(one))
     pairs = "tests with a correction of each, such as [('t', 'holm')]"
-    chosen = [_test(one, alpha, pairs) for one in _listed(tests, "tests", pairs)]
+    # Without tests there is no table of changes, and the rest of the study.
+    chosen = [_test(one, alpha, pairs) for one in _listed(tests, "tests", pairs, least=0)]
+    Options(alpha=alpha)
     if ties not in TIES:
         raise PolicyError(f"ties={ties!r} is none of {', '.join(TIES)}")
     _once([str(one) for one in wanted], "measure")
@@ -140,11 +143,11 @@ def study_options(
     return made
 
 
-def _listed(given: Any, what: str, of: str) -> list[Any]:
+def _listed(given: Any, what: str, of: str, *, least: int = 1) -> list[Any]:
     if isinstance(given, (str, bytes)) or not isinstance(given, Iterable):
         raise PolicyError(f"{what} are a list of {of}, not {quoted(given)}")
     found = list(given)
-    if not found:
+    if len(found) < least:
         raise PolicyError(f"there are no {what}; the study needs one at least")
     return found
 

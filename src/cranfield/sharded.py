@@ -291,7 +291,7 @@ def score_samplings(
     >>> qrels = {"q": {f"d{k}": 1 for k in range(0, 9, 2)}}
     >>> several = score_samplings(run, qrels, "RR", shards=2, samplings=3)
     >>> [ev["RR"].values.ravel().tolist() for ev in several]
-    [[1.0, 1.0], [1.0, 1.0], [1.0, 0.5]]
+    [[1.0, 1.0], [1.0, 1.0], [0.25, 1.0]]
     """
     check_whole("samplings", samplings, 1, MOST_SAMPLINGS)
     partitions = [random_shards(shards, seed, k) for k in range(int(samplings))]

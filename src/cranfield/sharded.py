@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any
 
@@ -20,8 +20,8 @@ from cranfield.measures import Measure, parse_measures
 from cranfield.scores import Scores
 from cranfield.text import counted
 
-MOST_SAMPLINGS = 1000
-"""Partitions at a time; each keeps judged runs of its own."""
+MOST_SAMPLINGS = 100
+"""Partitions at a time; each keeps judged runs of its own, 24 bytes a judged document."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -272,7 +272,7 @@ def score_samplings(
     shards
         Number of shards of each partition.
     samplings
-        Number of partitions, from 1 to 1,000. The first of them is the one of `score_shards`, and
+        Number of partitions, from 1 to 100; each is kept, with its judged runs. The first of them is the one of `score_shards`, and
         none depends on how many there are.
 
     Returns
@@ -336,7 +336,9 @@ def _lowest(measure: Measure) -> int:
 def _by_shard(
     sharded: JudgedShards, whole: Evaluation, lowest: Mapping[str, int], compat: str | None
 ) -> ShardedEvaluation:
-    parts = [score(judged, whole.measures, compat=compat) for judged in sharded.shards]
+    # A copy, so that what measures keep for each other is gone when they are done.
+    copies = (replace(judged, _views={}) for judged in sharded.shards)
+    parts = [score(judged, whole.measures, compat=compat).scores for judged in copies]
     made = {}
     for name, low in lowest.items():
         values = np.stack([part[name].values for part in parts], axis=2)

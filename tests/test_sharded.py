@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection.shards import random_shards
-from cranfield.sharded import ShardedEvaluation, score_samplings, score_shards
+from cranfield.sharded import score_samplings, score_shards
+from cranfield.sharded_evaluation import ShardedEvaluation
 
 Grades = dict[str, dict[str, int]]
 Rankings = dict[str, dict[str, float]]

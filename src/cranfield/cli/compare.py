@@ -7,9 +7,8 @@ from typing import Any
 
 import click
 
-from cranfield.cli.options import evaluated, judging_options, measures_option, one_of, write
-from cranfield.errors import PolicyError
-from cranfield.scores import Scores
+from cranfield.cli.given_scores import given_scores, score_files_option
+from cranfield.cli.options import judging_options, measures_option, one_of, write
 
 EPILOG = """\b
 Examples:
@@ -36,12 +35,7 @@ CORRECTIONS = (
 @click.argument("qrels", metavar="[QRELS]", required=False)
 @click.argument("runs", metavar="[RUN...]", nargs=-1)
 @measures_option(DEFAULT)
-@click.option(
-    "--scores",
-    "score_files",
-    multiple=True,
-    help="Per-topic scores instead of QRELS and RUN: a table, or what trec_eval -q prints.",
-)
+@score_files_option
 @click.option(
     "--test",
     "-t",
@@ -105,7 +99,7 @@ def compare(
     # Before any file is read.
     test = find_test(test).info.name if test is not None else None
     correction = find_correction(correction) if correction is not None else None
-    scores = _scores(qrels, runs, asked, score_files, judging)
+    scores = given_scores(qrels, runs, asked, score_files, judging)
     found = {
         name: compared(
             one,
@@ -133,33 +127,3 @@ def compare(
         "latex": comparisons.latex_text,
     }
     write(writers[format](meanings), None if output == "-" else output)
-
-
-def _scores(
-    qrels: str | None,
-    runs: tuple[str, ...],
-    asked: tuple[str, ...],
-    score_files: tuple[str, ...],
-    judging: Mapping[str, Any],
-) -> Mapping[str, Scores]:
-    """Evaluate the runs, or read the scores."""
-    if score_files:
-        from cranfield.scorefiles import read_scores, read_scores_by_measure
-
-        if qrels is not None:
-            raise PolicyError("give either --scores, or QRELS and RUN, not both")
-        for name in judging:
-            source = click.get_current_context().get_parameter_source(name)
-            if name != "jobs" and source is not None and source.name == "COMMANDLINE":
-                option = name.replace("_", "-")
-                raise PolicyError(f"--{option} is for judging runs; --scores are judged already")
-        named = click.get_current_context().get_parameter_source("asked")
-        given = named is not None and named.name == "COMMANDLINE"
-        files = score_files[0] if len(score_files) == 1 else score_files
-        if not given:
-            one = read_scores(files)
-            return {one.measure: one}
-        return read_scores_by_measure(files, asked)
-    if qrels is None or not runs:
-        raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
-    return evaluated(qrels, runs, asked, **judging)

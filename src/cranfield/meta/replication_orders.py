@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from cranfield.collection.ranking import order_of
 from cranfield.collection.reading import read_run
 from cranfield.collection.run import Run
+from cranfield.correlation import rbo
 from cranfield.errors import CranfieldError, PolicyError, quoted
 from cranfield.significance.options import check_whole
 
@@ -191,9 +192,9 @@ def _agreement(
     if not sizes[0] or not sizes[1]:
         return None, None, None, *sizes
     first, second = (docs[_order(ranks)].tolist() for ranks in (x, y))
-    found = (_tau_of(x, y), _position_tau_of(x, y), _rbo(first, second, p))
-    tau, ktu, rbo = (None if np.isnan(one) else one for one in found)
-    return tau, ktu, rbo, *sizes
+    found = (_tau_of(x, y), _position_tau_of(x, y), rbo(first, second, p=p).ext)
+    tau, ktu, overlap = (None if np.isnan(one) else one for one in found)
+    return tau, ktu, overlap, *sizes
 
 
 def _joined(first: Sequence[Any], second: Sequence[Any]) -> tuple[list[Any], list[Floats]]:
@@ -240,22 +241,3 @@ def _tau(x: Floats, y: Floats) -> float:
     from scipy.stats import kendalltau
 
     return float(kendalltau(x, y).statistic)
-
-
-def _rbo(first: Sequence[str], second: Sequence[str], p: float) -> float:
-    """Rank-biased overlap, extrapolated (Webber, Moffat and Zobel 2010, equation 32).
-
-    To be replaced by `cranfield.correlation.rbo.rbo(first, second, p=p).ext`.
-    """
-    short, long = sorted((first, second), key=len)
-    s, n = len(short), len(long)
-    place = {doc: rank for rank, doc in enumerate(short, 1)}
-    # A document is shared from the depth on where both rankings have it.
-    depths = [max(rank, place[doc]) for rank, doc in enumerate(long, 1) if doc in place]
-    shared = np.cumsum(np.bincount(depths, minlength=n + 1)[1:]).astype(np.float64)
-    depth = np.arange(1, n + 1)
-    weight = p**depth
-    seen = (shared / depth * weight).sum()
-    beyond = (shared[s - 1] * (depth - s) / (s * depth) * weight)[s:].sum()
-    last = (shared[-1] - shared[s - 1]) / n + shared[s - 1] / s
-    return float((1 - p) / p * (seen + beyond) + last * weight[-1])

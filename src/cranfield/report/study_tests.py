@@ -5,6 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from cranfield.meta.false_alarms import FalseAlarms
+from cranfield.meta.fast_tests import FAKES
 from cranfield.meta.splits import SplitStudy
 from cranfield.report.studies import StudyText, Table, by_column, number
 from cranfield.text import counted
@@ -77,7 +78,7 @@ def _sized(study: SplitStudy, group: str, what: str, title: str, places: int, *,
 
 def _overlaps(study: SplitStudy, group: str, of: str) -> list[Table]:
     """Show how much of what a test finds another one finds, on the same topics."""
-    real = [test for test in study.tests if not test.endswith("f")]
+    real = [test for test in study.tests if test not in FAKES]
     rows = []
     for later, second in enumerate(real):
         frame = study.table("overlap", second=second, sets="1-1", group=group)

@@ -1,0 +1,149 @@
+"""The study of tests of Ferro and Sanderson (2022) on TREC-8, beside the figures of the paper.
+
+    python -m studies.tests_trec8 FOLDER [--jobs N] [--alarms N]
+
+FOLDER holds `qrels.trec8.adhoc.txt.gz` and `runs/` with the public runs of the ad hoc track. The
+paper has TREC 13: 110 runs, 249 topics. Numbers of pairs are shown in percent of all pairs: ours,
+then the paper's. Prints tables in Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from pathlib import Path
+
+from cranfield.meta import false_alarms, split_topics
+from cranfield.meta.splits import SplitStudy
+from cranfield.sharded import score_shards
+
+SIZES = (5, 10, 25)
+MODELS = {
+    "anova-1": "MD1",
+    "anova-2": "MD2",
+    "anova-3": "MD3",
+    "anova-2f": "MD2f",
+    "anova-3f": "MD3f",
+}
+PAIRS = 5995
+
+Cells = dict[str, tuple[float, ...]]
+PAPER: dict[str, Cells] = {
+    # Table 1.
+    "significant first": {
+        "anova-1": (54.3, 108.4, 595.2),
+        "anova-2": (336.3, 760.5, 1484.6),
+        "anova-3": (2517.6, 3008.9, 3844.1),
+    },
+    # Table 2.
+    "jaccard": {
+        "anova-1": (0.02, 0.10, 0.48),
+        "anova-2": (0.20, 0.47, 0.69),
+        "anova-3": (0.45, 0.56, 0.70),
+    },
+    # Table 3, overlap with MD3.
+    "overlap": {"anova-1": (0.98, 1.00, 1.00), "anova-2": (0.95, 0.98, 0.99)},
+    # Table 4.
+    "AA": {
+        "anova-1": (2.5, 21.9, 365.2),
+        "anova-2": (118.5, 479.0, 1188.12),
+        "anova-3": (1518.7, 2107.8, 3147.1),
+    },
+    # Table 5.
+    "AD": {
+        "anova-1": (0.0, 0.0, 0.0),
+        "anova-2": (0.0, 0.0, 0.0),
+        "anova-3": (35.9, 21.4, 11.6),
+    },
+    "tau": {
+        "anova-1": (0.5, 0.6, 0.7),
+        "anova-2": (0.5, 0.6, 0.7),
+        "anova-3": (0.5, 0.6, 0.7),
+    },
+}
+TITLES = {
+    "significant first": "Pairs that differ, in percent (table 1)",
+    "jaccard": "Jaccard (table 2)",
+    "overlap": "Overlap with MD3 (table 3)",
+    "AA": "Active agreements, in percent of all pairs (table 4)",
+    "AD": "Active disagreements, in percent of all pairs (table 5)",
+    "tau": "Kendall's tau of the two rankings (table 5)",
+}
+COUNTS = ("significant first", "AA", "AD")
+
+
+def side_by_side(study: SplitStudy, what: str) -> str:
+    """Write one table of the paper, ours first."""
+    pairs = study.groups["all systems"] * (study.groups["all systems"] - 1) // 2
+    if what == "overlap":
+        frame = study.table("overlap", second="anova-3", sets="1-1")
+    else:
+        frame = study.table(what)
+    lines = ["| | " + " | ".join(f"{size} topics" for size in SIZES) + " |", "| --- |" * 1]
+    lines[1] += " --- |" * len(SIZES)
+    for test, theirs in PAPER[what].items():
+        [ours] = frame.filter(frame["test"] == test).select(map(str, SIZES)).rows()
+        cells = []
+        for mine, other in zip(ours, theirs, strict=True):
+            if what in COUNTS:
+                cells.append(f"{100 * mine / pairs:.2f} / {100 * other / PAIRS:.2f}")
+            else:
+                cells.append(f"{mine:.2f} / {other:g}")
+        lines.append(f"| {MODELS[test]} | " + " | ".join(cells) + " |")
+    return "\n".join([f"## {TITLES[what]}", "", *lines, ""])
+
+
+def consistency(study: SplitStudy, size: int) -> str:
+    """Write table 6 for one size, ours only: the paper has it for 125 topics."""
+    names = ("AA", "AD", "MA", "MD", "bias")
+    tables = {name: study.table(name)[str(size)] for name in names}
+    lines = ["| | AA | AD | MA | MD | bias |", "| --- | --- | --- | --- | --- | --- |"]
+    for k, test in enumerate(study.tests):
+        counts = " | ".join(f"{tables[name][k]:.1f}" for name in names[:-1])
+        lines.append(f"| {MODELS[test]} | {counts} | {100 * tables['bias'][k]:.1f}% |")
+    return "\n".join(
+        [f"## Consistency and publication bias, {size} topics (table 6)", "", *lines, ""]
+    )
+
+
+def main() -> None:
+    """Run the study and print its tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--alarms", type=int, default=0, help="repeats of a study of false alarms")
+    given = parser.parse_args()
+    started = time.perf_counter()
+    runs = sorted(given.folder.glob("runs/*.xz"))
+    scores = score_shards(runs, given.folder / "qrels.trec8.adhoc.txt.gz", "nDCG", shards=3)
+    scored = time.perf_counter()
+    study = split_topics(
+        scores.whole["nDCG"],
+        tuple(MODELS),
+        by_shard=scores["nDCG"],
+        sizes=SIZES,
+        repeats=100,
+        jobs=given.jobs,
+    )
+    done = time.perf_counter()
+    print(f"{len(runs)} runs on 3 shards: {scored - started:.1f} s; study: {done - scored:.1f} s\n")
+    for what in PAPER:
+        print(side_by_side(study, what))
+    for size in SIZES:
+        print(consistency(study, size))
+    if given.alarms:
+        alarms = false_alarms(
+            scores.whole["nDCG"],
+            ("anova-1", "anova-2", "anova-3"),
+            by_shard=scores["nDCG"],
+            sizes=[*SIZES, 50],
+            repeats=given.alarms,
+            jobs=given.jobs,
+        )
+        print("## False alarms\n")
+        for row in alarms.summary().rows():
+            print(*row)
+
+
+if __name__ == "__main__":
+    main()

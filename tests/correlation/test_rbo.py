@@ -1,0 +1,280 @@
+"""Rank-biased overlap against other implementations and the definitions written out."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cranfield.correlation import RBO, overlap, rbo, rbo_of_scores
+from cranfield.errors import CranfieldError, PolicyError
+from tests.correlation.rbo_cases import CASES, Case
+
+ALPHABET = [*"abcdefghijklmnopqrstuvwxyz"]
+
+
+def _ranking(text: str) -> list[Any]:
+    found = re.finditer(r"\(([^)]*)\)|(\S+)", text)
+    return [set(one[1].split()) if one[1] else one[2] for one in found]
+
+
+@pytest.mark.parametrize("case", CASES, ids=range(len(CASES)))
+@pytest.mark.parametrize("ties", ["w", "a", "b"])
+def test_the_authors_values_with_ties(case: Case, ties: str) -> None:
+    for one, other in ((case.first, case.second), (case.second, case.first)):
+        found = rbo(_ranking(one), _ranking(other), case.p, ties=ties)
+        values = (found.ext, found.min, found.max, found.res)
+        # Theirs stop their endless sums at 1e-12.
+        np.testing.assert_allclose(values, case.values[ties], atol=5e-12)
+
+
+def test_the_example_of_the_authors() -> None:
+    x = ["red", {"blue", "green"}, "yellow", "pink"]
+    y = [{"blue", "red"}, "white", {"yellow", "black", "purple"}, "green"]
+    for ties, expected in (
+        ("a", (0.6922853, 0.3310519, 0.8930692, 0.5620173)),
+        ("w", (0.7068257, 0.3429684, 0.9049857, 0.5620173)),
+        ("b", (0.7207131, 0.3509163, 0.9129336, 0.5620173)),
+    ):
+        found = rbo(x, y, 0.95, ties=ties)
+        values = (found.ext, found.min, found.max, found.res)
+        np.testing.assert_allclose(values, expected, atol=5e-8)
+
+
+# Against the alphabet, by Webber's own program, as in the tests of the Rust crate rbo (mpetri/rbo).
+@pytest.mark.parametrize(
+    ("letters", "p", "ext"),
+    [
+        ("karfvodcjmwgzlypebunq", 0.9, 0.468431),
+        ("zhatsimjpnkvcfxwqgoeryubd", 0.9, 0.364444),
+        ("f", 0.9, 0.053090),
+        ("sozxjfdenvqkbgryapc", 0.9, 0.307626),
+        ("zclx", 0.9, 0.233312),
+        ("nxqyk", 0.9, 0.049050),
+        ("bcxhkur", 0.4, 0.212763),
+        ("auzemcwhrtjvbfqxyk", 0.4, 0.772647),
+        ("av", 0.2, 0.900000),
+        ("aptkn", 0.2, 0.892587),
+        ("cuxbflnmoj", 0.1, 0.003491),
+    ],
+)
+def test_uneven_rankings_by_webbers_program(letters: str, p: float, ext: float) -> None:
+    assert rbo([*letters], ALPHABET, p).ext == pytest.approx(ext, abs=5.1e-7)
+
+
+# RankingSimilarity(...).rbo_ext of the package rbo 0.1.3 (changyaochen).
+@pytest.mark.parametrize(
+    ("one", "other", "p", "ext"),
+    [
+        ("abcdefg", "bacgfde", 0.9, 0.8456895),
+        ("abcde", "edcba", 0.8, 0.5290666666666668),
+        ("abcdef", "cdxyaz", 0.95, 0.44780169791666663),
+        ("abcd", "wxyz", 0.7, 0.0),
+        ("abcdefgh", "bhx", 0.9, 0.37478711249999996),
+    ],
+)
+def test_extrapolated_by_another_package(one: str, other: str, p: float, ext: float) -> None:
+    assert rbo([*one], [*other], p).ext == pytest.approx(ext, abs=1e-14)
+
+
+def _overlap(s: list[Any], t: list[Any], d: int) -> int:
+    return len(set(s[:d]) & set(t[:d]))
+
+
+def _naive(one: list[Any], other: list[Any], p: float) -> tuple[float, float, float]:
+    """Webber, Moffat and Zobel: equation 32, the long sum, equation 30."""
+    short, long = sorted((one, other), key=len)
+    s, n = len(short), len(long)
+    x = {d: _overlap(short, long, d) for d in range(1, n + 1)}
+    ext = (1 - p) / p * (
+        sum(x[d] / d * p**d for d in range(1, n + 1))
+        + sum(x[s] * (d - s) / (s * d) * p**d for d in range(s + 1, n + 1))
+    ) + ((x[n] - x[s]) / n + x[s] / s) * p**n
+    least = (1 - p) * sum(p ** (d - 1) * x[min(d, n)] / d for d in range(1, 2000))
+    f = n + s - x[n]
+    res = (
+        p**s
+        + p**n
+        - p**f
+        - (1 - p)
+        / p
+        * (
+            s * sum(p**d / d for d in range(s + 1, f + 1))
+            + n * sum(p**d / d for d in range(n + 1, f + 1))
+            + x[n] * (math.log(1 / (1 - p)) - sum(p**d / d for d in range(1, f + 1)))
+        )
+    )
+    return ext, least, res
+
+
+RANKINGS = st.lists(st.integers(0, 12), min_size=1, max_size=10, unique=True)
+P = st.sampled_from([0.05, 0.5, 0.8, 0.9, 0.98])
+TIES = st.sampled_from("wab")
+
+
+@given(RANKINGS, RANKINGS, P, TIES)
+@settings(max_examples=50)
+def test_the_equations_written_out(one: list[int], other: list[int], p: float, ties: str) -> None:
+    ext, least, res = _naive(one, other, p)
+    found = rbo(one, other, p, ties=ties)
+    assert found.ext == pytest.approx(ext, abs=1e-12)
+    assert found.min == pytest.approx(least, abs=1e-12)
+    assert found.res == pytest.approx(res, abs=1e-12)
+    assert found.res == pytest.approx(_most(one, other, p) - least, abs=1e-12)
+
+
+def _most(one: list[int], other: list[int], p: float) -> float:
+    """The highest value: each ranking goes on with what it lacks of the other, then with new."""
+    more = [item for item in other if item not in one], [item for item in one if item not in other]
+    new = [f"new {k}" for k in range(1500)]
+    a, b = one + more[0] + new, other + more[1] + new
+    seen: set[Any] = set()
+    x, total = 0, 0.0
+    for d, pair in enumerate(zip(a, b, strict=False), 1):
+        for item in pair:
+            x += item in seen
+            seen.add(item)
+        total += (1 - p) * p ** (d - 1) * x / d
+    return total
+
+
+@st.composite
+def tied(draw: st.DrawFn) -> list[list[int]]:
+    items = draw(st.lists(st.integers(0, 7), min_size=1, max_size=6, unique=True))
+    cuts = draw(st.lists(st.booleans(), min_size=len(items), max_size=len(items)))
+    groups: list[list[int]] = []
+    for item, cut in zip(items, cuts, strict=True):
+        if cut or not groups:
+            groups.append([])
+        groups[-1].append(item)
+    return groups
+
+
+def _orders(ranking: list[list[int]]) -> list[list[int]]:
+    ways = product(*(permutations(group) for group in ranking))
+    return [[item for group in way for item in group] for way in ways]
+
+
+@given(tied(), tied(), P)
+@settings(max_examples=30)
+def test_a_is_the_mean_over_all_breakings(
+    one: list[list[int]], other: list[list[int]], p: float
+) -> None:
+    values = [_naive(a, b, p) for a in _orders(one)[:24] for b in _orders(other)[:24]]
+    if len(_orders(one)) > 24 or len(_orders(other)) > 24:
+        return
+    found = rbo(one, other, p, ties="a")
+    assert found.min == pytest.approx(np.mean([v[1] for v in values]), abs=1e-12)
+    if len(_orders(one)[0]) == len(_orders(other)[0]):
+        # Of uneven rankings the extrapolation multiplies two means.
+        assert found.ext == pytest.approx(np.mean([v[0] for v in values]), abs=1e-12)
+
+
+@given(tied(), tied(), P, TIES)
+@settings(max_examples=80)
+def test_bounds_and_symmetry(
+    one: list[list[int]], other: list[list[int]], p: float, ties: str
+) -> None:
+    found = rbo(one, other, p, ties=ties)
+    assert 0 <= found.min <= found.ext <= found.max + 1e-15 <= 1 + 1e-12
+    back = rbo(other, one, p, ties=ties)
+    np.testing.assert_allclose(
+        (found.ext, found.min, found.res), (back.ext, back.min, back.res), atol=1e-14
+    )
+    renamed = [[[f"d{item * 31 % 97}" for item in group] for group in r] for r in (one, other)]
+    assert rbo(renamed[0], renamed[1], p, ties=ties) == found
+    backwards = rbo([group[::-1] for group in one], other, p, ties=ties)
+    np.testing.assert_allclose(backwards.ext, found.ext, atol=1e-14)
+    if ties == "a":
+        assert found.ext <= rbo(one, other, p, ties="b").ext + 1e-12
+
+
+@given(tied(), P)
+@settings(max_examples=40)
+def test_a_ranking_agrees_with_itself(ranking: list[list[int]], p: float) -> None:
+    for ties in ("w", "b"):
+        assert rbo(ranking, ranking, p, ties=ties).ext == pytest.approx(1, abs=1e-12)
+    flat = [item for group in ranking for item in group]
+    assert rbo(flat, flat, p).ext == pytest.approx(1, abs=1e-12)
+    assert rbo(flat, flat, p).max == pytest.approx(1, abs=1e-12)
+
+
+@given(RANKINGS, RANKINGS, P)
+@settings(max_examples=40)
+def test_longer_prefixes_narrow_the_range(one: list[int], other: list[int], p: float) -> None:
+    n = min(len(one), len(other))
+    ranges = [rbo(one[:k], other[:k], p) for k in range(1, n + 1)]
+    for before, after in zip(ranges, ranges[1:], strict=False):
+        assert before.min <= after.min + 1e-12 and after.max <= before.max + 1e-12
+
+
+def test_scores_are_rankings() -> None:
+    x, y = [0.1, 0.9, 0.5, 0.5, -0.0], [3, 1, 3, 2, 3]
+    for ties in ("w", "a", "b"):
+        by_score = rbo_of_scores(x, y, 0.7, ties=ties)
+        assert by_score == rbo(
+            ["b", ("c", "d"), "a", "e"], [["a", "c", "e"], "d", "b"], 0.7, ties=ties
+        )
+        named = [dict(zip("abcde", scores, strict=True)) for scores in (x, y)]
+        assert rbo(named[0], named[1], 0.7, ties=ties) == by_score
+
+
+def test_extreme_persistence() -> None:
+    one, other = [*"abc"], [*"acd"]
+    assert rbo(one, other, 1e-300).ext == pytest.approx(1)
+    near = rbo(one, other, 1 - 1e-12)
+    assert near.ext == pytest.approx(2 / 3) and near.max == pytest.approx(1)
+    assert repr(rbo(one, other)) == "RBO(ext=0.6850, min=0.3667, res=0.5613, p=0.9)"
+    assert isinstance(rbo(one, other), RBO)
+
+
+@pytest.mark.parametrize("p", [0.3, 0.9, 0.999])
+@pytest.mark.parametrize("depth", [1, 10, 1000])
+def test_the_endless_sum(p: float, depth: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    added_up = overlap._tail.__wrapped__(p, depth)
+    monkeypatch.setattr(overlap, "TERMS", 0)
+    assert overlap._tail.__wrapped__(p, depth) == pytest.approx(added_up, abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("ranking", "message"),
+    [
+        (["a", "b", "a"], "a ranking has 'a' twice"),
+        (["a", ["b", "a"]], "a ranking has 'a' twice"),
+        ([["a", "a"]], "a ranking has 'a' twice"),
+        ([], "a ranking, or a group of ties in it, is empty"),
+        (["a", []], "a ranking, or a group of ties in it, is empty"),
+        ("abc", "a ranking is a sequence of ids, not the text 'abc'"),
+        ({"a", "b"}, "a ranking is a sequence of ids or ids with scores, not a set"),
+        (5, "a ranking is a sequence of ids or ids with scores, not a int"),
+        (None, "not a NoneType"),
+        ([{"a": 1}], r"\"\{'a': 1\}\" in a ranking is not an id"),
+        ({"a": "x"}, "the score of 'a' is 'x', not a number"),
+        ({"a": math.nan}, "the score of 'a' is 'nan', not a number"),
+    ],
+)
+def test_what_is_no_ranking_is_refused(ranking: Any, message: str) -> None:
+    with pytest.raises(CranfieldError, match=message):
+        rbo(["a", "b"], ranking)
+    with pytest.raises(CranfieldError, match=message):
+        rbo(ranking, ["a", "b"])
+
+
+def test_options_are_checked() -> None:
+    for p in (0, 1, 1.5, -0.1, math.nan, "x", None, True):
+        with pytest.raises(PolicyError, match="p must be a number between 0 and 1"):
+            rbo(["a"], ["a"], p)  # type: ignore[arg-type]
+    with pytest.raises(PolicyError, match="ties 'c' is none of a, b, w"):
+        rbo(["a"], ["a"], ties="c")
+    with pytest.raises(CranfieldError, match="a thing without a score has no rank"):
+        rbo_of_scores([1, math.nan], [1, 2])
+    with pytest.raises(CranfieldError, match="there are no things to rank"):
+        rbo_of_scores([], [])
+    with pytest.raises(CranfieldError, match="have shape"):
+        rbo_of_scores([[1, 2], [2, 1]], [1, 2])

@@ -2,6 +2,7 @@
 
 from cranfield.meta.agreement import agreement, publication_bias
 from cranfield.meta.concordance import Concordance, concordance
+from cranfield.meta.correlations import Correlations, correlate
 from cranfield.meta.discriminative import DiscriminativePower, discriminative_power
 from cranfield.meta.false_alarms import FalseAlarms, false_alarms
 from cranfield.meta.predictive import PredictivePower, predictive_power
@@ -10,6 +11,7 @@ from cranfield.meta.swaps import Swaps, swap_method
 
 __all__ = [
     "Concordance",
+    "Correlations",
     "DiscriminativePower",
     "FalseAlarms",
     "PredictivePower",
@@ -17,6 +19,7 @@ __all__ = [
     "Swaps",
     "agreement",
     "concordance",
+    "correlate",
     "discriminative_power",
     "false_alarms",
     "predictive_power",

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cranfield import collections, measures, scales, significance
+    from cranfield import collections, measures, meta, scales, significance
     from cranfield.collection.judged import JudgedRuns
     from cranfield.collection.judging import judge
     from cranfield.collection.policies import Policies
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from cranfield.scales.scale_of import scale_of
     from cranfield.scorefiles import read_scores
     from cranfield.scores import Scores
+    from cranfield.sharded import ShardedEvaluation, score_shards
     from cranfield.significance.compare import compare
     from cranfield.significance.result import PairwiseComparison
 
@@ -65,6 +66,7 @@ _HOMES = {
     "scales.scale_of": ("scale_of",),
     "scorefiles": ("read_scores",),
     "scores": ("Scores",),
+    "sharded": ("ShardedEvaluation", "score_shards"),
     "significance.compare": ("compare",),
     "significance.result": ("PairwiseComparison",),
 }
@@ -87,6 +89,7 @@ __all__ = [
     "Runs",
     "Scale",
     "Scores",
+    "ShardedEvaluation",
     "collections",
     "compare",
     "define",
@@ -96,6 +99,7 @@ __all__ = [
     "judge",
     "meaning",
     "measures",
+    "meta",
     "parse_measure",
     "parse_measures",
     "read_qrels",
@@ -105,6 +109,7 @@ __all__ = [
     "scale_of",
     "scales",
     "score",
+    "score_shards",
     "significance",
     "write_qrels",
     "write_run",
@@ -113,7 +118,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import cranfield` costs nothing."""
-    if name in {"collections", "measures", "scales", "significance"}:
+    if name in {"collections", "measures", "meta", "scales", "significance"}:
         return import_module(f"cranfield.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'cranfield' has no attribute {name!r}")

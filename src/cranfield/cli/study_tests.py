@@ -132,13 +132,13 @@ def _scores(
 ) -> tuple[Any, Any]:
     """Evaluate the runs, by shard too, or read the scores."""
     if shards is None:
-        [whole] = given_scores(qrels, runs, (measure,), score_files, options.judging).values()
+        [whole] = given_scores(qrels, runs, (asked,), score_files, options.judging).values()
         return whole, None
     if score_files:
         raise PolicyError("shards are of documents; --scores are judged already")
     if qrels is None or not runs:
         raise PolicyError("give QRELS and at least one RUN")
-    sharded = evaluated_shards(qrels, runs, measure, shards, options)
+    sharded = evaluated_shards(qrels, runs, asked, shards, options)
     [by_shard] = sharded.values()
     [whole] = sharded.whole.scores.values()
     return whole, by_shard

@@ -1,0 +1,130 @@
+"""Systems in order of their overall scores: ranks, and how two such orders agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.correlation import kendall_tau
+from cranfield.errors import PolicyError, quoted
+from cranfield.evaluation import score
+from cranfield.measures import Measure
+
+Floats = NDArray[np.float64]
+
+DECIMALS = 8
+"""To which overall scores are rounded before systems are ordered by them."""
+
+LISTS = ("raw", "condensed")
+"""Kinds of ranked lists: as retrieved, and without unjudged documents."""
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is computed of judged runs: measures on kinds of lists."""
+
+    measures: tuple[Measure, ...]
+    lists: tuple[str, ...]
+
+    @property
+    def names(self) -> list[str]:
+        """Text forms of the measures."""
+        return [str(one) for one in self.measures]
+
+    @property
+    def lower(self) -> NDArray[np.bool_]:
+        """Whether a low score is the good one, by measure."""
+        return np.array([one.info.lower_is_better for one in self.measures])
+
+
+def lists_of(lists: str | Sequence[str]) -> tuple[str, ...]:
+    """Check kinds of lists.
+
+    Raises
+    ------
+    PolicyError
+        For none, or one that does not exist.
+
+    Examples
+    --------
+    >>> lists_of("raw")
+    ('raw',)
+    """
+    chosen = (lists,) if isinstance(lists, str) else tuple(dict.fromkeys(lists))
+    for one in chosen:
+        if one not in LISTS:
+            raise PolicyError(f"list {quoted(one)} is none of {', '.join(LISTS)}")
+    if not chosen:
+        raise PolicyError(f"no kind of list was given; there are {', '.join(LISTS)}")
+    return chosen
+
+
+def overall(parts: Iterable[JudgedRuns], wanted: Wanted) -> Floats:
+    """Compute the overall score of each system; shape (lists, measures, systems).
+
+    Parameters
+    ----------
+    parts
+        Judged runs of some systems each.
+    wanted
+        The measures and lists.
+    """
+    return np.concatenate([_overall(judged, wanted) for judged in parts], axis=-1)
+
+
+def _overall(judged: JudgedRuns, wanted: Wanted) -> Floats:
+    views = [judged if kind == "raw" else judged.condensed() for kind in wanted.lists]
+    return np.array(
+        [[one.overall() for one in score(view, wanted.measures).values()] for view in views]
+    )
+
+
+def ranks(values: Floats, others: Floats, lower_is_better: bool = False) -> Floats:
+    """Rank of each system by its value among the values of the other systems.
+
+    Systems that differ by rounding only are tied, and tied systems have the best of their ranks.
+
+    Parameters
+    ----------
+    values
+        Overall score of each system, shape (systems,); NaN is no score.
+    others
+        The scores that the other systems have while one is ranked; shape (systems,).
+    lower_is_better
+        Whether a low score is the good one.
+
+    Returns
+    -------
+    array, shape (systems,)
+        From 1; NaN for a system without a score.
+
+    Examples
+    --------
+    >>> before = np.array([0.5, 0.4, 0.4, 0.1])
+    >>> ranks(before, before).tolist()
+    [1.0, 2.0, 2.0, 4.0]
+    >>> ranks(np.array([0.3, 0.4, 0.4, 0.1]), before).tolist()
+    [3.0, 2.0, 2.0, 4.0]
+    """
+    sign = -1.0 if lower_is_better else 1.0
+    mine, theirs = np.round(sign * values, DECIMALS), np.round(sign * others, DECIMALS)
+    better = theirs > mine[:, None]
+    np.fill_diagonal(better, False)
+    return np.where(np.isnan(mine), np.nan, 1.0 + better.sum(axis=1))
+
+
+def agreement(before: Floats, after: Floats) -> float:
+    """Kendall's tau-b of two orders of the systems that have a score; NaN where all are tied.
+
+    Examples
+    --------
+    >>> round(agreement(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])), 4)
+    0.3333
+    """
+    known = ~(np.isnan(before) | np.isnan(after))
+    rounded = [np.round(one[known], DECIMALS) for one in (before, after)]
+    return float(kendall_tau(*rounded))

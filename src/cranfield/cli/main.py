@@ -20,6 +20,7 @@ from cranfield.cli import (
     scale,
     study,
     study_collection,
+    study_measures,
     study_reproduction,
     study_tests,
 )
@@ -40,6 +41,7 @@ app.add_command(scale.scale)
 study.study.add_command(study_tests.tests)
 study.study.add_command(study_collection.collection)
 study.study.add_command(study_reproduction.reproduction)
+study.study.add_command(study_measures.measures)
 app.add_command(study.study)
 app.add_command(demo.demo)
 

@@ -13,7 +13,7 @@ import polars as pl
 from cranfield.collection.judged import JudgedRuns
 from cranfield.errors import PolicyError, quoted
 from cranfield.measures import Measure, parse_measures
-from cranfield.meta.leave_one_out_tables import of_rankings, of_systems, places, summary
+from cranfield.meta.leave_one_out_tables import of_rankings, of_systems, places, summarised
 from cranfield.meta.pools import Pools, pools
 from cranfield.meta.rankings import LISTS, Wanted, lists_of, overall
 from cranfield.meta.work import run_parts
@@ -52,9 +52,9 @@ class LeaveOneOut:
     summary
         Table with a row a measure and list, over the systems of teams that contributed: the `mean
         drop` and `largest drop` of the overall score and the same in percent, the `largest gain`
-        (0 if there is none), the `largest rank change` in either direction, and over all teams the
-        `mean tau` and the `lowest tau`. A drop is a change for the worse, whether a measure wants
-        high scores or low ones.
+        (the largest are 0 if there is none), the `largest rank change` in either direction, and
+        over all teams the `mean tau` and the `lowest tau`. A drop is a change for the worse,
+        whether a measure wants high scores or low ones.
     """
 
     measures: tuple[str, ...]
@@ -244,7 +244,7 @@ def leave_one_out(
         systems,
         known.by_team,
         rankings,
-        summary(known, wanted, systems, rankings),
+        summarised(known, wanted, systems, rankings),
     )
 
 

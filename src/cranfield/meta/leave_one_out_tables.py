@@ -1,4 +1,4 @@
-"""The tables of leaving out contributors: scores and ranks before and after."""
+"""The tables of a leave-one-out test: from overall scores to drops, ranks and correlations."""
 
 from __future__ import annotations
 
@@ -24,17 +24,18 @@ def _labels(wanted: Wanted, place: tuple[int, int], rows: int) -> dict[str, list
 def of_systems(
     known: Pools, wanted: Wanted, place: tuple[int, int], before: Floats, after: Floats
 ) -> pl.DataFrame:
-    """One row a system of one measure and list.
+    """Compare each system's score with the one without its team, a row a system.
 
     Parameters
     ----------
     known, wanted
-        The teams, and what was computed.
+        The pools, and what was computed.
     place
-        Of the list and the measure.
-    before, after
-        Overall scores with all judgments, shape (systems,), and without each team's, shape
-        (teams, systems).
+        Of the list and of the measure.
+    before
+        Overall scores with all judgments; shape (systems,).
+    after
+        The scores without each team; shape (teams, systems).
     """
     lower = bool(wanted.lower[place[1]])
     own = after[known.team_of, np.arange(before.size)]
@@ -65,7 +66,10 @@ def of_systems(
 def of_rankings(
     known: Pools, wanted: Wanted, place: tuple[int, int], before: Floats, after: Floats
 ) -> pl.DataFrame:
-    """One row a team, of one measure and list; parameters as for :func:`of_systems`."""
+    """Compare all systems without a team with all systems before, a row a team left out.
+
+    Parameters are those of :func:`of_systems`.
+    """
     lower = bool(wanted.lower[place[1]])
     first = ranks(before, before, lower)
     moved = [np.abs(ranks(one, one, lower) - first) for one in after]
@@ -91,10 +95,10 @@ def _reduced(function: Callable[[Floats], Any], values: Floats) -> float:
     return float(function(known)) if known.size else np.nan
 
 
-def summary(
+def summarised(
     known: Pools, wanted: Wanted, systems: pl.DataFrame, rankings: pl.DataFrame
 ) -> pl.DataFrame:
-    """One row a measure and list, over the systems of the teams that contributed."""
+    """Sum up both tables by measure and list, over the teams that contributed."""
     contributed = known.by_team.filter(pl.col("contributing") > 0)["team"]
     sign = pl.col("measure").replace_strict(
         dict(zip(wanted.names, np.where(wanted.lower, 1.0, -1.0).tolist(), strict=True))
@@ -105,9 +109,9 @@ def summary(
         .group_by("measure", "list", maintain_order=True)
         .agg(
             pl.col("drop").mean().alias("mean drop"),
-            pl.col("drop").max().alias("largest drop"),
+            pl.col("drop").max().clip(lower_bound=0.0).alias("largest drop"),
             pl.col("share").mean().alias("mean drop %"),
-            pl.col("share").max().alias("largest drop %"),
+            pl.col("share").max().clip(lower_bound=0.0).alias("largest drop %"),
             (-pl.col("drop").min()).clip(lower_bound=0.0).alias("largest gain"),
             pl.col("rank change").abs().max().alias("largest rank change"),
         )

@@ -13,7 +13,7 @@ from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.policies import DEEPEST
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure, parse_measures
-from cranfield.meta.pool_members import contributing, in_pool, judged_depths, unjudged_in_pool
+from cranfield.meta.contributors import contributing, in_pool, judged_depths, unjudged_in_pool
 from cranfield.meta.rankings import Floats, Wanted, agreement, lists_of, overall, ranks
 from cranfield.meta.tracing import Marks, TracedRuns, traced
 from cranfield.significance.options import check_whole

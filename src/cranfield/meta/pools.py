@@ -7,22 +7,24 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cranfield.collection.policies import DEEPEST
 from cranfield.collection.segments import Ints
-from cranfield.errors import PolicyError
-from cranfield.meta.pool_members import (
+from cranfield.errors import PolicyError, quoted
+from cranfield.meta.contributors import (
     contributing,
-    depth_of_pool,
     in_pool,
     judged_depths,
-    retrieved,
+    retrieved_where_judged,
     unjudged_in_pool,
 )
 from cranfield.meta.teams import teams_of
-from cranfield.meta.tracing import Marks, TracedRuns, traced
+from cranfield.meta.tracing import TracedRuns, traced
 from cranfield.significance.options import check_whole
 from cranfield.text import counted
+
+Marks = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -187,7 +189,7 @@ def pools(
     labels = tuple(sorted(set(names)))
     place = {name: j for j, name in enumerate(labels)}
     team_of = np.array([place[name] for name in names], dtype=np.int64)
-    chosen = depth_of_pool(made, contributes, reach) if depth is None else int(depth)
+    chosen = _depth_found(made, contributes, reach) if depth is None else int(depth)
     pooled = in_pool(made, contributes, chosen)
     # Each (judgment, team) once, however many runs of the team have it.
     of_row = team_of[made.judged.documents.cell[pooled] // made.judged.shape[0]]
@@ -204,11 +206,23 @@ def pools(
         contributes=contributes,
         depth=chosen,
         found=depth is None,
-        judged_depth=np.minimum(reach, retrieved(made).max(axis=0)),
+        judged_depth=np.minimum(reach, retrieved_where_judged(made).max(axis=0)),
         contributors=number,
         owner=owner,
         by_team=_by_team(made, labels, team_of, contributes, chosen, judgment, team, owner, rel),
     )
+
+
+def _depth_found(runs: TracedRuns, contributes: Marks, reach: Ints) -> int:
+    depth = int(reach[contributes].min())
+    if depth == 0:
+        first = int(np.flatnonzero(contributes & (reach == 0))[0])
+        raise PolicyError(
+            f"no depth of the pool fits all runs: system {quoted(runs.judged.systems[first])} has"
+            " an unjudged document at rank 1; give a depth, and the contributors if not all runs"
+            " contributed"
+        )
+    return min(depth, max(1, int(retrieved_where_judged(runs)[:, contributes].max())))
 
 
 def _by_team(

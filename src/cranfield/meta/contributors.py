@@ -1,4 +1,4 @@
-"""Which runs make a pool, and down to which depth their documents are judged."""
+"""Which runs went into a pool, how deep, and what of it is judged."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def judged_depths(runs: TracedRuns) -> Ints:
     # Rows are judged documents in order of rank: as long as none is missing, both count alike.
     leading = rows.where(rows.seen == rows.rank).count
     endless = np.iinfo(np.int64).max
-    found: Ints = np.where(leading < retrieved(runs), leading, endless).min(axis=0)
+    found: Ints = np.where(leading < retrieved_where_judged(runs), leading, endless).min(axis=0)
     return found
 
 
@@ -69,31 +69,12 @@ def unjudged_in_pool(runs: TracedRuns, contributes: Marks, depth: int) -> Ints:
     """Count the documents without judgment in the pooled ranks of each system's run."""
     rows = runs.judged.documents
     found = rows.where(in_pool(runs, contributes, depth)).count.sum(axis=0)
-    out: Ints = np.minimum(retrieved(runs), depth).sum(axis=0) * contributes - found
+    out: Ints = np.minimum(retrieved_where_judged(runs), depth).sum(axis=0) * contributes - found
     return out
 
 
-def retrieved(runs: TracedRuns) -> Ints:
+def retrieved_where_judged(runs: TracedRuns) -> Ints:
     """Count retrieved documents by topic and system; none where nobody judged the topic."""
     judged = np.isin(np.arange(runs.judged.shape[0]), runs.topic)
     out: Ints = runs.judged.retrieved * judged[:, None]
     return out
-
-
-def depth_of_pool(runs: TracedRuns, contributes: Marks, reach: Ints) -> int:
-    """Find the largest depth at which every document of the contributing runs is judged.
-
-    Raises
-    ------
-    PolicyError
-        When one of them has an unjudged document at rank 1.
-    """
-    depth = int(reach[contributes].min())
-    if depth == 0:
-        first = int(np.flatnonzero(contributes & (reach == 0))[0])
-        raise PolicyError(
-            f"no depth of the pool fits all runs: system {quoted(runs.judged.systems[first])} has"
-            " an unjudged document at rank 1; give a depth, and the contributors if not all runs"
-            " contributed"
-        )
-    return min(depth, max(1, int(retrieved(runs)[:, contributes].max())))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.cli.given_scores import given_scores, score_files_option
+from cranfield.cli.given_scores import given_scores, on_command_line, score_files_option
 from cranfield.cli.options import measures_option, one_of, progress_of, wanted_measures
 from cranfield.cli.study_options import StudyOptions, study_options, whole_numbers
 from cranfield.errors import CranfieldError, InputError, PolicyError
@@ -251,6 +251,5 @@ def _contributors(text: str) -> Any:
 def _refuse(names: tuple[str, ...], why: str) -> None:
     """Refuse options that were given and do not fit."""
     for name in names:
-        source = click.get_current_context().get_parameter_source(name)
-        if source is not None and source.name == "COMMANDLINE":
+        if on_command_line(name):
             raise PolicyError(f"--{name.replace('_', '-')} {why}")

@@ -46,17 +46,14 @@ def shown(*found: Study, target: float = 0.95, notes: Iterable[str] = ()) -> Stu
 
     Examples
     --------
+    >>> import cranfield as cf
     >>> from cranfield.meta import generalizability
     >>> from cranfield.report.studies import written
-    >>> scores = {"a": [0.1, 0.4, 0.3], "b": [0.2, 0.6, 0.4], "c": [0.3, 0.6, 0.8]}
-    >>> print(written(shown(generalizability(scores)), "text", "topics needed"), end="")
-    3 systems, 3 topics
-    <BLANKLINE>
-    topics needed
-    <BLANKLINE>
-    measure  coefficient  target  topics  low  high
-             relative     0.9500      11    1
-             absolute     0.9500      44    7
+    >>> scores = cf.Scores([[0.1, 0.2, 0.3], [0.4, 0.6, 0.6]], "xy", "abc", measure="AP")
+    >>> print(written(shown(generalizability(scores)), "csv", "variance").splitlines()[0])
+    measure,source,df,mean square,variance,share,estimate
+    >>> list(shown(generalizability(scores)).frames)
+    ['variance', 'coefficients', 'topics needed']
     """
     heading: list[str] = []
     tables: list[Table] = []

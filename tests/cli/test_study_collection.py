@@ -135,7 +135,7 @@ def test_contributors(campaign: Path, tmp_path: Path) -> None:
         (("--scores", "scores.csv", "-t", "nope"), "there is no test 'nope'"),
         (
             ("--scores", "scores.csv", "--repeats", "3", "--table", "nope"),
-            "the study has no table 'nope'",
+            "no table 'nope'",
         ),
         (("qrels.txt", "s0.run"), "a study of a collection needs two systems, not 1"),
         (("qrels.txt",), "give QRELS and at least one RUN, or --scores FILE"),

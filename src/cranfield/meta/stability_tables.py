@@ -33,7 +33,7 @@ def agreement(
     """Return the row of a size, without the size."""
     number = part["significant"].to_numpy()
     before = int(np.count_nonzero(whole.signs))
-    low, high = _limits(number[:, None], confidence)
+    low, high = limits(number[:, None], confidence)
     again = part["found again"].to_numpy()
     return {
         "samples": len(part),
@@ -54,13 +54,13 @@ def _correlations(part: pl.DataFrame, confidence: float) -> dict[str, float | No
     found: dict[str, float | None] = {}
     for name in TAUS:
         tau = part[name].fill_nan(None).drop_nulls().to_numpy()
-        low, high = _limits(tau[:, None], confidence) if tau.size else ([None], [None])
+        low, high = limits(tau[:, None], confidence) if tau.size else ([None], [None])
         mean = float(tau.mean()) if tau.size else None
         found |= {name: mean, f"{name} low": low[0], f"{name} high": high[0]}
     return found
 
 
-def _limits(samples: Any, confidence: float) -> tuple[Floats, Floats]:
+def limits(samples: Any, confidence: float) -> tuple[Floats, Floats]:
     """Return limits by column that at most (1 - confidence) / 2 of the samples pass on each side.
 
     They are among the samples.
@@ -104,7 +104,7 @@ def rank_table(
 ) -> pl.DataFrame:
     """Return the systems from best to worst, with limits of their ranks."""
     order = np.argsort(all_ranks, kind="stable")
-    low, high = _limits(ranks, confidence)
+    low, high = limits(ranks, confidence)
     return pl.DataFrame(
         {
             "system": [systems[k] for k in order],

@@ -97,6 +97,7 @@ def of_generalizability(found: Generalizability, target: float = 0.95) -> StudyT
     measure = _named(found.measure)
     size = f"{found.systems} systems, {counted(found.topics, 'topic')}"
     percent = f"{100 * found.confidence:g}%"
+    components = found.components.cast({"df": pl.Int64})
     table = found.table()
     needed = pl.DataFrame(
         [
@@ -118,7 +119,7 @@ def of_generalizability(found: Generalizability, target: float = 0.95) -> StudyT
     ]
     tables = [
         by_column(
-            found.components.select("source", "df", "variance", "share").cast({"df": pl.Int64}),
+            components.select("source", "df", "variance", "share"),
             f"{measure}where the variance of scores comes from",
             left=["source"],
             places={"variance": 5, "share": 3},
@@ -145,7 +146,7 @@ def of_generalizability(found: Generalizability, target: float = 0.95) -> StudyT
         "confidence": found.confidence,
     }
     frames: Frames = {
-        "variance": _labelled(found.measure, found.components, "source"),
+        "variance": _labelled(found.measure, components, "source"),
         "coefficients": _labelled(found.measure, table, "topics"),
         "topics needed": _labelled(found.measure, needed, "coefficient", "target"),
     }

@@ -10,7 +10,7 @@ import polars as pl
 
 from cranfield.errors import CranfieldError, PolicyError, quoted
 from cranfield.report.charts.choosing import found, labels, table_of, titled
-from cranfield.report.charts.layout import headed, named_axis, overlaid
+from cranfield.report.charts.layout import column_axis, headed, overlaid
 from cranfield.report.charts.theme import COLOURS, data_of
 from cranfield.significance.pairs import Pairs
 from cranfield.text import counted
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 HEIGHT = 280
 SIDE = 380
 """Sides of the scatter plot."""
+
+NARROW = 420
+"""Width of the bars of few topics."""
 
 WIDEST = 1000
 """Width of the bars of all topics together, at most."""
@@ -68,8 +71,9 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     two = _two(scores, first, second)
     frame = two.frame.sort("difference", descending=True, maintain_order=True)
     topics = frame["topic"].to_list()
-    y = alt.Y("difference:Q", title=f"{two.title}: {two.short[0]} − {two.short[1]}")
+    y = alt.Y("difference:Q", title=f"difference in {two.title}")
     roomy = len(topics) * STEP <= WIDEST
+    step = max(STEP, min(NARROW // len(topics), 3 * STEP))
     bars = (
         alt.Chart(data_of(frame))
         .mark_bar(aria=len(topics) <= WIDEST // STEP)
@@ -78,9 +82,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
                 "topic:N",
                 scale=alt.Scale(domain=topics, paddingInner=0.2 if roomy else 0),
                 # The topics' names thin out where there is no room for each.
-                axis=named_axis(
-                    "topic", 10, labelAngle=-90, labelOverlap=False if roomy else "greedy"
-                ),
+                axis=column_axis("topic", 10, labelOverlap=False if roomy else "greedy"),
             ),
             y=y,
             color=two.colour,
@@ -96,10 +98,12 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     return overlaid(
         bars,
         rule,
-        width=alt.Step(STEP) if roomy else WIDEST,
+        width=alt.Step(step) if roomy else WIDEST,
         height=HEIGHT,
         title=headed(
-            f"Differences by topic: {two.title}", f"Dashed: mean difference {mean:.4f}.", two.note
+            f"Differences by topic: {two.title}",
+            f"{two.short[0]} minus {two.short[1]}; dashed: mean difference, {mean:.4f}.",
+            two.note,
         ),
         description=f"Bars of the difference in {two.title}, {two.names[0]} minus {two.names[1]},"
         f" for {counted(len(topics), 'topic')} from the largest to the smallest;"
@@ -142,7 +146,7 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     low, high = min(0.0, float(both.min())), float(both.max())
     # Scores from 0 to 1 are shown on the whole of it; others as far as they go.
     high = 1.0 if 0.5 < high <= 1 and low == 0 else high if high > low else low + 1
-    scale = alt.Scale(domain=[low, high], nice=high != 1.0)
+    scale = alt.Scale(domain=[low, high], nice=False)
     x = alt.X("second:Q", scale=scale, title=f"{two.title}: {two.short[1]}")
     y = alt.Y("first:Q", scale=scale, title=f"{two.title}: {two.short[0]}")
     ends = pl.DataFrame({"second": [low, high], "first": [low, high]})
@@ -221,7 +225,8 @@ def _two(scores: Any, first: str, second: str) -> _Two:
     names = shown[one], shown[other]
     sign = np.sign(-difference if given.lower_is_better else difference)[known]
     counts = [int((sign == value).sum()) for value in (1, -1, 0)]
-    kinds = [f"{name} better: {count}" for name, count in zip(names, counts[:2], strict=True)]
+    short = _short(names)
+    kinds = [f"{name} better: {count}" for name, count in zip(short, counts[:2], strict=True)]
     if counts[2]:
         kinds.append(f"equal: {counts[2]}")
     topics = [topic for topic, some in zip(labels(given.topics), known, strict=True) if some]
@@ -238,13 +243,24 @@ def _two(scores: Any, first: str, second: str) -> _Two:
     return _Two(
         frame,
         names,
-        (_short(names[0]), _short(names[1])),
+        short,
         titled(given.measure, lower_is_better=given.lower_is_better),
         kinds,
         f"Left out: {counted(missing, 'topic')} without a score of both." if missing else "",
     )
 
 
-def _short(name: str, limit: int = 30) -> str:
-    """Cut a name for the title of an axis, which two of them share."""
-    return name if len(name) <= limit else f"{name[: limit - 1]}…"
+def _short(names: tuple[str, str], limit: int = 36) -> tuple[str, str]:
+    """Cut two names in the middle to fit into a line, so that they stay apart.
+
+    Examples
+    --------
+    >>> _short(("bm25", "a" * 20 + "b" * 20), limit=10)
+    ('bm25', 'aaaaaa…bbb')
+    """
+    head = limit * 2 // 3
+    cut = [
+        name if len(name) <= limit else f"{name[:head]}…{name[head + 1 - limit :]}"
+        for name in names
+    ]
+    return (cut[0], cut[1]) if cut[0] != cut[1] else (f"{cut[0]} (first)", f"{cut[1]} (second)")

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.report.charts.choosing import best_first, labels, ordered, titled
-from cranfield.report.charts.layout import cell_size, headed, named_axis, row_axis
+from cranfield.report.charts.layout import cell_size, column_axis, headed, row_axis
 from cranfield.report.charts.theme import data_of, themed
 from cranfield.scores import Scores
 from cranfield.text import counted
@@ -75,10 +75,9 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
                 "topic:N",
                 scale=alt.Scale(domain=[topics[k] for k in order]),
                 # The topics' names thin out where there is no room for each.
-                axis=named_axis(
+                axis=column_axis(
                     "topic, easiest first",
                     topic_size,
-                    labelAngle=-90,
                     domain=False,
                     orient="top",
                     labelOverlap=False if roomy else "greedy",

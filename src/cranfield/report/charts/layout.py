@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 LABEL_LIMIT = 260
 """Width of the longest name, in pixels; what is beyond is cut, and a tooltip has all of it."""
 
+COLUMN_LIMIT = 170
+"""The same for names of columns, which stand upright."""
+
 STEPS = ((20, 24, 12), (60, 16, 12))
 """Up to how many rows, height of a row, and type size, in pixels."""
 
@@ -55,10 +58,15 @@ def named_axis(title: str | None, size: int, **more: Any) -> alt.Axis:
     """Return an axis of names, each of which is shown, cut where it is too long."""
     import altair as alt
 
-    shown = {"labelOverlap": False, **more}
-    return alt.Axis(
-        title=title, labelLimit=LABEL_LIMIT, labelFontSize=size, ticks=False, grid=False, **shown
-    )
+    plain: dict[str, Any] = {"labelOverlap": False, "labelLimit": LABEL_LIMIT, "ticks": False}
+    # Room for the longest name: beyond the extent the title would be among the names.
+    plain |= {"grid": False, "maxExtent": LABEL_LIMIT + 40}
+    return alt.Axis(title=title, labelFontSize=size, **(plain | more))
+
+
+def column_axis(title: str, size: int, **more: Any) -> alt.Axis:
+    """Return the axis of the names of columns, upright."""
+    return named_axis(title, size, labelAngle=-90, labelLimit=COLUMN_LIMIT, **more)
 
 
 def row_axis(title: str, size: int, **more: Any) -> alt.Axis:

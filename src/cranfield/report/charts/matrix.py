@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.report.charts.choosing import labels, titled
-from cranfield.report.charts.layout import cell_size, headed, named_axis, overlaid, row_axis
+from cranfield.report.charts.layout import cell_size, column_axis, headed, overlaid, row_axis
 from cranfield.report.charts.theme import COLOURS, data_of
 from cranfield.report.charts.verdicts import BETTER, DIFFERENT, NONE, SAME, WORSE, by_pair
 from cranfield.significance.describing import NAMES
@@ -31,7 +31,7 @@ DIGITS = 6
 
 APART = 2
 WORDS = {1: BETTER, -1: WORSE, 0: SAME, APART: DIFFERENT}
-"""What a file has in place of words, for the first system of a pair; the second has the negative."""
+"""What stands for words in a file: of the first system of a pair; the second has the negative."""
 
 SIGNS_UP_TO = 40
 """Systems up to which a cell has room for a sign."""
@@ -91,7 +91,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         legend=alt.Legend(
             title="The system of the row is",
             orient="bottom",
-            columns=2,
+            columns=4,
             symbolType="square",
             labelLimit=300,
             titleLimit=300,
@@ -120,9 +120,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
                 x=alt.X(
                     "column:N",
                     scale=alt.Scale(domain=columns),
-                    axis=named_axis(
-                        "compared with", size, domain=False, orient="top", labelAngle=-90
-                    ),
+                    axis=column_axis("compared with", size, domain=False, orient="top"),
                 ),
             )
         )
@@ -138,7 +136,11 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
         )
         if len(order) > SIGNS_UP_TO:
             return [squares]
-        return [squares, base.mark_text(size=size, aria=False).encode(text="sign:N")]
+        sign_on = alt.when(alt.datum.sign == "+").then(alt.value("white"))
+        signs = base.mark_text(size=size, fontWeight="bold", aria=False).encode(
+            text="sign:N", color=sign_on.otherwise(alt.value("black"))
+        )
+        return [squares, signs]
 
     layers = side("i", "j", "")
     if both:

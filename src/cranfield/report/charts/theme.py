@@ -11,9 +11,6 @@ import polars as pl
 if TYPE_CHECKING:
     import altair as alt
 
-if TYPE_CHECKING:
-    pass
-
 Chart = TypeVar("Chart")
 
 COLOURS = (
@@ -109,6 +106,8 @@ def themed(chart: Chart) -> Chart:
         axis=alt.AxisConfig(
             labelFontSize=12, titleFontSize=13, titleFontWeight="normal", gridOpacity=0.5
         ),
+        # A label at the end of an axis stands below its tick, away from its neighbour.
+        axisQuantitative=alt.AxisConfig(labelFlush=False),
         header=alt.HeaderConfig(labelFontSize=13, titleFontSize=13),
         legend=alt.LegendConfig(labelFontSize=12, titleFontSize=13, titleFontWeight="normal"),
         title=alt.TitleConfig(fontSize=14, fontWeight="normal", anchor="start"),

@@ -1,0 +1,264 @@
+"""A chart of how the values of a measure are distributed over all runs of a length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from cranfield.errors import PolicyError
+from cranfield.measures import Measure
+from cranfield.report.charts.apart import Floats
+from cranfield.report.charts.spacing import Named, named
+from cranfield.report.charts.theme import COLOURS, data_of, themed
+from cranfield.scales.approximate import COUNTED
+from cranfield.scales.image import image
+from cranfield.scales.images import Image
+from cranfield.scales.runs import Grades, all_runs, score_runs
+
+if TYPE_CHECKING:
+    import altair as alt
+
+WIDTH, HEIGHT = 150, 150
+FEW_RUNS = 2**12
+"""Runs up to which all of them are drawn."""
+
+DRAWN = 240
+"""Steps in each direction that a chart is drawn with."""
+
+SHARES = {"runs": "share of runs", "values": "share of values"}
+"""What is counted up to a value: runs as in the paper, or values as on its interval scale."""
+
+
+def distribution_chart(
+    measures: Named,
+    lengths: int | Sequence[int],
+    grades: int = 1,
+    *,
+    judgments: Sequence[int] | int | None = None,
+) -> alt.ConcatChart:
+    """Draw the values of measures over the share of runs, and of values, that are not above them.
+
+    The interval-scaled version of a measure is its share of values. So that curve is a straight
+    line just when the measure has equal steps; how far it bends away from the grey line is what
+    interval scaling changes. The curve of runs says which values are common.
+
+    Parameters
+    ----------
+    measures
+        A measure or several, for a row of panels each; the keys of a mapping are their titles.
+    lengths
+        A number of ranks or several, for a column each.
+    grades
+        The highest grade.
+    judgments
+        The topic's judgments, as for :func:`cranfield.image`; by default as many relevant documents
+        as there are ranks.
+
+    Returns
+    -------
+    altair.ConcatChart
+
+    Raises
+    ------
+    PolicyError
+        For images that are out of reach, and for no measure or length.
+
+    Notes
+    -----
+    Figures 3 to 5 of Ferrante, Ferro and Fuhr (2021), which have the curve of runs.
+
+    Examples
+    --------
+    >>> chart = distribution_chart(["P", "RR"], [5, 10]).to_dict()
+    >>> [panel["title"]["text"] for panel in chart["concat"]]
+    ['P, N = 5', 'P, N = 10', 'RR, N = 5', 'RR, N = 10']
+    """
+    import altair as alt
+
+    sizes = list(lengths) if isinstance(lengths, Sequence) else [lengths]
+    if not sizes or isinstance(lengths, str):
+        raise PolicyError(f"lengths are whole numbers from 1, not {lengths!r}")
+    panels = []
+    for title, measure in named(measures).items():
+        for length in sizes:
+            found = image(_at(measure, length), length, grades, judgments=judgments)
+            panels.append(_panel(found, str(measure) if title is None else title))
+    return themed(
+        alt.concat(*panels, columns=max(1, len(sizes))).properties(
+            description="Values of measures over the share of all runs, and of all values, up to"
+            " them; the values of an interval scale lie on the straight line."
+        )
+    )
+
+
+def shares_up_to(found: Image) -> pl.DataFrame:
+    """Tell how many runs and values of an image are not above a value.
+
+    Parameters
+    ----------
+    found
+        An image; what takes long there takes long here.
+
+    Returns
+    -------
+    polars.DataFrame
+        Rows in order of `value`: the share of `runs` with a lower value (`runs below`), of those up
+        to it (`runs`), and its rank as a share of the image (`values`), from 0 to 1 as in
+        :meth:`Image.share`. All values if there are at most 4,096 runs; else those of some runs,
+        spread over the image, with exact shares of all. `runs` is null where runs are too many
+        to be counted and share values.
+
+    Raises
+    ------
+    PolicyError
+        For an image of only those runs that have so many relevant documents.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> shares_up_to(cf.image("P", 2)).rows()
+    [(0.0, 0.0, 0.25, 0.0), (0.5, 0.25, 0.75, 0.5), (1.0, 0.75, 1.0, 1.0)]
+    """
+    if found.at_most is not None:
+        raise PolicyError("all runs are counted; leave at_most out")
+    rows = _spread(found)
+    value = score_runs(found.measure, rows, grades=found.grades, judgments=found.judgments)
+    share = found.share_runs(rows)
+    # The floats of equal values may differ, but not their ranks. Shares that are not counted are
+    # equal for many values near the ends, and there the floats decide.
+    order = np.lexsort((value, share))
+    rows, value, share = rows[order], value[order], share[order]
+    new = share[1:] != share[:-1] if _counted(found) else value[1:] > value[:-1]
+    first = np.concatenate(([True], new))
+    rows, value, share = rows[first], value[first], share[first]
+    below, upto = _shares_of_runs(found, rows, share)
+    table = pl.DataFrame({"value": value, "runs below": below, "runs": upto, "values": share})
+    return table.with_columns(pl.col("runs below", "runs").fill_nan(None))
+
+
+def _counted(found: Image) -> bool:
+    return found.exact or found.size <= COUNTED
+
+
+def _shares_of_runs(found: Image, rows: Grades, share: Floats) -> tuple[Floats, Floats]:
+    if found.size == found.runs:
+        # No two runs share a value, and a rank is a number of runs.
+        below = share * ((found.size - 1) / found.size)
+        return below, below + 1 / found.size
+    if not _counted(found):
+        unknown = np.full(len(rows), np.nan)
+        return unknown, unknown
+    low, high = (found.rank_runs(rows, ties=ties).astype(float) for ties in ("min", "max"))
+    return (low - 1) / found.runs, high / found.runs
+
+
+def _spread(found: Image) -> Grades:
+    """Choose runs whose values are spread over the image.
+
+    Every start of a few ranks goes on with the lowest or the highest grade, which is where an
+    image that orders runs from the top has its gaps. Runs with relevant documents at the top, at
+    the end or between have the values of those that count them, or look for the first. Runs drawn
+    at random, from few to many relevant documents, fill the rest.
+    """
+    length, top = found.length, found.grades
+    if (top + 1) ** length <= FEW_RUNS:
+        return all_runs(length, top)
+    start = next(k for k in range(length, 0, -1) if (top + 1) ** k <= 1024)
+    starts = all_runs(start, top)
+    ends = [np.full((len(starts), length - start), grade) for grade in (0, top)]
+    chosen = [np.hstack([starts, end]) for end in ends]
+    rank, some = np.arange(length), np.unique(np.linspace(0, length, 41).astype(int))
+    first, last = (one.ravel() for one in np.meshgrid(some, some))
+    inside = (rank >= first[:, None]) & (rank < last[:, None])
+    chosen += [inside.astype(np.int64) * grade for grade in range(1, top + 1)]
+    draw = np.random.default_rng(0)
+    relevant = draw.random((1024, length)) < np.linspace(0, 1, 1024)[:, None]
+    chosen.append(relevant * draw.integers(1, top + 1, relevant.shape))
+    return np.unique(np.vstack(chosen), axis=0)
+
+
+def _at(measure: str | Measure, length: int) -> str | Measure:
+    """Cut a measure off that has been given as an object and can be."""
+    if isinstance(measure, Measure) and measure.cutoff is None:
+        return measure @ length
+    return measure
+
+
+def _panel(found: Image, title: str) -> alt.LayerChart:
+    import altair as alt
+
+    table = shares_up_to(found)
+    low, high = table["value"][0], table["value"][-1]
+    top = found.measure.info.range[1]
+    scale = alt.Scale(domain=[min(0.0, low), top if np.isfinite(top) else high], nice=False)
+    y = alt.Y("value:Q", title="value", scale=scale, axis=alt.Axis(tickCount=5))
+    x = alt.X(
+        "share:Q",
+        title="share up to the value",
+        scale=alt.Scale(domain=[0, 1], nice=False),
+        axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f"),
+    )
+    straight = alt.Chart(data_of(pl.DataFrame({"share": [0.0, 1.0], "value": [low, high]})))
+    layers = [straight.mark_line(color="#bbbbbb", strokeWidth=5).encode(x=x, y=y)]
+    domain = list(SHARES.values())
+    for kind in ("runs", "values"):
+        if table[kind].null_count():
+            continue
+        layers.append(
+            alt.Chart(data_of(curve(table, kind)))
+            .mark_line(strokeWidth=1.75)
+            .encode(
+                x=x,
+                y=y,
+                order="order:Q",
+                color=alt.Color(
+                    "of:N", title=None, scale=alt.Scale(domain=domain, range=list(COLOURS[:2]))
+                ),
+                strokeDash=alt.StrokeDash(
+                    "of:N", title=None, scale=alt.Scale(domain=domain, range=[[1, 0], [3, 3]])
+                ),
+            )
+        )
+    about = f"{_short(found.size)} values of {_short(found.runs)} runs"
+    return alt.layer(*layers).properties(
+        width=WIDTH,
+        height=HEIGHT,
+        title=alt.TitleParams(f"{title}, N = {found.length}", subtitle=about, subtitleFontSize=12),
+    )
+
+
+def curve(table: pl.DataFrame, kind: str) -> pl.DataFrame:
+    """Draw a line through the values: columns `share`, `value`, `order` and `of`.
+
+    Runs that share a value make a level piece; points that nobody would see are left out.
+    """
+    if kind == "runs":
+        ends = table.select("value", pl.concat_list("runs below", "runs").alias("share"))
+        points = ends.explode("share")
+    else:
+        points = table.select("value", pl.col("values").alias("share"))
+    low, high = points["value"][0], points["value"][-1]
+    cell = [
+        ((pl.col(one) - start) / max(size, 1e-300) * DRAWN).floor().alias(f"{one} cell")
+        for one, start, size in (("share", 0.0, 1.0), ("value", low, high - low))
+    ]
+    number = pl.col("order")
+    edge = (number == number.min()) | (number == number.max())
+    return (
+        points.with_row_index("order")
+        .with_columns(cell)
+        .filter(edge.over("share cell", "value cell"))
+        .select("share", "value", "order", pl.lit(SHARES[kind]).alias("of"))
+    )
+
+
+def _short(count: int) -> str:
+    """Write large numbers with powers of ten."""
+    if count < 10**7:
+        return f"{count:,}"
+    power = len(str(count)) - 1
+    raised = str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{count * 1000 // 10**power / 1000:.2f} · 10{raised}"

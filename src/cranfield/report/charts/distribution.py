@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -13,10 +13,9 @@ from cranfield.measures import Measure
 from cranfield.report.charts.apart import Floats
 from cranfield.report.charts.spacing import Named, named
 from cranfield.report.charts.theme import COLOURS, data_of, themed
-from cranfield.scales.approximate import COUNTED
 from cranfield.scales.image import image
 from cranfield.scales.images import Image
-from cranfield.scales.runs import Grades, all_runs, score_runs
+from cranfield.scales.runs import Grades, all_runs, check_size, more_than, score_runs
 
 if TYPE_CHECKING:
     import altair as alt
@@ -25,7 +24,7 @@ WIDTH, HEIGHT = 150, 150
 FEW_RUNS = 2**12
 """Runs up to which all of them are drawn."""
 
-DRAWN = 240
+DRAWN = 150
 """Steps in each direction that a chart is drawn with."""
 
 SHARES = {"runs": "share of runs", "values": "share of values"}
@@ -78,14 +77,16 @@ def distribution_chart(
     """
     import altair as alt
 
-    sizes = list(lengths) if isinstance(lengths, Sequence) else [lengths]
-    if not sizes or isinstance(lengths, str):
-        raise PolicyError(f"lengths are whole numbers from 1, not {lengths!r}")
+    sizes = list(lengths) if isinstance(lengths, Iterable) else [lengths]
+    if not sizes:
+        raise PolicyError("there are no lengths of runs to draw")
+    for size in sizes:
+        check_size(size, grades)
     panels = []
     for title, measure in named(measures).items():
         for length in sizes:
             found = image(_at(measure, length), length, grades, judgments=judgments)
-            panels.append(_panel(found, str(measure) if title is None else title))
+            panels.append(_panel(found, title))
     return themed(
         alt.concat(*panels, columns=max(1, len(sizes))).properties(
             description="Values of measures over the share of all runs, and of all values, up to"
@@ -131,7 +132,9 @@ def shares_up_to(found: Image) -> pl.DataFrame:
     # equal for many values near the ends, and there the floats decide.
     order = np.lexsort((value, share))
     rows, value, share = rows[order], value[order], share[order]
-    new = share[1:] != share[:-1] if _counted(found) else value[1:] > value[:-1]
+    new = (
+        share[1:] != share[:-1] if _counted(found, len(rows), "unique") else value[1:] > value[:-1]
+    )
     first = np.concatenate(([True], new))
     rows, value, share = rows[first], value[first], share[first]
     below, upto = _shares_of_runs(found, rows, share)
@@ -139,8 +142,13 @@ def shares_up_to(found: Image) -> pl.DataFrame:
     return table.with_columns(pl.col("runs below", "runs").fill_nan(None))
 
 
-def _counted(found: Image) -> bool:
-    return found.exact or found.size <= COUNTED
+def _counted(found: Image, runs: int, ties: str) -> bool:
+    """Tell whether so many runs can be ranked in the image."""
+    try:
+        found.require(runs, ties)
+    except PolicyError:
+        return False
+    return True
 
 
 def _shares_of_runs(found: Image, rows: Grades, share: Floats) -> tuple[Floats, Floats]:
@@ -148,7 +156,7 @@ def _shares_of_runs(found: Image, rows: Grades, share: Floats) -> tuple[Floats, 
         # No two runs share a value, and a rank is a number of runs.
         below = share * ((found.size - 1) / found.size)
         return below, below + 1 / found.size
-    if not _counted(found):
+    if not _counted(found, len(rows), "min"):
         unknown = np.full(len(rows), np.nan)
         return unknown, unknown
     low, high = (found.rank_runs(rows, ties=ties).astype(float) for ties in ("min", "max"))
@@ -164,9 +172,9 @@ def _spread(found: Image) -> Grades:
     at random, from few to many relevant documents, fill the rest.
     """
     length, top = found.length, found.grades
-    if (top + 1) ** length <= FEW_RUNS:
+    if not more_than(FEW_RUNS, length, top):
         return all_runs(length, top)
-    start = next(k for k in range(length, 0, -1) if (top + 1) ** k <= 1024)
+    start = next((k for k in range(10, 0, -1) if not more_than(1024, k, top)), 1)
     starts = all_runs(start, top)
     ends = [np.full((len(starts), length - start), grade) for grade in (0, top)]
     chosen = [np.hstack([starts, end]) for end in ends]
@@ -202,7 +210,7 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
         axis=alt.Axis(values=[0, 0.25, 0.5, 0.75, 1], format=".2~f"),
     )
     straight = alt.Chart(data_of(pl.DataFrame({"share": [0.0, 1.0], "value": [low, high]})))
-    layers = [straight.mark_line(color="#bbbbbb", strokeWidth=5).encode(x=x, y=y)]
+    layers: list[alt.Chart] = [straight.mark_line(color="#bbbbbb", strokeWidth=5).encode(x=x, y=y)]
     domain = list(SHARES.values())
     for kind in ("runs", "values"):
         if table[kind].null_count():
@@ -223,11 +231,13 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
             )
         )
     about = f"{_short(found.size)} values of {_short(found.runs)} runs"
-    return alt.layer(*layers).properties(
+    drawn: Any = alt.layer(*layers)
+    panel: alt.LayerChart = drawn.properties(
         width=WIDTH,
         height=HEIGHT,
         title=alt.TitleParams(f"{title}, N = {found.length}", subtitle=about, subtitleFontSize=12),
     )
+    return panel
 
 
 def curve(table: pl.DataFrame, kind: str) -> pl.DataFrame:

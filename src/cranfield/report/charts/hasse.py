@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -10,7 +10,7 @@ from cranfield.errors import PolicyError
 from cranfield.report.charts.layers import Layout, layered
 from cranfield.report.charts.theme import COLOURS, data_of, themed
 from cranfield.scales.partial import covers, levels
-from cranfield.scales.runs import all_runs, check_size
+from cranfield.scales.runs import all_runs, check_size, more_than
 
 if TYPE_CHECKING:
     import altair as alt
@@ -64,9 +64,9 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     """
     import altair as alt
 
-    nodes, ways, found = diagram(length, grades)
+    nodes, ways, layout = diagram(length, grades)
     box = LETTER * max(map(len, nodes["run"])) + 14
-    ends = [end for way in found.ways for end in (way.min(), way.max())]
+    ends = [end for way in layout.ways for end in (way.min(), way.max())]
     left, right, top = min(ends) - 0.5, max(ends) + 0.5, int(nodes["level"].to_numpy().max())
     x = alt.X("across:Q", axis=None, scale=alt.Scale(domain=[left, right], nice=False))
     y = alt.Y("level:Q", axis=None, scale=alt.Scale(domain=[-0.5, top + 0.5], nice=False))
@@ -109,17 +109,17 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     )
     words = base.mark_text(font="monospace", fontSize=12, baseline="middle").encode(text="run:N")
     number = (grades + 1) ** length
-    return themed(
-        alt.layer(lines, boxes, words)
-        .properties(
+    drawn: Any = alt.layer(lines, boxes, words)
+    found: alt.LayerChart = themed(
+        drawn.properties(
             width=round((box + BESIDE) * (right - left)),
             height=UP * (top + 1),
             description=f"Hasse diagram of the {number} runs of length {length} with grades 0 to"
             f" {grades}: a line joins two runs where one swap or one replacement of documents makes"
             " the lower into the upper one, and no run is between them.",
         )
-        .resolve_scale(color="independent")
     )
+    return found
 
 
 def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, Layout]:
@@ -156,7 +156,7 @@ def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, L
     [('00', '01', 'replacement'), ('01', '10', 'swap'), ('10', '11', 'replacement')]
     """
     check_size(length, grades)
-    if (grades + 1) ** length > MOST_DRAWN:
+    if more_than(MOST_DRAWN, length, grades):
         raise PolicyError(
             f"there are {grades + 1}^{length} runs of length {length}; a diagram of more than"
             f" {MOST_DRAWN} cannot be read"

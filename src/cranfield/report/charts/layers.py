@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,10 +53,10 @@ def layered(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
 
     Notes
     -----
-    The method of Sugiyama, Tagawa and Toda (1981). An edge that skips layers gets a place of its own
-    in each of them. Layers are sorted by the mean place of their neighbours below, then above, up
-    and down; the order with the fewest crossings is kept. Then each layer moves towards the means
-    of all neighbours, as far as its order and the distances allow.
+    The method of Sugiyama, Tagawa and Toda (1981). An edge that skips layers gets a place of its
+    own in each of them. Layers are sorted by the mean place of their neighbours below, then above,
+    up and down; the order with the fewest crossings is kept. Then each layer moves towards the
+    means of all neighbours, as far as its order and the distances allow.
 
     Examples
     --------
@@ -81,9 +82,7 @@ def layered(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
         if found < fewest:
             best, fewest = place.copy(), found
     across = _straightened(layers, links, best)
-    return Layout(
-        across[: height.size], tuple(across[np.array(chain)] for chain in chains), fewest
-    )
+    return Layout(across[: height.size], tuple(across[np.array(chain)] for chain in chains), fewest)
 
 
 def _with_places_between(height: Ints, edges: Ints) -> tuple[Ints, Ints, list[list[int]]]:
@@ -97,7 +96,7 @@ def _with_places_between(height: Ints, edges: Ints) -> tuple[Ints, Ints, list[li
             level.append(between)
         chain.append(high)
         chains.append(chain)
-        links += list(zip(chain[:-1], chain[1:], strict=True))
+        links += list(pairwise(chain))
     return np.array(level), np.array(links, dtype=np.int64).reshape(-1, 2), chains
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -70,9 +70,9 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
     frame = study.correlation.select("cutoff", "measure", pl.col(kind).alias("tau"))
     frame = frame.sort("cutoff", maintain_order=True)
     low, high = _domain(frame["tau"])
-    ends = (
-        frame.drop_nulls().filter(pl.col("tau").is_not_nan()).group_by("measure").last()
-    ).sort("tau", "measure")
+    ends = (frame.drop_nulls().filter(pl.col("tau").is_not_nan()).group_by("measure").last()).sort(
+        "tau", "measure"
+    )
     sizes = [LINE] * ends.height
     unit = (high - low) / HEIGHT
     places = apart((ends["tau"] - low) / unit, sizes, low=0.0, high=float(HEIGHT)) * unit + low
@@ -115,14 +115,16 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
         .mark_text(align="left", baseline="middle", fontSize=12)
         .encode(x=alt.value(WIDTH + 38), y=alt.Y("place:Q", scale=scale), text="measure:N")
     )
-    return themed(
-        alt.layer(lines, leaders, names).properties(
+    drawn: Any = alt.layer(lines, leaders, names)
+    found: alt.LayerChart = themed(
+        drawn.properties(
             width=WIDTH,
             height=HEIGHT,
             description=f"{KINDS[kind]} between each of {counted(len(study.measures), 'measure')}"
             f" and its interval-scaled version, by length of runs, for {study.systems} systems.",
         )
     )
+    return found
 
 
 def _domain(values: pl.Series) -> tuple[float, float]:
@@ -198,7 +200,7 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
         scale=alt.Scale(zero=False),
     )
     bars = alt.Chart(data_of(frame)).mark_rule(color="#999999", strokeWidth=2)
-    ends = frame.unpivot(ENDS, index=["pair", "change"], variable_name="of", value_name="tau")
+    ends = frame.unpivot(list(ENDS), index=["pair", "change"], variable_name="of", value_name="tau")
     words = ends.with_columns(pl.col("of").replace_strict(ENDS))
     domain = list(ENDS.values())
     dots = (
@@ -216,11 +218,13 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
             tooltip=["pair:N", "of:N", alt.Tooltip("tau:Q", format=".4f")],
         )
     )
-    return themed(
-        alt.layer(bars.encode(y=y, x=x, x2="interval:Q"), dots).properties(
+    drawn: Any = alt.layer(bars.encode(y=y, x=x, x2="interval:Q"), dots)
+    found: alt.LayerChart = themed(
+        drawn.properties(
             width=WIDTH,
             height=ROW * len(pairs),
             description=f"Kendall's tau between two measures on runs of length {chosen}, of the"
             f" measures as they are and of their interval-scaled versions.",
         )
     )
+    return found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -15,7 +15,9 @@ from cranfield.report.charts.apart import Floats, apart
 from cranfield.report.charts.theme import COLOURS, data_of, themed
 from cranfield.scales.image import image
 from cranfield.scales.images import Image
-from cranfield.scales.runs import all_runs, check_size
+from cranfield.scales.runs import all_runs, more_than
+from cranfield.significance.options import check_whole
+from cranfield.text import counted
 
 if TYPE_CHECKING:
     import altair as alt
@@ -76,28 +78,32 @@ def spacing_chart(
     --------
     >>> chart = spacing_chart(["P", "RR"], 3).to_dict()
     >>> [panel["title"]["text"] for panel in chart["concat"]]
-    ['P@3', 'RR']
+    ['P', 'RR']
     """
     import altair as alt
 
     chosen = named(measures)
+    check_whole("the number of columns", columns, 1)
     panels = []
     for title, measure in chosen.items():
         found = image(measure, length, grades, judgments=judgments)
-        panels.append(_panel(found, str(found.measure) if title is None else title))
-    runs = f"all {(grades + 1) ** length:,} runs of length {length} with grades 0 to {grades}"
+        panels.append(_panel(found, title))
+    runs = f"all runs of length {length} with grades 0 to {grades}"
     return themed(
-        alt.concat(*panels, columns=columns)
-        .resolve_scale(y="independent")
-        .properties(
-            description=f"The values of {len(panels)} measures on {runs}; on an interval scale all"
-            " steps between neighbouring values are equal."
+        alt.concat(*panels, columns=columns).properties(
+            description=f"The values of {counted(len(panels), 'measure')} on {runs}; on an interval"
+            " scale all steps between neighbouring values are equal."
         )
     )
 
 
-def named(measures: Named) -> dict[str | None, str | Measure]:
-    """Measures by title; None is a title for a single measure that has none.
+def named(measures: Named) -> dict[str, str | Measure]:
+    """Return measures by title.
+
+    Raises
+    ------
+    PolicyError
+        When there are none.
 
     Examples
     --------
@@ -105,10 +111,13 @@ def named(measures: Named) -> dict[str | None, str | Measure]:
     {'P': 'P', 'AP': 'AP'}
     """
     if isinstance(measures, (str, Measure)):
-        return {None: measures}
-    found: dict[str | None, str | Measure] = (
-        dict(measures) if isinstance(measures, Mapping) else {str(one): one for one in measures}
-    )
+        return {str(measures): measures}
+    if not isinstance(measures, Iterable):
+        raise PolicyError(f"measures are measures or their texts, not {type(measures).__name__}")
+    if isinstance(measures, Mapping):
+        found = {str(title): one for title, one in measures.items()}
+    else:
+        found = {str(one): one for one in measures}
     if not found:
         raise PolicyError("there are no measures to draw")
     return found
@@ -138,8 +147,7 @@ def spaced_runs(found: Image) -> pl.DataFrame:
     >>> spaced_runs(cf.image("P", 2)).rows()
     [(0.0, ['00']), (0.5, ['01', '10']), (1.0, ['11'])]
     """
-    check_size(found.length, found.grades)
-    if (found.grades + 1) ** found.length > MOST_SPACED:
+    if more_than(MOST_SPACED, found.length, found.grades):
         raise PolicyError(
             f"there are {found.grades + 1}^{found.length} runs of length {found.length}; up to"
             f" {MOST_SPACED:,} are drawn one by one, and more by distribution_chart"
@@ -177,9 +185,7 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
         y=alt.Y("value:Q", title="value", scale=scale, axis=alt.Axis(grid=False, domain=False))
     )
     tip = [alt.Tooltip("value:Q", format=".4f"), "count:Q", "all:N"]
-    marks = base.mark_square(color=COLOURS[0], size=30, opacity=1).encode(
-        x=across(8), tooltip=tip
-    )
+    marks = base.mark_square(color=COLOURS[0], size=30, opacity=1).encode(x=across(8), tooltip=tip)
     ends = pl.DataFrame({"from": [float(values["value"][0])], "to": [float(values["value"][-1])]})
     line = (
         alt.Chart(data_of(ends))
@@ -199,19 +205,26 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
         )
     )
     text = written.mark_text(
-        align="left", baseline="middle", font="monospace", fontSize=10, lineBreak="\n", lineHeight=LINE
+        align="left",
+        baseline="middle",
+        font="monospace",
+        fontSize=10,
+        lineBreak="\n",
+        lineHeight=LINE,
     ).encode(x=across(30), text="label:N")
-    return alt.layer(line, leaders, marks, text).properties(
+    drawn: Any = alt.layer(line, leaders, marks, text)
+    panel: alt.LayerChart = drawn.properties(
         width=WIDTH,
         height=HEIGHT,
         title=alt.TitleParams(title, subtitle=_steps(found), subtitleFontSize=12),
     )
+    return panel
 
 
 def _steps(found: Image) -> str:
     """Say how the values are spaced."""
     gaps = found.gaps()
-    values = f"{found.size} value{'s' if found.size > 1 else ''}"
+    values = counted(found.size, "value")
     if gaps.smallest is None or gaps.largest is None:
         return values
     if gaps.equispaced:

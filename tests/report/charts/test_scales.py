@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.errors import PolicyError
 from cranfield.report.charts.apart import apart
-from cranfield.report.charts.distribution import curve, distribution_chart, shares_up_to
+from cranfield.report.charts.distribution import curve, distribution_chart
+from cranfield.report.charts.shares import shares_up_to
 from cranfield.report.charts.spacing import HEIGHT, LINE, spaced_runs, spacing_chart
 
 DCG = "DCG(discount='max(1,log2(rank))')"

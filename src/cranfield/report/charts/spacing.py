@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.errors import PolicyError
-from cranfield.measures import Measure
 from cranfield.report.charts.apart import Floats, apart
+from cranfield.report.charts.naming import Named, named
 from cranfield.report.charts.theme import COLOURS, data_of, themed
 from cranfield.scales.image import image
 from cranfield.scales.images import Image
@@ -28,8 +28,6 @@ MOST_SPACED = 4096
 
 LINE, IN_A_LINE, MOST_LINES = 11, 4, 3
 """Height of a line of a label, runs in it, and lines."""
-
-Named = Iterable[str | Measure] | Mapping[str, str | Measure] | str | Measure
 
 
 def spacing_chart(
@@ -95,32 +93,6 @@ def spacing_chart(
             " scale all steps between neighbouring values are equal."
         )
     )
-
-
-def named(measures: Named) -> dict[str, str | Measure]:
-    """Return measures by title.
-
-    Raises
-    ------
-    PolicyError
-        When there are none.
-
-    Examples
-    --------
-    >>> named(["P", "AP"])
-    {'P': 'P', 'AP': 'AP'}
-    """
-    if isinstance(measures, (str, Measure)):
-        return {str(measures): measures}
-    if not isinstance(measures, Iterable):
-        raise PolicyError(f"measures are measures or their texts, not {type(measures).__name__}")
-    if isinstance(measures, Mapping):
-        found = {str(title): one for title, one in measures.items()}
-    else:
-        found = {str(one): one for one in measures}
-    if not found:
-        raise PolicyError("there are no measures to draw")
-    return found
 
 
 def spaced_runs(found: Image) -> pl.DataFrame:

@@ -23,7 +23,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 # These modules take long to load, so their names are written out here.
 BACKENDS = ("serial", "loky", "threading", "dask", "ray")
-OUTPUTS = ("text", "markdown", "latex", "csv", "json")
+OUTPUTS = ("text", "markdown", "latex", "html", "csv", "json")
 
 _STUDY: tuple[Callable[[Any], Any], ...] = (
     click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws."),

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from cranfield import __version__
-from cranfield.cli import compare, demo, evaluate, measures, scale, study, study_tests
+from cranfield.cli import cite, compare, demo, evaluate, measures, scale, study, study_tests
 from cranfield.errors import CranfieldError, CranfieldWarning
 from cranfield.escape import plain
 
@@ -29,6 +29,7 @@ app.add_command(measures.measures)
 app.add_command(scale.scale)
 study.study.add_command(study_tests.tests)
 app.add_command(study.study)
+app.add_command(cite.cite)
 app.add_command(demo.demo)
 
 

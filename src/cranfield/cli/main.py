@@ -13,6 +13,7 @@ import click
 
 from cranfield import __version__
 from cranfield.cli import (
+    cite,
     compare,
     demo,
     evaluate,
@@ -43,6 +44,7 @@ study.study.add_command(study_collection.collection)
 study.study.add_command(study_reproduction.reproduction)
 study.study.add_command(study_measures.measures)
 app.add_command(study.study)
+app.add_command(cite.cite)
 app.add_command(demo.demo)
 
 

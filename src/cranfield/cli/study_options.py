@@ -23,7 +23,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 # These modules take long to load, so their names are written out here.
 BACKENDS = ("serial", "loky", "threading", "dask", "ray")
-OUTPUTS = ("text", "markdown", "latex", "csv", "json")
+OUTPUTS = ("text", "markdown", "latex", "html", "csv", "json")
 
 _WORK: tuple[Callable[[Any], Any], ...] = (
     one_of("--backend", BACKENDS, "Where --jobs run: by default processes of this machine."),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from cranfield.measures.base import Measure
     from cranfield.measures.define import define
     from cranfield.measures.grammar import parse_measure, parse_measures
+    from cranfield.report.page import report
     from cranfield.scale import Scale
     from cranfield.scales.image import image
     from cranfield.scales.interval import interval
@@ -106,6 +107,7 @@ __all__ = [
     "read_run",
     "read_runs",
     "read_scores",
+    "report",
     "scale_of",
     "scales",
     "score",
@@ -118,7 +120,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import cranfield` costs nothing."""
-    if name in {"collections", "measures", "meta", "scales", "significance"}:
+    # The package `report` is also the function of that name.
+    if name in {"collections", "measures", "meta", "report", "scales", "significance"}:
         return import_module(f"cranfield.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'cranfield' has no attribute {name!r}")

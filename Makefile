@@ -24,7 +24,8 @@ $(VENV)/.bench: $(VENV)/.runtime
 browser:
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
 	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo "installing chromium, to test the report" \
-	&& apt-get update -qq >/dev/null && apt-get install -qq -y --no-install-recommends chromium >/dev/null; } \
+	&& apt-get update -qq -o Acquire::http::Timeout=20 >/dev/null \
+	&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; } \
 	|| echo "no chromium here: the report is not tested in a browser"
 
 demo: $(VENV)/.runtime

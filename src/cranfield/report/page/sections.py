@@ -109,23 +109,29 @@ def systems(contents: Contents) -> Html:
     parts = contents.parts
     order = _order(parts[0])
     best = [_best(part) for part in parts]
-    cells = [el("th", _button("system"), scope="col", data_sort="system", class_="system")]
+    word, words_of = _grouped(parts[0])
+    cells = [
+        el("th", _button("system"), scope="col", data_sort="system", class_="system"),
+        el("th", scope="col", class_="interval js-only", aria_label="interval"),
+        el("th", word, scope="col", class_="groups"),
+    ]
     for k, part in enumerate(parts):
-        cells.append(el("th", _button(label(part.name)), scope="col", class_="n", data_sort=k))
-    first = _grouped(parts[0])
-    cells.append(el("th", first[0], scope="col", class_="groups"))
-    cells.append(el("th", "", scope="col", class_="interval js-only"))
+        head = _button(label(part.name))
+        cells.append(el("th", head, scope="col", class_="n", data_sort=k, data_measure=k))
     rows = []
     for i in order:
         name = el("span", label(contents.systems[i]), class_="name")
-        row = [el("th", name, scope="row", class_="system")]
+        row = [
+            el("th", name, scope="row", class_="system"),
+            el("td", class_="interval js-only"),
+            el("td", words_of[i], class_="groups"),
+        ]
         for k, part in enumerate(parts):
             value = part.overall[i]
             shown = "–" if np.isnan(value) else f"{value:.{places(part)}f}"
             top = not np.isnan(value) and value == best[k]
-            row.append(el("td", el("strong", shown) if top else shown, class_="n", data_measure=k))
-        row.append(el("td", first[1][i], class_="groups"))
-        row.append(el("td", class_="interval js-only"))
+            cell = el("strong", shown) if top else shown
+            row.append(el("td", cell, class_="n", data_measure=k))
         rows.append(el("tr", *row, data_system=i))
     caption = el("caption", "Systems, the best of each measure in bold")
     made = el("table", caption, el("thead", el("tr", *cells)), el("tbody", *rows), id="systems")
@@ -158,7 +164,7 @@ def _grouped(part: Part) -> tuple[str, list[str]]:
     if one.baselines:
         found = verdicts(one)
         found[one.systems.index(one.baselines[0])] = "baseline"
-        return f"against {label(one.baselines[0])}", found
+        return "against the baseline", found
     if one.alternative != "two-sided":
         return "", nothing
     groups = one.groups()

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cranfield.escape import plain
 from cranfield.report.page.contents import Contents, Part
 from cranfield.report.page.data import places, verdicts
 from cranfield.report.page.html import label
@@ -177,11 +178,12 @@ def _baseline_sentence(part: Part, one: PairwiseComparison) -> str:
         words = verdicts(one, baseline)
         count = {word: words.count(word) for word in ("better", "worse", "not different")}
         at = _mean(part, one, one.systems.index(baseline))
+        better, worse, alike = (count[word] for word in count)
         sentences.append(
             f"Compared with the baseline {label(baseline)} ({at}) on {label(part.name)},"
-            f" {counted(count['better'], 'system')} {_is(count['better'])} better,"
-            f" {count['worse']:,} {_is(count['worse'])} worse, and {count['not different']:,}"
-            f" {_is(count['not different'])} not found to differ from it."
+            f" {counted(better, 'system') if better else 'no system'} {_is(better or 1)} better,"
+            f" {f'{worse:,}' if worse else 'none'} {_is(worse or 1)} worse, and"
+            f" {f'{alike:,}' if alike else 'none'} {_is(alike or 1)} not found to differ from it."
         )
     return " ".join(sentences)
 
@@ -218,6 +220,7 @@ def meant(said: Meaning) -> list[str]:
 def method(one: PairwiseComparison) -> list[str]:
     """Say what was done, as the heading of a comparison does, without its notes."""
     lines = [line for line in heading(one) if not line.startswith("note: ")]
+    lines[0] = lines[0].removeprefix(f"{plain(one.measure)}: ")
     return [f"{line[:1].upper()}{line[1:]}." for line in lines]
 
 

@@ -122,7 +122,7 @@ function showMeasureInTable(k) {
   const inside = (value) => Math.min(Math.max(value, least), most);
   const x = (value) => (most > least ? ((inside(value) - least) / (most - least)) * WIDTH : WIDTH / 2);
   const base = comparison.baselines[0];
-  if (comparison.against) groupHead.textContent = `against ${data.systemLabels[base]}`;
+  if (comparison.against) groupHead.textContent = "against the baseline";
   else if (comparison.letters) groupHead.textContent = "groups";
   const scale = element("span", "axis");
   scale.append(element("span", "", fixed(least, 2)), element("span", "", fixed(most, 2)));

@@ -12,7 +12,17 @@ from typing import Any
 import click
 
 from cranfield import __version__
-from cranfield.cli import compare, demo, evaluate, measures, report, scale, study, study_tests
+from cranfield.cli import (
+    compare,
+    demo,
+    evaluate,
+    measures,
+    report,
+    scale,
+    study,
+    study_measures,
+    study_tests,
+)
 from cranfield.errors import CranfieldError, CranfieldWarning
 from cranfield.escape import plain
 
@@ -29,6 +39,7 @@ app.add_command(measures.measures)
 app.add_command(scale.scale)
 app.add_command(report.report)
 study.study.add_command(study_tests.tests)
+study.study.add_command(study_measures.measures)
 app.add_command(study.study)
 app.add_command(demo.demo)
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import polars as pl
 from scipy.special import ndtri
 
 from cranfield.errors import CranfieldError
+from cranfield.report.charts.theme import COLOURS, data_of, themed
 from cranfield.significance.anova_table import AnovaTable
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     Returns
     -------
     altair.HConcatChart
-        A notebook shows it; its method `save` writes HTML or JSON.
+        A notebook shows it; :func:`cranfield.report.charts.save` writes it to a file.
 
     Raises
     ------
@@ -56,24 +58,29 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     order = np.argsort(residuals, kind="stable")
     # Blom's approximation to the expected order statistics.
     normal = ndtri((np.arange(1, number + 1) - 0.375) / (number + 0.25))
-    rows = [
-        {"fitted": float(fitted[k]), "residual": float(residuals[k]), "normal": float(z)}
-        for k, z in zip(order, normal, strict=True)
-    ]
-    # Values inside the chart, not a data frame: those are cut off at 5,000 rows.
-    base = alt.Chart(alt.InlineData(values=rows)).properties(width=SIDE, height=SIDE)
+    frame = pl.DataFrame({"fitted": fitted[order], "residual": residuals[order], "normal": normal})
+    base = alt.Chart(data_of(frame)).properties(width=SIDE, height=SIDE)
     residual = alt.Y("residual:Q", title="residual")
-    points = base.mark_point(filled=True, size=12, opacity=0.4)
-    zero = alt.Chart(alt.InlineData(values=[{"residual": 0.0}])).mark_rule(color="black")
+    points = base.mark_point(filled=True, size=12, opacity=0.4, color=COLOURS[0], aria=False)
+    zero = alt.Chart(data_of(pl.DataFrame({"residual": [0.0]}))).mark_rule(color="black")
     deviation = float(residuals.std())
-    ends = [{"normal": float(z), "residual": float(z) * deviation} for z in normal[[0, -1]]]
-    line = alt.Chart(alt.InlineData(values=ends)).mark_line(color="black", strokeWidth=1)
+    ends = normal[[0, -1]]
+    line = alt.Chart(
+        data_of(pl.DataFrame({"normal": ends, "residual": ends * deviation}))
+    ).mark_line(color="black", strokeWidth=1)
     against_fitted = points.encode(x=alt.X("fitted:Q", title="fitted score"), y=residual)
     against_normal = points.encode(
         x=alt.X("normal:Q", title="quantile of a normal distribution"), y=residual
     )
     left = against_fitted + zero.encode(y="residual:Q")
     right = against_normal + line.encode(x="normal:Q", y="residual:Q")
-    return alt.hconcat(
+    both = alt.hconcat(
         left.properties(title="Equal variances?"), right.properties(title="Normal errors?")
+    )
+    return themed(
+        both.properties(
+            description=f"Two scatter plots of {number:,} residuals of the model {table.model}:"
+            " against the fitted scores, and against the quantiles of a normal distribution with a"
+            f" line for normal errors of standard deviation {deviation:.4g}."
+        )
     )

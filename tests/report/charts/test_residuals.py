@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.report.residuals import residual_plots
+from cranfield.report.charts.residuals import residual_plots
 from cranfield.significance.anova_table import AnovaTable
 
 

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from cranfield.collection.reading import read_qrels, read_run
     from cranfield.collection.run import Run
     from cranfield.collection.runs import Runs, read_runs
+    from cranfield.collection.shard_maps import read_shards
+    from cranfield.collection.shards import random_shards
     from cranfield.collection.writing import write_qrels, write_run
     from cranfield.errors import (
         CranfieldError,
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from cranfield.measures.base import Measure
     from cranfield.measures.define import define
     from cranfield.measures.grammar import parse_measure, parse_measures
+    from cranfield.report.citing import cite
+    from cranfield.report.tables.make import table
     from cranfield.scale import Scale
     from cranfield.scales.image import image
     from cranfield.scales.interval import interval
@@ -32,7 +36,8 @@ if TYPE_CHECKING:
     from cranfield.scales.scale_of import scale_of
     from cranfield.scorefiles import read_scores
     from cranfield.scores import Scores
-    from cranfield.sharded import ShardedEvaluation, score_shards
+    from cranfield.sharded import score_samplings, score_shards
+    from cranfield.sharded_evaluation import ShardedEvaluation
     from cranfield.significance.compare import compare
     from cranfield.significance.result import PairwiseComparison
 
@@ -46,6 +51,8 @@ _HOMES = {
     "collection.reading": ("read_qrels", "read_run"),
     "collection.run": ("Run",),
     "collection.runs": ("Runs", "read_runs"),
+    "collection.shard_maps": ("read_shards",),
+    "collection.shards": ("random_shards",),
     "collection.writing": ("write_qrels", "write_run"),
     "errors": (
         "CranfieldError",
@@ -59,6 +66,8 @@ _HOMES = {
     "measures.base": ("Measure",),
     "measures.define": ("define",),
     "measures.grammar": ("parse_measure", "parse_measures"),
+    "report.citing": ("cite",),
+    "report.tables.make": ("table",),
     "scale": ("Scale",),
     "scales.image": ("image",),
     "scales.interval": ("interval",),
@@ -66,7 +75,8 @@ _HOMES = {
     "scales.scale_of": ("scale_of",),
     "scorefiles": ("read_scores",),
     "scores": ("Scores",),
-    "sharded": ("ShardedEvaluation", "score_shards"),
+    "sharded": ("score_samplings", "score_shards"),
+    "sharded_evaluation": ("ShardedEvaluation",),
     "significance.compare": ("compare",),
     "significance.result": ("PairwiseComparison",),
 }
@@ -90,6 +100,7 @@ __all__ = [
     "Scale",
     "Scores",
     "ShardedEvaluation",
+    "cite",
     "collections",
     "compare",
     "define",
@@ -102,15 +113,19 @@ __all__ = [
     "meta",
     "parse_measure",
     "parse_measures",
+    "random_shards",
     "read_qrels",
     "read_run",
     "read_runs",
     "read_scores",
+    "read_shards",
     "scale_of",
     "scales",
     "score",
+    "score_samplings",
     "score_shards",
     "significance",
+    "table",
     "write_qrels",
     "write_run",
 ]

@@ -14,7 +14,8 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.errors import CranfieldError, PolicyError
-from cranfield.meta.concordance import Concordance, concordance, sign_pvalue
+from cranfield.meta.by_measure import sign_pvalue
+from cranfield.meta.concordance import Concordance, concordance
 from cranfield.scores import Scores
 
 GRADES = arrays(np.int64, (5, 3, 4), elements=st.integers(0, 3))

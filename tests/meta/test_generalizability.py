@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 import cranfield as cf
 from cranfield.errors import CranfieldError, PolicyError
-from cranfield.meta.generalizability import Generalizability, generalizability
+from cranfield.meta.generalizability import generalizability
+from cranfield.meta.variance_components import Generalizability
 from cranfield.scores import Scores
 
 Floats = NDArray[np.float64]
@@ -144,7 +145,7 @@ def test_limits_cover_the_truth(
 ) -> None:
     random = np.random.default_rng(11)
     s, t, e = variances
-    repeats, inside = 1000, np.zeros((2, 2))
+    repeats, inside = 700, np.zeros((2, 2))
     truth = (s / (s + e / topics), s / (s + (t + e) / topics))
     for _ in range(repeats):
         values = (
@@ -155,10 +156,10 @@ def test_limits_cover_the_truth(
         found = generalizability(values, confidence=0.9)
         for row, one in enumerate((found.relative(), found.absolute())):
             inside[row] += one.low <= truth[row], truth[row] <= one.high
-    # Each side should be 0.95; 3.5 standard errors are 0.0241.
-    assert np.abs(inside[0] / repeats - 0.95).max() < 0.0241
+    # Each side should be 0.95; 3.5 standard errors are 0.0288.
+    assert np.abs(inside[0] / repeats - 0.95).max() < 0.0288
     # The limits of the dependability are approximate, and on the safe side.
-    assert (inside[1] / repeats >= 0.926).all()
+    assert (inside[1] / repeats >= 0.921).all()
     assert (inside[1] / repeats < 0.985).all()
 
 

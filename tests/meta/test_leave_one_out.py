@@ -17,6 +17,7 @@ from scipy.stats import kendalltau
 import cranfield as cf
 from cranfield.errors import MeasureError, PolicyError
 from cranfield.meta.leave_one_out import LeaveOneOut, leave_one_out
+from cranfield.meta.tracing import traced
 from tests.meta.test_pools import QRELS, RUNS, TEAMS, ranked
 
 Grades = dict[str, dict[str, int]]
@@ -92,7 +93,7 @@ def test_condensed_lists_by_hand() -> None:
 
 def covid() -> tuple[Any, Grades, Rankings, dict[str, str]]:
     some = cf.collections.trec_covid()
-    runs = some.runs[:16]
+    runs = some.runs[:12]
     qrels: Grades = {}
     for topic, doc, grade in some.qrels.to_polars().select("topic", "doc", "grade").rows():
         qrels.setdefault(topic, {})[doc] = grade
@@ -159,12 +160,12 @@ def test_the_bundled_collection_against_trec_eval() -> None:
 DOCS = [f"d{k}" for k in range(7)]
 LISTS = st.lists(st.sampled_from(DOCS), unique=True, min_size=1)
 COLLECTIONS = st.tuples(
-    st.lists(st.tuples(LISTS, LISTS), min_size=2, max_size=5),
+    st.lists(st.tuples(LISTS, LISTS), min_size=2, max_size=4),
     st.tuples(
         st.dictionaries(st.sampled_from(DOCS), st.integers(-1, 2), min_size=1),
         st.dictionaries(st.sampled_from(DOCS), st.integers(-1, 2), min_size=1),
     ),
-    st.lists(st.integers(0, 2), min_size=5, max_size=5),
+    st.lists(st.integers(0, 2), min_size=4, max_size=4),
     st.integers(1, 4),
     st.sampled_from(["keep", "drop"]),
 )
@@ -196,7 +197,7 @@ def means(runs: Any, qrels: Grades, kind: str) -> dict[str, list[float]]:
     return {m: (scores[m].values.sum(axis=0) / 2).tolist() for m in SMALL}
 
 
-@settings(max_examples=12)
+@settings(max_examples=10)
 @given(COLLECTIONS)
 def test_any_small_collection(given_: Any) -> None:
     lists, judged, labels, depth, others = given_
@@ -216,7 +217,7 @@ def test_any_small_collection(given_: Any) -> None:
                         assert then[system] == pytest.approx(expected, abs=1e-12)
 
 
-@settings(max_examples=12)
+@settings(max_examples=10)
 @given(COLLECTIONS, st.randoms(use_true_random=False))
 def test_the_order_of_systems_does_not_matter(given_: Any, mixer: random.Random) -> None:
     lists, judged, labels, depth, others = given_
@@ -234,7 +235,7 @@ def test_the_order_of_systems_does_not_matter(given_: Any, mixer: random.Random)
     assert one.rankings.with_columns(same).equals(other.rankings.with_columns(same))
 
 
-@settings(max_examples=12)
+@settings(max_examples=10)
 @given(COLLECTIONS)
 def test_nothing_is_ever_added(given_: Any) -> None:
     lists, judged, labels, depth, others = given_
@@ -304,6 +305,31 @@ def test_workers_change_nothing(tmp_path: Path) -> None:
     )
     assert one.systems.equals(other.systems) and one.rankings.equals(other.rankings)
     assert seen[-1] == (2, 2)
+
+
+def test_parts_that_are_done_are_kept(tmp_path: Path) -> None:
+    made = traced(RUNS, QRELS)
+    one = leave_one_out(made, None, "AP", teams=TEAMS, depth=3)
+    seen: list[tuple[int, int]] = []
+    for _ in range(2):
+        kept = leave_one_out(
+            made,
+            None,
+            "AP",
+            teams=TEAMS,
+            depth=3,
+            folder=tmp_path,
+            progress=lambda *at: seen.append(at),
+        )
+        assert kept.systems.equals(one.systems)
+    assert seen == [(0, 2), (1, 2), (2, 2), (2, 2)]
+    with pytest.raises(PolicyError, match="another study: depth was 3, and is 2"):
+        leave_one_out(RUNS, QRELS, "AP", teams=TEAMS, depth=2, folder=tmp_path)
+    fewer = {topic: dict(list(grades.items())[:-1]) for topic, grades in QRELS.items()}
+    with pytest.raises(PolicyError, match="another study: "):
+        leave_one_out(RUNS, fewer, "AP", teams=TEAMS, depth=3, folder=tmp_path)
+    with pytest.raises(PolicyError, match="judged already"):
+        leave_one_out(made, QRELS, "AP", teams=TEAMS, depth=3)
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -47,6 +48,11 @@ def test_fast_verdicts_are_those_of_compare(test: str, gaps: float) -> None:
     )
     assert found.significant.tolist() == expected.is_significant().tolist()
     assert found.order.tolist() == np.sign(expected.difference).tolist()
+    if not np.isnan(scores.values).any():
+        # A bare array is not checked, and compared the same.
+        bare = TestChoice(name, correction or None)(scores.values)
+        assert bare.significant.tolist() == found.significant.tolist()
+        assert bare.order.tolist() == found.order.tolist()
 
 
 def test_every_repeat_is_what_compare_says() -> None:
@@ -121,6 +127,17 @@ def test_teams() -> None:
     assert mine.equals(alone.repeated.drop("group"))
 
 
+def test_ways_to_give_teams(tmp_path: Path) -> None:
+    whole, _ = made()
+    teams = dict(zip(whole.systems, "aabbbc", strict=True))
+    frame = pl.DataFrame({"system": list(teams), "team": list(teams.values())})
+    frame.write_csv(tmp_path / "teams.csv")
+    ways: list[Any] = [frame, tmp_path / "teams.csv", str(tmp_path / "teams.csv"), teams.get]
+    for way in ways:
+        study = split_topics(whole, ["anova-2"], sizes=[5], repeats=1, teams=way)
+        assert study.groups == {"all systems": 6, "a": 2, "b": 3}
+
+
 def test_topics_without_scores_in_enough_shards() -> None:
     whole, shard = made()
     values = shard.values.copy()
@@ -151,6 +168,8 @@ def test_topics_without_scores_in_enough_shards() -> None:
         ({"systems": ["s0", "zz"]}, "there is no system 'zz'"),
         ({"systems": ["s0"]}, "a comparison needs two systems, not 1"),
         ({"teams": {"s0": "a"}}, "system 's1' has no team"),
+        ({"teams": 7}, "teams are a mapping of systems, a function, "),
+        ({"teams": lambda _: "all systems"}, "no team can be called 'all systems'"),
         ({"jobs": 0}, "jobs must be a whole number from 1, not 0"),
         ({"alpha": 2}, "alpha must be a number between 0 and 1, not 2"),
     ],

@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from cranfield.errors import CranfieldError, PolicyError
-from cranfield.meta.swaps import BINS, Swaps, draw, swap_method
+from cranfield.meta.swap_counts import draw
+from cranfield.meta.swap_options import BINS
+from cranfield.meta.swaps import Swaps, swap_method
 from cranfield.scores import Scores
 
 

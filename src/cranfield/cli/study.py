@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from cranfield.cli.options import judged_runs, judging_options, one_of, write
+from cranfield.cli.study_options import OUTPUTS
 from cranfield.errors import PolicyError
 
 EPILOG = """\b
@@ -38,9 +39,7 @@ def study() -> None:
     "--interval-ties", ("unique", "mid", "min", "max"), "Ranks of runs that score alike.", "unique"
 )
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
-@one_of(
-    "--format", ("text", "markdown", "latex", "csv", "json"), "How to write the tables.", "text"
-)
+@one_of("--format", OUTPUTS, "How to write the tables.", "text")
 @click.option("--output", "-o", help="File to write, whole or not at all.")
 @judging_options
 def scales(
@@ -63,11 +62,15 @@ def scales(
     """
     from cranfield.report.studies import written
     from cranfield.report.study_scales import shown
-    from cranfield.scales.study import MEASURES, study_scales
+    from cranfield.scales.study import MEASURES, TESTS, study_scales
+    from cranfield.scales.study_options import study_options
 
     lengths = _cutoffs(cutoffs)
     if graded and rel is not None:
         raise PolicyError("--rel says which grades become 1; with --graded all are kept")
+    options = study_options(asked or MEASURES, lengths, TESTS, interval_ties, alpha)
+    # The least that can be asked for: before files are read, which takes a while.
+    options.require(1, 2)
     judged = judged_runs(qrels, runs, **judging)
     if not graded:
         judged = judged.binary(1 if rel is None else rel)

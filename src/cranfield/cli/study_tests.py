@@ -14,7 +14,7 @@ from cranfield.collection.runs import read_runs
 from cranfield.errors import PolicyError
 
 if TYPE_CHECKING:
-    from cranfield.sharded import ShardedEvaluation
+    from cranfield.sharded_evaluation import ShardedEvaluation
 
 EPILOG = """\b
 Examples:

@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.special import bdtr
 
 from cranfield.errors import CranfieldError, PolicyError, quoted
 from cranfield.measures import Measure
-from cranfield.meta.discriminative import aligned, by_measure
+from cranfield.meta.by_measure import aligned, by_measure, sign_pvalue, signs
 from cranfield.scores import Scores
-from cranfield.significance.pairs import ROUNDING
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -164,19 +162,6 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     )
 
 
-def sign_pvalue(wins: Any, losses: Any) -> Floats:
-    """Return the exact two-sided p-values of the sign test; 1 where nothing was won or lost.
-
-    Examples
-    --------
-    >>> sign_pvalue([5, 0, 0], [0, 0, 1]).tolist()
-    [0.0625, 1.0, 1.0]
-    """
-    won, lost = np.asarray(wins), np.asarray(losses)
-    tail = 2 * bdtr(np.minimum(won, lost), won + lost, 0.5)
-    return np.asarray(np.where(won + lost > 0, np.minimum(1.0, tail), 1.0))
-
-
 def _gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[str, Scores]:
     if isinstance(gold, Mapping):
         return by_measure(gold)
@@ -210,27 +195,6 @@ def _named(name: str, data: Any, candidates: Mapping[str, Scores]) -> tuple[str,
         if one is scores:
             return known, one
     raise PolicyError(f"there is no {quoted(name)}: there are {', '.join(candidates)}")
-
-
-def signs(values: Floats, first: Any, second: Any) -> Floats:
-    """Return which of two systems each measure prefers on a topic.
-
-    Parameters
-    ----------
-    values
-        Scores of the topic, high ones the better, shape (measures, systems).
-    first, second
-        Indices of the systems of each pair.
-
-    Returns
-    -------
-    array
-        1 for the first, -1 for the second, 0 for a tie, NaN for a missing score, shape (measures,
-        pairs).
-    """
-    slack = ROUNDING * np.nanmax(np.abs(values), axis=1, initial=0.0, keepdims=True)
-    apart = values[:, first] - values[:, second]
-    return np.asarray(np.where(np.abs(apart) <= slack, 0.0, np.sign(apart)))
 
 
 def _counts(scores: list[Scores], number: int) -> tuple[Counts, Counts, Counts, Counts, Counts]:

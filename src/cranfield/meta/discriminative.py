@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.meta.by_measure import aligned, by_measure
 from cranfield.meta.folder import fingerprint
 from cranfield.meta.work import Progress, run_parts
-from cranfield.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
 from cranfield.significance.compare import compare
 from cranfield.significance.corrections import find_correction
 from cranfield.significance.options import Options
-from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import find_test
 from cranfield.text import counted
 
@@ -253,96 +251,3 @@ def _compared(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str)
             "notes": notes.new_from_index(0, len(found)),
         }
     )
-
-
-def by_measure(data: Any) -> dict[str, Scores]:
-    """Take scores of several measures as they are given.
-
-    Parameters
-    ----------
-    data
-        A mapping of measures to what :func:`cranfield.compare` takes as scores, :class:`Scores` of
-        one measure, or a table or file that :func:`cranfield.read_scores_by_measure` reads.
-
-    Returns
-    -------
-    dict
-        Scores by the text form of their measure, in order.
-
-    Raises
-    ------
-    PolicyError
-        When there are none.
-    """
-    if isinstance(data, Scores):
-        return {data.measure: data}
-    if isinstance(data, Mapping):
-        found = {}
-        for name, one in data.items():
-            if not isinstance(one, (Scores, Mapping, np.ndarray)) and not hasattr(one, "columns"):
-                kind = type(one).__name__
-                raise PolicyError(f"the scores of {quoted(name)} are of no known kind: {kind}")
-            if str(name) in found:
-                raise PolicyError(f"the measure {quoted(name)} is there twice")
-            found[str(name)] = as_scores(one)
-    elif isinstance(data, (str, PathLike)) or hasattr(data, "columns"):
-        found = read_scores_by_measure(data)
-    else:
-        kind = type(data).__name__
-        raise PolicyError(f"scores by measure are a mapping, a table or a file, not {kind}")
-    if not found:
-        raise PolicyError("there are no measures")
-    return found
-
-
-def aligned(scores: Mapping[Any, Scores], *, shards: bool = False) -> dict[Any, Scores]:
-    """Bring the scores of several measures to the topics and systems of the first, in its order.
-
-    Parameters
-    ----------
-    scores
-        By name; a name that is a pair of words is that of a gold measure.
-    shards
-        Whether scores by shard are welcome.
-
-    Raises
-    ------
-    PolicyError
-        For scores by shard.
-    CranfieldError
-        When a measure has other topics or systems, or an infinite score.
-    """
-    like_name, like = next(iter(scores.items()))
-    out = {}
-    for name, one in scores.items():
-        if one.values.ndim != 2 and not shards:
-            raise PolicyError(f"{_shown(name)} has scores by shard: average them over shards first")
-        if np.isinf(one.values).any():
-            raise CranfieldError(f"{_shown(name)} has an infinite score")
-        rows = _places("topic", (like_name, like.topics), (name, one.topics))
-        columns = _places("system", (like_name, like.systems), (name, one.systems))
-        out[name] = one
-        if (one.topics, one.systems) != (like.topics, like.systems):
-            # In plain order in memory too: in which order numbers are added depends on it.
-            values = np.ascontiguousarray(one.values[rows][:, columns])
-            out[name] = replace(one, values=values, topics=like.topics, systems=like.systems)
-    return out
-
-
-def _places(
-    what: str, like: tuple[Any, tuple[str, ...]], other: tuple[Any, tuple[str, ...]]
-) -> list[int]:
-    """Return where each label of the one is in the other; both have the same labels."""
-    for (lacking, here), (has, there) in ((other, like), (like, other)):
-        known = set(here)
-        label = next((label for label in there if label not in known), None)
-        if label is not None:
-            raise CranfieldError(
-                f"{_shown(lacking)} lacks {what} {quoted(label)}, which {_shown(has)} has"
-            )
-    places = {label: place for place, label in enumerate(other[1])}
-    return [places[label] for label in like[1]]
-
-
-def _shown(name: Any) -> str:
-    return f"the gold measure {quoted(name[1])}" if isinstance(name, tuple) else quoted(name)

@@ -13,9 +13,10 @@ import polars as pl
 from scipy.special import gammainccinv, gammaincinv, ndtr, stdtr, stdtrit, xlogy
 
 from cranfield.errors import CranfieldError, PolicyError, quoted
-from cranfield.meta.generalizability import Generalizability, generalizability
+from cranfield.meta.generalizability import generalizability
 from cranfield.meta.study_input import checked_sizes
 from cranfield.meta.topic_scores import topic_scores
+from cranfield.meta.variance_components import Generalizability
 from cranfield.significance.corrections import find_correction
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Floats

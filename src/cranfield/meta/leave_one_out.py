@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from os import PathLike
 from typing import Any
 
 import numpy as np
@@ -109,6 +110,7 @@ def leave_one_out(
     compat: str | None = None,
     jobs: int = 1,
     backend: str | None = None,
+    folder: str | PathLike[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
     **policies: Any,
 ) -> LeaveOneOut:
@@ -125,7 +127,8 @@ def leave_one_out(
     Parameters
     ----------
     runs, qrels
-        As for :func:`cranfield.judge`; both are read once.
+        As for :func:`cranfield.judge`, both are read once; or
+        :class:`cranfield.meta.tracing.TracedRuns`, and None.
     measures
         Measures or their text forms; names of trec_eval are understood.
     teams
@@ -148,8 +151,9 @@ def leave_one_out(
         their own.
     compat
         Another program's policies, as for :func:`cranfield.judge`.
-    jobs, backend, progress
-        Workers, by default threads; see :func:`cranfield.meta.work.run_parts`. Parts are teams.
+    jobs, backend, folder, progress
+        Workers, by default threads, and where finished parts are kept; see
+        :func:`cranfield.meta.work.run_parts`. Parts are teams.
     policies
         `ties`, `topics` and `negative`, as for :func:`cranfield.judge`.
 
@@ -216,10 +220,11 @@ def leave_one_out(
             _without,
             _Shared(known, wanted, others),
             {f"team-{j}": int(j) for j in todo},
-            about={},
+            about={} if folder is None else _about(known, wanted, others),
             jobs=jobs,
             # The arrays are large, and what is done with them releases the interpreter.
             backend=backend or ("threading" if jobs > 1 else None),
+            folder=folder,
             progress=progress,
         )
         after[todo] = parts["score"].to_numpy().reshape(todo.size, *before.shape)
@@ -241,6 +246,21 @@ def leave_one_out(
         rankings,
         summarised(known, wanted, systems, rankings),
     )
+
+
+def _about(known: Pools, wanted: Wanted, others: str) -> dict[str, Any]:
+    """Return what the scores without a team depend on."""
+    systems = known.runs.judged.systems
+    return {
+        "study": "leave one out",
+        "measures": wanted.names,
+        "lists": list(wanted.lists),
+        "others": others,
+        "depth": known.depth,
+        "teams": [known.teams[j] for j in known.team_of],
+        "contributing": [s for s, one in zip(systems, known.contributes, strict=True) if one],
+        "runs": known.runs.fingerprint(),
+    }
 
 
 def _without(shared: _Shared, team: int) -> pl.DataFrame:

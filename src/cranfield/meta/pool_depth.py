@@ -110,7 +110,8 @@ def pool_depths(
     Parameters
     ----------
     runs, qrels
-        As for :func:`cranfield.judge`; both are read once.
+        As for :func:`cranfield.judge`, both are read once; or
+        :class:`cranfield.meta.tracing.TracedRuns`, and None.
     measures
         Measures or their text forms; names of trec_eval are understood.
     depths

@@ -135,7 +135,7 @@ def pools(
     Parameters
     ----------
     runs, qrels
-        As for :func:`cranfield.judge`.
+        As for :func:`cranfield.judge`; or :class:`cranfield.meta.tracing.TracedRuns`, and None.
     teams
         The team of each system, as for :func:`cranfield.meta.teams.teams_of`; by default each
         system is a team of its own.

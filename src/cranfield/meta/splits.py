@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
@@ -162,7 +162,7 @@ def split_topics(
     repeats: int = 100,
     seed: int = 0,
     systems: Sequence[str] | None = None,
-    teams: Mapping[str, str] | None = None,
+    teams: Any = None,
     alpha: float = 0.05,
     missing: str | None = None,
     resamples: int = 1000,
@@ -194,8 +194,10 @@ def split_topics(
     systems
         Only these systems.
     teams
-        Team of each system: the study is done for the systems of each team by themselves, beside
-        that of all. Teams of one system have nothing to compare, and are left out.
+        Team of each system, as for :func:`cranfield.meta.teams.teams_of`: a mapping, a function, a
+        compiled regular expression, a data frame, or the path of a table. The study is done for the
+        systems of each team by themselves, beside that of all. Teams of one system have nothing to
+        compare, and are left out.
     alpha, missing, resamples
         As for :func:`compare`; scores by shard that are missing for all systems are taken as such
         by default.

@@ -10,12 +10,12 @@ import polars as pl
 from cranfield.meta.topic_samples import AllTopics, Whole
 from cranfield.significance.outcome import Floats
 
-MAYBE = {
-    "tau": pl.Float64,
-    "tau low": pl.Float64,
-    "tau high": pl.Float64,
-    "found again": pl.Float64,
-}
+TAUS = ("tau", "tau ap")
+"""How the ranking by a sample is compared with that by all topics."""
+
+MAYBE = dict.fromkeys(
+    [*(f"{name}{end}" for name in TAUS for end in ("", " low", " high")), "found again"], pl.Float64
+)
 """Columns of the table by size that may hold nothing."""
 
 TOP_SCHEMA = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap": pl.Float64}
@@ -31,18 +31,14 @@ def agreement(
     part: pl.DataFrame, ranks: Whole, whole: AllTopics, confidence: float
 ) -> dict[str, Any]:
     """Return the row of a size, without the size."""
-    tau = part["tau"].fill_nan(None).drop_nulls().to_numpy()
     number = part["significant"].to_numpy()
     before = int(np.count_nonzero(whole.signs))
-    low, high = _limits(number[:, None], confidence)
-    tau_low, tau_high = _limits(tau[:, None], confidence) if tau.size else ([None], [None])
+    low, high = limits(number[:, None], confidence)
     again = part["found again"].to_numpy()
     return {
         "samples": len(part),
         "untested": int((~part["tested"]).sum()),
-        "tau": float(tau.mean()) if tau.size else None,
-        "tau low": tau_low[0],
-        "tau high": tau_high[0],
+        **_correlations(part, confidence),
         "same first": float(_shares(ranks)[:, whole.ranks == whole.ranks.min()].sum(axis=1).mean()),
         "significant": float(number.mean()),
         "significant median": float(np.median(number)),
@@ -53,7 +49,18 @@ def agreement(
     }
 
 
-def _limits(samples: Any, confidence: float) -> tuple[Floats, Floats]:
+def _correlations(part: pl.DataFrame, confidence: float) -> dict[str, float | None]:
+    """Return mean and limits of the correlations; None where no sample has one."""
+    found: dict[str, float | None] = {}
+    for name in TAUS:
+        tau = part[name].fill_nan(None).drop_nulls().to_numpy()
+        low, high = limits(tau[:, None], confidence) if tau.size else ([None], [None])
+        mean = float(tau.mean()) if tau.size else None
+        found |= {name: mean, f"{name} low": low[0], f"{name} high": high[0]}
+    return found
+
+
+def limits(samples: Any, confidence: float) -> tuple[Floats, Floats]:
     """Return limits by column that at most (1 - confidence) / 2 of the samples pass on each side.
 
     They are among the samples.
@@ -97,7 +104,7 @@ def rank_table(
 ) -> pl.DataFrame:
     """Return the systems from best to worst, with limits of their ranks."""
     order = np.argsort(all_ranks, kind="stable")
-    low, high = _limits(ranks, confidence)
+    low, high = limits(ranks, confidence)
     return pl.DataFrame(
         {
             "system": [systems[k] for k in order],

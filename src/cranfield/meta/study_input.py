@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cranfield.errors import CranfieldError, PolicyError, quoted
 from cranfield.meta.fast_tests import SHARDS_ONLY, TestChoice, read_choice
 from cranfield.meta.folder import fingerprint
+from cranfield.meta.teams import teams_of
 from cranfield.scores import Scores
 from cranfield.significance.options import check_whole
 from cranfield.significance.prepare import as_scores
@@ -99,7 +100,7 @@ def study_input(
     by_shard: Any,
     tests: Iterable[Any],
     systems: Sequence[str] | None,
-    teams: Mapping[str, str] | None,
+    teams: Any,
     alpha: float,
     missing: str | None,
     resamples: int,
@@ -150,19 +151,18 @@ def _aligned(shards: Scores, whole: Scores) -> Scores:
     return subset(shards, *places)
 
 
-def _groups(
-    scores: Scores, systems: Sequence[str] | None, teams: Mapping[str, str] | None
-) -> dict[str, Indices]:
+def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:
     names = list(scores.systems) if systems is None else list(dict.fromkeys(systems))
-    groups = {ALL if systems is None else "systems": find_systems(scores, names)}
+    whole = ALL if systems is None else "systems"
+    groups = {whole: find_systems(scores, names)}
     if teams is not None:
-        unknown = [name for name in names if name not in teams]
-        if unknown:
-            raise PolicyError(f"system {quoted(unknown[0])} has no team")
-        for team in sorted({teams[name] for name in names}):
-            own = [name for name in names if teams[name] == team]
+        team_of = teams_of(names, teams)
+        for team in sorted(set(team_of)):
+            own = [name for name, of in zip(names, team_of, strict=True) if of == team]
+            if team == whole:
+                raise PolicyError(f"no team can be called {quoted(team)}: that is the whole group")
             if len(own) > 1:
-                groups[str(team)] = find_systems(scores, own)
+                groups[team] = find_systems(scores, own)
     for name, members in groups.items():
         if len(members) < 2:
             raise CranfieldError(f"{name}: a comparison needs two systems, not {len(members)}")

@@ -5,41 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from numbers import Real
 from os import PathLike
 from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.errors import PolicyError, quoted
 from cranfield.meta.folder import fingerprint
-from cranfield.meta.streams import stream
+from cranfield.meta.swap_counts import count_swaps
+from cranfield.meta.swap_fit import extrapolated, rate, smallest
+from cranfield.meta.swap_options import BINS, TIES, check_scores, read_edges, read_sizes
 from cranfield.meta.work import Progress, run_parts
-from cranfield.scores import Scores
-from cranfield.significance.compare import compare
 from cranfield.significance.corrections import find_correction
 from cranfield.significance.options import Options, check_whole
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import find_test
-from cranfield.significance.resampling import as_integers
 from cranfield.text import counted
-
-Floats = NDArray[np.float64]
-
-BINS = tuple(k / 100 for k in range(21))
-"""Where bins of differences begin: 0, 0.01, ..., 0.2; the last one has no end."""
 
 REPEATS = 50
 """Of a part: so many topic sets of a size are compared at once."""
-
-MOST_SIZES = 25
-"""Sizes of topic sets by default."""
-
-TIES = ("apart", "swaps")
-"""What a difference of zero counts as."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -95,7 +81,7 @@ class Swaps:
         return (
             self.rates.group_by("size", maintain_order=True)
             .agg(pl.col("pairs", "comparisons", "swaps", "ties").sum())
-            .with_columns(_rate())
+            .with_columns(rate())
         )
 
     def smallest(self, error: float = 0.05) -> pl.DataFrame:
@@ -116,23 +102,7 @@ class Swaps:
         """
         if not isinstance(error, Real) or not 0 < error < 1:
             raise PolicyError(f"error is a number above 0 and below 1, not {error!r}")
-        rows = []
-        for size in self.sizes:
-            mine = self.rates.filter(pl.col("size") == size, pl.col("comparisons") > 0)
-            good = mine["rate"].to_numpy() <= error
-            reach = int(good[::-1].cumprod().sum())
-            best = mine.tail(reach)
-            number = mine["comparisons"].to_numpy()
-            rows.append(
-                {
-                    "size": size,
-                    "difference": best["low"][0] if reach else None,
-                    "share": number[len(number) - reach :].sum() / number.sum()
-                    if number.size
-                    else None,
-                }
-            )
-        return pl.DataFrame(rows, {"size": pl.Int64, "difference": pl.Float64, "share": pl.Float64})
+        return smallest(self.rates, self.sizes, error)
 
     def extrapolated(self, size: int) -> pl.DataFrame:
         r"""Estimate the rates with topic sets of a size that cannot be split off.
@@ -164,17 +134,7 @@ class Swaps:
             For a size that is no whole number from 1.
         """
         check_whole("size", size, 1)
-        rows = []
-        for (low, high), mine in self.rates.group_by(["low", "high"], maintain_order=True):
-            known = mine.filter(pl.col("comparisons") > 0)
-            fit: dict[str, float | None] = dict.fromkeys(("a1", "a2", "error", "rate"))
-            if known.height >= 3:
-                a1, a2, error = _fitted(
-                    *(known[name].cast(pl.Float64).to_numpy() for name in _FITTED)
-                )
-                fit = {"a1": a1, "a2": a2, "error": error, "rate": a1 * np.exp(-a2 * size)}
-            rows.append({"low": low, "high": high, **fit})
-        return pl.DataFrame(rows, dict.fromkeys(rows[0], pl.Float64))
+        return extrapolated(self.rates, size)
 
     def __repr__(self) -> str:
         about = f"{self.measure}: " if self.measure else ""
@@ -185,9 +145,6 @@ class Swaps:
             f"Swaps({about}{counted(self.systems, 'system')}, {counted(self.repeats, 'repeat')}"
             f"{passed}; {rate} with {counted(self.sizes[-1], 'topic')})"
         )
-
-
-_FITTED = ("size", "rate", "comparisons")
 
 
 def swap_method(
@@ -277,12 +234,12 @@ def swap_method(
     [(5, 4500, 1591), (25, 4500, 946)]
     """
     given = as_scores(scores)
-    _check_scores(given)
+    check_scores(given)
     if ties not in TIES:
         raise PolicyError(f"ties {quoted(ties)} is none of {', '.join(TIES)}")
     check_whole("repeats", repeats, 1)
     Options(alpha=alpha, resamples=resamples, seed=seed)
-    edges = _edges(bins)
+    edges = read_edges(bins)
     options: dict[str, Any] | None = None
     if test is not None:
         options = {
@@ -292,9 +249,9 @@ def swap_method(
             "resamples": resamples,
             "seed": seed,
         }
-    wanted = _sizes(sizes, len(given.topics), replacement, 1 if test is None else 2)
+    wanted = read_sizes(sizes, len(given.topics), replacement, 1 if test is None else 2)
     found = run_parts(
-        _part,
+        count_swaps,
         (given, edges, replacement, ties, options, seed),
         {
             f"size-{size}-repeats-{start}-{stop}": (size, start, stop)
@@ -321,7 +278,7 @@ def swap_method(
         found.group_by("size", "bin", maintain_order=True)
         .agg(pl.col("pairs", "comparisons", "swaps", "ties").sum())
         .join(limits.cast({"bin": pl.Int64}), on="bin", maintain_order="left")
-        .select("size", "low", "high", "pairs", "comparisons", "swaps", "ties", _rate())
+        .select("size", "low", "high", "pairs", "comparisons", "swaps", "ties", rate())
     )
     chosen = options or dict.fromkeys(("test", "correction", "alpha", "resamples"))
     return Swaps(
@@ -340,141 +297,3 @@ def swap_method(
         seed=seed,
         rates=rates,
     )
-
-
-def _part(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.DataFrame:
-    """Compare all pairs of systems on some pairs of topic sets of a size."""
-    given, edges, replacement, ties, options, seed = shared
-    size, start, stop = task
-    drawn = np.stack(
-        [
-            draw(seed, len(given.topics), size, repeat, replacement=replacement)
-            for repeat in range(start, stop)
-        ]
-    )
-    integers, unit = as_integers(given.values, 2 * size)
-    first, second = np.triu_indices(len(given.systems), 1)
-    totals = np.zeros((4, len(edges)), dtype=np.int64)
-    for mine, other in drawn:
-        before, after = (
-            sums[first] - sums[second]
-            for sums in (integers[chosen].sum(axis=0) for chosen in (mine, other))
-        )
-        # Each integer is off by half a unit at most, and scores by rounding of their own.
-        before[np.abs(before) <= 2 * size] = 0.0
-        after[np.abs(after) <= 2 * size] = 0.0
-        counts = _significant(given, mine, options)
-        product = np.sign(before) * np.sign(after)
-        tied = product == 0
-        swapped = (product < 0) | (tied if ties == "swaps" else False)
-        places = _bins(np.abs(before) * (unit / size), edges)
-        for row, which in enumerate((True, counts, counts & swapped, counts & tied)):
-            some = places if which is True else places[which]
-            totals[row] += np.bincount(some, minlength=len(edges))
-    return pl.DataFrame(
-        {
-            "size": pl.repeat(size, len(edges), dtype=pl.Int64, eager=True),
-            "bin": pl.int_range(len(edges), dtype=pl.Int64, eager=True),
-            **dict(zip(("pairs", "comparisons", "swaps", "ties"), totals, strict=True)),
-        }
-    )
-
-
-def draw(
-    seed: int, topics: int, size: int, repeat: int, *, replacement: bool = False
-) -> NDArray[np.intp]:
-    """Draw two sets of topics of the same size, disjoint unless drawn with replacement.
-
-    Returns
-    -------
-    array
-        Indices of topics, shape (2, size).
-
-    Examples
-    --------
-    >>> draw(0, 6, 3, 0).tolist()
-    [[2, 3, 4], [0, 1, 5]]
-    """
-    random = stream(seed, size, repeat)
-    if replacement:
-        return random.integers(topics, size=(2, size))
-    return np.sort(random.permutation(topics)[: 2 * size].reshape(2, size), axis=1)
-
-
-def _significant(given: Scores, chosen: NDArray[np.intp], options: Any) -> NDArray[np.bool_]:
-    """Tell which pairs count: all, or those that a test finds significant on the chosen topics."""
-    if options is None:
-        return np.ones(len(given.systems) * (len(given.systems) - 1) // 2, dtype=bool)
-    labels = tuple(map(str, range(len(chosen))))
-    some = Scores(given.values[chosen], labels, given.systems, given.measure)
-    return compare(some, jobs=1, **options).is_significant()
-
-
-def _bins(differences: Floats, edges: tuple[float, ...]) -> NDArray[np.intp]:
-    """Return the bin of each difference; one that misses an edge by rounding belongs there."""
-    near = np.asarray(edges) * (1 - 1e-9)
-    return np.searchsorted(near, differences, side="right") - 1
-
-
-def _rate() -> pl.Expr:
-    some = pl.col("comparisons") > 0
-    return pl.when(some).then(pl.col("swaps") / pl.col("comparisons")).alias("rate")
-
-
-def _fitted(sizes: Floats, rates: Floats, comparisons: Floats) -> tuple[float, float, float]:
-    """Fit a1 exp(-a2 size) to rates by weighted least squares; also the root mean square error."""
-    from scipy.optimize import least_squares
-
-    weights = np.sqrt(comparisons / comparisons.sum())
-
-    def residuals(a: Floats) -> Floats:
-        return np.asarray(weights * (a[0] * np.exp(-a[1] * sizes) - rates))
-
-    # The search starts from a line through the logarithms, where rates of 0 count as half a swap.
-    logs = np.log(np.maximum(rates, 0.5 / comparisons))
-    slope, start = np.polyfit(sizes, logs, 1, w=weights)
-    inside = [np.clip(np.exp(start), 0.01, 0.99), max(-slope, 1e-3)]
-    found = least_squares(residuals, inside, bounds=([0.0, 0.0], [1.0, np.inf]), x_scale="jac")
-    return float(found.x[0]), float(found.x[1]), float(np.sqrt((found.fun**2).sum()))
-
-
-def _check_scores(given: Scores) -> None:
-    if given.values.ndim != 2:
-        raise PolicyError("the swap method takes no scores by shard: average them over shards")
-    if len(given.systems) < 2:
-        raise CranfieldError(f"a swap is of two systems, and there is {len(given.systems)}")
-    unknown = np.argwhere(~np.isfinite(given.values))
-    if unknown.size:
-        topic, system = (int(k) for k in unknown[0])
-        what = "no score" if np.isnan(given.values[topic, system]) else "an infinite score"
-        raise CranfieldError(
-            f"system {quoted(given.systems[system])} has {what} on topic"
-            f" {quoted(given.topics[topic])}"
-        )
-
-
-def _sizes(sizes: Any, topics: int, replacement: bool, least: int) -> tuple[int, ...]:
-    most = topics if replacement else topics // 2
-    if most < least:
-        raise CranfieldError(f"{counted(topics, 'topic')} cannot make two sets of {least}")
-    if sizes is None:
-        spaced = np.linspace(least, most, min(MOST_SIZES, most - least + 1))
-        return tuple(sorted({int(size) for size in np.rint(spaced)}))
-    if not isinstance(sizes, Iterable) or isinstance(sizes, (str, bytes)):
-        raise PolicyError(f"sizes are several numbers of topics, not {sizes!r}")
-    wanted = list(sizes)
-    for size in wanted:
-        check_whole("a size", size, least, most)
-    if not wanted:
-        raise PolicyError("there are no sizes")
-    return tuple(sorted({int(size) for size in wanted}))
-
-
-def _edges(bins: Any) -> tuple[float, ...]:
-    try:
-        edges = tuple(float(edge) for edge in bins)
-    except (TypeError, ValueError):
-        raise PolicyError(f"bins are the numbers where they begin, not {bins!r}") from None
-    if not edges or edges[0] != 0 or not all(a < b < np.inf for a, b in pairwise(edges)):
-        raise PolicyError("bins begin at 0 and ascend")
-    return edges

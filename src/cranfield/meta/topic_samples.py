@@ -9,10 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.correlation import kendall_tau
-from cranfield.meta.fast_tests import TestChoice, critical, verdict_or_none
+from cranfield.correlation import kendall_tau, tau_ap
+from cranfield.meta.fast_tests import TestChoice, verdict_or_none
 from cranfield.meta.streams import stream
-from cranfield.scores import Scores
 from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING, mid_ranks
 
@@ -78,9 +77,9 @@ def examined(whole: AllTopics, block: Block) -> pl.DataFrame:
     Returns
     -------
     DataFrame
-        A row a sample: `key`, `topics`, `repeat`, `ranks` (twice the mid-ranks), `tau` with the
-        ranking by all topics, whether it could be `tested`, and the numbers of pairs that are
-        `significant`, `found again` and `contradicted`.
+        A row a sample: `key`, `topics`, `repeat`, `ranks` (twice the mid-ranks), `tau` and
+        `tau ap` with the ranking by all topics, whether it could be `tested`, and the numbers of
+        pairs that are `significant`, `found again` and `contradicted`.
     """
     repeats = np.arange(block.start, block.stop)
     topics = len(whole.values)
@@ -94,17 +93,20 @@ def examined(whole: AllTopics, block: Block) -> pl.DataFrame:
         values = whole.values[drawn]
         means[k] = values.mean(axis=0)
         if block.key:
-            found, tested[k] = verdicts(values, whole)
-            agreed = whole.signs * found
-            counts[k] = np.count_nonzero(found), (agreed > 0).sum(), (agreed < 0).sum()
+            found, tested[k] = verdict_or_none(whole.choice, values, whole.seed)
+            agreed = whole.signs[found.significant] * found.order[found.significant]
+            counts[k] = found.significant.sum(), (agreed > 0).sum(), (agreed < 0).sum()
     ranks = ranked(means, whole.values, whole.lower_is_better)
+    # Rank 1 is the best, where correlations take the highest number for it.
+    high, truth = -ranks, np.broadcast_to(-whole.ranks, ranks.shape)
     return pl.DataFrame(
         {
             "key": pl.repeat(block.key, repeats.size, dtype=pl.Int64, eager=True),
             "topics": pl.repeat(block.size, repeats.size, dtype=pl.Int64, eager=True),
             "repeat": repeats,
             "ranks": pl.Series(ranks, dtype=pl.Array(pl.Int64, ranks.shape[1])),
-            "tau": pl.Series(kendall_tau(ranks, np.broadcast_to(whole.ranks, ranks.shape))),
+            "tau": pl.Series(kendall_tau(high, truth)),
+            "tau ap": pl.Series(tau_ap(high, truth)),
             "tested": tested,
             "significant": counts[:, 0],
             "found again": counts[:, 1],
@@ -129,34 +131,3 @@ def ranked(means: Floats, values: Floats, lower_is_better: bool) -> Whole:
     ranks = np.empty(means.shape, dtype=np.int64)
     np.put_along_axis(ranks, order, mid_ranks(ordered, gap)[0].astype(np.int64), axis=1)
     return ranks
-
-
-def verdicts(values: Floats, whole: AllTopics) -> tuple[Whole, bool]:
-    """Compare all pairs of systems on a sample.
-
-    Returns
-    -------
-    signs, tested
-        The sign of the difference of each pair that is significant, 0 for the others; and whether
-        the test could be done.
-    """
-    if whole.choice.label == "anova-2":
-        return _by_tukey(values, whole.choice.alpha), True
-    # A topic may be there more than once.
-    topics, systems = (tuple(map(str, range(number))) for number in values.shape)
-    found, tested = verdict_or_none(whole.choice, Scores(values, topics, systems), whole.seed)
-    return np.where(found.significant, found.order, 0).astype(np.int64), tested
-
-
-def _by_tukey(values: Floats, alpha: float) -> Whole:
-    """Compare by two-way analysis of variance and Tukey's HSD, and compute nothing else."""
-    topics, systems = values.shape
-    df = (topics - 1) * (systems - 1)
-    means = values.mean(axis=0)
-    residuals = values - values.mean(axis=1)[:, None] - (means - means.mean())
-    error = float((residuals**2).sum()) / df
-    first, second = np.triu_indices(systems, 1)
-    differences = means[first] - means[second]
-    clear = np.abs(differences) > ROUNDING * float(np.abs(values).max())
-    beyond = np.abs(differences) >= critical(alpha, systems, float(df)) * np.sqrt(error / topics)
-    return np.where(clear & beyond, np.sign(differences), 0).astype(np.int64)

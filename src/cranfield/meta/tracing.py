@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,11 +13,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.collection.judged import JudgedRuns, Judgments, Rows
-from cranfield.collection.judging import judge
+from cranfield.collection.judging import Progress, judge
 from cranfield.collection.policies import Policies, policies
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.reading import read_qrels
 from cranfield.collection.segments import Ints
+from cranfield.errors import PolicyError
 from cranfield.text import counted
 
 Marks = NDArray[np.bool_]
@@ -49,6 +52,18 @@ class TracedRuns:
     topic: Ints
     doc: pl.Series
     grade: Ints
+
+    def fingerprint(self) -> str:
+        """Return a hash of all that scores of these runs depend on, besides measures."""
+        digest = hashlib.sha256()
+        judged = self.judged
+        labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
+        digest.update(json.dumps(labels, ensure_ascii=False).encode())
+        rows = judged.documents
+        for one in (rows.cell, rows.rank, self.number, judged.retrieved, self.topic, self.grade):
+            digest.update(np.ascontiguousarray(one, dtype=np.int64).tobytes())
+        digest.update(judged.scored.tobytes())
+        return digest.hexdigest()
 
     def restricted(self, kept: Marks) -> JudgedRuns:
         """Return the same runs with some of the judgments only.
@@ -120,13 +135,18 @@ def traced(
     topics: str | None = None,
     negative: str | None = None,
     compat: str | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
 ) -> TracedRuns:
     """Judge runs once, so that judgments can be taken back without reading anything again.
 
     Parameters
     ----------
-    runs, qrels, ties, topics, negative, compat
-        As for :func:`cranfield.judge`.
+    runs
+        As for :func:`cranfield.judge`; runs that are traced already stay as they are.
+    qrels, ties, topics, negative, compat, jobs, progress
+        As for :func:`cranfield.judge`. Runs that are traced already take no judgments (None) and no
+        policies.
 
     Returns
     -------
@@ -135,7 +155,7 @@ def traced(
     Raises
     ------
     InputError, PolicyError
-        As :func:`cranfield.judge`.
+        As :func:`cranfield.judge`; and for judgments or policies of runs that are traced already.
 
     Examples
     --------
@@ -143,6 +163,10 @@ def traced(
     >>> found.doc[found.number].to_list(), found.judged.documents.grade.tolist()
     (['b'], [2])
     """
+    if isinstance(runs, TracedRuns):
+        if any(one is not None for one in (qrels, ties, topics, negative, compat)):
+            raise PolicyError("these runs are judged already: leave out judgments and policies")
+        return runs
     chosen = policies(compat, ties=ties, topics=topics, negative=negative)
     given = read_qrels(qrels).flat()
     # Judged by judgments whose grade is their number, a row says which judgment it comes from.
@@ -152,6 +176,8 @@ def traced(
         Qrels(given.topics, given.codes, given.docs, numbers, origin=given.origin),
         ties=chosen.ties,
         topics=chosen.topics,
+        jobs=jobs,
+        progress=progress,
     )
     topic = np.full(len(given), -1, dtype=np.int64)
     topic[numbered.judgments.grade] = numbered.judgments.topic

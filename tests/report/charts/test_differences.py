@@ -63,7 +63,8 @@ def test_missing_scores_are_told() -> None:
 def test_both_axes_of_the_scatter_are_one(values: list[list[float]], ends: list[float]) -> None:
     scores = scores_of(values, "12", "ab")
     chart = difference_scatter(scores, "a", "b")
-    assert domain_of(chart, "x") == domain_of(chart, "y") == ends
+    found: list[object] = [domain_of(chart, "x"), domain_of(chart, "y")]
+    assert found == [ends, ends]
     rows = rows_with(chart, *FIELDS)
     assert [(row["first"], row["second"]) for row in rows] == [tuple(one) for one in values]
     titles = [spec_of(chart)["layer"][1]["encoding"][side]["title"] for side in "yx"]

@@ -78,17 +78,8 @@ def test_pages_stand_alone_and_names_stay_in_the_script(chart: Any, tmp_path: Pa
     text = (tmp_path / "c.html").read_text(encoding="utf-8")
     page = Page(text)
     # Altair's own page would have an image and a further script here.
-    assert page.tags == [
-        "html",
-        "head",
-        "title",
-        "meta",
-        "style",
-        "script",
-        "body",
-        "div",
-        "script",
-    ]
+    assert page.tags[:6] == ["html", "head", "title", "meta", "style", "script"]
+    assert page.tags[6:] == ["body", "div", "script"]
     assert page.sources == []
     assert page.title.startswith("Box plots of the scores by nDCG@10")
     assert len(text) > 500_000

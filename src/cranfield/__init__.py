@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from cranfield.measures.define import define
     from cranfield.measures.grammar import parse_measure, parse_measures
     from cranfield.report.citing import cite
+    from cranfield.report.page import report
     from cranfield.report.tables.make import table
     from cranfield.scale import Scale
     from cranfield.scales.image import image
@@ -119,6 +120,7 @@ __all__ = [
     "read_runs",
     "read_scores",
     "read_shards",
+    "report",
     "scale_of",
     "scales",
     "score",
@@ -133,7 +135,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import cranfield` costs nothing."""
-    if name in {"collections", "measures", "meta", "scales", "significance"}:
+    # The package `report` is also the function of that name.
+    if name in {"collections", "measures", "meta", "report", "scales", "significance"}:
         return import_module(f"cranfield.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'cranfield' has no attribute {name!r}")

@@ -18,6 +18,7 @@ from cranfield.cli import (
     demo,
     evaluate,
     measures,
+    report,
     scale,
     study,
     study_collection,
@@ -39,6 +40,7 @@ app.add_command(evaluate.evaluate)
 app.add_command(compare.compare)
 app.add_command(measures.measures)
 app.add_command(scale.scale)
+app.add_command(report.report)
 study.study.add_command(study_tests.tests)
 study.study.add_command(study_collection.collection)
 study.study.add_command(study_reproduction.reproduction)

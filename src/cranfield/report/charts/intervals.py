@@ -75,8 +75,8 @@ def intervals_chart(
     if comparison.half_widths is None:
         raise PolicyError(
             f"{comparison.test} with the correction {comparison.correction} has no intervals around"
-            " means: compare with correction='tukey' or 'randomised-tukey', and a score of each"
-            " system for each topic"
+            " means: compare with test='anova' and correction='tukey', and a score of each system"
+            " for each topic"
         )
     names = labels(comparison.systems)
     order = comparison.order

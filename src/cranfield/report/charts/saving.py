@@ -103,7 +103,10 @@ def rendered(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
     if suffix == "svg":
         text = io.StringIO()
         chart.save(text, format="svg")
-        return text.getvalue().encode()
+        described = html.escape(_description(chart))
+        # As in a page; a converter leaves it out.
+        spoken = f'<svg role="graphics-document" aria-label="{described}" '
+        return text.getvalue().replace("<svg ", spoken, 1).encode()
     out = io.BytesIO()
     drawn: Any = chart
     drawn.save(out, format=suffix, scale_factor=scale if suffix == "png" else 1)
@@ -115,7 +118,11 @@ def _page(chart: Any) -> str:
     page: str = chart.to_html(
         inline=True, embed_options=MENU, json_kwds={"cls": _InScript, "ensure_ascii": False}
     )
-    described = chart.to_dict(validate=False).get("description", "Chart")
-    title = html.escape(described.split(". ")[0])
+    title = html.escape(_description(chart))
     head = f'<html lang="en">\n<head>\n  <title>{title}</title>'
     return page.replace("<html>\n<head>", head, 1)
+
+
+def _description(chart: Any) -> str:
+    found = chart["description"]
+    return found if isinstance(found, str) else "Chart"

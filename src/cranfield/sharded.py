@@ -18,6 +18,7 @@ from cranfield.evaluation import Evaluation, score
 from cranfield.files import whole_file
 from cranfield.measures import Measure, parse_measures
 from cranfield.scores import Scores
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 MOST_SAMPLINGS = 1000
@@ -160,6 +161,9 @@ class ShardedEvaluation(Mapping[str, Scores]):
         """Write the long table as Parquet."""
         with whole_file(path) as out:
             self.to_polars().write_parquet(out)
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.means(), repr(self))
 
     def __repr__(self) -> str:
         return (

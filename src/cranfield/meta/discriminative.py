@@ -21,6 +21,7 @@ from cranfield.significance.corrections import find_correction
 from cranfield.significance.options import Options
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import find_test
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 
@@ -105,6 +106,9 @@ class DiscriminativePower:
                 "rank",
             )
         )
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.summary, repr(self))
 
     def __repr__(self) -> str:
         best = self.summary.row(0, named=True)

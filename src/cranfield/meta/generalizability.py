@@ -16,6 +16,7 @@ from cranfield.meta.topic_scores import check_share, topic_scores
 from cranfield.significance.anova import two_way
 from cranfield.significance.options import check_whole
 from cranfield.significance.outcome import Floats
+from cranfield.tabular import frame_html
 
 SOURCES = ("system", "topic", "system:topic")
 """What scores vary by; the interaction holds all other error too."""
@@ -211,6 +212,9 @@ class Generalizability:
         above = (mean - most * error) * (mean + (most - known) * error)
         below = mean * ((m - 1) * known * error + other * of_topics)
         return max(0.0, m * above / (n * below)) if below > 0 else math.inf
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.components, repr(self))
 
     def __repr__(self) -> str:
         label = f"{self.measure}: " if self.measure else ""

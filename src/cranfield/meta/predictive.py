@@ -17,6 +17,7 @@ from cranfield.errors import InputError, PolicyError, quoted
 from cranfield.meta.concordance import sign_pvalue, signs
 from cranfield.meta.discriminative import aligned, by_measure
 from cranfield.scores import Scores
+from cranfield.tabular import frame_html
 
 Floats = NDArray[np.float64]
 
@@ -82,6 +83,9 @@ class PredictivePower:
     summary: pl.DataFrame
     by_assessor: pl.DataFrame
     versus: pl.DataFrame
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.summary, repr(self))
 
     def __repr__(self) -> str:
         best = self.summary.row(0, named=True)

@@ -27,6 +27,7 @@ from cranfield.meta.topic_samples import AllTopics, blocks, examined, ranked
 from cranfield.meta.topic_scores import check_share, topic_scores
 from cranfield.meta.work import Progress, run_parts
 from cranfield.significance.options import check_whole
+from cranfield.tabular import frame_html
 
 MOST_TOPICS = 100_000
 """In a sample with replacement."""
@@ -106,6 +107,9 @@ class Stability:
     ranks: pl.DataFrame
     samples: pl.DataFrame
     notes: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.by_size, repr(self))
 
     def __repr__(self) -> str:
         label = f"{self.measure}: " if self.measure else ""

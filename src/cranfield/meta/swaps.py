@@ -25,6 +25,7 @@ from cranfield.significance.options import Options, check_whole
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import find_test
 from cranfield.significance.resampling import as_integers
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 Floats = NDArray[np.float64]
@@ -175,6 +176,9 @@ class Swaps:
                 fit = {"a1": a1, "a2": a2, "error": error, "rate": a1 * np.exp(-a2 * size)}
             rows.append({"low": low, "high": high, **fit})
         return pl.DataFrame(rows, dict.fromkeys(rows[0], pl.Float64))
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.overall, repr(self))
 
     def __repr__(self) -> str:
         about = f"{self.measure}: " if self.measure else ""

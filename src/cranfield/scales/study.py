@@ -21,6 +21,7 @@ from cranfield.scores import Scores
 from cranfield.significance.compare import compare
 from cranfield.significance.corrections import find_correction
 from cranfield.significance.registry import find_test
+from cranfield.tabular import frame_html
 
 Floats = NDArray[np.float64]
 
@@ -96,6 +97,9 @@ class ScaleStudy:
     correlation: pl.DataFrame
     pairs: pl.DataFrame
     changes: pl.DataFrame
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.correlation, repr(self))
 
     def __repr__(self) -> str:
         return (

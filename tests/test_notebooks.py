@@ -94,7 +94,7 @@ def test_collections_and_scores(ev: cf.Evaluation) -> None:
         cf.table(ev, baseline=ev.systems[0], test="t"),
         cf.Scores(np.zeros((2, 1, 2)), ("1", "2"), (HOSTILE,), measure=HOSTILE),
         Table(HOSTILE, [HOSTILE], [[Cell("1", mark=HOSTILE)]], notes=[HOSTILE], remarks=[HOSTILE]),
-        *(check_assumptions(ev["AP"]), compare_bayes(two)),
+        *(check_assumptions(ev["AP"].values), compare_bayes(two)),
     ):
         page = shown(thing)
         assert page.rows <= 30
@@ -105,7 +105,7 @@ def test_collections_and_scores(ev: cf.Evaluation) -> None:
 
 def test_studies(ev: cf.Evaluation) -> None:
     scores = ev["AP"]
-    few = {"sizes": [3], "repeats": 5}
+    few: dict[str, Any] = {"sizes": [3], "repeats": 5}
     runs = dict(zip(("baseline", "advanced"), hostile_runs(2).values(), strict=True))
     things: list[Any] = [
         split_topics(scores, ["t"], **few),

@@ -87,15 +87,16 @@ def ev() -> cf.Evaluation:
 def test_collections_and_scores(ev: cf.Evaluation) -> None:
     runs = cf.read_runs(hostile_runs())
     two = cf.Scores(ev["AP"].values[:, :2], ev.topics, ev.systems[:2], HOSTILE)
-    for thing in (
+    things: list[Any] = [
         *(cf.read_qrels(QRELS), runs, runs[0], ev.judged, ev.coverage),
         *(ev["AP"], ev, cf.compare(ev["AP"]), cf.compare(ev["AP"]).anova),
         cf.compare(ev["AP"], baseline=ev.systems[0]),
         cf.table(ev, baseline=ev.systems[0], test="t"),
         cf.Scores(np.zeros((2, 1, 2)), ("1", "2"), (HOSTILE,), measure=HOSTILE),
         Table(HOSTILE, [HOSTILE], [[Cell("1", mark=HOSTILE)]], notes=[HOSTILE], remarks=[HOSTILE]),
-        *(check_assumptions(ev["AP"].values), compare_bayes(two)),
-    ):
+        *(check_assumptions(ev["AP"].values), compare_bayes(two, *two.systems)),
+    ]
+    for thing in things:
         page = shown(thing)
         assert page.rows <= 30
         assert "<img" not in thing._repr_html_()

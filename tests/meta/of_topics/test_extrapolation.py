@@ -92,7 +92,7 @@ def test_normal_systems_by_simulation() -> None:
 
 def test_trec_8() -> None:
     # AP of all 129 runs: Ferro and Maistro (2024), section 4.2.6, count 3,423 of 8,256 pairs.
-    path = Path(__file__).parent.parent / "data" / "trec8" / "adhoc8_ap.csv"
+    path = Path(__file__).parents[2] / "data" / "trec8" / "adhoc8_ap.csv"
     values = np.loadtxt(path, delimiter=",", skiprows=1)
     found = extrapolate(values, [50])
     assert (found.significant, found.pairs) == (3423, 8256)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,7 +14,7 @@ from cranfield import __version__
 from cranfield.errors import PolicyError, quoted
 from cranfield.escape import html, latex
 from cranfield.escape import markdown as safe
-from cranfield.tabular import Table, from_frame
+from cranfield.tabular import Table, from_frame, number
 from cranfield.tabular.html import SMALL
 from cranfield.tabular.table import SHOWN
 
@@ -46,15 +45,6 @@ class StudyText:
 
     def _repr_html_(self) -> str:
         return html_text(self, limit=SHOWN)
-
-
-def number(value: float | None, places: int = 4) -> str:
-    """Write a number; what is none is empty."""
-    if value is None or math.isnan(value):
-        return ""
-    text = f"{value:.{places}f}"
-    # What is rounded to nothing has no sign.
-    return text.removeprefix("-") if float(text) == 0 else text
 
 
 by_column = from_frame

@@ -9,10 +9,12 @@ if TYPE_CHECKING:
     from cranfield.report.charts.differences import difference_bars, difference_scatter
     from cranfield.report.charts.difficulty import difficulty_map
     from cranfield.report.charts.intervals import intervals_chart
+    from cranfield.report.charts.leave_one_out import leave_one_out_chart
     from cranfield.report.charts.matrix import significance_matrix
     from cranfield.report.charts.recall import precision_recall
     from cranfield.report.charts.residuals import residual_plots
     from cranfield.report.charts.saving import save
+    from cranfield.report.charts.stability import stability_chart
 
 _HOME_OF = {
     "agreement_chart": "agreement",
@@ -21,10 +23,12 @@ _HOME_OF = {
     "difference_scatter": "differences",
     "difficulty_map": "difficulty",
     "intervals_chart": "intervals",
+    "leave_one_out_chart": "leave_one_out",
     "precision_recall": "recall",
     "residual_plots": "residuals",
     "save": "saving",
     "significance_matrix": "matrix",
+    "stability_chart": "stability",
 }
 
 __all__ = [
@@ -34,10 +38,12 @@ __all__ = [
     "difference_scatter",
     "difficulty_map",
     "intervals_chart",
+    "leave_one_out_chart",
     "precision_recall",
     "residual_plots",
     "save",
     "significance_matrix",
+    "stability_chart",
 ]
 
 

@@ -39,7 +39,7 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-# Pairs that the fonts of LaTeX draw as one character.
+# Pairs that the fonts of LaTeX draw as one character; an empty group keeps only some engines from it.
 _LIGATURES = re.compile(r"-(?=-)|'(?=')|,(?=,)")
 
 _MARKDOWN = {
@@ -60,10 +60,10 @@ def latex(text: str) -> str:
     Examples
     --------
     >>> latex("my_run 100%"), latex("a--b")
-    ('my\\_run 100\\%', 'a-{}-b')
+    ('my\\_run 100\\%', 'a-\\/-b')
     """
     safe = "".join(_LATEX.get(char, char) for char in plain(text))
-    return _LIGATURES.sub(lambda found: found[0] + "{}", safe)
+    return _LIGATURES.sub(lambda found: found[0] + r"\/", safe)
 
 
 def markdown(text: str) -> str:

@@ -176,6 +176,13 @@ def test_negative_variances_are_zero_and_noted() -> None:
     assert found.topics_for(0.95).high is None
 
 
+def test_a_variance_of_rounding_is_none() -> None:
+    # Differences of 1/3, 0 and 0: t is 1, and so is the ratio of the mean squares.
+    found = generalizability(np.array([[1 / 3, 2 / 3], [1 / 3, 1 / 3], [2 / 3, 2 / 3]]))
+    assert found.components["estimate"][0] == 0
+    assert found.notes == ()
+
+
 def test_without_error_any_topic_will_do() -> None:
     found = generalizability(np.array([[0.1, 0.3], [0.2, 0.4], [0.6, 0.8]]))
     assert found.components["mean square"][2] == 0

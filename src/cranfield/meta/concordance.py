@@ -14,6 +14,7 @@ from cranfield.errors import CranfieldError, PolicyError, quoted
 from cranfield.measures import Measure
 from cranfield.meta.by_measure import aligned, by_measure, sign_pvalue, signs
 from cranfield.scores import Scores
+from cranfield.tabular import frame_html
 
 Floats = NDArray[np.float64]
 Counts = NDArray[np.int64]
@@ -76,6 +77,9 @@ class Concordance:
         for b in self.measures[1:]:
             columns[b if b != "measure" else "measure "] = [cells[a, b] for a in self.measures[:-1]]
         return pl.DataFrame(columns)
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.matrix(), repr(self))
 
     def __repr__(self) -> str:
         return (

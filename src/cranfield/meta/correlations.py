@@ -16,6 +16,7 @@ from cranfield.scales.study import DECIMALS
 from cranfield.scores import Scores
 from cranfield.significance.pairs import ROUNDING
 from cranfield.significance.prepare import as_scores
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 Floats = NDArray[np.float64]
@@ -106,6 +107,9 @@ class Correlations:
     def to_polars(self) -> pl.DataFrame:
         """Return the table with a row a pair of measures."""
         return self.table
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.table, repr(self))
 
     def __repr__(self) -> str:
         return (

@@ -19,6 +19,7 @@ from cranfield.significance.compare import compare
 from cranfield.significance.corrections import find_correction
 from cranfield.significance.options import Options
 from cranfield.significance.registry import find_test
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 
@@ -103,6 +104,9 @@ class DiscriminativePower:
                 "rank",
             )
         )
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.summary, repr(self))
 
     def __repr__(self) -> str:
         best = self.summary.row(0, named=True)

@@ -22,6 +22,7 @@ from cranfield.significance.options import Options
 from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING
 from cranfield.significance.studentised_range import studentised_range_isf
+from cranfield.tabular import frame_html
 
 CORRECTIONS = ("tukey", "none", "bonferroni")
 """Corrections whose critical value does not depend on the scores."""
@@ -78,6 +79,9 @@ class Extrapolation:
     table: pl.DataFrame
     generalizability: Generalizability
     notes: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.table, repr(self))
 
     def __repr__(self) -> str:
         label = f"{self.measure}: " if self.measure else ""

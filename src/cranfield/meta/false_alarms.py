@@ -17,6 +17,7 @@ from cranfield.meta.study_input import Indices, StudyInput, checked_sizes, study
 from cranfield.meta.work import Progress, blocks, run_parts
 from cranfield.scores import Scores
 from cranfield.significance.options import check_whole
+from cranfield.tabular import frame_html
 
 LIMITS = 0.95
 """Confidence level of the limits of the share of sets with a false alarm."""
@@ -75,6 +76,9 @@ class FalseAlarms:
             pl.Series("low", np.where(count == 0, 0.0, low)),
             pl.Series("high", np.where(count == self.repeats, 1.0, high)),
         ).select("size", "test", "per pair", "any pair", "low", "high", "undone")
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.summary(), repr(self))
 
     def __repr__(self) -> str:
         return (

@@ -12,6 +12,7 @@ from cranfield.meta.topic_scores import check_share, topic_scores
 from cranfield.meta.variance_components import Generalizability
 from cranfield.significance.anova import two_way
 from cranfield.significance.outcome import Floats
+from cranfield.significance.pairs import ROUNDING
 
 SOURCES = ("system", "topic", "system:topic")
 """What scores vary by; the interaction holds all other error too."""
@@ -100,6 +101,8 @@ def generalizability(
     topics, systems = ready.flat.shape
     error = squares[2]
     estimates = np.array([(squares[0] - error) / topics, (squares[1] - error) / systems, error])
+    # A difference of mean squares by rounding only is none.
+    estimates[np.abs(estimates) <= ROUNDING * squares.max()] = 0.0
     variances = np.maximum(estimates, 0.0)
     if not variances.any():
         raise CranfieldError("all scores are equal: there is no variance to split")

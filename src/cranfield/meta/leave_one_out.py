@@ -17,6 +17,7 @@ from cranfield.meta.leave_one_out_tables import of_rankings, of_systems, places,
 from cranfield.meta.pools import Pools, pools
 from cranfield.meta.rankings import LISTS, Wanted, lists_of, overall
 from cranfield.meta.work import run_parts
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 OTHERS = ("keep", "drop")
@@ -78,6 +79,9 @@ class LeaveOneOut:
             raise PolicyError(f"there is no team {quoted(team)}")
         kept = self.pools.without(self.pools.teams.index(team), self.others)
         return self.pools.runs.restricted(kept)
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.summary, repr(self))
 
     def __repr__(self) -> str:
         return (

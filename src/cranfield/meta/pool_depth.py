@@ -17,6 +17,7 @@ from cranfield.meta.contributors import contributing, in_pool, judged_depths, un
 from cranfield.meta.rankings import Floats, Wanted, agreement, lists_of, overall, ranks
 from cranfield.meta.tracing import Marks, TracedRuns, traced
 from cranfield.significance.options import check_whole
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 DEPTHS = (10, 20, 50, 100)
@@ -77,6 +78,9 @@ class PoolDepths:
         check_whole("depth", depth, 1, DEEPEST)
         contributes = contributing(self.runs, self.contributors, judged_depths(self.runs), None)
         return self.runs.restricted(_pool(self.runs, contributes, depth))
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.rankings, repr(self))
 
     def __repr__(self) -> str:
         return (

@@ -15,6 +15,7 @@ from cranfield.errors import PolicyError, quoted
 from cranfield.meta.by_measure import aligned, by_measure, sign_pvalue, signs
 from cranfield.meta.preferences import joined, read_preferences
 from cranfield.scores import Scores
+from cranfield.tabular import frame_html
 
 Floats = NDArray[np.float64]
 
@@ -64,6 +65,9 @@ class PredictivePower:
     summary: pl.DataFrame
     by_assessor: pl.DataFrame
     versus: pl.DataFrame
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.summary, repr(self))
 
     def __repr__(self) -> str:
         best = self.summary.row(0, named=True)

@@ -10,7 +10,7 @@ import polars as pl
 
 from cranfield.errors import quoted
 from cranfield.significance.registry import find_test
-from cranfield.tabular import text_table
+from cranfield.tabular import frame_html, text_table
 from cranfield.text import counted
 
 ROLES = ("baseline", "advanced")
@@ -136,6 +136,9 @@ class Reproduction:
         if self.orders is not None:
             blocks.append(_text(self.order_means()))
         return "\n\n".join(blocks)
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.summary(), repr(self))
 
     def __repr__(self) -> str:
         return f"Reproduction({self.heading()[0]})"

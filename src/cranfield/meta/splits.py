@@ -17,6 +17,7 @@ from cranfield.meta.streams import stream
 from cranfield.meta.study_input import Indices, StudyInput, study_input
 from cranfield.meta.work import Progress, blocks, run_parts
 from cranfield.significance.options import check_whole
+from cranfield.tabular import frame_html
 
 KEYS = ("group", "size", "sets", "first", "second")
 """Columns that say what the numbers of a row are of."""
@@ -145,6 +146,9 @@ class SplitStudy:
     def urbano(self) -> pl.DataFrame:
         """Return :meth:`summary` with the names of Urbano, Marrero and Martin (2013)."""
         return renamed(self.summary())
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.summary(), repr(self))
 
     def __repr__(self) -> str:
         return (

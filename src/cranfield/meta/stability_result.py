@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from cranfield.tabular import frame_html
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Stability:
@@ -79,6 +81,9 @@ class Stability:
     ranks: pl.DataFrame
     samples: pl.DataFrame
     notes: tuple[str, ...] = ()
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.by_size, repr(self))
 
     def __repr__(self) -> str:
         label = f"{self.measure}: " if self.measure else ""

@@ -22,6 +22,7 @@ from cranfield.significance.corrections import find_correction
 from cranfield.significance.options import Options, check_whole
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import find_test
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 REPEATS = 50
@@ -135,6 +136,9 @@ class Swaps:
         """
         check_whole("size", size, 1)
         return extrapolated(self.rates, size)
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.overall, repr(self))
 
     def __repr__(self) -> str:
         about = f"{self.measure}: " if self.measure else ""

@@ -12,6 +12,7 @@ from scipy.special import chdtri, fdtri
 
 from cranfield.meta.topic_scores import check_share
 from cranfield.significance.options import check_whole
+from cranfield.tabular import frame_html
 
 SIZES = (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500)
 """Numbers of topics in a table, besides that of the scores."""
@@ -204,6 +205,9 @@ class Generalizability:
         above = (mean - most * error) * (mean + (most - known) * error)
         below = mean * ((m - 1) * known * error + other * of_topics)
         return max(0.0, m * above / (n * below)) if below > 0 else math.inf
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.components, repr(self))
 
     def __repr__(self) -> str:
         label = f"{self.measure}: " if self.measure else ""

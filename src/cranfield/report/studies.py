@@ -86,9 +86,9 @@ def markdown(study: StudyText) -> str:
 
 
 def latex_text(study: StudyText) -> str:
-    """Write booktabs tables, each with its title in a comment above it."""
+    """Write booktabs tables, each with its title as caption."""
     heading = "".join(f"% {latex(line)}\n" for line in study.heading)
-    return heading + "".join(table.to_latex() for table in study.tables)
+    return heading + "\n".join(table.to_latex(caption=True) for table in study.tables)
 
 
 def html_text(study: StudyText, limit: int | None = None) -> str:

@@ -7,6 +7,7 @@ from math import isnan
 from typing import TYPE_CHECKING, Any
 
 from cranfield.tabular.table import SHOWN, Table
+from cranfield.text import counted
 
 if TYPE_CHECKING:
     import polars as pl
@@ -58,8 +59,8 @@ def from_frame(
     return Table(title, frame.columns, rows, [frame.columns.index(name) for name in left])
 
 
-def frame_html(frame: pl.DataFrame, title: str, *, limit: int = SHOWN) -> str:
-    """Show the start of a data frame in a notebook, and how many rows there are besides.
+def frame_html(frame: pl.DataFrame, title: str, *, limit: int = SHOWN, columns: int = 12) -> str:
+    """Show the start of a data frame in a notebook, and how much there is besides.
 
     Parameters
     ----------
@@ -67,8 +68,8 @@ def frame_html(frame: pl.DataFrame, title: str, *, limit: int = SHOWN) -> str:
         The table.
     title
         What it is of.
-    limit
-        Rows that are shown.
+    limit, columns
+        Rows and columns that are shown.
 
     Examples
     --------
@@ -76,10 +77,10 @@ def frame_html(frame: pl.DataFrame, title: str, *, limit: int = SHOWN) -> str:
     >>> "… and 1 more" in frame_html(pl.DataFrame({"n": [1, 2, 3]}), "Numbers", limit=2)
     True
     """
-    more = frame.height - limit
-    table = from_frame(frame.head(limit), title)
-    if more <= 0:
-        return table.to_html()
+    shown = from_frame(frame[:limit, :columns], title)
     # The rows beyond the limit are counted, not made.
-    rest = [[""] * frame.width] * more
-    return Table(title, table.head, [*table.rows, *rest], table.left).to_html(limit=limit)
+    rest = [[""] * len(shown.head)] * (frame.height - limit)
+    beyond = frame.width - columns
+    notes = [f"{counted(beyond, 'more column')} to the right"] if beyond > 0 else []
+    whole = Table(title, shown.head, [*shown.rows, *rest], shown.left, notes)
+    return whole.to_html(limit=limit)

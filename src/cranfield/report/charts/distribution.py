@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import altair as alt
 
 WIDTH, HEIGHT = 150, 150
+STRAIGHT = 1e-10
+"""Area below which three points of a unit square stand on a straight line."""
+
 SHARES = {"runs": "share of runs", "values": "share of values"}
 """What is counted up to a value: runs as in the paper, or values as on its interval scale."""
 
@@ -152,16 +155,21 @@ def curve(table: pl.DataFrame, kind: str) -> pl.DataFrame:
     else:
         points = table.select("value", pl.col("values").alias("share"))
     low, high = points["value"][0], points["value"][-1]
+    unit = max(float(high - low), 1e-300)
     cell = [
-        ((pl.col(one) - start) / max(size, 1e-300) * DRAWN).floor().alias(f"{one} cell")
-        for one, start, size in (("share", 0.0, 1.0), ("value", low, high - low))
+        ((pl.col(one) - start) / size * DRAWN).floor().alias(f"{one} cell")
+        for one, start, size in (("share", 0.0, 1.0), ("value", low, unit))
     ]
     number = pl.col("order")
     edge = (number == number.min()) | (number == number.max())
+    across, up = pl.col("share"), pl.col("value") / unit
+    # Twice the area of a point with its neighbours, which is 0 on a straight line.
+    area = across.diff() * up.diff().shift(-1) - up.diff() * across.diff().shift(-1)
     return (
         points.with_row_index("order")
         .with_columns(cell)
         .filter(edge.over("share cell", "value cell"))
+        .filter((area.abs() > STRAIGHT).fill_null(True))
         .select("share", "value", "order", pl.lit(SHARES[kind]).alias("of"))
     )
 
@@ -171,5 +179,4 @@ def _short(count: int) -> str:
     if count < 10**7:
         return f"{count:,}"
     power = len(str(count)) - 1
-    raised = str(power).translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
-    return f"{count * 1000 // 10**power / 1000:.2f} · 10{raised}"
+    return f"{count * 1000 // 10**power / 1000:.2f}e{power}"

@@ -14,7 +14,7 @@ from cranfield.scales.runs import Grades, all_runs, more_than, score_runs
 FEW_RUNS = 2**12
 """Runs up to which all of them are drawn."""
 
-DRAWN = 150
+DRAWN = 100
 """Steps in each direction that a chart is drawn with."""
 
 MANY = 2**32

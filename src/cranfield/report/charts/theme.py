@@ -106,6 +106,8 @@ def themed(chart: Chart) -> Chart:
     return found.configure(  # type: ignore[no-any-return]
         background="white",
         font=FONT,
+        # Room for names where none of the fonts is there, and the one in their place is wider.
+        padding={"left": 14, "right": 24, "top": 5, "bottom": 5},
         view=alt.ViewConfig(strokeOpacity=0),
         axis=alt.AxisConfig(
             labelFontSize=12, titleFontSize=13, titleFontWeight="normal", gridOpacity=0.5

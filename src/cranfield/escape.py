@@ -39,7 +39,7 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-# Pairs that the fonts of LaTeX draw as one character; an empty group keeps only some engines from it.
+# Pairs that fonts of LaTeX draw as one character; an empty group keeps only some engines from it.
 _LIGATURES = re.compile(r"-(?=-)|'(?=')|,(?=,)")
 
 _MARKDOWN = {

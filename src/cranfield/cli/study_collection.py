@@ -15,7 +15,7 @@ from cranfield.errors import CranfieldError, InputError, PolicyError
 from cranfield.scores import Scores
 
 if TYPE_CHECKING:
-    from cranfield.meta.tracing import TracedRuns
+    from cranfield.meta.of_collections.tracing import TracedRuns
     from cranfield.report.study_collection import Study
 
 EPILOG = """\b
@@ -112,8 +112,8 @@ def collection(
     generalise, and what other numbers of topics would find. With --scores only what is about
     topics.
     """
-    from cranfield.meta.fast_tests import read_choice
-    from cranfield.meta.topic_scores import check_share
+    from cranfield.meta.of_tests.fast_tests import read_choice
+    from cranfield.meta.of_topics.topic_scores import check_share
     from cranfield.report.study_collection import shown
 
     # Before any file is read.
@@ -150,9 +150,9 @@ def _of_topics(
     scores: Scores, sampling: Mapping[str, Any], options: StudyOptions, notes: list[str]
 ) -> list[Study]:
     """Study the topics by the scores of one measure; what cannot be done is noted."""
-    from cranfield.meta.extrapolation import CORRECTIONS, extrapolate
-    from cranfield.meta.generalizability import generalizability
-    from cranfield.meta.stability import stability
+    from cranfield.meta.of_topics.extrapolation import CORRECTIONS, extrapolate
+    from cranfield.meta.of_topics.generalizability import generalizability
+    from cranfield.meta.of_topics.resampling import stability
 
     missing, correction = sampling["missing"], sampling["correction"]
     correction = correction if correction in CORRECTIONS else CORRECTIONS[0]
@@ -181,8 +181,8 @@ def _of_pools(
 ) -> tuple[Mapping[str, Scores], list[Study]]:
     """Judge the runs, score them, and study their judgments."""
     from cranfield.evaluation import score
-    from cranfield.meta.leave_one_out import leave_one_out
-    from cranfield.meta.pool_depth import pool_depths
+    from cranfield.meta.of_collections.leave_one_out import leave_one_out
+    from cranfield.meta.of_collections.pool_depth import pool_depths
 
     if qrels is None or not runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
@@ -224,7 +224,7 @@ def _of_pools(
 def _traced(qrels: str, runs: tuple[str, ...], options: StudyOptions) -> TracedRuns:
     from cranfield.collection.reading import read_qrels
     from cranfield.collection.runs import read_runs
-    from cranfield.meta.tracing import traced
+    from cranfield.meta.of_collections.tracing import traced
 
     judging = options.judging
     if qrels == "-" and "-" in runs:

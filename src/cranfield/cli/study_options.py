@@ -67,7 +67,7 @@ class StudyOptions:
 
     @contextmanager
     def work(self, what: str, part: str | None = None) -> Iterator[dict[str, Any]]:
-        """Give what :func:`cranfield.meta.work.run_parts` wants to know, and show its progress.
+        """Give what :func:`cranfield.meta.run_parts` wants to know, and show its progress.
 
         Parameters
         ----------

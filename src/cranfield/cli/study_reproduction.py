@@ -66,8 +66,8 @@ def reproduction(
     the effect of the advanced system are compared. On another collection (--other-qrels) it was
     replicated: only distributions of scores and effects can be compared.
     """
-    from cranfield.meta.replication_tables import check_test
-    from cranfield.meta.reproducing import replicate, reproduce
+    from cranfield.meta.reproduction.of_runs import replicate, reproduce
+    from cranfield.meta.reproduction.tables import check_test
     from cranfield.report.study_reproduction import shown
 
     originals = _given({"baseline": original_baseline, "advanced": original_advanced})

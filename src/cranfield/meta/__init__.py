@@ -1,26 +1,26 @@
 """Evaluating the evaluation: how good the tests, the measures and the collection are."""
 
-from cranfield.meta.agreement import agreement, publication_bias
-from cranfield.meta.concordance import Concordance, concordance
-from cranfield.meta.correlations import Correlations, correlate
-from cranfield.meta.discriminative import DiscriminativePower, discriminative_power
-from cranfield.meta.extrapolation import Extrapolation, extrapolate
-from cranfield.meta.false_alarms import FalseAlarms, false_alarms
-from cranfield.meta.generalizability import generalizability
-from cranfield.meta.leave_one_out import LeaveOneOut, leave_one_out
-from cranfield.meta.pool_depth import PoolDepths, pool_depths
-from cranfield.meta.pools import Pools, pools
-from cranfield.meta.predictive import PredictivePower, predictive_power
-from cranfield.meta.reproducing import replicate, reproduce
-from cranfield.meta.reproducing_scores import replicate_scores, reproduce_scores
-from cranfield.meta.reproduction import Reproduction
-from cranfield.meta.splits import SplitStudy, split_topics
-from cranfield.meta.stability import stability
-from cranfield.meta.stability_result import Stability
-from cranfield.meta.swaps import Swaps, swap_method
-from cranfield.meta.teams import teams_of
-from cranfield.meta.variance_components import Generalizability
-from cranfield.meta.work import run_parts
+from cranfield.meta.of_collections.leave_one_out import LeaveOneOut, leave_one_out
+from cranfield.meta.of_collections.pool_depth import PoolDepths, pool_depths
+from cranfield.meta.of_collections.pools import Pools, pools
+from cranfield.meta.of_collections.teams import teams_of
+from cranfield.meta.of_measures.concordance import Concordance, concordance
+from cranfield.meta.of_measures.correlations import Correlations, correlate
+from cranfield.meta.of_measures.discriminative import DiscriminativePower, discriminative_power
+from cranfield.meta.of_measures.predictive import PredictivePower, predictive_power
+from cranfield.meta.of_measures.swaps import Swaps, swap_method
+from cranfield.meta.of_tests.agreement import agreement, publication_bias
+from cranfield.meta.of_tests.false_alarms import FalseAlarms, false_alarms
+from cranfield.meta.of_tests.splits import SplitStudy, split_topics
+from cranfield.meta.of_topics.extrapolation import Extrapolation, extrapolate
+from cranfield.meta.of_topics.generalizability import generalizability
+from cranfield.meta.of_topics.resampling import stability
+from cranfield.meta.of_topics.result import Stability
+from cranfield.meta.of_topics.variance_components import Generalizability
+from cranfield.meta.reproduction.of_runs import replicate, reproduce
+from cranfield.meta.reproduction.of_scores import replicate_scores, reproduce_scores
+from cranfield.meta.reproduction.result import Reproduction
+from cranfield.meta.work.parts import run_parts
 
 __all__ = [
     "Concordance",

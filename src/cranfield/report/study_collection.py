@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 
 from cranfield.errors import PolicyError
-from cranfield.meta.extrapolation import Extrapolation
-from cranfield.meta.leave_one_out import LeaveOneOut
-from cranfield.meta.pool_depth import PoolDepths
-from cranfield.meta.stability_result import Stability
-from cranfield.meta.variance_components import Generalizability
+from cranfield.meta.of_collections.leave_one_out import LeaveOneOut
+from cranfield.meta.of_collections.pool_depth import PoolDepths
+from cranfield.meta.of_topics.extrapolation import Extrapolation
+from cranfield.meta.of_topics.result import Stability
+from cranfield.meta.of_topics.variance_components import Generalizability
 from cranfield.report.studies import StudyText, Table
 from cranfield.report.study_pools import of_leave_one_out, of_pool_depths
 from cranfield.report.study_topics import of_extrapolation, of_generalizability, of_stability

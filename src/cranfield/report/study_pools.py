@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 
 import polars as pl
 
-from cranfield.meta.leave_one_out import LeaveOneOut
-from cranfield.meta.pool_depth import PoolDepths
+from cranfield.meta.of_collections.leave_one_out import LeaveOneOut
+from cranfield.meta.of_collections.pool_depth import PoolDepths
 from cranfield.report.studies import StudyText, by_column, first_rows
 from cranfield.text import counted
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from cranfield.meta.reproduction import Reproduction
+from cranfield.meta.reproduction.result import Reproduction
 from cranfield.report.studies import StudyText, Table, by_column, number
 
 
@@ -26,7 +26,7 @@ def shown(found: Reproduction) -> StudyText:
 
     Examples
     --------
-    >>> from cranfield.meta.reproducing_scores import reproduce_scores
+    >>> from cranfield.meta.reproduction.of_scores import reproduce_scores
     >>> first = {"baseline": [0.2, 0.4, 0.3], "advanced": [0.3, 0.6, 0.3]}
     >>> again = {"baseline": [0.2, 0.3, 0.3], "advanced": [0.3, 0.5, 0.4]}
     >>> list(shown(reproduce_scores(first, again)).frames)

@@ -7,9 +7,9 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.meta.extrapolation import Extrapolation
-from cranfield.meta.stability_result import Stability
-from cranfield.meta.variance_components import Generalizability, TopicsFor
+from cranfield.meta.of_topics.extrapolation import Extrapolation
+from cranfield.meta.of_topics.result import Stability
+from cranfield.meta.of_topics.variance_components import Generalizability, TopicsFor
 from cranfield.report.studies import StudyText, Table, by_column, first_rows, number
 from cranfield.text import counted
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from cranfield.errors import CranfieldError, PolicyError, quoted
 from cranfield.escape import plain
-from cranfield.meta.rankings import DECIMALS
+from cranfield.meta.of_collections.rankings import DECIMALS
 from cranfield.scores import Scores
 from cranfield.significance.prepare import as_scores
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cranfield.errors import PolicyError, quoted
-from cranfield.meta.leave_one_out import LeaveOneOut
+from cranfield.meta.of_collections.leave_one_out import LeaveOneOut
 from cranfield.report.charts.theme import COLOURS, data_of, themed
 
 if TYPE_CHECKING:

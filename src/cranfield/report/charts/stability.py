@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cranfield.errors import PolicyError
-from cranfield.meta.stability_result import Stability
-from cranfield.meta.stability_tables import limits
+from cranfield.meta.of_topics.result import Stability
+from cranfield.meta.of_topics.tables import limits
 from cranfield.report.charts.theme import by_colour, data_of, themed
 
 if TYPE_CHECKING:

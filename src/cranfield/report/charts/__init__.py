@@ -5,44 +5,61 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cranfield.report.charts.agreement import agreement_chart
+    from cranfield.report.charts.asl import asl_chart
     from cranfield.report.charts.box import box_plot
     from cranfield.report.charts.differences import difference_bars, difference_scatter
     from cranfield.report.charts.difficulty import difficulty_map
+    from cranfield.report.charts.distribution import distribution_chart
+    from cranfield.report.charts.hasse import hasse_chart
     from cranfield.report.charts.intervals import intervals_chart
     from cranfield.report.charts.leave_one_out import leave_one_out_chart
     from cranfield.report.charts.matrix import significance_matrix
     from cranfield.report.charts.recall import precision_recall
     from cranfield.report.charts.residuals import residual_plots
     from cranfield.report.charts.saving import save
+    from cranfield.report.charts.scale_study import scale_pairs_chart, scale_tau_chart
+    from cranfield.report.charts.spacing import spacing_chart
     from cranfield.report.charts.stability import stability_chart
 
 _HOME_OF = {
     "agreement_chart": "agreement",
+    "asl_chart": "asl",
     "box_plot": "box",
     "difference_bars": "differences",
     "difference_scatter": "differences",
     "difficulty_map": "difficulty",
+    "distribution_chart": "distribution",
+    "hasse_chart": "hasse",
     "intervals_chart": "intervals",
     "leave_one_out_chart": "leave_one_out",
     "precision_recall": "recall",
     "residual_plots": "residuals",
     "save": "saving",
+    "scale_pairs_chart": "scale_study",
+    "scale_tau_chart": "scale_study",
     "significance_matrix": "matrix",
+    "spacing_chart": "spacing",
     "stability_chart": "stability",
 }
 
 __all__ = [
     "agreement_chart",
+    "asl_chart",
     "box_plot",
     "difference_bars",
     "difference_scatter",
     "difficulty_map",
+    "distribution_chart",
+    "hasse_chart",
     "intervals_chart",
     "leave_one_out_chart",
     "precision_recall",
     "residual_plots",
     "save",
+    "scale_pairs_chart",
+    "scale_tau_chart",
     "significance_matrix",
+    "spacing_chart",
     "stability_chart",
 ]
 

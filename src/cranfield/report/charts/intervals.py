@@ -102,7 +102,7 @@ def intervals_chart(
             f"{field}:Q", title=title, scale=alt.Scale(zero=False), axis=value_axis(len(names))
         )
 
-    legend = alt.Legend(title=says, orient="top", titleLimit=WIDTH, labelLimit=WIDTH, columns=3)
+    legend = alt.Legend(title=says, orient="top", titleLimit=WIDTH, labelLimit=WIDTH, columns=4)
     base = alt.Chart(data_of(frame)).encode(
         y=y,
         color=alt.Color(

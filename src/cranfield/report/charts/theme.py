@@ -30,6 +30,10 @@ DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2))
 """Patterns of lines, for when the colours have been used up."""
 
 
+FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
+"""Fonts of one width: files are laid out with one of them, and shown with another elsewhere."""
+
+
 def data_of(frame: pl.DataFrame) -> alt.InlineData:
     """Put a table inside the chart; a data frame would be cut off at 5,000 rows."""
     floats = pl.selectors.float()
@@ -101,7 +105,9 @@ def themed(chart: Chart) -> Chart:
     found: Any = chart
     return found.configure(  # type: ignore[no-any-return]
         background="white",
-        font="sans-serif",
+        font=FONT,
+        # Room for names where none of the fonts is there, and the one in their place is wider.
+        padding={"left": 14, "right": 24, "top": 5, "bottom": 5},
         view=alt.ViewConfig(strokeOpacity=0),
         axis=alt.AxisConfig(
             labelFontSize=12, titleFontSize=13, titleFontWeight="normal", gridOpacity=0.5

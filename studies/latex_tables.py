@@ -3,8 +3,8 @@
     python -m studies.latex_tables FOLDER [--engine pdflatex|lualatex]
 
 Writes `tables.tex`, compiles it three times, so that references and long tables settle, and turns
-the pages into pictures where `pdftoppm` is there. The exit status is 1 when LaTeX fails, warns of a reference
-or a character that it does not have, or when a name does not come out as it went in.
+the pages into pictures where `pdftoppm` is there. The exit status is 1 when LaTeX fails, warns of a
+reference or a character that it does not have, or when a name does not come out as it went in.
 """
 
 from __future__ import annotations

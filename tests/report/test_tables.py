@@ -350,3 +350,18 @@ def test_frames() -> None:
     assert shown.rows == [["run", "0.5"]]
     assert shown.left == [0]
     assert repr(shown) == "Table('Means': 1 row, 2 columns)"
+
+
+def test_letters_are_those_of_ranx() -> None:
+    """The report of ranx 0.3.21, stat_test="student", max_p=0.01, on the bundled runs."""
+    covid = cf.collections.trec_covid()
+    ev = cf.evaluate(covid.runs[:8], covid.qrels, ["P@20", "nDCG@20"])
+    found = cf.table(ev, marks="beaten", test="t", correction="none", alpha=0.01, places=3)
+    shown = [
+        [f"{as_cell(cell).text} {as_cell(cell).mark}" for cell in row[2:]] for row in found.rows
+    ]
+    assert shown == [
+        *(["0.876 efgh", "0.850 defgh"], ["0.869 f", "0.849 defgh"], ["0.846 ", "0.831 "]),
+        *(["0.834 ", "0.812 "], ["0.826 ", "0.796 "], ["0.827 ", "0.793 "]),
+        *(["0.832 ", "0.792 "], ["0.842 ", "0.791 "]),
+    ]

@@ -33,7 +33,7 @@ TAGS = (
     '"',
     "a,b",
 )
-FORMATS = ("table", "trec", "ir_measures", "csv", "json", "latex", "parquet")
+FORMATS = ("table", "trec", "ir_measures", "csv", "json", "latex", "markdown", "html", "parquet")
 GOOD = {
     "-m": (
         "AP",

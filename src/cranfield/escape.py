@@ -39,7 +39,7 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
-# Pairs that fonts of LaTeX draw as one character; an empty group keeps only some engines from it.
+# Pairs that the fonts of LaTeX draw as one character; not all engines let an empty group stop that.
 _LIGATURES = re.compile(r"-(?=-)|'(?=')|,(?=,)")
 
 _MARKDOWN = {
@@ -51,7 +51,7 @@ _MARKDOWN = {
 }
 
 _OPEN_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
-_BLOCK = re.compile(r"^[#+-](?=[\s#]|$)|^-(?=--)|(?<=^\d)[.)](?=\s|$)")
+_BLOCK = re.compile(r"^(\d{0,9})([#+-](?=[\s#]|$)|-(?=--)|[.)](?=\s|$))")
 
 
 def latex(text: str) -> str:
@@ -77,7 +77,7 @@ def markdown(text: str) -> str:
     safe = "".join(_MARKDOWN.get(char, char) for char in plain(text))
     # Between letters an underscore is a character like others.
     safe = _OPEN_UNDERSCORE.sub(r"\\_", safe)
-    return _BLOCK.sub(r"\\\g<0>", safe)
+    return _BLOCK.sub(r"\1\\\2", safe)
 
 
 def html(text: str) -> str:

@@ -77,7 +77,8 @@ class DCG(Discounted):
     aliases=("NDCG",),
     summary="DCG over that of the ideal ranking of all judged documents.",
     formula=r"\frac{DCG@k}{iDCG@k}, \quad d(r) = \log_2(r + 1)",
-    source="Sakai (2013), equation (6); Ferro and Maistro (2024), equation (6)",
+    source="Järvelin and Kekäläinen (2002); Sakai (2013), equation (6);"
+    " Ferro and Maistro (2024), equation (6)",
     family="cumulated gain",
     needs="graded judgments (binary ones do)",
     scale_note="not interval; within a topic it is DCG by a constant",

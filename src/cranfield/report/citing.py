@@ -10,7 +10,7 @@ from typing import Any
 from cranfield.errors import CranfieldError, CranfieldWarning, PolicyError, quoted
 from cranfield.escape import html, latex
 from cranfield.evaluation import Evaluation
-from cranfield.measures import Measure
+from cranfield.measures import REGISTRY, Measure
 from cranfield.measures.grammar import parse_measure
 from cranfield.report.references import Entry, cited_in, entries
 from cranfield.scores import Scores
@@ -220,8 +220,10 @@ def _parts(study: Any) -> Iterator[tuple[str, str]]:
     """Yield what the result of a study names: its measures, tests and corrections."""
     for name in (getattr(study, "measure", None), *getattr(study, "measures", ())):
         yield from _measured("" if name is None else str(name))
-    for test in getattr(study, "tests", ()):
-        yield from _tested(*str(test).split("+"))
+    for one in getattr(study, "tests", ()):
+        test, _, correction = str(one).partition("+")
+        # A test that names no correction takes its own.
+        yield from _tested(test, correction or find_test(test).info.corrections[0])
     if isinstance(getattr(study, "test", None), str):
         yield from _tested(study.test, getattr(study, "correction", None))
 
@@ -247,7 +249,8 @@ def _measured(name: str) -> Iterator[tuple[str, str]]:
     try:
         yield from _measure(parse_measure(name))
     except CranfieldError:
-        yield name, ""
+        # A study has measures without the cutoff that they need.
+        yield name, REGISTRY[name].info.source if name in REGISTRY else ""
 
 
 def _named(name: str) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,99 @@
+"""Tables and citations from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.cli.test_commands import cranfield
+
+SCORES = "topic,a_b,b,c\n1,.1,.5,.6\n2,.2,.4,.7\n3,.1,.6,.6\n4,.3,.5,.9\n"
+
+
+def test_evaluate_writes_tables(folder: Path) -> None:
+    start = ("evaluate", "qrels", "one.run", "two.run", "-m", "AP", "-m", "RR")
+    latex, _ = cranfield(folder, *start, "-f", "latex", "--caption", "A & b", "--label", "tab:x")
+    assert r"\caption[{A \& b}]{A \& b. The best of each measure in bold.}" in latex
+    assert r"two\_x & \textbf{1.0000} & \textbf{1.0000} \\" in latex
+    assert "longtable" in cranfield(folder, *start, "-f", "latex", "--long")[0]
+    markdown, _ = cranfield(folder, *start, "-f", "markdown", "-p", "2")
+    assert markdown.endswith("| one | 0.75 | 0.75 |\n| two_x | **1.00** | **1.00** |\n")
+    html, _ = cranfield(folder, *start, "-f", "html", "-o", "t.html")
+    assert html == ""
+    assert (folder / "t.html").read_text().startswith("<table ")
+    by_topic, _ = cranfield(folder, *start, "-f", "markdown", "-q")
+    assert "| 1 | one | 0.5000 | 0.5000 |" in by_topic
+    assert "| all | two_x | 1.0000 | 1.0000 |" in by_topic
+
+
+def test_compare_writes_tables(folder: Path) -> None:
+    (folder / "s.csv").write_text(SCORES)
+    start = ("compare", "--scores", "s.csv", "-m", "AP")
+    markdown, _ = cranfield(folder, *start, "--format", "markdown")
+    assert "| c | **0.7000** |" in markdown
+    assert "Analysis of variance of AP, score \\~ topic + system." in markdown
+    marked, _ = cranfield(
+        folder, *start, "-b", "a_b", "-t", "t", "--marks", "symbols", "--format", "latex"
+    )
+    assert r"a\_b & 0.1750 &  \\" in marked
+    assert r"c & \textbf{0.7000} & \textsuperscript{\dag{}} \\" in marked
+    assert "% differs from a\\_b: \\dag{} p $\\leq$ 0.05" in marked
+    text, _ = cranfield(folder, *start, "--marks", "beaten")
+    assert text.splitlines()[2].split() == ["System", "AP"]
+    assert "meaning: " in text or "note: " in text
+    assert "<sup" in cranfield(folder, *start, "--marks", "groups", "--format", "html")[0]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("evaluate", "qrels", "one.run", "--label", "x"), "--label goes with --format latex"),
+        (("compare", "qrels", "*.run", "--long"), "--long goes with --format latex"),
+        (("compare", "qrels", "*.run", "--marks", "symbols"), "'symbols' need a baseline"),
+        (
+            ("compare", "qrels", "*.run", "--marks", "groups", "--format", "csv"),
+            "--marks goes with --format text, latex, markdown, html",
+        ),
+        (
+            ("compare", "qrels", "*.run", "--format", "latex", "--label", "x"),
+            "--label is for one table; there are 2",
+        ),
+        (("evaluate", "qrels", "one.run", "-f", "latex", "--label", "}"), "a label is made of"),
+    ],
+)
+def test_options_that_do_not_fit(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    assert message in cranfield(folder, *arguments, status=2)[1]
+
+
+def test_studies_in_html(folder: Path) -> None:
+    (folder / "s.csv").write_text(SCORES)
+    arguments = ("study", "tests", "--scores", "s.csv", "-m", "AP", "-t", "t", "--sizes", "2")
+    html, _ = cranfield(folder, *arguments, "--repeats", "3", "--format", "html")
+    assert html.startswith("<p ")
+    assert html.count("<table ") == 8
+    markdown, _ = cranfield(folder, *arguments, "--repeats", "3", "--format", "markdown")
+    assert markdown.count("### ") == 8
+    latex, _ = cranfield(folder, *arguments, "--repeats", "3", "--format", "latex")
+    assert latex.count(r"\caption") == 8
+
+
+def test_cite(folder: Path) -> None:
+    arguments = ("cite", "-m", "P@10", "--test", "md2", "--correction", "HSD")
+    out, err = cranfield(folder, *arguments)
+    assert err == ""
+    assert out.count("\n@") == 3
+    assert "@article{tukey1949a,\n" in out
+    assert "annote = {P@10, anova-2}" in out
+    text, _ = cranfield(folder, "cite", "--study", "swaps", "--format", "text")
+    assert [line.split(",")[0] for line in text.splitlines()][:2] == ["Sanderson", "Voorhees"]
+    everything, _ = cranfield(folder, "cite", "--all", "-o", "all.bib")
+    assert everything == ""
+    assert (folder / "all.bib").read_text().count("\n@") > 60
+    for wrong, message in (
+        (("-m", "nonsense"), "there is no measure 'nonsense'"),
+        (("--study", "x"), "there is no study 'x'; there are scales, tests,"),
+        (("--test", "x"), "there is no test 'x'"),
+        (("--correction", "x"), "there is no correction 'x'"),
+    ):
+        assert message in cranfield(folder, "cite", *wrong, status=2)[1]

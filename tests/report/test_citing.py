@@ -1,0 +1,244 @@
+"""Citing: every source that is declared is in the list of references, and comes out as BibTeX."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import pkgutil
+import re
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+import cranfield.meta
+import cranfield.scales
+import cranfield.significance
+from cranfield.errors import CranfieldWarning, MeasureError, PolicyError
+from cranfield.measures import REGISTRY
+from cranfield.meta import split_topics
+from cranfield.report.citing import RESULTS, STUDIES
+from cranfield.report.references import cited_in, entries
+from cranfield.scales import study_scales
+from cranfield.significance import CORRECTIONS, TESTS
+from cranfield.significance.corrections import SOURCES
+from tests.conftest import ROOT
+
+REQUIRED = {
+    "article": {"author", "title", "journal", "year"},
+    "inproceedings": {"author", "title", "booktitle", "year"},
+    "book": {"author", "title", "year"},
+    "misc": {"title"},
+}
+"""Fields that the types of BibTeX need, but for the publisher of a book where it is not known."""
+
+
+def hook() -> ModuleType:
+    path = ROOT / "docs" / "hooks_references.py"
+    spec = importlib.util.spec_from_file_location("hooks_references", path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+# The list
+
+
+def test_entries_are_whole() -> None:
+    text = (ROOT / "src/cranfield/data/references.bib").read_text(encoding="utf-8")
+    assert len(entries()) == text.count("\n@") + text.startswith("@")
+    for key, entry in entries().items():
+        assert REQUIRED[entry.kind] <= set(entry.fields), key
+        assert entry.key == key
+        for value in entry.fields.values():
+            assert value.strip() == value
+            assert value.count("{") == value.count("}")
+            assert not re.search(r"(?<!\\)[&%$#]", value), key
+        if not entry.is_software:
+            family = re.sub(r"[^a-z]", "", entry.families[0].lower().translate(ACCENTS))
+            assert re.fullmatch(rf"{family}{entry.fields['year']}[a-z]?", key), key
+
+
+ACCENTS = str.maketrans("äöüéí", "aouei")
+
+
+def test_entries_are_in_order() -> None:
+    works = [one for one in entries().values() if not one.is_software]
+    names = [
+        ([name.lower().translate(ACCENTS) for name in one.families], one.year) for one in works
+    ]
+    first = [families[0].replace("'", "") for families, _ in names]
+    assert first == sorted(first)
+
+
+def test_the_page_lists_the_works() -> None:
+    page = (ROOT / "docs" / "references.md").read_text(encoding="utf-8")
+    assert page.count(hook().PLACE) == 1
+    lines = hook().listed().splitlines()
+    works = [one for one in entries().values() if not one.is_software]
+    assert len(lines) == len(works)
+    for line, one in zip(lines, works, strict=True):
+        assert line.startswith(f"- {one.families[0]}")
+        assert f"({one.year})" in line
+        assert not set(line) & set("{}\\"), line
+
+
+def test_references_as_text() -> None:
+    assert entries()["efron1993"].to_text(markdown=True) == (
+        "Efron, B. and Tibshirani, R. J. (1993)."
+        " *An introduction to the bootstrap*. Chapman & Hall."
+    )
+    assert entries()["sakai2013"].to_text() == (
+        "Sakai, T. (2013). Metrics, statistics, tests."
+        " PROMISE Winter School 2013, LNCS 8173, 116–163."
+    )
+    assert (
+        entries()["moffat2008"]
+        .to_text(markdown=True)
+        .endswith("*ACM Transactions on Information Systems* 27(1), 2:1–2:27.")
+    )
+
+
+# Declared sources
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_sources_of_measures(name: str) -> None:
+    found, missing = cited_in(REGISTRY[name].info.source)
+    assert found
+    assert not missing
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_sources_of_tests(name: str) -> None:
+    found, missing = cited_in(TESTS[name].info.source)
+    assert found
+    assert not missing
+
+
+def test_sources_of_corrections_and_studies() -> None:
+    assert set(SOURCES) == set(CORRECTIONS)
+    texts = [*SOURCES.values(), *(source for _, source in RESULTS.values())]
+    for source in texts:
+        found, missing = cited_in(source)
+        assert not missing
+        assert len(found) == len(re.findall(r"\(\d{4}", source))
+
+
+def test_studies_are_those_of_the_package() -> None:
+    classes = set()
+    for package in (cranfield.meta, cranfield.scales, cranfield.significance):
+        for found in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
+            classes |= set(vars(importlib.import_module(found.name)))
+    assert set(RESULTS) <= classes
+
+
+@pytest.mark.parametrize(
+    ("text", "keys"),
+    [
+        ("Chapelle and others (2009)", ["chapelle2009"]),
+        ("Ferrante et al. (2019)", ["ferrante2019"]),
+        ("Friedman (1937, 1939)", ["friedman1937", "friedman1939"]),
+        ("D'Agostino and Pearson (1973)", ["dagostino1973"]),
+        ("Tague-Sutcliffe and Blustein (1994)", ["taguesutcliffe1994"]),
+        ("Urbano, Marrero and Martin (2013)", ["urbano2013"]),
+        ("Sakai (2016)", ["sakai2016a", "sakai2016b"]),
+        ("Sakai (2016b)", ["sakai2016b"]),
+        ("trec_eval, measure success", ["trec_eval"]),
+        ("nothing", []),
+    ],
+)
+def test_reading_of_sources(text: str, keys: list[str]) -> None:
+    assert [one.key for one in cited_in(text)[0]] == keys
+
+
+def test_other_authors_of_the_year_are_not_taken() -> None:
+    assert cited_in("Ferrante, Ferro and Fuhr (2019)") == ([], ["Ferrante, Ferro and Fuhr (2019)"])
+    assert cited_in("Ferro and Sanderson (2021)")[1] == ["Ferro and Sanderson (2021)"]
+    assert cited_in("Voorhees and others (2002)")[0][0].key == "voorhees2002"
+
+
+# Citing
+
+
+@pytest.fixture(scope="module")
+def ev() -> cf.Evaluation:
+    draw = np.random.default_rng(1)
+    runs = {
+        name: {
+            f"q{t}": {f"d{k}": float(one) for k, one in enumerate(draw.random(6))} for t in range(8)
+        }
+        for name in "abc"
+    }
+    qrels = {f"q{t}": {f"d{k}": k % 2 for k in range(6)} for t in range(8)}
+    return cf.evaluate(runs, qrels, ["RBP", "interval(RR@5)"])
+
+
+def test_evaluations_and_comparisons(ev: cf.Evaluation) -> None:
+    assert cf.cite(ev).keys == ("ferrante2021", "moffat2008", "sakai2013", "cranfield")
+    found = cf.compare(ev["RBP"], test="t", correction="bh")
+    both = cf.cite(ev, found)
+    assert {"student1908", "benjamini1995"} <= set(both.keys)
+    assert both.used_for["benjamini1995"] == ("bh",)
+    assert both.used_for["sakai2013"] == ("RBP", "RR@5")
+    assert "rutherford2011" in cf.cite(cf.compare(ev["RBP"]).anova).keys
+    assert cf.cite({"x": ev["RBP"]}).keys == cf.cite([ev["RBP"]]).keys == cf.cite("RBP").keys
+    assert cf.cite().keys == ("cranfield",)
+    like = cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, "RBP", compat="trec_eval")
+    assert cf.cite(like).keys[-1] == "trec_eval"
+
+
+def test_studies(ev: cf.Evaluation) -> None:
+    split = split_topics(ev["RBP"], ["t+bh", "sign"], sizes=[3], repeats=2)
+    keys = cf.cite(split).keys
+    assert {"ferro2022", "holm1979", "benjamini1995", "student1908", "moffat2008"} <= set(keys)
+    assert "ferrante2021" in cf.cite(study_scales(ev.judged, ["P", "RR"], cutoffs=[3])).keys
+    for name in STUDIES:
+        assert len(cf.cite(name).keys) > 1
+
+
+def test_names_and_keys() -> None:
+    assert cf.cite("tukey").keys == ("tukey1949a", "cranfield")
+    assert cf.cite("FDR_BH").keys == cf.cite("bh").keys
+    assert cf.cite("none").keys == ("cranfield",)
+    assert cf.cite("sakai2016b").keys == ("sakai2016b", "cranfield")
+    assert cf.cite("ndcg_cut_10").keys == cf.cite("nDCG@10").keys
+    with pytest.raises(MeasureError, match="there is no measure 'nonsense'"):
+        cf.cite("nonsense")
+    with pytest.raises(PolicyError, match="int has no sources to cite"):
+        cf.cite(3)
+
+
+def test_what_has_no_source_is_said() -> None:
+    mine = cf.Scores(np.array([[0.5, 0.25]]), ("1",), ("a", "b"), "my measure")
+    with pytest.warns(CranfieldWarning, match="no source is known of 'my measure'"):
+        found = cf.cite(mine)
+    assert found.missing == ("my measure",)
+
+
+def test_bibtex() -> None:
+    text = str(cf.cite("nDCG(gains={1:2})@10", "holm", "chapelle2009"))
+    assert text.count("@") - text.count("@10") == len(re.findall(r"(?m)^@\w+\{\w+,$", text))
+    assert text.count("{") == text.count("}")
+    assert r"annote = {nDCG(gains=\{1: 2\})@10}," in text
+    assert "annote = {holm}" in text
+    assert f"note = {{Version {cf.__version__}}}" in text
+    assert "<li>Holm, S. (1979)." in cf.cite("holm")._repr_html_()
+
+
+def test_entry_of_the_library_agrees_with_its_file() -> None:
+    cff = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    own = entries()["cranfield"].fields
+    assert f'title: "{own["title"]}"' in cff
+    assert f"- name: {own['author'].strip('{}')}" in cff
+    assert f"version: {cf.__version__}" in cff
+
+
+def test_every_study_has_a_result(ev: cf.Evaluation) -> None:
+    def name(thing: Any) -> str:
+        return type(thing).__name__
+
+    assert name(split_topics(ev["RBP"], ["t"], sizes=[3], repeats=2)) == STUDIES["tests"][0]

@@ -1,0 +1,88 @@
+"""Any text from files, put into LaTeX, Markdown and HTML, is read as that text."""
+
+from __future__ import annotations
+
+import re
+from html import unescape
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from cranfield.escape import html, latex, markdown, plain
+
+NASTY = (
+    st.text(alphabet=st.sampled_from("\\{}$&#_%~^<>|`'\",-*[]()!?=+@.: ab17\n\x1b†§é")) | st.text()
+)
+
+MACROS = {
+    r"\textbackslash{}": "\\",
+    r"\textasciitilde{}": "~",
+    r"\textasciicircum{}": "^",
+    r"\textless{}": "<",
+    r"\textgreater{}": ">",
+    r"\textbar{}": "|",
+    r"\textasciigrave{}": "`",
+    r"\dag{}": "†",
+    r"\ddag{}": "‡",
+    r"\S{}": "§",
+    r"\P{}": "¶",
+    r"\ldots{}": "…",
+    r"$\Vert$": "‖",
+    r"$\leq$": "≤",
+    r"\/": "",
+    **{"\\" + char: char for char in "&%$#_{}"},
+}
+
+
+def read_latex(text: str) -> str:
+    """Read LaTeX as LaTeX would, as far as it is used here; anything else is an error."""
+    found, place = "", 0
+    while place < len(text):
+        macro = next((one for one in MACROS if text.startswith(one, place)), None)
+        if macro is None:
+            assert text[place] not in "\\{}$&#_%~^", text[place:]
+            found, place = found + text[place], place + 1
+        else:
+            found, place = found + MACROS[macro], place + len(macro)
+    return found
+
+
+@given(NASTY)
+def test_latex_reads_the_text(text: str) -> None:
+    escaped = latex(text)
+    assert read_latex(escaped) == plain(text)
+    assert not re.search("--|''|,,|`", escaped)
+
+
+@given(NASTY)
+def test_html_reads_the_text(text: str) -> None:
+    assert unescape(html(text)) == plain(text)
+    assert not set(html(text)) & set("<>\"'")
+
+
+@given(NASTY)
+def test_markdown_reads_the_text(text: str) -> None:
+    parser = MarkdownIt("commonmark", {"html": True}).enable(["table", "strikethrough"])
+    wanted = plain(text).strip()
+    [block] = [one for one in parser.parse(f"x{markdown(wanted)}x") if one.type == "inline"]
+    assert {one.type for one in block.children or []} <= {"text", "text_special"}
+    assert "".join(one.content for one in block.children or []) == f"x{wanted}x"
+    # At the start of a line too.
+    kinds = [one.type for one in parser.parse(markdown(wanted))]
+    assert kinds in ([], ["paragraph_open", "inline", "paragraph_close"])
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("bm25_rm3", "bm25_rm3"),
+        ("_x", r"\_x"),
+        ("# a", r"\# a"),
+        ("-0.5", "-0.5"),
+        ("12. x", r"12\. x"),
+    ],
+)
+def test_markdown_escapes_no_more_than_it_must(text: str, escaped: str) -> None:
+    assert markdown(text) == escaped

@@ -302,6 +302,15 @@ def test_on_paper(browser: Any, report: Path) -> None:
     one.page.close()
 
 
+def test_very_many_topics(browser: Any, tmp_path: Path) -> None:
+    values = np.random.default_rng(2).random((1200, 2))
+    scores = cf.Scores(values, tuple(map(str, range(1200))), ("a", "b"), measure="m")
+    one = opened(browser, cf.report(scores, tmp_path / "r.html")).page
+    assert one.locator("#topics tbody tr").count() == 1001
+    assert one.get_by_text("… 200 topics in between").count() == 1
+    one.close()
+
+
 def test_ready_soon_when_large(browser: Any, tmp_path: Path) -> None:
     random = np.random.default_rng(3)
     topics, names = tuple(map(str, range(250))), tuple(map(str, range(130)))

@@ -13,7 +13,8 @@ from cranfield.correlation import kendall_tau
 from cranfield.errors import CranfieldError, CranfieldWarning
 from cranfield.evaluation import Evaluation, score
 from cranfield.measures import Measure
-from cranfield.scales.interval import Interval, depends_on_recall_base, interval
+from cranfield.scales.interval import Interval, interval
+from cranfield.scales.runs import depends_on_recall_base
 from cranfield.scales.scale_of import scale_of
 from cranfield.scales.study import DECIMALS
 from cranfield.significance.compare import compare

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from cranfield.measures.base import Measure
     from cranfield.measures.define import define
     from cranfield.measures.grammar import parse_measure, parse_measures
+    from cranfield.report.citing import cite
     from cranfield.report.page import report
+    from cranfield.report.tables.make import table
     from cranfield.scale import Scale
     from cranfield.scales.image import image
     from cranfield.scales.interval import interval
@@ -65,6 +67,8 @@ _HOMES = {
     "measures.base": ("Measure",),
     "measures.define": ("define",),
     "measures.grammar": ("parse_measure", "parse_measures"),
+    "report.citing": ("cite",),
+    "report.tables.make": ("table",),
     "scale": ("Scale",),
     "scales.image": ("image",),
     "scales.interval": ("interval",),
@@ -97,6 +101,7 @@ __all__ = [
     "Scale",
     "Scores",
     "ShardedEvaluation",
+    "cite",
     "collections",
     "compare",
     "define",
@@ -122,6 +127,7 @@ __all__ = [
     "score_samplings",
     "score_shards",
     "significance",
+    "table",
     "write_qrels",
     "write_run",
 ]

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from html import escape
+
 _LATEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -10,6 +13,15 @@ _LATEX = {
     "<": r"\textless{}",
     ">": r"\textgreater{}",
     "|": r"\textbar{}",
+    "`": r"\textasciigrave{}",
+    # Signs that this package puts into captions.
+    "†": r"\dag{}",
+    "‡": r"\ddag{}",
+    "§": r"\S{}",
+    "¶": r"\P{}",
+    "‖": r"$\Vert$",
+    "≤": r"$\leq$",
+    "…": r"\ldots{}",
     **{char: "\\" + char for char in "&%$#_{}"},
 }
 
@@ -27,12 +39,53 @@ def plain(text: str) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
+# Pairs that fonts of LaTeX draw as one character; an empty group keeps only some engines from it.
+_LIGATURES = re.compile(r"-(?=-)|'(?=')|,(?=,)")
+
+_MARKDOWN = {
+    **{char: f"&#{ord(char)};" for char in "|\\"},
+    **{char: "\\" + char for char in "*`[]~$"},
+    "<": "&lt;",
+    ">": "&gt;",
+    "&": "&amp;",
+}
+
+_OPEN_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
+_BLOCK = re.compile(r"^[#+-](?=[\s#]|$)|^-(?=--)|(?<=^\d)[.)](?=\s|$)")
+
+
 def latex(text: str) -> str:
-    """Escape what LaTeX would take as a command.
+    r"""Escape what LaTeX would take as a command, or draw as another character.
 
     Examples
     --------
-    >>> latex("my_run 100%")
-    'my\\\\_run 100\\\\%'
+    >>> latex("my_run 100%"), latex("a--b")
+    ('my\\_run 100\\%', 'a-\\/-b')
     """
-    return "".join(_LATEX.get(char, char) for char in plain(text))
+    safe = "".join(_LATEX.get(char, char) for char in plain(text))
+    return _LIGATURES.sub(lambda found: found[0] + r"\/", safe)
+
+
+def markdown(text: str) -> str:
+    r"""Escape what Markdown, or HTML inside it, would take as markup.
+
+    Examples
+    --------
+    >>> markdown("my_run *best* <b> a|b"), markdown("_x_")
+    ('my_run \\*best\\* &lt;b&gt; a&#124;b', '\\_x\\_')
+    """
+    safe = "".join(_MARKDOWN.get(char, char) for char in plain(text))
+    # Between letters an underscore is a character like others.
+    safe = _OPEN_UNDERSCORE.sub(r"\\_", safe)
+    return _BLOCK.sub(r"\\\g<0>", safe)
+
+
+def html(text: str) -> str:
+    """Escape what HTML would take as markup, in text and in attributes.
+
+    Examples
+    --------
+    >>> html("<img src=x onerror='alert(1)'>")
+    '&lt;img src=x onerror=&#x27;alert(1)&#x27;&gt;'
+    """
+    return escape(plain(text), quote=True)

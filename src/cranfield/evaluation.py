@@ -16,6 +16,7 @@ from cranfield.collection.judging import judge
 from cranfield.files import whole_file
 from cranfield.measures import Measure, parse_measures
 from cranfield.scores import Scores, optional_module
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -155,6 +156,9 @@ class Evaluation(Mapping[str, Scores]):
         """Write the long table as Parquet."""
         with whole_file(path) as out:
             self.to_polars().write_parquet(out)
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.by_system(), repr(self))
 
     def __repr__(self) -> str:
         return (

@@ -11,8 +11,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.errors import CranfieldError, MissingDependencyError, quoted
+from cranfield.escape import html
 from cranfield.files import whole_file
 from cranfield.scale import Scale
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -178,6 +180,11 @@ class Scores:
         """Write the table of topics and systems as Parquet."""
         with whole_file(path) as out:
             self.to_polars().write_parquet(out)
+
+    def _repr_html_(self) -> str:
+        if self.values.ndim != 2:
+            return f"<pre>{html(repr(self))}</pre>\n"
+        return frame_html(self.summary(), repr(self))
 
     def __repr__(self) -> str:
         label = f"{self.measure}: " if self.measure else ""

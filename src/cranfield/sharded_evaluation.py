@@ -15,6 +15,7 @@ from cranfield.evaluation import Evaluation
 from cranfield.files import whole_file
 from cranfield.measures import Measure
 from cranfield.scores import Scores
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 
@@ -155,6 +156,9 @@ class ShardedEvaluation(Mapping[str, Scores]):
         """Write the long table as Parquet."""
         with whole_file(path) as out:
             self.to_polars().write_parquet(out)
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.means(), repr(self))
 
     def __repr__(self) -> str:
         return (

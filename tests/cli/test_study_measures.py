@@ -15,7 +15,9 @@ import pytest
 
 from cranfield.cli import study_measures, study_options
 from cranfield.cli.main import run
-from cranfield.meta import coefficients, discriminative_power, swap_method, work
+from cranfield.meta import discriminative_power, swap_method
+from cranfield.meta.of_measures import coefficients
+from cranfield.meta.work import parts as work
 from cranfield.report.studies import WRITERS
 from cranfield.scorefiles import read_scores_by_measure
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 from cranfield.errors import PolicyError
-from cranfield.meta.discriminative import DiscriminativePower
+from cranfield.meta.of_measures.discriminative import DiscriminativePower
 from cranfield.report.charts.asl import asl_chart, thinned
 
 

@@ -9,17 +9,21 @@ import click
 
 from cranfield.cli.given_scores import given_scores, score_files_option
 from cranfield.cli.options import judging_options, measures_option, one_of, write
+from cranfield.cli.table_options import MARKUP, check_tables, table_options, tables_text
+from cranfield.errors import PolicyError
 
 EPILOG = """\b
 Examples:
   cranfield compare qrels.txt runs/*.xz -m AP -m nDCG@10
   cranfield compare qrels.txt bm25.run dense.run -m nDCG@10 --test randomisation
   cranfield compare qrels.txt runs/*.xz -m AP --baseline bm25 --format latex
+  cranfield compare qrels.txt runs/*.xz -m AP -m RR -b bm25 --marks symbols --format markdown
   cranfield compare --scores scores.csv --test friedman
 """
 
 DEFAULT = ("AP", "nDCG@10")
-OUTPUTS = ("text", "csv", "json", "latex")
+OUTPUTS = ("text", "csv", "json", *MARKUP)
+MARKS = ("none", "symbols", "beaten", "groups")
 TESTS = (
     *("sign", "signed-rank", "rank-sum", "t", "t-unpaired", "welch"),
     *("randomisation", "bootstrap", "bootstrap-unpaired"),
@@ -65,6 +69,8 @@ CORRECTIONS = (
     help="Refuse a test that needs more than the scale of the measure allows.",
 )
 @one_of("--format", OUTPUTS, "How to write the comparison.", "text")
+@one_of("--marks", MARKS, "One table of all measures, with these marks of significance.")
+@table_options
 @click.option("--output", "-o", help="File to write, whole or not at all.")
 @judging_options
 def compare(
@@ -83,6 +89,10 @@ def compare(
     seed: int,
     strict: bool,
     format: str,
+    marks: str | None,
+    caption: str | None,
+    label: str | None,
+    long: bool,
     output: str | None,
     **judging: Any,
 ) -> None:
@@ -97,6 +107,10 @@ def compare(
     from cranfield.significance.registry import find_test
 
     # Before any file is read.
+    in_print: dict[str, Any] = {"caption": caption, "label": label, "long": long}
+    check_tables(format, **in_print)
+    if marks is not None:
+        _check_marks(marks, format, baseline, alpha)
     test = find_test(test).info.name if test is not None else None
     correction = find_correction(correction) if correction is not None else None
     scores = given_scores(qrels, runs, asked, score_files, judging)
@@ -120,10 +134,28 @@ def compare(
     if strict:
         for one in meanings.values():
             one.require()
-    writers: dict[str, Callable[[Mapping[str, Any]], str]] = {
-        "text": comparisons.plain_text,
-        "csv": comparisons.csv_text,
-        "json": comparisons.json_text,
-        "latex": comparisons.latex_text,
-    }
-    write(writers[format](meanings), None if output == "-" else output)
+    if format in MARKUP:
+        made = (
+            comparisons.tables(meanings)
+            if marks is None
+            else [comparisons.marked_table(meanings, marks)]
+        )
+        text = tables_text(made, format, **in_print)
+    elif marks is not None:
+        text = f"{comparisons.marked_table(meanings, marks)}\n"
+    else:
+        writers: dict[str, Callable[[Mapping[str, Any]], str]] = {
+            "text": comparisons.plain_text,
+            "csv": comparisons.csv_text,
+            "json": comparisons.json_text,
+        }
+        text = writers[format](meanings)
+    write(text, None if output == "-" else output)
+
+
+def _check_marks(marks: str, format: str, baseline: tuple[str, ...], alpha: float) -> None:
+    from cranfield.report.tables.marks import kind_of
+
+    if format in {"csv", "json"}:
+        raise PolicyError(f"--marks goes with --format text, {', '.join(MARKUP)}")
+    kind_of(marks, baseline, (alpha,))

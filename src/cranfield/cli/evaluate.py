@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from cranfield.cli.options import evaluated, judging_options, measures_option, write
+from cranfield.cli.table_options import MARKUP, check_tables, table_options, tables_text
 from cranfield.errors import PolicyError
 from cranfield.evaluation import Evaluation
 from cranfield.files import whole_file
@@ -22,7 +23,7 @@ Examples:
 """
 
 DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
-OUTPUTS = ("table", "trec", "ir_measures", "csv", "json", "latex", "parquet")
+OUTPUTS = ("table", "trec", "ir_measures", "csv", "json", *MARKUP, "parquet")
 
 
 @click.command(epilog=EPILOG)
@@ -44,6 +45,7 @@ OUTPUTS = ("table", "trec", "ir_measures", "csv", "json", "latex", "parquet")
     "--places", "-p", type=click.IntRange(0, 17), default=4, show_default=True, help="Decimals."
 )
 @click.option("--coverage", is_flag=True, help="Also what is unjudged, tied or missing.")
+@table_options
 @judging_options
 def evaluate(
     qrels: str,
@@ -54,6 +56,9 @@ def evaluate(
     output: str | None,
     places: int,
     coverage: bool,
+    caption: str | None,
+    label: str | None,
+    long: bool,
     **judging: Any,
 ) -> None:
     """Score runs against judgments.
@@ -64,9 +69,16 @@ def evaluate(
     output = None if output == "-" else output
     if form == "parquet" and output is None:
         raise PolicyError("--format parquet needs --output FILE")
+    in_print: dict[str, Any] = {"caption": caption, "label": label, "long": long}
+    check_tables(form, **in_print)
     evaluation = evaluated(qrels, runs, asked, **judging)
     if form == "parquet":
         _write_parquet(evaluation, output or "", by_topic)
+    elif form in MARKUP:
+        from cranfield.report.tables import evaluation_table, topics_table
+
+        made = (topics_table if by_topic else evaluation_table)(evaluation, places=places)
+        write(tables_text([made], form, **in_print), output)
     else:
         write(_WRITERS[form](evaluation, by_topic, places, asked, judging["rel"]), output)
     if coverage:
@@ -119,5 +131,4 @@ _WRITERS: dict[str, Writer] = {
     ),
     "csv": lambda ev, by_topic, *_: formats.csv_text(ev, by_topic=by_topic),
     "json": lambda ev, by_topic, *_: formats.json_text(ev, by_topic=by_topic),
-    "latex": lambda ev, by_topic, places, *_: formats.latex_text(ev, places=places),
 }

@@ -13,6 +13,7 @@ import click
 
 from cranfield import __version__
 from cranfield.cli import (
+    cite,
     compare,
     demo,
     evaluate,
@@ -20,7 +21,9 @@ from cranfield.cli import (
     report,
     scale,
     study,
+    study_collection,
     study_measures,
+    study_reproduction,
     study_tests,
 )
 from cranfield.errors import CranfieldError, CranfieldWarning
@@ -39,8 +42,11 @@ app.add_command(measures.measures)
 app.add_command(scale.scale)
 app.add_command(report.report)
 study.study.add_command(study_tests.tests)
+study.study.add_command(study_collection.collection)
+study.study.add_command(study_reproduction.reproduction)
 study.study.add_command(study_measures.measures)
 app.add_command(study.study)
+app.add_command(cite.cite)
 app.add_command(demo.demo)
 
 

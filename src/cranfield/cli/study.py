@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from cranfield.cli.options import judged_runs, judging_options, one_of, write
+from cranfield.cli.study_options import OUTPUTS
 from cranfield.errors import PolicyError
 
 EPILOG = """\b
@@ -38,9 +39,7 @@ def study() -> None:
     "--interval-ties", ("unique", "mid", "min", "max"), "Ranks of runs that score alike.", "unique"
 )
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
-@one_of(
-    "--format", ("text", "markdown", "latex", "csv", "json"), "How to write the tables.", "text"
-)
+@one_of("--format", OUTPUTS, "How to write the tables.", "text")
 @click.option("--output", "-o", help="File to write, whole or not at all.")
 @judging_options
 def scales(

@@ -83,13 +83,13 @@ def measures(
     Discriminative power, the swap method, and how far measures agree; with --gold the concordance
     test, with --preferences predictive power (Sakai 2013, section 5).
     """
-    from cranfield.meta.concordance import concordance
-    from cranfield.meta.correlations import correlate
-    from cranfield.meta.discriminative import discriminative_power
-    from cranfield.meta.predictive import predictive_power
-    from cranfield.meta.study_input import SIZES
-    from cranfield.meta.swap_options import BINS
-    from cranfield.meta.swaps import swap_method
+    from cranfield.meta.of_measures.concordance import concordance
+    from cranfield.meta.of_measures.correlations import correlate
+    from cranfield.meta.of_measures.discriminative import discriminative_power
+    from cranfield.meta.of_measures.predictive import predictive_power
+    from cranfield.meta.of_measures.swap_options import BINS
+    from cranfield.meta.of_measures.swaps import swap_method
+    from cranfield.meta.of_tests.study_input import SIZES
     from cranfield.report.study_measures import shown
     from cranfield.significance.corrections import find_correction
     from cranfield.significance.registry import find_test

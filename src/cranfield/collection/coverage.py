@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from cranfield.errors import CranfieldWarning, quoted
+from cranfield.escape import html
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 
@@ -78,6 +80,10 @@ class Coverage:
             for row in self.systems
         ]
         return pl.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        table = frame_html(self.to_polars(), "Coverage of the judgments")
+        return table + "".join(f"<p>{html(note)}</p>\n" for note in self.notes())
 
     def notes(self) -> list[str]:
         """Say in a line each what a reader of the scores should know."""

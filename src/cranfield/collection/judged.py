@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from cranfield.collection.coverage import Coverage
 from cranfield.collection.policies import Policies
 from cranfield.collection.segments import Floats, Ints, places, scan
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 
@@ -240,6 +241,9 @@ class JudgedRuns:
     def nonrelevant_base(self, rel: int = 1) -> Ints:
         """Judged documents of each topic with grade < rel; shape (topics, 1)."""
         return self.judgments.count(self.judgments.judged_from, rel)
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.coverage.to_polars(), repr(self))
 
     def __repr__(self) -> str:
         topics, systems = self.shape

@@ -14,6 +14,7 @@ from cranfield.collection.keys import Codes, KeyIndex, Keys, first_repeat, pair_
 from cranfield.collection.lines import Origin
 from cranfield.collection.run import kept_rows, repeated
 from cranfield.errors import InputError
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 
@@ -163,6 +164,9 @@ class Qrels:
     def __repr__(self) -> str:
         size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.docs), 'judgment')}"
         return f"Qrels({size}, grades {self.grades.min()} to {self.grades.max()})"
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.to_polars(), repr(self), limit=10)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the judgments as a data frame: topic, doc, grade and, where used, subtopic."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from cranfield.collection.keys import Codes, Keys, RowNumbers, first_repeat, pair_keys
 from cranfield.collection.lines import Origin
 from cranfield.errors import InputError, PolicyError, quoted
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 
@@ -70,6 +71,9 @@ class Run:
     def __repr__(self) -> str:
         size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.docs), 'document')}"
         return f"Run({quoted(self.name)}: {size})"
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.to_polars(), repr(self), limit=10)
 
     def renamed(self, name: str) -> Run:
         """Return the same run under another name."""

@@ -8,9 +8,12 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, overload
 
+import polars as pl
+
 from cranfield.collection.reading import read_run
 from cranfield.collection.run import Run
 from cranfield.errors import InputError
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 
@@ -60,6 +63,14 @@ class Runs(Sequence[Run]):
             return Path(item).stat().st_size if isinstance(item, (str, PathLike)) else 0
         except (OSError, ValueError):
             return 0
+
+    def _repr_html_(self) -> str:
+        items = [item[0] if isinstance(item, tuple) else None for item in self._items]
+        names = [
+            self.stem(place) or "in memory" if name is None else str(name)
+            for place, name in enumerate(items)
+        ]
+        return frame_html(pl.DataFrame({"run": names}, schema={"run": pl.String}), repr(self))
 
     def __repr__(self) -> str:
         return f"Runs({counted(len(self), 'run')})"

@@ -1,4 +1,4 @@
-"""Comparisons as text for other programs: CSV, JSON and LaTeX."""
+"""Comparisons as text for other programs, CSV and JSON, and as tables for people."""
 
 from __future__ import annotations
 
@@ -6,16 +6,19 @@ import io
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cranfield import __version__
-from cranfield.escape import latex
+from cranfield.report.tables.evaluations import evaluation_table
+from cranfield.report.tables.marks import kind_of, marks_of
 from cranfield.scales.meaning import Meaning
 from cranfield.significance.describing import NAMES, text_of
 from cranfield.significance.result import PairwiseComparison
+from cranfield.tabular import Table
 
 
 def plain_text(found: Mapping[str, Meaning]) -> str:
@@ -50,17 +53,45 @@ def csv_text(found: Mapping[str, Meaning]) -> str:
     return out.getvalue().decode()
 
 
-def latex_text(found: Mapping[str, Meaning]) -> str:
-    """Write a booktabs table a measure, with what was done in a comment above it."""
-    parts = []
+def tables(found: Mapping[str, Meaning]) -> list[Table]:
+    """Return the tables of each measure: the ranking or the pairs, and where variance comes from.
+
+    What the comparison means stands among the remarks of the former.
+    """
+    made = []
     for meant in found.values():
         one = meant.comparison
-        said = [*one.heading(), *(f"meaning: {line}" for line in meant.lines())]
-        lines = [f"% {latex(line)}" for line in said]
-        parts.append("\n".join([*lines, one.to_latex()]))
+        shown = one.table()
+        said = [f"meaning: {line}" for line in meant.lines()]
+        made.append(replace(shown, remarks=[*shown.remarks, *said]))
         if one.anova is not None:
-            parts.append(one.anova.to_latex())
-    return "\n".join(parts)
+            variance = one.anova.table()
+            of = f" of {one.measure}" if one.measure else ""
+            title = variance.title.replace("variance", f"variance{of}", 1)
+            made.append(replace(variance, title=title))
+    return made
+
+
+def marked_table(found: Mapping[str, Meaning], kind: str | None = None) -> Table:
+    """Return one table of all measures, with marks of significance.
+
+    Parameters
+    ----------
+    found
+        The comparisons.
+    kind
+        One of :data:`cranfield.report.tables.marks.MARKS`; by default symbols where there are
+        baselines, and letters of the systems beaten elsewhere.
+    """
+    comparisons = {name: one.comparison for name, one in found.items()}
+    first = next(iter(comparisons.values()))
+    kind = kind_of(kind, first.baselines, (first.alpha,))
+    scores = {name: one.scores for name, one in comparisons.items()}
+    made = marks_of(comparisons, kind)
+    said = [
+        f"{name}: {line}" if name else line for name, one in found.items() for line in one.lines()
+    ]
+    return evaluation_table(scores, replace(made, remarks=[*made.remarks, *said]))
 
 
 def json_text(found: Mapping[str, Meaning]) -> str:

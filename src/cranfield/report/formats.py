@@ -16,7 +16,6 @@ from cranfield.escape import plain
 from cranfield.evaluation import Evaluation
 from cranfield.measures.base import Measure
 from cranfield.measures.trec_names import trec_name
-from cranfield.tabular import latex_table
 
 RELSTRING = 10
 """Ranks that trec_eval's relstring shows."""
@@ -163,18 +162,3 @@ def best_value(measure: Measure, values: NDArray[np.float64]) -> float:
     if not some.size:
         return math.nan
     return float(some.min() if measure.info.lower_is_better else some.max())
-
-
-def latex_text(evaluation: Evaluation, *, places: int) -> str:
-    """Write a booktabs table, a row a system, the best of each measure in bold."""
-    overall = {measure: scores.overall() for measure, scores in evaluation.items()}
-    best = {str(m): best_value(m, overall[str(m)]) for m in evaluation.measures}
-    rows, bold = [], set()
-    for i, name in enumerate(evaluation.systems):
-        cells = [name]
-        for k, (measure, values) in enumerate(overall.items(), 1):
-            cells.append("--" if np.isnan(values[i]) else f"{values[i]:.{places}f}")
-            if len(evaluation.systems) > 1 and values[i] == best[measure]:
-                bold.add((i, k))
-        rows.append(cells)
-    return latex_table(["System", *overall], rows, bold=bold)

@@ -1,4 +1,4 @@
-"""Studies as text: tables for the eye, Markdown, LaTeX, CSV and JSON."""
+"""Studies as text: tables for the eye, Markdown, LaTeX, HTML, CSV and JSON."""
 
 from __future__ import annotations
 
@@ -13,28 +13,14 @@ import polars as pl
 
 from cranfield import __version__
 from cranfield.errors import PolicyError, quoted
-from cranfield.escape import latex
-from cranfield.tabular import latex_table, text_table
+from cranfield.escape import html, latex
+from cranfield.escape import markdown as safe
+from cranfield.tabular import Table, from_frame
+from cranfield.tabular.html import SMALL
+from cranfield.tabular.table import SHOWN
 
-
-@dataclass(frozen=True)
-class Table:
-    """A table as it is shown.
-
-    Attributes
-    ----------
-    title
-        What it shows, as a sentence without a full stop.
-    head, rows
-        Names of columns, and cells as text.
-    left
-        Columns aligned to the left.
-    """
-
-    title: str
-    head: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    left: Sequence[int] = (0,)
+FEW = 10
+"""Rows that are shown of tables of teams and systems; the data frames have all."""
 
 
 @dataclass(frozen=True)
@@ -58,71 +44,57 @@ class StudyText:
     frames: Mapping[str, tuple[pl.DataFrame, Sequence[str]]]
     about: Mapping[str, Any] = field(default_factory=dict)
 
+    def _repr_html_(self) -> str:
+        return html_text(self, limit=SHOWN)
+
 
 def number(value: float | None, places: int = 4) -> str:
     """Write a number; what is none is empty."""
-    return "" if value is None or math.isnan(value) else f"{value:.{places}f}"
+    if value is None or math.isnan(value):
+        return ""
+    text = f"{value:.{places}f}"
+    # What is rounded to nothing has no sign.
+    return text.removeprefix("-") if float(text) == 0 else text
 
 
-def by_column(
+by_column = from_frame
+"""Shows a data frame as it is."""
+
+__all__ = ["WRITERS", "StudyText", "Table", "by_column", "first_rows", "number", "written"]
+
+
+def first_rows(
     frame: pl.DataFrame, title: str, *, left: Sequence[str], places: Mapping[str, int] | int = 4
 ) -> Table:
-    """Show a data frame as it is.
-
-    Parameters
-    ----------
-    frame
-        The table.
-    title
-        Its title.
-    left
-        Columns aligned to the left.
-    places
-        Decimals of all columns that are no whole numbers, or by column.
-    """
-
-    def cell(name: str, value: Any) -> str:
-        if isinstance(value, float):
-            return number(value, places if isinstance(places, int) else places.get(name, 4))
-        if isinstance(value, bool):
-            return "yes" if value else "no"
-        return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
-
-    rows = [[cell(k, v) for k, v in row.items()] for row in frame.to_dicts()]
-    return Table(title, frame.columns, rows, [frame.columns.index(name) for name in left])
+    """Show the first rows as :func:`by_column` does, and say how many there are."""
+    more = "" if len(frame) <= FEW else f"; {FEW} of {len(frame):,}"
+    return by_column(frame.head(FEW), f"{title}{more}", left=left, places=places)
 
 
 def plain_text(study: StudyText) -> str:
     """Write the tables for the eye."""
     parts = ["\n".join(study.heading)] if study.heading else []
-    for table in study.tables:
-        parts.append(f"{table.title}\n\n{text_table(table.head, table.rows, left=table.left)}")
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, *(table.to_text() for table in study.tables)]) + "\n"
 
 
 def markdown(study: StudyText) -> str:
     """Write the tables in Markdown."""
-    parts = []
+    parts = [f"{safe(line)}\n" for line in study.heading]
     for table in study.tables:
-        marks = ["---" if k in table.left else "---:" for k in range(len(table.head))]
-        lines = [f"### {table.title}", "", _row(table.head), _row(marks)]
-        parts.append("\n".join([*lines, *(_row(row) for row in table.rows)]))
-    return "\n\n".join(parts) + "\n"
-
-
-def _row(cells: Sequence[str]) -> str:
-    # Text from files is no markup; entities and escapes keep it as it is.
-    safe = (cell.replace("|", r"\|").replace("<", "&lt;").replace("\n", " ") for cell in cells)
-    return "| " + " | ".join(safe) + " |"
+        parts.append(f"### {safe(table.title)}\n\n{table.to_markdown(title=False)}")
+    return "\n".join(parts)
 
 
 def latex_text(study: StudyText) -> str:
-    """Write booktabs tables, each with its title in a comment above it."""
-    parts = ["".join(f"% {latex(line)}\n" for line in study.heading)] if study.heading else []
-    for table in study.tables:
-        parts.append(f"% {latex(table.title)}\n")
-        parts.append(latex_table(table.head, table.rows, left=table.left))
-    return "".join(parts)
+    """Write booktabs tables, each with its title as caption."""
+    heading = "".join(f"% {latex(line)}\n" for line in study.heading)
+    return heading + "\n".join(table.to_latex(caption=True) for table in study.tables)
+
+
+def html_text(study: StudyText, limit: int | None = None) -> str:
+    """Write the tables in HTML, for a notebook or a page."""
+    heading = [f'<p style="{SMALL}">{html(line)}</p>\n' for line in study.heading]
+    return "".join([*heading, *(table.to_html(limit=limit) for table in study.tables)])
 
 
 def csv_text(study: StudyText) -> str:
@@ -140,7 +112,10 @@ def csv_text(study: StudyText) -> str:
             .unpivot(index=list(keys), on=values)
             .select(
                 pl.lit(name).alias("table"),
-                pl.concat_str(list(keys), separator=", ").alias("of"),
+                # A key that does not apply, such as the depth of all judgments, is empty.
+                pl.concat_str(pl.col(keys).cast(pl.String).fill_null(""), separator=", ").alias(
+                    "of"
+                ),
                 pl.col("variable").alias("what"),
                 pl.col("value"),
             )
@@ -166,6 +141,7 @@ WRITERS: dict[str, Callable[[StudyText], str]] = {
     "text": plain_text,
     "markdown": markdown,
     "latex": latex_text,
+    "html": html_text,
     "csv": csv_text,
     "json": json_text,
 }

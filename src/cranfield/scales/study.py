@@ -19,6 +19,7 @@ from cranfield.measures import Measure
 from cranfield.scales.study_options import study_options
 from cranfield.scores import Scores
 from cranfield.significance.compare import compare
+from cranfield.tabular import frame_html
 
 Floats = NDArray[np.float64]
 
@@ -94,6 +95,9 @@ class ScaleStudy:
     correlation: pl.DataFrame
     pairs: pl.DataFrame
     changes: pl.DataFrame
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.correlation, repr(self))
 
     def __repr__(self) -> str:
         return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -12,10 +12,20 @@ from scipy.special import fdtrc
 
 from cranfield.scores import optional_module
 from cranfield.significance.outcome import Floats
-from cranfield.tabular import latex_table, text_table
+from cranfield.tabular import Cell, Table
+from cranfield.tabular.text import grid
 
 if TYPE_CHECKING:
     import pandas as pd
+
+HEAD = (
+    *("Source", "SS", "DF", "MS"),
+    Cell("F", latex="$F$", html="<i>F</i>"),
+    Cell("p", latex="$p$", html="<i>p</i>"),
+    Cell("omega^2", latex=r"$\hat{\omega}^2$", html="<i>ω</i><sup>2</sup>"),
+    "effect",
+)
+"""Names of the columns."""
 
 SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))
 """From which omega squared on an effect is called so (Rutherford, 2011)."""
@@ -101,8 +111,9 @@ class AnovaTable:
         optional_module("pandas")
         return self.to_polars().to_pandas()
 
-    def _rows(self) -> list[list[str]]:
-        rows = []
+    def table(self) -> Table:
+        """Return the table as it is shown."""
+        rows: list[list[str]] = []
         for k, source in enumerate(self.sources):
             known = not np.isnan(self.f[k])
             rows.append(
@@ -117,16 +128,17 @@ class AnovaTable:
                     self.size(source) if known else "",
                 ]
             )
-        return rows
+        return Table(f"Analysis of variance, {self.model}", HEAD, rows, left=(0, 7))
+
+    def to_latex(self, **how: Any) -> str:
+        """Return the table in LaTeX, for booktabs; options as for :meth:`Table.to_latex`."""
+        return self.table().to_latex(**how)
+
+    def _repr_html_(self) -> str:
+        return self.table().to_html()
 
     def __str__(self) -> str:
-        head = ["Source", "SS", "DF", "MS", "F", "p", "omega^2", "effect"]
-        return text_table(head, self._rows(), left=(0, 7))
-
-    def to_latex(self) -> str:
-        """Return the table in LaTeX, for booktabs."""
-        head = ["Source", "SS", "DF", "MS", "$F$", "$p$", r"$\hat{\omega}^2$", ""]
-        return latex_table(head, self._rows(), left=(0, 7), raw_head=True)
+        return grid(self.table())
 
 
 def shown_p(p: float) -> str:

@@ -23,7 +23,7 @@ from cranfield.significance.assumption_tests import (
 )
 from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING
-from cranfield.tabular import text_table
+from cranfield.tabular import frame_html, text_table
 from cranfield.text import counted
 
 ENOUGH_TOPICS = 20
@@ -148,6 +148,10 @@ class Assumptions:
                 "rejected": pl.Boolean,
             },
         )
+
+    def _repr_html_(self) -> str:
+        title = str(self).split("\n", 1)[0]
+        return frame_html(self.to_polars(), title)
 
     def __str__(self) -> str:
         rows = [

@@ -14,6 +14,7 @@ from cranfield.scores import Scores
 from cranfield.significance.bayes_signed_rank import Chances, Limits, signed_rank
 from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING
+from cranfield.tabular import frame_html
 from cranfield.text import counted
 
 METHODS = ("t", "signed-rank")
@@ -92,6 +93,10 @@ class BayesianComparison:
                 "p better": [self.p_better],
             }
         )
+
+    def _repr_html_(self) -> str:
+        title = str(self).split("\n", 1)[0]
+        return frame_html(self.to_polars(), title)
 
     def __str__(self) -> str:
         first, second = map(plain, self.systems)

@@ -27,6 +27,19 @@ CORRECTIONS = {
 }
 """Corrections and what they do."""
 
+SOURCES = {
+    "none": "",
+    "tukey": "Tukey (1949a)",
+    "randomised-tukey": "Carterette (2012)",
+    "dunnett": "Dunnett (1955)",
+    "max-t": "Westfall and Young (1993)",
+    "bonferroni": "Bonferroni (1936)",
+    "holm": "Holm (1979)",
+    "bh": "Benjamini and Hochberg (1995)",
+    "by": "Benjamini and Yekutieli (2001)",
+}
+"""Where they are defined; of two works of an author and year the letter tells which."""
+
 FAMILY_WISE = ("tukey", "randomised-tukey", "dunnett", "max-t", "bonferroni", "holm")
 """Those that bound the chance of any error at all."""
 

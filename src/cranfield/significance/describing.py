@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +12,8 @@ from cranfield.escape import plain
 from cranfield.significance.anova_table import shown_p
 from cranfield.significance.groups import place_of
 from cranfield.significance.outcome import Floats
-from cranfield.tabular import latex_table, text_table
+from cranfield.tabular import Cell, Table
+from cranfield.tabular.text import grid
 from cranfield.text import counted
 
 if TYPE_CHECKING:
@@ -41,8 +43,8 @@ def all_pairs_wanted(found: PairwiseComparison, what: str) -> None:
         raise PolicyError(f"{what} need a two-sided test")
 
 
-def heading(found: PairwiseComparison) -> list[str]:
-    """Say what was done and found."""
+def method(found: PairwiseComparison) -> str:
+    """Name the test and the correction."""
     title = found.info.title
     if len(found) > 1 or found.correction != "none":
         title += (
@@ -52,6 +54,16 @@ def heading(found: PairwiseComparison) -> list[str]:
         )
     if found.alternative != "two-sided":
         title += f", one-sided ({found.alternative})"
+    return title
+
+
+def heading(found: PairwiseComparison) -> list[str]:
+    """Say what was done and found."""
+    return [*facts(found), *(f"note: {note}" for note in found.notes)]
+
+
+def facts(found: PairwiseComparison) -> list[str]:
+    """Say what was done and found, without the notes."""
     start = f"{plain(found.measure)}: " if found.measure else ""
     line = (
         f"{counted(len(found.systems), 'system')}, {counted(found.topics, 'topic')},"
@@ -61,7 +73,7 @@ def heading(found: PairwiseComparison) -> list[str]:
     if found.baselines:
         names = ", ".join(plain(name) for name in found.baselines)
         line += f"; compared with {names}"
-    lines = [f"{start}{title}; alpha {found.alpha:g}", line]
+    lines = [f"{start}{method(found)}; alpha {found.alpha:g}", line]
     if shows_pairs(found):
         lines.append(
             f"low, high: {1 - found.alpha:.4g} confidence limits of the {found.interval_of},"
@@ -80,7 +92,7 @@ def heading(found: PairwiseComparison) -> list[str]:
             f"intervals: half-width {found.half_widths[0]:.{places_of(found)}f}; systems whose"
             " intervals do not overlap differ"
         )
-    return [*lines, *(f"note: {note}" for note in found.notes)]
+    return lines
 
 
 def text_of(found: PairwiseComparison, *, limit: int | None = MOST_ROWS) -> str:
@@ -88,15 +100,26 @@ def text_of(found: PairwiseComparison, *, limit: int | None = MOST_ROWS) -> str:
     parts = ["\n".join(heading(found))]
     if found.anova is not None:
         parts.append(str(found.anova))
-    by_pair = shows_pairs(found)
-    places = places_of(found)
-    head, rows = pair_rows(found, places) if by_pair else ranking_rows(found, places)
-    shown = rows[:limit]
-    left = (0, 1, 8) if by_pair else (0, len(head) - 1)
-    parts.append(text_table(head, shown, left=left))
-    if len(shown) < len(rows):
-        parts[-1] += f"\n… {len(rows) - len(shown):,} more"
+    table = table_of(found)
+    more = 0 if limit is None else len(table.rows) - limit
+    parts.append(grid(replace(table, rows=table.rows[:limit])))
+    if more > 0:
+        parts[-1] += f"\n… {more:,} more"
     return "\n\n".join(parts)
+
+
+def table_of(found: PairwiseComparison, places: int | None = None) -> Table:
+    """Show the ranking with its groups, or the pairs; what was done stands in the notes."""
+    places = places_of(found) if places is None else places
+    title, *notes = facts(found)
+    if shows_pairs(found):
+        head, rows = pair_rows(found, places)
+        notes.append("* differs")
+        return Table(title, head, rows, (0, 1, 8), notes, found.notes)
+    names, ranking = ranking_rows(found, places)
+    if "groups" in names:
+        notes.append("systems that share a letter do not differ")
+    return Table(title, names, ranking, (0, len(names) - 1), notes, found.notes)
 
 
 def shows_pairs(found: PairwiseComparison) -> bool:
@@ -110,19 +133,32 @@ def places_of(found: PairwiseComparison) -> int:
 
     Measures such as NumRet or TBG are large, and others, such as P@1000, are tiny.
     """
-    largest = float(np.nanmax(np.abs(found.means), initial=0.0))
+    return decimals(found.means)
+
+
+def decimals(means: Floats) -> int:
+    """Return how many decimals show four digits of most of some means.
+
+    Examples
+    --------
+    >>> decimals(np.array([0.25, 0.5])), decimals(np.array([0.00025, 0.00031]))
+    (4, 7)
+    """
+    largest = float(np.nanmax(np.abs(means), initial=0.0))
     return 4 if largest == 0 or largest > 0.05 else min(12, 3 - int(np.floor(np.log10(largest))))
 
 
-def ranking_rows(found: PairwiseComparison, places: int = 4) -> tuple[list[str], list[list[str]]]:
-    """Return head and cells of the ranking."""
+def ranking_rows(
+    found: PairwiseComparison, places: int = 4
+) -> tuple[list[str], list[list[str | Cell]]]:
+    """Return head and cells of the ranking; the mean of the first, and equal ones, are bold."""
     frame = found.ranking()
-    rows = [
-        [f"{cell:.{places}f}" if isinstance(cell, float) else str(cell) for cell in row]
-        for row in frame.rows()
-    ]
-    if "groups" in frame.columns:
-        rows = [[*cells, shortened(letters)] for *cells, letters in rows]
+    rows: list[list[str | Cell]] = []
+    top = None
+    for name, mean, *others in frame.rows():
+        top = mean if top is None else top
+        cells = [shortened(one) if isinstance(one, str) else f"{one:.{places}f}" for one in others]
+        rows.append([name, Cell(f"{mean:.{places}f}", bold=mean == top), *cells])
     return frame.columns, rows
 
 
@@ -147,11 +183,16 @@ def shortened(letters: str) -> str:
     return ",".join(parts)
 
 
-def pair_rows(found: PairwiseComparison, places: int = 4) -> tuple[list[str], list[list[str]]]:
+def pair_rows(
+    found: PairwiseComparison, places: int = 4
+) -> tuple[list[str | Cell], list[list[str]]]:
     """Return head and cells of the pairs; a star marks those that differ."""
     low, high = found.interval
     statistic = short_statistic(found)
-    head = ["first", "second", "difference", "low", "high", statistic, "p", "effect", ""]
+    letter = Cell(statistic, latex=f"${statistic.replace('W+', 'W^+')}$")
+    named = statistic if statistic in ("statistic", "wins") else letter
+    p = Cell("p", latex="$p$", html="<i>p</i>")
+    head = ["first", "second", "difference", "low", "high", named, p, "effect", ""]
     star = found.is_significant()
     of_means = statistic == "statistic"
     rows = []
@@ -180,19 +221,3 @@ def short_statistic(found: PairwiseComparison) -> str:
     if found.test in differences:
         return "statistic"
     return names.get(found.test, "z" if found.omnibus is not None else "t")
-
-
-def latex_of(found: PairwiseComparison, places: int | None) -> str:
-    """Write the ranking with its groups, or the pairs with a baseline, in LaTeX."""
-    places = places_of(found) if places is None else places
-    if shows_pairs(found):
-        head, rows = pair_rows(found, places)
-        return latex_table(head, rows, left=(0, 1, 8))
-    head, rows = ranking_rows(found, places)
-    best = best_rows(found.means[found.order])
-    return latex_table(head, rows, left=(0, len(head) - 1), bold={(k, 1) for k in best})
-
-
-def best_rows(means: Floats) -> list[int]:
-    """Return the rows that are as good as the first."""
-    return [int(k) for k in np.flatnonzero(means == means[0])]

@@ -18,6 +18,7 @@ from cranfield.significance.groups import groups_of, letters_of
 from cranfield.significance.outcome import Floats, Interval
 from cranfield.significance.ranks import Omnibus
 from cranfield.significance.registry import TestInfo, find_test
+from cranfield.tabular.table import SHOWN, Table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -272,15 +273,23 @@ class PairwiseComparison:
         optional_module("pandas")
         return self.to_polars().to_pandas()
 
-    def to_latex(self, places: int | None = None) -> str:
-        """Return a booktabs table: the ranking with groups, or the pairs with a baseline.
+    def table(self, places: int | None = None) -> Table:
+        """Return the table that is shown: the ranking with groups, or the pairs with a baseline.
 
         Parameters
         ----------
         places
             Decimals; by default four, or more where all means are small.
         """
-        return describing.latex_of(self, places)
+        return describing.table_of(self, places)
+
+    def to_latex(self, places: int | None = None, **how: Any) -> str:
+        """Return that table for booktabs; other options as for :meth:`Table.to_latex`."""
+        return self.table(places).to_latex(**how)
+
+    def _repr_html_(self) -> str:
+        anova = "" if self.anova is None else self.anova.table().to_html()
+        return anova + self.table().to_html(limit=SHOWN)
 
     def heading(self) -> list[str]:
         """Return what was done and found, in a few lines."""

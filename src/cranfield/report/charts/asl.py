@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cranfield.errors import PolicyError
-from cranfield.meta.discriminative import DiscriminativePower
+from cranfield.meta.of_measures.discriminative import DiscriminativePower
 from cranfield.report.charts.theme import by_colour, data_of, themed
 
 if TYPE_CHECKING:

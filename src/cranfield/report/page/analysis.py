@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from cranfield.report.page import words
@@ -17,6 +19,7 @@ from cranfield.significance.describing import (
     shows_pairs,
 )
 from cranfield.significance.result import PairwiseComparison
+from cranfield.tabular.cell import Cell, as_cell
 
 
 def analysis(contents: Contents) -> Html:
@@ -87,16 +90,21 @@ def _assumptions(found: Assumptions) -> list[object]:
 def _intervals(one: PairwiseComparison) -> Html:
     """Write the ranking with its intervals, or the pairs where these are what was asked."""
     if shows_pairs(one):
-        head, found = pair_rows(one, places_of(one))
-        head = [*head[:-1], "differs"]
+        shown, found = pair_rows(one, places_of(one))
+        head = [*_texts(shown)[:-1], "differs"]
         rows: Rows = [[label(a), label(b), *rest[:-1], "yes" if rest[-1] else "no"]
-                      for a, b, *rest in found]  # fmt: skip
+                      for a, b, *rest in map(_texts, found)]  # fmt: skip
         made = table("Pairs", head, rows, left=(0, 1, 8), name="tall")
         title = "All pairs in numbers"
     else:
-        head, found = ranking_rows(one, places_of(one))
-        rows = [[label(name), *rest] for name, *rest in found]
+        names, ranked = ranking_rows(one, places_of(one))
+        head = _texts(names)
+        rows = [[label(name), *rest] for name, *rest in map(_texts, ranked)]
         left = (0, len(head) - 1) if head[-1] == "groups" else (0,)
         made = table("Means, intervals and groups", head, rows, left=left, name="narrow tall")
         title = "Intervals and groups of all systems in numbers"
     return el("details", el("summary", title), made)
+
+
+def _texts(cells: Iterable[str | Cell]) -> list[str]:
+    return [as_cell(one).text for one in cells]

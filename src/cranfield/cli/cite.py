@@ -1,0 +1,56 @@
+"""`cranfield cite`: the works behind measures, tests, corrections and studies."""
+
+from __future__ import annotations
+
+import click
+
+from cranfield.cli.options import one_of, write
+
+EPILOG = """\b
+Examples:
+  cranfield cite -m AP -m nDCG@10 --test anova-2 --correction tukey > references.bib
+  cranfield cite --study discriminative-power --format text
+  cranfield cite --all
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("names", metavar="[NAME...]", nargs=-1)
+@click.option("--measure", "-m", "measures", multiple=True, help="A measure, such as nDCG@10.")
+@click.option("--test", "-t", "tests", multiple=True, help="A test, such as anova-2.")
+@click.option("--correction", "-c", "corrections", multiple=True, help="Such as tukey.")
+@click.option("--study", "studies", multiple=True, help="A study, such as discriminative-power.")
+@click.option("--all", "everything", is_flag=True, help="Everything that the package refers to.")
+@one_of("--format", ("bibtex", "text"), "How to write them.", "bibtex")
+@click.option("--output", "-o", help="File to write, whole or not at all.")
+def cite(
+    names: tuple[str, ...],
+    measures: tuple[str, ...],
+    tests: tuple[str, ...],
+    corrections: tuple[str, ...],
+    studies: tuple[str, ...],
+    everything: bool,
+    format: str,
+    output: str | None,
+) -> None:
+    """Write the works behind what was used, in BibTeX, and the entry of cranfield itself.
+
+    NAME is a measure, a test, a correction, a study, or the key of a work.
+    """
+    from cranfield.measures.grammar import parse_measure
+    from cranfield.report.citing import cite as cited
+    from cranfield.report.citing import find_study
+    from cranfield.report.references import entries
+    from cranfield.significance.corrections import find_correction
+    from cranfield.significance.registry import find_test
+
+    found = cited(
+        *names,
+        *(parse_measure(one) for one in measures),
+        *(find_test(one).info.name for one in tests),
+        *(find_correction(one) for one in corrections),
+        *(find_study(one) for one in studies),
+        *(entries() if everything else ()),
+    )
+    text = found.to_bibtex() if format == "bibtex" else found.to_text()
+    write(text, None if output == "-" else output)

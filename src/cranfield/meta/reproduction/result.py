@@ -1,0 +1,166 @@
+"""The result of measuring how well an experiment was reproduced or replicated."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import polars as pl
+
+from cranfield.errors import quoted
+from cranfield.significance.registry import find_test
+from cranfield.tabular import frame_html, text_table
+from cranfield.text import counted
+
+ROLES = ("baseline", "advanced")
+"""What a system is in an experiment."""
+
+ORDERS = ("tau", "KTU", "RBO")
+"""Columns of the table of orders that compare two rankings."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reproduction:
+    """How close an experiment came to the original one.
+
+    Attributes
+    ----------
+    kind
+        `reproduction`: on the same collection and topics; `replication`: on another.
+    measures
+        Text forms of the measures.
+    roles
+        `baseline`, `advanced`, or both.
+    systems
+        Names of the original and of the other run, by role; empty where there were scores only.
+    test
+        Name of the test of both sets of scores. It is not corrected for many measures.
+    scores
+        Table with a row a measure and role: `topics` and `other topics` that count, the means
+        `original` and `reproduced`, `RMSE`, `nRMSE`, the `statistic` of the test (original less
+        reproduced) and its p-value `p`. What is not defined is null here and below, and the notes
+        say why.
+    effects
+        Table with a row a measure, empty without both roles: `topics` and `other topics`,
+        `original effect` and `reproduced effect`, which are mean improvements over the baseline,
+        their ratio `ER`, `original RI` and `reproduced RI`, which are relative improvements, and
+        their difference `DRI`.
+    orders
+        Table with a row a role and topic, of :func:`order_agreement`; None for replications, and
+        where there were scores only.
+    persistence
+        The p of rank-biased overlap.
+    seed
+        Of tests that draw random numbers.
+    settings
+        The policies under which the runs were judged.
+    notes
+        What a reader should know, such as topics that are missing on one side.
+    """
+
+    kind: str
+    measures: tuple[str, ...]
+    roles: tuple[str, ...]
+    test: str
+    scores: pl.DataFrame
+    effects: pl.DataFrame
+    orders: pl.DataFrame | None = None
+    systems: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    persistence: float | None = None
+    seed: int = 0
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def order_means(self) -> pl.DataFrame:
+        """Return the means over topics by role, as far as both runs have documents.
+
+        Returns
+        -------
+        polars.DataFrame
+            `role`, `topics`, `tau`, `KTU`, `RBO`; no row where orders were not compared.
+        """
+        if self.orders is None:
+            schema = {"role": pl.String, "topics": pl.UInt32, **dict.fromkeys(ORDERS, pl.Float64)}
+            return pl.DataFrame(schema=schema)
+        return self.orders.group_by("role", maintain_order=True).agg(
+            ((pl.col("original") > 0) & (pl.col("reproduced") > 0)).sum().alias("topics"),
+            *(pl.col(name).mean() for name in ORDERS),
+        )
+
+    def summary(self) -> pl.DataFrame:
+        """Return one row a measure.
+
+        Returns
+        -------
+        polars.DataFrame
+            `measure`; `RMSE` (not of a replication) and `p` followed by the role; `ER` and `DRI`
+            where there are both roles.
+        """
+        found = pl.DataFrame({"measure": self.measures}, schema={"measure": pl.String})
+        wanted = ["p"] if self.kind == "replication" else ["RMSE", "p"]
+        for name in wanted:
+            for role in self.roles:
+                part = self.scores.filter(pl.col("role") == role)
+                found = found.with_columns(part[name].alias(f"{name} {role}"))
+        return found.with_columns(self.effects["ER"], self.effects["DRI"]) if self.pairs else found
+
+    @property
+    def pairs(self) -> bool:
+        """Whether there are both roles, and so effects."""
+        return len(self.roles) == len(ROLES)
+
+    def heading(self) -> list[str]:
+        """Return what was compared, in a few lines."""
+        topics = self.scores["topics"].max(), self.scores["other topics"].max()
+        same = self.kind == "reproduction"
+        where = (
+            counted(_whole(topics[0]), "topic")
+            if same
+            else f"{counted(_whole(topics[0]), 'topic')} and {_whole(topics[1]):,} others"
+        )
+        lines = [
+            f"{self.kind.capitalize()} of {' and '.join(self.roles)}: {where},"
+            f" {counted(len(self.measures), 'measure')}"
+        ]
+        lines += [
+            f"{role}: {quoted(one)}, again {quoted(two)}"
+            for role, (one, two) in self.systems.items()
+        ]
+        lines.append(f"p: {find_test(self.test).info.title}, not corrected for many measures")
+        return lines
+
+    def __str__(self) -> str:
+        blocks = ["\n".join([*self.heading(), *(f"note: {note}" for note in self.notes)])]
+        blocks.append(_text(self.summary()))
+        if self.orders is not None:
+            blocks.append(_text(self.order_means()))
+        return "\n\n".join(blocks)
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.summary(), repr(self))
+
+    def __repr__(self) -> str:
+        return f"Reproduction({self.heading()[0]})"
+
+
+def _whole(value: Any) -> int:
+    return int(value or 0)
+
+
+def _text(table: pl.DataFrame) -> str:
+    rows = [
+        [_cell(name, cell) for name, cell in zip(table.columns, row, strict=True)]
+        for row in table.rows()
+    ]
+    return text_table(table.columns, rows)
+
+
+def _cell(name: str, cell: Any) -> str:
+    if cell is None:
+        return "-"
+    if not isinstance(cell, float):
+        return str(cell)
+    if name.startswith("p ") and cell < 0.0001:
+        return "<0.0001"
+    return f"{cell:.4f}"

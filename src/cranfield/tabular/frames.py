@@ -1,0 +1,86 @@
+"""Data frames as tables."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from cranfield.tabular.table import SHOWN, Table
+from cranfield.text import counted
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+def from_frame(
+    frame: pl.DataFrame,
+    title: str,
+    *,
+    left: Collection[str] | None = None,
+    places: Mapping[str, int] | int = 4,
+) -> Table:
+    """Show a data frame as it is.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    title
+        Its title.
+    left
+        Names of the columns that are aligned to the left; by default those without numbers.
+    places
+        Decimals of all columns that are no whole numbers, or by column.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> frame = pl.DataFrame({"system": ["tf", "bm25"], "AP": [0.25, None], "docs": [1000, 20]})
+    >>> print(from_frame(frame, "Means"))
+    Means
+    <BLANKLINE>
+    system      AP   docs
+    tf      0.2500  1,000
+    bm25               20
+    """
+    if left is None:
+        left = [one for one, kind in frame.schema.items() if not kind.is_numeric()]
+
+    def cell(name: str, value: Any) -> str:
+        if isinstance(value, float):
+            decimals = places if isinstance(places, int) else places.get(name, 4)
+            return "" if isnan(value) else f"{value:.{decimals}f}"
+        if isinstance(value, bool):
+            return "yes" if value else "no"
+        return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)
+
+    rows = [[cell(k, v) for k, v in zip(frame.columns, row, strict=True)] for row in frame.rows()]
+    return Table(title, frame.columns, rows, [frame.columns.index(name) for name in left])
+
+
+def frame_html(frame: pl.DataFrame, title: str, *, limit: int = SHOWN, columns: int = 12) -> str:
+    """Show the start of a data frame in a notebook, and how much there is besides.
+
+    Parameters
+    ----------
+    frame
+        The table.
+    title
+        What it is of.
+    limit, columns
+        Rows and columns that are shown.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> "… and 1 more" in frame_html(pl.DataFrame({"n": [1, 2, 3]}), "Numbers", limit=2)
+    True
+    """
+    shown = from_frame(frame[:limit, :columns], title)
+    # The rows beyond the limit are counted, not made.
+    rest = [[""] * len(shown.head)] * (frame.height - limit)
+    beyond = frame.width - columns
+    notes = [f"{counted(beyond, 'more column')} to the right"] if beyond > 0 else []
+    whole = Table(title, shown.head, [*shown.rows, *rest], shown.left, notes)
+    return whole.to_html(limit=limit)

@@ -1,0 +1,74 @@
+"""Tables as plain text, aligned for the eye."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from cranfield.escape import plain
+from cranfield.tabular.cell import as_cell
+
+if TYPE_CHECKING:
+    from cranfield.tabular.table import Table
+
+
+def text_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)
+) -> str:
+    """Align cells in columns; what is not printable is escaped.
+
+    Parameters
+    ----------
+    head
+        Names of the columns.
+    rows
+        Cells of each row, as text.
+    left
+        Columns that are aligned to the left; the others, which hold numbers, to the right.
+
+    Examples
+    --------
+    >>> print(text_table(["system", "mean"], [["bm25", "0.25"], ["tf", "0.1"]]))
+    system  mean
+    bm25    0.25
+    tf       0.1
+    """
+    lines = [[plain(cell) for cell in row] for row in [head, *rows]]
+    widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
+    return "\n".join(
+        "  ".join(
+            cell.ljust(width) if k in left else cell.rjust(width)
+            for k, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
+
+
+def grid(table: Table) -> str:
+    """Write head and rows; a raised mark stands behind its number, and shifts no other.
+
+    Examples
+    --------
+    >>> from cranfield.tabular import Cell, Table
+    >>> print(grid(Table("", ["system", "AP"], [["tf", "0.25"], ["bm25", Cell("0.5", "ab")]])))
+    system       AP
+    tf      0.25
+    bm25     0.5 ab
+    """
+    rows = table.cells()
+    widest = [max((len(row[k].mark) for row in rows), default=0) for k in range(len(table.head))]
+    shown = [
+        [
+            f"{cell.text} {cell.mark:<{width}}" if width else cell.text
+            for cell, width in zip(row, widest, strict=True)
+        ]
+        for row in rows
+    ]
+    return text_table([as_cell(one).text for one in table.head], shown, left=table.left)
+
+
+def written(table: Table) -> str:
+    """Write title, table, notes and remarks; see :meth:`Table.to_text`."""
+    notes = [*table.notes, *(f"note: {one}" for one in table.remarks)]
+    parts = [plain(table.title), grid(table), "\n".join(plain(one) for one in notes)]
+    return "\n\n".join(one for one in parts if one)

@@ -54,6 +54,7 @@ def test_bad_input_leaves_nothing(folder: Path) -> None:
         ["qrels", "one.run", "-t", "tea"],
         ["qrels", "one.run", "-m", "nope"],
         ["qrels"],
+        ["qrels", "one.run", "two.run", "-o", "-"],
         ["qrels", "one.run", "two.run", "-b", "three"],
         ["qrels", "one.run", "-o", "no/folder/r.html"],
     ):

@@ -9,6 +9,7 @@ import click
 from cranfield.cli.given_scores import given_scores, score_files_option
 from cranfield.cli.options import judging_options, measures_option, one_of
 from cranfield.collection.runs import read_runs
+from cranfield.errors import PolicyError
 
 EPILOG = """\b
 Examples:
@@ -86,6 +87,8 @@ def report(
     from cranfield.significance.corrections import find_correction
     from cranfield.significance.registry import find_test
 
+    if output == "-":
+        raise PolicyError("a report is a file: name it with --output FILE")
     # Before any file is read.
     test = find_test(test).info.name if test is not None else None
     correction = find_correction(correction) if correction is not None else None

@@ -3,6 +3,9 @@
 const chooseFirst = document.getElementById("first");
 const chooseSecond = document.getElementById("second");
 
+/** Topics that are shown of very many: half of them from each end. */
+const MOST_ROWS = 1000;
+
 /** Fill the selects with all systems, by name. */
 function fillPairs() {
   const order = data.systems.map((_, k) => k);
@@ -18,6 +21,11 @@ function fillPairs() {
   }
 }
 
+/** The largest size of some numbers; those that are none do not count. */
+function largestOf(numbers) {
+  return numbers.reduce((most, one) => (Math.abs(one) > most ? Math.abs(one) : most), 0);
+}
+
 /** Scores of both systems by topic, and their differences; what may be rounding counts as none. */
 function topicsOf(measure, first, second) {
   const scores = array(measure, "scores");
@@ -28,7 +36,7 @@ function topicsOf(measure, first, second) {
     second: scores[t * systems + second],
   }));
   const scored = rows.filter((row) => !Number.isNaN(row.first) && !Number.isNaN(row.second));
-  const largest = Math.max(0, ...rows.flatMap((row) => [row.first, row.second]).filter(Number.isFinite).map(Math.abs));
+  const largest = largestOf(rows.flatMap((row) => [row.first, row.second]));
   const gap = Math.max(data.rounding * largest, 1e-150);
   for (const row of scored) {
     row.difference = row.first - row.second;
@@ -117,7 +125,16 @@ function showPair(k) {
   for (const [id, system] of [["head-first", first], ["head-second", second]]) {
     document.getElementById(id).replaceChildren(element("span", "name", data.systemLabels[system]));
   }
-  const largest = Math.max(0, ...topics.map((row) => Math.abs(row.difference)));
+  const largest = largestOf(topics.map((row) => row.difference));
   const body = document.getElementById("topics").tBodies[0];
-  body.replaceChildren(...topics.map((row) => topicRow(row, largest, measure.places)));
+  const made = (rows) => rows.map((row) => topicRow(row, largest, measure.places));
+  if (topics.length <= MOST_ROWS) body.replaceChildren(...made(topics));
+  else {
+    const half = MOST_ROWS / 2;
+    const between = element("td", "", `… ${topics.length - MOST_ROWS} topics in between`);
+    between.colSpan = 5;
+    const gap = element("tr");
+    gap.append(between);
+    body.replaceChildren(...made(topics.slice(0, half)), gap, ...made(topics.slice(-half)));
+  }
 }

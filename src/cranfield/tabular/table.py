@@ -125,8 +125,8 @@ class Table:
         Parameters
         ----------
         caption
-            True, or a text: a whole `table` environment, whose caption is the text, the title and the
-            notes. By default, and without a label, only the `tabular`, with title and notes in
+            True, or a text: a whole `table` environment, whose caption is the text, the title and
+            the notes. By default, and without a label, only the `tabular`, with title and notes in
             comments above it.
         label
             What `\ref` calls it.

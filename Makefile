@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test bench docs wheel clean
+.PHONY: demo test bench docs wheel clean browser
 
 # The stamps make set-up run once, and again when the dependencies change.
 $(VENV)/.runtime: pyproject.toml
@@ -20,10 +20,18 @@ $(VENV)/.bench: $(VENV)/.runtime
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[bench]'
 	@touch $@
 
+# The report is tested in a real browser where there is one; without it these tests are skipped.
+browser:
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null \
+	|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null && echo "installing chromium, to test the report" \
+	&& apt-get update -qq -o Acquire::http::Timeout=20 >/dev/null \
+	&& DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends chromium >/dev/null; } \
+	|| echo "no chromium here: the report is not tested in a browser"
+
 demo: $(VENV)/.runtime
 	@$(BIN)/cranfield demo
 
-test: $(VENV)/.dev
+test: $(VENV)/.dev browser
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

@@ -12,17 +12,17 @@ import pytest
 
 import cranfield as cf
 from cranfield.meta import false_alarms, split_topics
-from cranfield.meta.concordance import concordance
-from cranfield.meta.correlations import correlate
-from cranfield.meta.discriminative import discriminative_power
-from cranfield.meta.extrapolation import extrapolate
-from cranfield.meta.generalizability import generalizability
-from cranfield.meta.leave_one_out import leave_one_out
-from cranfield.meta.pool_depth import pool_depths
-from cranfield.meta.predictive import predictive_power
-from cranfield.meta.reproducing import reproduce
-from cranfield.meta.stability import stability
-from cranfield.meta.swaps import swap_method
+from cranfield.meta.of_collections.leave_one_out import leave_one_out
+from cranfield.meta.of_collections.pool_depth import pool_depths
+from cranfield.meta.of_measures.concordance import concordance
+from cranfield.meta.of_measures.correlations import correlate
+from cranfield.meta.of_measures.discriminative import discriminative_power
+from cranfield.meta.of_measures.predictive import predictive_power
+from cranfield.meta.of_measures.swaps import swap_method
+from cranfield.meta.of_topics.extrapolation import extrapolate
+from cranfield.meta.of_topics.generalizability import generalizability
+from cranfield.meta.of_topics.resampling import stability
+from cranfield.meta.reproduction.of_runs import reproduce
 from cranfield.scales import study_scales
 from cranfield.significance import check_assumptions, compare_bayes
 from cranfield.tabular import Cell, Table, frame_html

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
     from cranfield.collection.reading import read_qrels, read_run
     from cranfield.collection.run import Run
     from cranfield.collection.runs import Runs, read_runs
+    from cranfield.collection.shard_maps import read_shards
+    from cranfield.collection.shards import random_shards
     from cranfield.collection.writing import write_qrels, write_run
     from cranfield.errors import (
         CranfieldError,
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
     from cranfield.measures.define import define
     from cranfield.measures.grammar import parse_measure, parse_measures
     from cranfield.report.citing import cite
+    from cranfield.report.page import report
     from cranfield.report.tables.make import table
     from cranfield.scale import Scale
     from cranfield.scales.image import image
@@ -34,7 +37,8 @@ if TYPE_CHECKING:
     from cranfield.scales.scale_of import scale_of
     from cranfield.scorefiles import read_scores
     from cranfield.scores import Scores
-    from cranfield.sharded import ShardedEvaluation, score_shards
+    from cranfield.sharded import score_samplings, score_shards
+    from cranfield.sharded_evaluation import ShardedEvaluation
     from cranfield.significance.compare import compare
     from cranfield.significance.result import PairwiseComparison
 
@@ -48,6 +52,8 @@ _HOMES = {
     "collection.reading": ("read_qrels", "read_run"),
     "collection.run": ("Run",),
     "collection.runs": ("Runs", "read_runs"),
+    "collection.shard_maps": ("read_shards",),
+    "collection.shards": ("random_shards",),
     "collection.writing": ("write_qrels", "write_run"),
     "errors": (
         "CranfieldError",
@@ -70,7 +76,8 @@ _HOMES = {
     "scales.scale_of": ("scale_of",),
     "scorefiles": ("read_scores",),
     "scores": ("Scores",),
-    "sharded": ("ShardedEvaluation", "score_shards"),
+    "sharded": ("score_samplings", "score_shards"),
+    "sharded_evaluation": ("ShardedEvaluation",),
     "significance.compare": ("compare",),
     "significance.result": ("PairwiseComparison",),
 }
@@ -107,13 +114,17 @@ __all__ = [
     "meta",
     "parse_measure",
     "parse_measures",
+    "random_shards",
     "read_qrels",
     "read_run",
     "read_runs",
     "read_scores",
+    "read_shards",
+    "report",
     "scale_of",
     "scales",
     "score",
+    "score_samplings",
     "score_shards",
     "significance",
     "table",
@@ -124,7 +135,8 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import cranfield` costs nothing."""
-    if name in {"collections", "measures", "meta", "scales", "significance"}:
+    # The package `report` is also the function of that name.
+    if name in {"collections", "measures", "meta", "report", "scales", "significance"}:
         return import_module(f"cranfield.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'cranfield' has no attribute {name!r}")

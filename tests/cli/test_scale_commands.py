@@ -29,6 +29,10 @@ def test_scale(folder: Path) -> None:
         (("DCG@5", "--length", "-1"), "length of a run must be a whole number from 1"),
         (("nDGC@5",), "did you mean"),
         (("Bpref@5",), "depends on more than the grades by rank"),
+        (("P@5", "-n", "100000"), "up to 2,000 are feasible"),
+        (("P@5", "--grades", "100000000"), "up to 1,000 are feasible"),
+        (("P@5", "--recall-base", "100000000"), "from 1 to 100,000"),
+        (("interval",), "needs a measure inside, such as interval(DCG@10)"),
     ):
         _, err = cranfield(folder, "scale", *arguments, status=2)
         assert message in err, arguments
@@ -53,10 +57,17 @@ def test_study_of_scales(folder: Path) -> None:
         (("--cutoffs", "0"), "whole numbers from 1"),
         (("-m", "P@5"), "has a cutoff"),
         (("-m", "nDGC"), "did you mean"),
+        (("--cutoffs", "5,5"), "cutoff 5 is asked for twice"),
+        (("-m", "P", "-m", "P"), "measure P is asked for twice"),
+        (("--alpha", "2"), "alpha must be a number between 0 and 1"),
+        (("-m", "AP", "--cutoffs", "5,60"), "beyond reach for AP@60"),
     ):
         _, err = cranfield(folder, *start, *arguments, status=2)
         assert message in err, arguments
         assert err.count("\n") == 1
+    # Before anything is read.
+    missing = ("study", "scales", "nowhere", "neither", "-m", "AP", "--cutoffs", "60")
+    assert "beyond reach for AP@60" in cranfield(folder, *missing, status=2)[1]
     assert "there is 1" in cranfield(folder, *start[:-1], "-m", "P", "--cutoffs", "2", status=2)[1]
 
 

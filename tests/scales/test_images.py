@@ -114,7 +114,7 @@ BINARY = [
 
 def same(found_: Image, every: Everything) -> None:
     """Check size, ranks of all runs under all policies, values and gaps."""
-    assert found_.exact and found_.error == 0
+    assert found_.exact and found_.error == found_.tolerance == 0
     assert found_.size == len(every.sizes)
     assert found_.runs == len(every.runs)
     assert found_.rank_runs(every.runs).tolist() == every.unique
@@ -284,7 +284,7 @@ def test_recall_base_scales_the_values() -> None:
 
 def test_measure_without_a_form() -> None:
     found_ = image("IPrec@0.5", 8, judgments=4)
-    assert not found_.exact and found_.error == 2.0**-40
+    assert not found_.exact and (found_.error, found_.tolerance) == (0, 2.0**-40)
     runs = all_runs(8)
     scores = score_runs(parse_measure("IPrec@0.5"), runs, judgments=4)
     unique = np.unique(scores.round(9))

@@ -9,8 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import CranfieldError, MeasureError
-from cranfield.scales.interval import depends_on_recall_base
-from cranfield.scales.runs import all_runs, score_runs
+from cranfield.scales.runs import all_runs, depends_on_recall_base, score_runs
 
 PAPER = "DCG(discount='max(1,log2(rank))')"
 
@@ -148,7 +147,7 @@ def test_calls_and_cutoffs() -> None:
         ("interval(SetF)", "depends on more than the grades by rank"),
         ("interval(nDGC@5)", "did you mean nDCG"),
         ("intervall(P@5)", "did you mean interval"),
-        ("interval()", "did you mean"),
+        ("interval()", "needs a measure inside"),
     ],
 )
 def test_bad_text(text: str, message: str) -> None:

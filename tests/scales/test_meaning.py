@@ -13,6 +13,8 @@ import cranfield as cf
 from cranfield.errors import PolicyError
 from cranfield.scales.dominance import dominance
 from cranfield.scales.meaning import MEANINGFUL, NOT_INVARIANT, meaning
+from cranfield.scales.runs import score_runs
+from cranfield.scales.sizes import needs_one_size
 from cranfield.significance.pairs import all_pairs
 
 
@@ -172,3 +174,105 @@ def test_an_example_is_shown() -> None:
 def test_what_measures_declare_is_what_their_values_say(name: str, scale: str) -> None:
     assert str(cf.parse_measure(name).scale) == scale
     assert cf.scale_of(name).own.word == scale
+
+
+def low_is_good(values: dict[str, list[float]]) -> cf.Scores:
+    table = np.array(list(values.values())).T
+    topics = tuple(map(str, range(len(table))))
+    return cf.Scores(
+        table, topics, tuple(values), measure="cost", scale=cf.Scale.ORDINAL, lower_is_better=True
+    )
+
+
+def test_low_scores_that_are_good() -> None:
+    """The better system has the lower mean, and the bar is one to stay below."""
+    values = {"a": [0.9, 0.9, 0.9, 0.1], "b": [0.3, 0.3, 0.3, 0.3]}
+    found = meaning(cf.compare(low_is_good(values), alpha=0.5))
+    assert found.verdict == NOT_INVARIANT
+    assert found.lines()[2] == (
+        "for example: b is better than a by its mean, which is lower, but not if what counts is a"
+        " score up to 0.1, which b has on 0 topics and a on 1"
+    )
+    text = str(found)
+    assert "by scores up to" in text
+    [row] = [line.split() for line in text.splitlines() if "turns over" in line]
+    first, second = {"a": "1", "b": "0"}[row[0]], {"a": "1", "b": "0"}[row[1]]
+    assert row[-2:] == [first, second]
+
+
+@given(matrices)
+@settings(max_examples=100, deadline=None)
+def test_low_scores_are_high_ones_turned_over(rows: list[list[int]]) -> None:
+    """Cost c says of the same systems what score -c says, with the same topics."""
+    values = np.array(rows, dtype=float)[:, :2] + np.arange(2) * 1e-3
+    names = ("x", "y")
+    topics = tuple(map(str, range(len(values))))
+    cost = cf.Scores(values, topics, names, scale=cf.Scale.ORDINAL, lower_is_better=True)
+    worth = cf.Scores(-values, topics, names, scale=cf.Scale.ORDINAL)
+    try:
+        one, other = (meaning(cf.compare(s, test="t", alpha=0.99)) for s in (cost, worth))
+    except cf.CranfieldError:
+        return
+    np.testing.assert_array_equal(one.dominance.holds, other.dominance.holds)
+    said = [made._example().split() for made in (one, other)]
+    assert bool(said[0]) == bool(said[1])
+    if said[0]:
+        assert said[0][2] == said[1][2]  # the better system
+        better, worse = said[0][2], said[0][6]
+        bar = float(found_after(said[0], "to"))
+        columns = {name: values[:, k] for k, name in enumerate(names)}
+        good = [int((columns[name] <= bar + 1e-3).sum()) for name in (better, worse)]
+        assert columns[better].mean() < columns[worse].mean()
+        assert int(found_after(said[0], "on")) < int(said[0][-1]), good
+
+
+def found_after(words: list[str], word: str) -> str:
+    return words[words.index(word) + 1].strip(",")
+
+
+@pytest.mark.parametrize("name", ["SetP", "SetP@10", "Utility(a=2, b=-3)"])
+def test_sets_of_many_sizes_are_on_no_common_scale(name: str) -> None:
+    values = np.random.default_rng(0).random((9, 3))
+    scores = scores_of(values, measure=name, scale=cf.Scale.INTERVAL)
+    found = meaning(cf.compare(scores))
+    assert (found.verdict, found.by_size) == (NOT_INVARIANT, True)
+    assert "for retrieved sets of one size only" in found.lines()[0]
+    assert set(found.alternatives()) == {"sign", "friedman"}
+    with pytest.raises(PolicyError, match="take sign or friedman$"):
+        found.require()
+    for test in ("sign", "friedman", "kruskal-wallis"):
+        assert meaning(cf.compare(scores, test=test)).verdict == MEANINGFUL
+    for name_ in ("P@10", "Utility"):
+        same = scores_of(values, measure=name_, scale=cf.Scale.INTERVAL)
+        assert meaning(cf.compare(same)).verdict == MEANINGFUL
+
+
+@pytest.mark.parametrize(
+    ("name", "one_size"),
+    [
+        ("SetP", True),
+        ("SetF", True),
+        ("SetE", True),
+        ("SetF(beta=2)", True),
+        ("SetR", False),
+        ("P@6", False),
+        ("Utility", False),
+        ("Utility(a=3, b=-1)", False),
+        ("Utility(a=1, b=-0.3)", True),
+        ("Utility(a=0, b=-1)", False),
+    ],
+)
+def test_one_size_by_all_sets(name: str, one_size: bool) -> None:
+    """All sets of up to 6 documents on a topic with 3 relevant ones: are steps equal?"""
+    values = set()
+    measure = cf.parse_measure(name)
+    for size in range(1, 7):
+        for found in range(min(size, 3) + 1):
+            run = [[1] * found + [0] * (size - found)]
+            values.add(round(float(score_runs(measure, run, judgments=3)[0]), 9))
+    steps = np.diff(sorted(values))
+    assert (np.ptp(steps) > 1e-6) == one_size
+    assert needs_one_size(measure) == one_size
+    # With a size for all they are.
+    sets = [[1] * found + [0] * (6 - found) for found in range(4)]
+    assert np.ptp(np.diff(score_runs(measure, sets, judgments=3))) < 1e-9

@@ -4,15 +4,22 @@ from __future__ import annotations
 
 import click
 
+PAGE = "cranfield-demo.html"
+"""The report, in the folder where the command is called."""
+
 
 @click.command()
 def demo() -> None:
-    """Score the bundled systems of TREC-COVID round 5; say which differ, and what that means."""
+    """Score the bundled systems of TREC-COVID round 5; say which differ, and what that means.
+
+    Ends with a report of it all, cranfield-demo.html, in the current folder.
+    """
     from rich.console import Console
 
     from cranfield.collections import trec_covid
     from cranfield.escape import plain
     from cranfield.evaluation import evaluate
+    from cranfield.report.page import report
     from cranfield.report.terminal import systems_table
     from cranfield.scales.meaning import meaning
     from cranfield.significance.compare import compare
@@ -48,3 +55,5 @@ def demo() -> None:
     console.print("\nWhat does not depend on how the scale is spaced?")
     for line in meaning(found).lines()[1:]:
         console.print(line, highlight=False, markup=False, soft_wrap=True)
+    report(evaluation, PAGE, title=collection.name, command="cranfield demo")
+    console.print(f"\nThe report: {PAGE}", highlight=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
 
 from cranfield.cli.options import evaluated
 from cranfield.errors import PolicyError
+from cranfield.measures import Measure
 from cranfield.scores import Scores
 
 score_files_option = click.option(
@@ -23,9 +24,11 @@ score_files_option = click.option(
 def given_scores(
     qrels: str | None,
     runs: tuple[str, ...],
-    asked: tuple[str, ...],
+    asked: Sequence[str | Measure],
     score_files: tuple[str, ...],
     judging: Mapping[str, Any],
+    *,
+    every: bool = False,
 ) -> Mapping[str, Scores]:
     """Evaluate the runs, or read the scores.
 
@@ -37,6 +40,8 @@ def given_scores(
         Measures; of score files they name the columns, if the option was used.
     judging
         Options of reading and judging, which score files do not go with.
+    every
+        Where no measure was named, take all that score files have, not their only one.
     """
     if score_files:
         from cranfield.scorefiles import read_scores, read_scores_by_measure
@@ -44,17 +49,22 @@ def given_scores(
         if qrels is not None:
             raise PolicyError("give either --scores, or QRELS and RUN, not both")
         for name in judging:
-            source = click.get_current_context().get_parameter_source(name)
-            if name != "jobs" and source is not None and source.name == "COMMANDLINE":
+            if name != "jobs" and on_command_line(name):
                 option = name.replace("_", "-")
                 raise PolicyError(f"--{option} is for judging runs; --scores are judged already")
-        named = click.get_current_context().get_parameter_source("asked")
-        given = named is not None and named.name == "COMMANDLINE"
         files = score_files[0] if len(score_files) == 1 else score_files
-        if not given:
-            one = read_scores(files)
-            return {one.measure: one}
-        return read_scores_by_measure(files, asked)
+        if on_command_line("asked"):
+            return read_scores_by_measure(files, asked)
+        if every:
+            return read_scores_by_measure(files)
+        one = read_scores(files)
+        return {one.measure: one}
     if qrels is None or not runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
     return evaluated(qrels, runs, asked, **judging)
+
+
+def on_command_line(name: str) -> bool:
+    """Say whether a parameter was given, rather than left to its default."""
+    source = click.get_current_context().get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"

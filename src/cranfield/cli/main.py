@@ -12,7 +12,20 @@ from typing import Any
 import click
 
 from cranfield import __version__
-from cranfield.cli import cite, compare, demo, evaluate, measures, scale, study, study_tests
+from cranfield.cli import (
+    cite,
+    compare,
+    demo,
+    evaluate,
+    measures,
+    report,
+    scale,
+    study,
+    study_collection,
+    study_measures,
+    study_reproduction,
+    study_tests,
+)
 from cranfield.errors import CranfieldError, CranfieldWarning
 from cranfield.escape import plain
 
@@ -27,7 +40,11 @@ app.add_command(evaluate.evaluate)
 app.add_command(compare.compare)
 app.add_command(measures.measures)
 app.add_command(scale.scale)
+app.add_command(report.report)
 study.study.add_command(study_tests.tests)
+study.study.add_command(study_collection.collection)
+study.study.add_command(study_reproduction.reproduction)
+study.study.add_command(study_measures.measures)
 app.add_command(study.study)
 app.add_command(cite.cite)
 app.add_command(demo.demo)

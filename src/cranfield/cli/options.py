@@ -80,7 +80,7 @@ def judging_options(command: Command) -> Command:
 
 
 def wanted_measures(
-    asked: Iterable[str], rel: int | None, compat: str | None = None
+    asked: Iterable[str | Measure], rel: int | None, compat: str | None = None
 ) -> list[Measure]:
     """Read the measures that were asked for, with the lowest relevant grade for all of them."""
     wanted = parse_measures(asked, compat=compat)
@@ -120,7 +120,7 @@ def judged_runs(
 def evaluated(
     qrels: str,
     runs: tuple[str, ...],
-    asked: Iterable[str],
+    asked: Iterable[str | Measure],
     *,
     rel: int | None,
     compat: str | None,

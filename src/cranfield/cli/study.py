@@ -62,11 +62,15 @@ def scales(
     """
     from cranfield.report.studies import written
     from cranfield.report.study_scales import shown
-    from cranfield.scales.study import MEASURES, study_scales
+    from cranfield.scales.study import MEASURES, TESTS, study_scales
+    from cranfield.scales.study_options import study_options
 
     lengths = _cutoffs(cutoffs)
     if graded and rel is not None:
         raise PolicyError("--rel says which grades become 1; with --graded all are kept")
+    options = study_options(asked or MEASURES, lengths, TESTS, interval_ties, alpha)
+    # The least that can be asked for: before files are read, which takes a while.
+    options.require(1, 2)
     judged = judged_runs(qrels, runs, **judging)
     if not graded:
         judged = judged.binary(1 if rel is None else rel)

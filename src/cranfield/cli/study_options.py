@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,14 +25,16 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 OUTPUTS = ("text", "markdown", "latex", "html", "csv", "json")
 
-_STUDY: tuple[Callable[[Any], Any], ...] = (
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws."),
+_WORK: tuple[Callable[[Any], Any], ...] = (
     one_of("--backend", BACKENDS, "Where --jobs run: by default processes of this machine."),
     click.option(
         "--resume",
         metavar="DIR",
         help="Keep finished parts here, and take those that are there already.",
     ),
+)
+_QUICK: tuple[Callable[[Any], Any], ...] = (
+    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws."),
     one_of("--format", OUTPUTS, "How to write the tables.", "text"),
     click.option("--table", metavar="NAME", help="One table of numbers only."),
     click.option("--output", "-o", help="File to write, whole or not at all."),
@@ -65,7 +67,7 @@ class StudyOptions:
 
     @contextmanager
     def work(self, what: str, part: str | None = None) -> Iterator[dict[str, Any]]:
-        """Give what :func:`cranfield.meta.work.run_parts` wants to know, and show its progress.
+        """Give what :func:`cranfield.meta.run_parts` wants to know, and show its progress.
 
         Parameters
         ----------
@@ -99,15 +101,23 @@ def study_options(command: Command) -> Command:
     The command gets them together as `options`, which is :class:`StudyOptions`. There is one
     `--jobs` for runs that are judged and for parts of the study.
     """
+    return _with_options(command, (_QUICK[0], *_WORK, *_QUICK[1:]))
 
+
+def quick_study_options(command: Command) -> Command:
+    """Add the same options but for those of long work: nothing to resume, and no backend."""
+    return _with_options(command, _QUICK)
+
+
+def _with_options(command: Command, added: Sequence[Callable[[Any], Any]]) -> Command:
     @functools.wraps(command)
     def collected(
         seed: int,
-        backend: str | None,
-        resume: str | None,
         format: str,
         table: str | None,
         output: str | None,
+        backend: str | None = None,
+        resume: str | None = None,
         **rest: Any,
     ) -> Any:
         judging = {name: rest.pop(name) for name in JUDGING}
@@ -115,7 +125,7 @@ def study_options(command: Command) -> Command:
         return command(options=options, **rest)
 
     wrapped: Any = judging_options(collected)
-    for option in reversed(_STUDY):
+    for option in reversed(added):
         wrapped = option(wrapped)
     return wrapped  # type: ignore[no-any-return]
 

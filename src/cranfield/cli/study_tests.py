@@ -14,7 +14,7 @@ from cranfield.collection.runs import read_runs
 from cranfield.errors import PolicyError
 
 if TYPE_CHECKING:
-    from cranfield.sharded import ShardedEvaluation
+    from cranfield.sharded_evaluation import ShardedEvaluation
 
 EPILOG = """\b
 Examples:
@@ -87,9 +87,9 @@ def tests(
     Two disjoint sets of topics are drawn again and again; each test compares all pairs of systems
     on both (Ferro and Sanderson 2022).
     """
-    from cranfield.meta.false_alarms import false_alarms as alarms_of
-    from cranfield.meta.fast_tests import FAKES, read_choice
-    from cranfield.meta.splits import split_topics
+    from cranfield.meta.of_tests.false_alarms import false_alarms as alarms_of
+    from cranfield.meta.of_tests.fast_tests import FAKES, read_choice
+    from cranfield.meta.of_tests.splits import split_topics
     from cranfield.report.study_tests import shown
 
     wanted = None if sizes is None else whole_numbers(sizes, "--sizes", 2)

@@ -51,6 +51,11 @@ class Runs(Sequence[Run]):
         item = self._items[index]
         return Source(fspath(item)).stem if isinstance(item, (str, PathLike)) else None
 
+    def path(self, index: int) -> str | None:
+        """Path, or id of ir_datasets, that the run is read from; None for a run in memory."""
+        item = self._items[index]
+        return fspath(item) if isinstance(item, (str, PathLike)) else None
+
     def size(self, index: int) -> int:
         """Bytes of the file that the run is read from; 0 where there is no file to ask."""
         item = self._items[index]

@@ -144,19 +144,19 @@ def judge_shards(
         judged = replace(judged, judgments=highest, _views={})
         return judged.condensed() if chosen.unjudged == "condensed" else judged
 
-    sharded = tuple(
-        JudgedShards(
-            split.sharding,
-            tuple(
-                together([of_shard[s][k] for _, of_shard, _ in found], judgments)
-                for k, judgments in enumerate(split.qrels)
-            ),
-            split.unmapped,
-            tuple(lost[s] for _, _, lost in found),
+    sharded = []
+    for s, split in enumerate(splits):
+        by_run = [of_sharding[s] for _, of_sharding, _ in found]
+        shards = tuple(
+            together([of_shard[k] for of_shard in by_run], judgments)
+            for k, judgments in enumerate(split.qrels)
         )
-        for s, split in enumerate(splits)
-    )
-    return together(parts, whole), sharded
+        lost = tuple(lost[s] for _, _, lost in found)
+        sharded.append(JudgedShards(split.sharding, shards, split.unmapped, lost))
+        for _, of_sharding, _ in found:
+            # Many partitions would otherwise be in memory twice.
+            of_sharding[s] = []
+    return together(parts, whole), tuple(sharded)
 
 
 def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int]) -> _Split:

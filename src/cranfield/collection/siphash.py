@@ -65,7 +65,7 @@ def _hashes(data: NDArray[np.uint8], lengths: NDArray[np.int64], key: tuple[int,
     words = np.ndarray((data.size - 7,), dtype="<u8", buffer=data.data, strides=(1,))
     whole = lengths // 8
     out = np.empty(lengths.size, dtype=np.uint64)
-    for number in np.unique(whole).tolist():
+    for number in np.flatnonzero(np.bincount(whole)).tolist():
         rows = np.flatnonzero(whole == number)
         at, length = begins[rows], lengths[rows]
         state = [

@@ -159,7 +159,9 @@ def _built(node: ast.expr, text: str) -> Measure:
         tree = tree.func
     if not isinstance(tree, ast.Name):
         raise MeasureError(f"{quoted(text)} is no measure; the form is Name(param=value)@cutoff")
-    if tree.id in ON_DEMAND and arguments:
+    if tree.id in ON_DEMAND:
+        if not arguments:
+            raise MeasureError(f"{tree.id} needs a measure inside, such as {tree.id}(DCG@10)")
         import_module(ON_DEMAND[tree.id])
     if tree.id in WRAPPERS and len(arguments) == 1:
         made = _wrapped(tree.id, _built(arguments[0], text), parameters)

@@ -35,7 +35,6 @@ class _SetMeasure(Measure):
     formula=r"|A \cap B| / |B|",
     source="Ferro and Maistro (2024), equation (1)",
     family="sets",
-    scale=Scale.INTERVAL,
     scale_note=_NOTE,
     elsewhere={"trec_eval": "set_P", "ir_measures": "SetP", "ranx": "precision"},
 )
@@ -113,7 +112,6 @@ class SetAveragePrecision(_SetMeasure):
     formula=r"\frac{(\beta^2 + 1) P R}{\beta^2 P + R}",
     source="Sakai (2013), equation (5)",
     family="sets",
-    scale=Scale.INTERVAL,
     scale_note=_NOTE,
     elsewhere={
         "trec_eval": "set_F.x with x = beta squared",
@@ -139,7 +137,6 @@ class FMeasure(_SetMeasure):
     source="Sakai (2013), equation (4); equation (3) with alpha / Prec + (1 - alpha) / Rec",
     lower_is_better=True,
     family="sets",
-    scale=Scale.INTERVAL,
     scale_note=_NOTE,
     elsewhere={},
 )

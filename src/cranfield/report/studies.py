@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,9 +14,12 @@ from cranfield import __version__
 from cranfield.errors import PolicyError, quoted
 from cranfield.escape import html, latex
 from cranfield.escape import markdown as safe
-from cranfield.tabular import Table, from_frame
+from cranfield.tabular import Table, from_frame, number
 from cranfield.tabular.html import SMALL
 from cranfield.tabular.table import SHOWN
+
+FEW = 10
+"""Rows that are shown of tables of teams and systems; the data frames have all."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +47,18 @@ class StudyText:
         return html_text(self, limit=SHOWN)
 
 
-def number(value: float | None, places: int = 4) -> str:
-    """Write a number; what is none is empty."""
-    return "" if value is None or math.isnan(value) else f"{value:.{places}f}"
-
-
 by_column = from_frame
 """Shows a data frame as it is."""
 
-__all__ = ["WRITERS", "StudyText", "Table", "by_column", "number", "written"]
+__all__ = ["WRITERS", "StudyText", "Table", "by_column", "first_rows", "number", "written"]
+
+
+def first_rows(
+    frame: pl.DataFrame, title: str, *, left: Sequence[str], places: Mapping[str, int] | int = 4
+) -> Table:
+    """Show the first rows as :func:`by_column` does, and say how many there are."""
+    more = "" if len(frame) <= FEW else f"; {FEW} of {len(frame):,}"
+    return by_column(frame.head(FEW), f"{title}{more}", left=left, places=places)
 
 
 def plain_text(study: StudyText) -> str:
@@ -97,7 +102,10 @@ def csv_text(study: StudyText) -> str:
             .unpivot(index=list(keys), on=values)
             .select(
                 pl.lit(name).alias("table"),
-                pl.concat_str(list(keys), separator=", ").alias("of"),
+                # A key that does not apply, such as the depth of all judgments, is empty.
+                pl.concat_str(pl.col(keys).cast(pl.String).fill_null(""), separator=", ").alias(
+                    "of"
+                ),
                 pl.col("variable").alias("what"),
                 pl.col("value"),
             )

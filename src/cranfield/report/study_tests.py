@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from cranfield.meta.false_alarms import FalseAlarms
-from cranfield.meta.fast_tests import FAKES
-from cranfield.meta.splits import SplitStudy
+from cranfield.meta.of_tests.false_alarms import FalseAlarms
+from cranfield.meta.of_tests.fast_tests import FAKES
+from cranfield.meta.of_tests.splits import SplitStudy
 from cranfield.report.studies import StudyText, Table, by_column, number
 from cranfield.text import counted
 

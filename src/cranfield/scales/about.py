@@ -10,8 +10,7 @@ from cranfield.scale import Scale
 from cranfield.scales.admissible import admitted_statistics, admitted_tests
 from cranfield.scales.image import image
 from cranfield.scales.images import Image
-from cranfield.scales.interval import depends_on_recall_base
-from cranfield.scales.runs import as_measure
+from cranfield.scales.runs import as_measure, depends_on_recall_base
 from cranfield.scales.scale_of import scale_of
 from cranfield.scales.verdicts import ScaleReport
 

@@ -30,6 +30,8 @@ class Approximate:
         self.size = sums.size
         self.runs = sums.runs
 
+    tolerance = 0.0
+
     @cached_property
     def distribution(self) -> SumDistribution:
         """The distribution of the values."""
@@ -53,6 +55,10 @@ class Approximate:
     def listing(self) -> Floats:
         """Refuse: there are too many values."""
         return self.sums.listing()
+
+    def require(self, runs: int, *, by_runs: bool) -> None:
+        """Refuse: ranks are not counted."""
+        self._refuse()
 
     def ranks(self, runs: Grades) -> Ints:
         """Refuse: ranks are not counted."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import PolicyError
+from cranfield.scales.arrays import as_array, has_numbers
 from cranfield.scales.exact import TOLERANCE
 from cranfield.scales.orders import natural_distance
 from cranfield.text import counted
@@ -140,13 +141,16 @@ def difference_axioms(given: Any) -> DifferenceReport:
 
 def _relation(given: Any) -> Bools:
     """Relation of all pairs to all pairs; the pair (a, b) is number a * objects + b."""
-    found = np.asarray(given)
+    wrong = "give a value of each object, a square array of differences, or a relation of"
+    found = as_array(given, f"{wrong} differences as bools in four equal dimensions")
     square = found.ndim in {1, 2, 4} and len(set(found.shape)) == 1 and found.size
     if not square or (found.ndim == 4 and found.dtype != bool):
         raise PolicyError(
-            "give a value of each object, a square array of differences, or a relation of"
-            f" differences as bools in four equal dimensions, not an array of shape {found.shape}"
+            f"{wrong} differences as bools in four equal dimensions, not an array of shape"
+            f" {found.shape}"
         )
+    if not has_numbers(found):
+        raise PolicyError("values and differences are numbers")
     n = len(found)
     if n > MOST_OBJECTS:
         raise PolicyError(

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from cranfield.errors import PolicyError
+from cranfield.scales.arrays import indices
 from cranfield.scores import Scores
+from cranfield.significance.prepare import as_scores
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
@@ -45,20 +50,29 @@ class Dominance:
     above_second: Indices
 
 
-def dominance(scores: Scores, first: Indices, second: Indices) -> Dominance:
+def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     r"""Decide for pairs of systems whether one stochastically dominates the other.
 
     Parameters
     ----------
     scores
-        Shape (topics, systems), NaN for no score; with shards, their means are taken.
+        :class:`cranfield.Scores`, or what :func:`cranfield.compare` takes: a mapping of systems, a
+        data frame, or an array of shape (topics, systems). NaN is no score; with shards, their
+        means are taken.
     first, second
         Indices of the systems of each pair.
 
     Returns
     -------
     Dominance
-        By pair.
+        By pair. Nothing in it says which system is the better one: of a measure for which low is
+        good it is that with the lower mean.
+
+    Raises
+    ------
+    PolicyError
+        For what are no scores, and for systems that are no indices, or not as many first ones as
+        second ones.
 
     Notes
     -----
@@ -79,7 +93,19 @@ def dominance(scores: Scores, first: Indices, second: Indices) -> Dominance:
     >>> found.holds.tolist(), found.threshold.tolist()
     ([True, False], [nan, 0.0])
     """
-    values = scores.values if scores.values.ndim == 2 else np.nanmean(scores.values, axis=2)
+    if not isinstance(scores, (Scores, Mapping, np.ndarray)) and not hasattr(scores, "columns"):
+        raise PolicyError(
+            "dominance takes Scores, scores by system, a data frame or an array, not"
+            f" {type(scores).__name__}"
+        )
+    given = as_scores(scores)
+    size = len(given.systems)
+    first, second = indices(first, "first", size), indices(second, "second", size)
+    if first.size != second.size:
+        raise PolicyError(
+            f"a pair has a first and a second system; there are {first.size} and {second.size}"
+        )
+    values = given.values if given.values.ndim == 2 else np.nanmean(given.values, axis=2)
     columns = np.ascontiguousarray(values.T)
     gap = ROUNDING * np.nanmax(np.abs(columns), initial=0.0)
     parts = [

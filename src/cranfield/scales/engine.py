@@ -74,8 +74,11 @@ class Engine(Protocol):
         """Number of runs."""
 
     @property
-    def error(self) -> float:
-        """0 for exact images, else the relative distance within which values were merged."""
+    def tolerance(self) -> float:
+        """0 for exact values, else the relative distance within which they count as one."""
+
+    def require(self, runs: int, *, by_runs: bool) -> None:
+        """Refuse so many runs if their ranks among values, or among runs, are beyond reach."""
 
     def spacing(self) -> Spacing:
         """Gaps and extreme values."""

@@ -13,7 +13,7 @@ from cranfield.scales.engine import Engine
 from cranfield.scales.forms import Additive, AtMost, Stateful
 from cranfield.scales.halves import last_bags
 from cranfield.scales.parts import TooManySumsError, split
-from cranfield.scales.runs import all_runs
+from cranfield.scales.runs import all_runs, more_than
 from cranfield.scales.sums import Sums
 from cranfield.scales.tables import Enumerated, Table
 from cranfield.scales.walk import Walk
@@ -87,8 +87,7 @@ def enumerated(
     PolicyError
         When there are too many runs to score each.
     """
-    count = (grades + 1) ** length
-    if count > MOST_ENUMERATED:
+    if more_than(MOST_ENUMERATED, length, grades):
         longest = int(np.log(MOST_ENUMERATED) / np.log(grades + 1) + 1e-9)
         raise PolicyError(
             f"the image of {measure} can only be had by scoring every run, and there are"

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scale import Scale
 from cranfield.scales.exact import Values
 from cranfield.scales.irrational import Number
-from cranfield.scales.runs import Grades
+from cranfield.scales.runs import Grades, more_than
 from cranfield.scales.verdicts import Verdict, Witness
 
 OWN = "its own order"
@@ -26,7 +25,7 @@ LISTED = 2**18
 
 def can_be_listed(length: int, grades: int) -> bool:
     """Whether all runs of a length are looked at."""
-    return bool((grades + 1) ** length <= LISTED)
+    return not more_than(LISTED, length, grades)
 
 
 def own_verdict(values: Values, runs: Grades) -> Verdict:
@@ -88,12 +87,6 @@ def completed(measure: Measure, length: int) -> Measure:
     if measure.info.at == "cutoff" and measure.info.at_wanted == "required":
         return measure if measure.cutoff is not None else measure @ length
     return measure
-
-
-def check_base(base: int) -> None:
-    """Refuse a recall base that is no positive whole number."""
-    if isinstance(base, bool) or base < 1:
-        raise PolicyError(f"a recall base is a whole number from 1, not {base!r}")
 
 
 def feasible(runs: Grades, pool: list[int], *, exactly: bool) -> NDArray[np.bool_]:

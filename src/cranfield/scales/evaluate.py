@@ -58,9 +58,10 @@ def _added(shape: Additive, runs: Grades) -> Keys:
     ranks = [rank for rank, row in enumerate(shape.coefficients) if any(row)]
     bases = sorted({shape.bases[rank] for rank in ranks}) or [ONE]
     whole, tables = _whole([shape.coefficients[rank] for rank in ranks])
+    column = {base: place for place, base in enumerate(bases)}
     rows = np.zeros((len(runs), len(bases)), dtype=tables[0].dtype if tables else np.int64)
     for rank, table in zip(ranks, tables, strict=True):
-        rows[:, bases.index(shape.bases[rank])] += table[runs[:, rank]]
+        rows[:, column[shape.bases[rank]]] += table[runs[:, rank]]
     return Keys(rows, tuple(bases), whole)
 
 

@@ -15,10 +15,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.bases import ONE, approximate
 from cranfield.scales.irrational import UNITY, Terms, quotient
+from cranfield.scales.judgments import pool
 from cranfield.scales.runs import Floats
 
 
@@ -260,22 +260,3 @@ def form(
         return None
     measure.require_complete()
     return maker(measure, Setting(length, grades, pool(judgments, length, grades)))
-
-
-def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tuple[int, ...]:
-    """Check judgments and return them as grades, falling."""
-    if judgments is None:
-        judgments = length
-    if isinstance(judgments, (int, np.integer)) and not isinstance(judgments, bool):
-        if judgments < 0:
-            raise PolicyError(f"a topic cannot have {judgments} relevant documents")
-        return (grades,) * int(judgments)
-    found = np.asarray(judgments)
-    if found.ndim != 1 or (found.size and not np.issubdtype(found.dtype, np.integer)):
-        raise PolicyError(
-            "judgments are the number of relevant documents, or the list of their grades"
-        )
-    if found.size and (found.min() < 0 or found.max() > grades):
-        wrong = found.min() if found.min() < 0 else found.max()
-        raise PolicyError(f"the judgments have grade {wrong}; the grades are 0 to {grades}")
-    return tuple(sorted((int(one) for one in found), reverse=True))

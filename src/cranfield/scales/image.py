@@ -12,9 +12,11 @@ from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.engine import Engine
 from cranfield.scales.engines import engine_of, enumerated, relevant_from
-from cranfield.scales.forms import Additive, Form, form, pool
+from cranfield.scales.forms import Additive, Form, form
 from cranfield.scales.images import Image
+from cranfield.scales.judgments import pool
 from cranfield.scales.runs import as_measure, check_size
+from cranfield.significance.options import check_whole
 
 
 def image(
@@ -57,8 +59,9 @@ def image(
     Raises
     ------
     PolicyError
-        For a length or highest grade that is no positive whole number, for judgments that are no
-        grades, and for images that are out of reach, saying what is not.
+        For a length or highest grade that is no positive whole number, or too large a one
+        (:func:`cranfield.scales.runs.check_size`); for judgments that are no grades, or more than
+        100,000 documents; and for images that are out of reach, saying what is not.
     MeasureError
         For a wrong measure.
 
@@ -66,7 +69,7 @@ def image(
     -----
     Measures with a form (:func:`cranfield.scales.forms.form`) have exact images. The others are
     scored on all runs if there are at most 2^20, and values within 2^-40 of each other,
-    relatively, count as one; `exact` and `error` say so.
+    relatively, count as one; `exact` and `tolerance` say so.
 
     Examples
     --------
@@ -81,6 +84,9 @@ def image(
     if length is None:
         raise PolicyError(f"say how long the runs are: image({str(chosen)!r}, 10)")
     check_size(length, grades)
+    check_whole("memory", memory, 1)
+    if jobs is not None:
+        check_whole("jobs", jobs, 1)
     length, grades = int(length), int(grades)
     limit = _limit(at_most, length)
     return _image(chosen, length, grades, pool(judgments, length, grades), limit, memory, jobs)

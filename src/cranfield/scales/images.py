@@ -21,9 +21,10 @@ from numpy.typing import ArrayLike
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.approximate import Approximate
+from cranfield.scales.arrays import numbers
 from cranfield.scales.engine import MOST_VALUES, Engine, Gaps, Ints
 from cranfield.scales.engines import relevant_from
-from cranfield.scales.runs import Floats, checked_runs
+from cranfield.scales.runs import Floats, checked_runs, depends_on_recall_base
 from cranfield.text import counted
 
 TIES = ("unique", "mid", "min", "max")
@@ -61,16 +62,29 @@ class Image:
     @property
     def exact(self) -> bool:
         """Whether ties are decided exactly, and ranks are counted."""
-        return not isinstance(self._engine, Approximate) and self.error == 0.0
+        return not self._shares_only and self.tolerance == 0.0
 
     @property
     def error(self) -> float:
-        """0 if exact.
+        """Largest possible distance of a share of the image from the true one, which is proved.
 
-        Of a measure without a form, the relative distance within which values count as one. Of an
-        image that is too large to count in, the largest possible error of a share.
+        0 where ranks are counted. Of an image that is too large to count in it takes some seconds
+        to find.
         """
-        return self._engine.error
+        return self._engine.error if isinstance(self._engine, Approximate) else 0.0
+
+    @property
+    def tolerance(self) -> float:
+        """Relative distance within which values count as one.
+
+        0 where ties are decided exactly; 2^-40 for a measure without a form, whose values are
+        floats. It bounds no error of ranks: values that are closer but not equal count as one, too.
+        """
+        return self._engine.tolerance
+
+    @property
+    def _shares_only(self) -> bool:
+        return isinstance(self._engine, Approximate)
 
     @property
     def size(self) -> int:
@@ -167,8 +181,14 @@ class Image:
         Raises
         ------
         PolicyError
-            For a score that is no value of the image within a relative distance of 2^-44, and for
-            one that is so close to several values that it could be any of them.
+            For what is no number, for a score that is no value of the image within a relative
+            distance of 2^-44, and for one that is so close to several values that it could be any
+            of them.
+
+        Notes
+        -----
+        Scores of a measure that depends on the recall base are values of the image of a topic
+        with that recall base: give it to :func:`image` as `judgments`.
 
         Examples
         --------
@@ -179,7 +199,7 @@ class Image:
         >>> found.rank([2 + 1 / np.log2(3) + 0.5, 2.5, 0.5, 0.0]).tolist()
         [12, 10, 2, 1]
         """
-        scores = np.asarray(values, dtype=np.float64)
+        scores = numbers(values, "scores")
         flat = scores.ravel()
         if not np.isfinite(flat).all():
             raise PolicyError(f"{flat[~np.isfinite(flat)][0]} is no score")
@@ -199,7 +219,7 @@ class Image:
             wrong_one = float(flat[np.argmax(many == 0)])
             raise PolicyError(
                 f"{wrong_one!r} is no value of {self.measure} on runs of length {self.length} with"
-                f" grades 0 to {self.grades}"
+                f" grades 0 to {self.grades}{self._hint()}"
             )
         if (many > 1).any():
             worst = int(np.argmax(many))
@@ -208,6 +228,43 @@ class Image:
                 " as floats can tell; rank the runs themselves with rank_runs"
             )
         return ranks.reshape(scores.shape)
+
+    def _hint(self) -> str:
+        """What else may be wrong with a score: the recall base of its topic."""
+        if not depends_on_recall_base(self.measure):
+            return ""
+        given = counted(len(self.judgments), "judged document")
+        return (
+            f" on a topic with {given}; the recall base decides, so give the topic's own, such as"
+            " judgments=3"
+        )
+
+    def require(self, runs: int, ties: str = "unique") -> None:
+        """Refuse what :meth:`rank_runs` could not do, before it is done.
+
+        Parameters
+        ----------
+        runs
+            Number of runs.
+        ties
+            As for :meth:`rank_runs`.
+
+        Raises
+        ------
+        PolicyError
+            When there are too many values, or runs, for the ranks of so many runs.
+
+        Examples
+        --------
+        >>> from cranfield import image
+        >>> image("DCG@40").require(5000)
+        >>> image("DCG@60").require(1)
+        Traceback (most recent call last):
+        cranfield.errors.PolicyError: the image has about 2^60 values, too many to count ranks ...
+        """
+        _check_ties(ties)
+        if self._unit:
+            self._engine.require(runs, by_runs=ties != "unique")
 
     def rank_runs(self, runs: Any, ties: str = "unique") -> Any:
         """Return the ranks of runs, exactly.
@@ -241,8 +298,7 @@ class Image:
         >>> found.rank_runs([[1, 0, 1, 1]], ties="mid").tolist()
         [12.5]
         """
-        if ties not in TIES:
-            raise PolicyError(f"ties={ties!r} is none of {', '.join(TIES)}")
+        _check_ties(ties)
         rows = checked_runs(runs, self.length, self.grades)
         if self.at_most is not None:
             seen = (rows >= relevant_from(self.measure)).sum(axis=1)
@@ -300,10 +356,18 @@ class Image:
         >>> image("P@4").share([1, 2, 5]).tolist()
         [0.0, 0.25, 1.0]
         """
-        ranks = np.asarray(ranks, dtype=np.float64)
-        return np.asarray((ranks - 1) / max(self.size - 1, 1))
+        found = numbers(ranks, "ranks")
+        return np.asarray((found - 1) / max(self.size - 1, 1))
 
     def __repr__(self) -> str:
-        how = "" if self.exact else f", within {self.error:.0e}"
+        # What the error of shares is takes seconds to find.
+        how = ", shares only" if self._shares_only else ""
+        if self.tolerance:
+            how = f", values within {self.tolerance:.0e} are one"
         limit = "" if self.at_most is None else f", at most {self.at_most} relevant"
         return f"Image({self.measure}, length={self.length}, grades={self.grades}{limit}{how})"
+
+
+def _check_ties(ties: Any) -> None:
+    if ties not in TIES:
+        raise PolicyError(f"ties={ties!r} is none of {', '.join(TIES)}")

@@ -16,7 +16,7 @@ from cranfield.scale import Scale
 from cranfield.scales.approximate import COUNTED
 from cranfield.scales.image import image
 from cranfield.scales.images import TIES, Image
-from cranfield.scales.runs import Grades, as_measure, score_runs
+from cranfield.scales.runs import Grades, as_measure, check_size, depends_on_recall_base
 
 BINARY_GAINS = ("binary",)
 """Gains by which all relevant grades count the same."""
@@ -98,6 +98,8 @@ class Interval(Measure):
         """Rank the scores of all rankings, padded to the cutoff with documents not relevant."""
         assert self.cutoff is not None
         self._check_gains()
+        # Before a table of so many ranks is made.
+        check_size(self.cutoff, max(self._highest(judged), 1))
         grades = self._grades(judged)
         highest = int(max(grades.max(initial=0), self._highest(judged), 1))
         topics, systems = judged.shape
@@ -108,8 +110,6 @@ class Interval(Measure):
             bases = np.broadcast_to(judged.recall_base(self._rel()), (topics, systems))
             groups = np.minimum(bases, self.cutoff).ravel()
         flat = out.reshape(-1)
-        # Grades are 0 and 1 by then, whatever the lowest relevant one was.
-        ranked = self.inner(rel=1) if self._is_binary() else self.inner
         for group in np.unique(groups):
             if self.feasible and group == 0:
                 # Without relevant documents there is one run, and nothing to rank.
@@ -117,7 +117,7 @@ class Interval(Measure):
                 continue
             chosen = groups == group
             distinct, back = np.unique(rows[chosen], axis=0, return_inverse=True)
-            of = image(ranked, self.cutoff, highest, at_most=int(group) if self.feasible else None)
+            of = self._image(highest, int(group) if self.feasible else None)
             if self.raw or self.ties != "unique":
                 ranks = of.rank_runs(distinct, ties=self.ties).astype(np.float64)
                 found = ranks if self.raw else self._divided(ranks, of)
@@ -132,6 +132,35 @@ class Interval(Measure):
                 1.0 if self.raw else 0.0
             )
         return out
+
+    def require(self, grades: int, runs: int) -> None:
+        """Refuse scores that are beyond reach, before any is computed; not with `feasible`.
+
+        Parameters
+        ----------
+        grades
+            The highest grade of the judgments.
+        runs
+            Number of rankings.
+
+        Raises
+        ------
+        PolicyError
+            When so many rankings cannot be ranked exactly, for `raw` and ties that are not unique,
+            or there is no image at all.
+        MeasureError
+            For gains that have no place in an image.
+        """
+        self.require_complete()
+        self._check_gains()
+        of = self._image(1 if self._is_binary() else max(grades, 1), None)
+        if self.raw or self.ties != "unique":
+            of.require(runs, self.ties)
+
+    def _image(self, grades: int, at_most: int | None) -> Image:
+        # Grades are 0 and 1 by then, whatever the lowest relevant one was.
+        ranked = self.inner(rel=1) if self._is_binary() else self.inner
+        return image(ranked, self.cutoff, grades, at_most=at_most)
 
     def _warn(self, of: Image) -> None:
         warnings.warn(
@@ -267,16 +296,3 @@ def interval(
     [('run', 0.5, 0.6666666666666666)]
     """
     return Interval(as_measure(measure), ties=ties, raw=raw, feasible=feasible)
-
-
-def depends_on_recall_base(measure: Measure) -> bool:
-    """Tell whether scores change with the number of relevant documents that there are."""
-    length = measure.cutoff or 3
-    run = np.zeros((1, length), dtype=np.int64)
-    run[0, 0] = max(1, int(getattr(measure, "rel", 1)))
-    highest = int(run.max())
-    few, many = (
-        score_runs(measure, run, grades=highest, judgments=count)[0]
-        for count in (1, 2 * length + 1)
-    )
-    return bool(few != many)

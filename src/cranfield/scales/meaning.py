@@ -10,8 +10,10 @@ from cranfield.errors import MeasureError, PolicyError
 from cranfield.escape import plain
 from cranfield.measures import Measure, parse_measure
 from cranfield.scale import Scale, a_scale
-from cranfield.scales.dominance import Dominance, dominance
-from cranfield.scales.interval import Interval, depends_on_recall_base
+from cranfield.scales.dominance import Dominance, Indices, dominance
+from cranfield.scales.interval import Interval
+from cranfield.scales.runs import depends_on_recall_base
+from cranfield.scales.sizes import needs_one_size
 from cranfield.significance.registry import TESTS
 from cranfield.significance.result import PairwiseComparison
 from cranfield.tabular import text_table
@@ -42,6 +44,8 @@ class Meaning:
         The scale that the measure declares; None where it is not known.
     by_topic
         Whether the scale depends on the recall base, so that topics are on scales of their own.
+    by_size
+        Whether it is an interval scale for retrieved sets of one size only, as SetP is.
     verdict
         `meaningful`: the statement keeps its truth under every transformation that the scale
         admits; `not invariant`: some admissible transformation may change it; `unknown`.
@@ -54,6 +58,7 @@ class Meaning:
     needs: Scale
     has: Scale | None
     by_topic: bool
+    by_size: bool
     verdict: str
     dominance: Dominance
 
@@ -70,6 +75,11 @@ class Meaning:
             first = f"unknown: {test} needs {a_scale(self.needs)}; nothing is known of {name}"
         elif self.verdict == MEANINGFUL:
             first = f"meaningful: {test} needs {a_scale(self.needs)}; {name} is {a_scale(self.has)}"
+        elif self.has >= self.needs and self.by_size and not self.by_topic:
+            first = (
+                f"not invariant: {name} is {a_scale(self.has)} for retrieved sets of one size only;"
+                f" {test} takes scores of all sizes for one"
+            )
         elif self.has >= self.needs:
             first = (
                 f"not invariant: {name} depends on the recall base, so that topics are on scales of"
@@ -94,7 +104,11 @@ class Meaning:
         return lines
 
     def _example(self) -> str:
-        """Show the clearest of the differences that a transformation turns over."""
+        """Show the clearest of the differences that a transformation turns over.
+
+        The better system stands first: with the lower mean where low is good, and the bar is
+        then what scores are to stay below.
+        """
         one = self.comparison
         turned = np.flatnonzero(one.is_significant() & self.dominance.reversed)
         if not turned.size:
@@ -108,30 +122,46 @@ class Meaning:
             (one.first[k], self.dominance.above_first[k]),
             (one.second[k], self.dominance.above_second[k]),
         ]
-        if apart[k] < 0:
+        low = one.lower_is_better
+        if (-apart[k] if low else apart[k]) < 0:
             pair.reverse()
         a, b = (plain(one.systems[system]) for system, _ in pair)
-        scored = (~np.isnan(values)).any(axis=2).sum(axis=0)
+        scored = self._scored()
         own = len({int(scored[system]) for system, _ in pair}) > 1
-        above = [
+        bar = f"{self.dominance.threshold[k]:.4g}"
+        # On how many topics each of the two is on the good side of the bar.
+        good = [scored[system] - count if low else count for system, count in pair]
+        topics = [
             f"{count} of {scored[system]} topics" if own else counted(int(count), "topic")
-            for system, count in pair
+            for count, (system, _) in zip(good, pair, strict=True)
         ]
+        last = topics[1] if own else good[1]
+        if low:
+            return (
+                f"for example: {a} is better than {b} by its mean, which is lower, but not if what"
+                f" counts is a score up to {bar}, which {a} has on {topics[0]} and {b} on {last}"
+            )
         return (
             f"for example: {a} is above {b} by its mean, but not if what counts is a score above"
-            f" {self.dominance.threshold[k]:.4g}, which {a} has on {above[0]} and {b}"
-            f" on {above[1] if own else pair[1][1]}"
+            f" {bar}, which {a} has on {topics[0]} and {b} on {last}"
         )
+
+    def _scored(self) -> Indices:
+        """Topics on which each system has a score."""
+        one = self.comparison
+        values = one.scores.values.reshape(len(one.scores.topics), len(one.systems), -1)
+        return np.asarray((~np.isnan(values)).any(axis=2).sum(axis=0), dtype=np.intp)
 
     def alternatives(self) -> list[str]:
         """Return the names of tests that the scale of the measure allows, on the same topics."""
         if self.has is None:
             return []
         paired = self.comparison.info.paired
+        most = Scale.ORDINAL if self.by_size else self.has
         return [
             name
             for name, test in TESTS.items()
-            if test.info.scale <= self.has
+            if test.info.scale <= most
             and test.info.paired == paired
             and (name in WITHIN_TOPICS or not self.by_topic)
             and name not in NOT_OFFERED
@@ -155,6 +185,11 @@ class Meaning:
         star = one.is_significant()
         order = np.argsort(self.dominance.holds[star], kind="stable")
         chosen = np.flatnonzero(star)[order][:limit]
+        low, scored = one.lower_is_better, self._scored()
+
+        def good(above: Indices, systems: Indices, k: int) -> str:
+            return str(scored[systems[k]] - above[k] if low else above[k])
+
         rows = [
             [
                 one.systems[one.first[k]],
@@ -164,12 +199,17 @@ class Meaning:
                 ""
                 if np.isnan(self.dominance.threshold[k])
                 else f"{self.dominance.threshold[k]:.4g}",
-                str(self.dominance.above_first[k]) if self.dominance.reversed[k] else "",
-                str(self.dominance.above_second[k]) if self.dominance.reversed[k] else "",
+                good(self.dominance.above_first, one.first, k)
+                if self.dominance.reversed[k]
+                else "",
+                good(self.dominance.above_second, one.second, k)
+                if self.dominance.reversed[k]
+                else "",
             ]
             for k in chosen
         ]
-        head = ["first", "second", "difference", "order", "by scores above", "first", "second"]
+        bar = "by scores up to" if low else "by scores above"
+        head = ["first", "second", "difference", "order", bar, "first", "second"]
         parts = ["\n".join(self.lines())]
         if rows:
             parts.append(text_table(head, rows, left=(0, 1, 3)))
@@ -203,6 +243,16 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     Meaning
         With the verdict, and :class:`Dominance` by pair.
 
+    Raises
+    ------
+    PolicyError
+        For anything but a comparison.
+
+    Notes
+    -----
+    SetP, SetF, SetE and most utilities are interval scales for retrieved sets of one size only,
+    and scores do not tell the sizes: what needs more than an order is not invariant for them.
+
     Examples
     --------
     >>> import cranfield as cf
@@ -215,6 +265,8 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     >>> meaning(cf.compare(ev["interval(RR@5)"])).verdict
     'meaningful'
     """
+    if not isinstance(comparison, PairwiseComparison):
+        raise PolicyError(f"meaning takes what compare() returns, not {type(comparison).__name__}")
     needs = comparison.info.scale
     has = comparison.measure_scale
     measure = _measure(comparison.measure)
@@ -224,9 +276,12 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     enough = has is not None and has >= needs
     if enough and by_topic and comparison.test not in WITHIN_TOPICS:
         enough = False
+    by_size = measure is not None and needs_one_size(measure)
+    if enough and by_size and needs > Scale.ORDINAL:
+        enough = False
     verdict = UNKNOWN if has is None else MEANINGFUL if enough else NOT_INVARIANT
     found = dominance(comparison.scores, comparison.first, comparison.second)
-    return Meaning(comparison, needs, has, by_topic, verdict, found)
+    return Meaning(comparison, needs, has, by_topic, by_size, verdict, found)
 
 
 def _measure(name: str) -> Measure | None:

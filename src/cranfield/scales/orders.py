@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
+from cranfield.scales.arrays import as_array, has_numbers
 from cranfield.scales.exact import exact_values
-from cranfield.scales.runs import Grades, as_measure, check_size, checked_runs
+from cranfield.scales.runs import Grades, as_measure, check_size, checked_runs, width
 
 Ranks = NDArray[Any]
 """Whole numbers: int64 where all of them fit, else Python's own in an array of objects."""
@@ -185,6 +186,11 @@ def natural_distance(ranks: Ranks) -> Ranks:
     array
         Shape (runs, runs): row r and column s have the signed length from r to s.
 
+    Raises
+    ------
+    PolicyError
+        For ranks that are no list of numbers.
+
     Notes
     -----
     Source: Ferrante, Ferro and Pontarollo (2019), section 2, step 3.
@@ -194,7 +200,10 @@ def natural_distance(ranks: Ranks) -> Ranks:
     >>> natural_distance(rbto([[0, 1], [1, 1]])).tolist()
     [[0, 2], [-2, 0]]
     """
-    found = np.asarray(ranks)
+    wrong = "ranks are a list of numbers, one a run"
+    found = as_array(ranks, wrong)
+    if found.ndim != 1 or not has_numbers(found):
+        raise PolicyError(wrong)
     return np.asarray(found[None, :] - found[:, None])
 
 
@@ -242,7 +251,7 @@ def induced(
 
 
 def _prepared(runs: Any, grades: int, length: int | None) -> Grades:
-    size = np.atleast_2d(np.asarray(runs)).shape[1] if length is None else length
+    size = width(runs) if length is None else length
     check_size(size, grades)
     return checked_runs(runs, size, grades)
 
@@ -265,7 +274,7 @@ def _set_steps(length: int, grades: int) -> list[Ranks]:
 
 
 def _checked_ranks(ranks: Any, top: int) -> Ranks:
-    listed = np.atleast_1d(np.asarray(ranks, dtype=object)).ravel().tolist()
+    listed = np.ravel(as_array(ranks, "ranks are a list of whole numbers", object)).tolist()
     for one in listed:
         whole = isinstance(one, (int, np.integer)) and not isinstance(one, bool)
         if not whole or not 0 <= one <= top:

@@ -10,9 +10,10 @@ import numpy as np
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scale import Scale
-from cranfield.scales.enumeration import LISTED, check_base, completed
+from cranfield.scales.enumeration import LISTED, completed
 from cranfield.scales.exact import TOLERANCE, exact_values
 from cranfield.scales.irrational import Irrational, Number
+from cranfield.scales.judgments import check_base
 from cranfield.scales.runs import Grades, all_runs, as_measure, check_grades_decide, check_size
 from cranfield.scales.verdicts import Run, TopicsReport, Witness
 
@@ -21,6 +22,9 @@ SET_MEASURES = frozenset(
     | {"gP", "gR", "Success"}
 )
 """Measures that see of the runs of one length only how many relevant documents they have."""
+
+MOST_TOPICS = 2_500
+"""Pairs of a length and a recall base."""
 
 Example = tuple[Run, int]
 """A run and the recall base of its topic."""
@@ -52,10 +56,15 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     Raises
     ------
     PolicyError
-        For N or K below 1, or too many runs to look at all.
+        For N or K below 1, for N K above 2,500, or too many runs to look at all.
 
     Notes
     -----
+    Values are compared exactly, but for those of measures whose divisor is another irrational
+    number on each topic, such as nDCG, whose ideal DCG depends on the recall base. Of such
+    quotients of sums of logarithms it is not known when two are equal; they are floats, and those
+    within 2^-40 of the largest count as equal. `exact` tells which it is, and so does the text.
+
     Source: Ferrante, Ferro and Fuhr (2021), section 3.4. Precision is interval for N up to 2 only,
     recall for K up to 2 only, and F1 for N = K = 1 only. Where that section's summary names S[2, 2]
     as the only set on which precision and recall are interval without being affine to each other,
@@ -74,6 +83,11 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     check_base(largest_base)
     deepest = as_measure(measure, longest)
     check_grades_decide(deepest)
+    if longest * largest_base > MOST_TOPICS:
+        raise PolicyError(
+            f"S[{longest}, {largest_base}] has {longest * largest_base:,} pairs of a length and a"
+            f" recall base; up to {MOST_TOPICS:,} are feasible"
+        )
     counted = deepest.name in SET_MEASURES and (deepest.cutoff or longest) >= longest
     if not counted and 2 ** (longest + 1) * largest_base > LISTED:
         raise PolicyError(

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.errors import PolicyError
-from cranfield.scales.runs import Grades, all_runs, check_size, checked_runs
+from cranfield.scales.runs import Grades, all_runs, check_size, checked_runs, more_than, width
 
 Bools = NDArray[np.bool_]
 Ints = NDArray[np.int64]
@@ -57,7 +57,7 @@ def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
     >>> at_or_below([[1, 0, 1, 1], [1, 1, 0, 0]], [[1, 1, 1, 0], [1, 0, 1, 1]]).tolist()
     [True, False]
     """
-    size = max(np.atleast_2d(np.asarray(one)).shape[1] for one in (lower, upper))
+    size = max(width(one) for one in (lower, upper))
     check_size(size, grades)
     first, second = (_counts(checked_runs(one, size, grades), grades) for one in (lower, upper))
     return np.asarray((first <= second).all(axis=1))
@@ -89,7 +89,7 @@ def order_matrix(runs: Any, grades: int = 1) -> Bools:
     >>> order_matrix([[0, 1], [1, 0], [1, 1]]).astype(int).tolist()
     [[1, 1, 1], [0, 1, 1], [0, 0, 1]]
     """
-    size = np.atleast_2d(np.asarray(runs)).shape[1]
+    size = width(runs)
     check_size(size, grades)
     table = checked_runs(runs, size, grades)
     if len(table) > MOST_COMPARED:
@@ -122,7 +122,7 @@ def steps_up(run: Any, grades: int = 1) -> Grades:
     >>> steps_up([0, 1]).tolist()
     [[1, 0], [1, 1]]
     """
-    size = np.asarray(run).size
+    size = width(run)
     check_size(size, grades)
     one = checked_runs(run, size, grades)[0]
     found = set()
@@ -199,7 +199,7 @@ def _counts(runs: Grades, grades: int) -> Ints:
 
 def _strictly(length: int, grades: int) -> Bools:
     check_size(length, grades)
-    if (grades + 1) ** length > MOST_COMPARED:
+    if more_than(MOST_COMPARED, length, grades):
         raise PolicyError(
             f"there are {grades + 1}^{length} runs of length {length}; diagrams are made of up to"
             f" {MOST_COMPARED:,}, that is up to length"

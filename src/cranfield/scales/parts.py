@@ -115,8 +115,10 @@ def split(form: Additive, rel: int) -> list[Part]:
     [((3,), [0, 1]), ((0, 1), [0, 1, 2]), ((2,), [0, 1]), ((4,), [0, 1]), ((5,), [0, 1])]
     """
     parts = []
-    for base in sorted(set(form.bases)):
-        ranks = [rank for rank, one in enumerate(form.bases) if one == base]
+    by_base: dict[Fraction, list[int]] = {}
+    for rank, base in enumerate(form.bases):
+        by_base.setdefault(base, []).append(rank)
+    for base, ranks in sorted(by_base.items()):
         rows = [form.coefficients[rank] for rank in ranks]
         below = lcm(*(weight.denominator for row in rows for weight in row))
         whole = [[int(weight * below) for weight in row] for row in rows]

@@ -7,6 +7,7 @@ REL^N in Ferrante, Ferro and Fuhr (2021), section 5, and R(N) in Ferrante, Ferro
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Any
@@ -19,6 +20,9 @@ from cranfield.collection.judged import JudgedRuns, Judgments, Rows
 from cranfield.collection.policies import Policies
 from cranfield.errors import MeasureError, PolicyError
 from cranfield.measures import Measure, parse_measure
+from cranfield.scales.arrays import as_array
+from cranfield.scales.judgments import pool
+from cranfield.significance.options import check_whole
 from cranfield.text import counted
 
 Grades = NDArray[np.int64]
@@ -26,6 +30,14 @@ Floats = NDArray[np.float64]
 
 MOST_RUNS = 2**22
 """Runs that are enumerated one by one."""
+MOST_RANKS = 2_000
+"""Ranks of a run; what there is to say of longer ones takes minutes."""
+MOST_GRADES = 1_000
+"""Highest grade."""
+MOST_WEIGHTS = 2**15
+"""Weights of all grades at all ranks."""
+
+ROWS = "runs are rows of whole grades, such as [[1, 0, 1]]"
 
 
 def all_runs(length: int, grades: int = 1) -> Grades:
@@ -53,9 +65,9 @@ def all_runs(length: int, grades: int = 1) -> Grades:
     >>> all_runs(2).tolist()
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
-    check_size(length, grades)
-    base = grades + 1
-    if base**length > MOST_RUNS:
+    check_whole("the length of a run", length, 1)
+    base = check_grades(grades) + 1
+    if more_than(MOST_RUNS, length, grades):
         longest = int(np.log(MOST_RUNS) / np.log(base))
         raise PolicyError(
             f"there are {base}^{length} runs of length {length} with {base} grades, too many to"
@@ -66,11 +78,47 @@ def all_runs(length: int, grades: int = 1) -> Grades:
     return np.asarray(codes[:, None] // powers % base)
 
 
+def more_than(most: int, length: int, grades: int) -> bool:
+    """Tell whether there are more runs of a length than that, without a number of a million digits.
+
+    Examples
+    --------
+    >>> more_than(8, 3, 1), more_than(8, 4, 1), more_than(8, 10**12, 1)
+    (False, True, True)
+    """
+    return bool(length >= most.bit_length() or (int(grades) + 1) ** int(length) > most)
+
+
+def check_grades(grades: Any) -> int:
+    """Refuse a highest grade that is no positive whole number."""
+    check_whole("the highest grade", grades, 1)
+    return int(grades)
+
+
 def check_size(length: Any, grades: Any) -> None:
-    """Refuse a length or a highest grade that is no positive whole number."""
-    for what, value in (("the length of a run", length), ("the highest grade", grades)):
-        if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
-            raise PolicyError(f"{what} must be a whole number from 1, not {value!r}")
+    """Refuse a length or a highest grade that is no positive whole number, or too large a one.
+
+    Raises
+    ------
+    PolicyError
+        For more than 2,000 ranks, a grade above 1,000, or more than 2^15 weights of grades at
+        ranks.
+    """
+    check_whole("the length of a run", length, 1)
+    check_grades(grades)
+    if length > MOST_RANKS:
+        raise PolicyError(
+            f"runs of {int(length):,} ranks are beyond reach; up to {MOST_RANKS:,} are feasible"
+        )
+    if grades > MOST_GRADES:
+        raise PolicyError(
+            f"grades 0 to {int(grades):,} are beyond reach; up to {MOST_GRADES:,} are feasible"
+        )
+    if length * (grades + 1) > MOST_WEIGHTS:
+        raise PolicyError(
+            f"runs of {int(length):,} ranks with {int(grades) + 1:,} grades are beyond reach; with"
+            f" so many grades up to {MOST_WEIGHTS // (grades + 1):,} ranks are feasible"
+        )
 
 
 def checked_runs(runs: Any, length: int, grades: int) -> Grades:
@@ -81,9 +129,9 @@ def checked_runs(runs: Any, length: int, grades: int) -> Grades:
     PolicyError
         For runs that are longer, and grades that are not among 0..c.
     """
-    found = np.atleast_2d(np.asarray(_padded(runs)))
+    found = _rows(runs)
     if found.ndim != 2 or found.size == 0 or not np.issubdtype(found.dtype, np.integer):
-        raise PolicyError("runs are rows of whole grades, such as [[1, 0, 1]]")
+        raise PolicyError(ROWS)
     if found.shape[1] > length:
         raise PolicyError(
             f"a run of length {found.shape[1]} is deeper than the {counted(length, 'rank')} of the"
@@ -95,6 +143,15 @@ def checked_runs(runs: Any, length: int, grades: int) -> Grades:
     out = np.zeros((len(found), length), dtype=np.int64)
     out[:, : found.shape[1]] = found
     return out
+
+
+def width(runs: Any) -> int:
+    """Number of ranks of the longest run."""
+    return int(_rows(runs).shape[1])
+
+
+def _rows(runs: Any) -> NDArray[Any]:
+    return np.atleast_2d(as_array(_padded(runs), ROWS))
 
 
 def _padded(runs: Any) -> Any:
@@ -122,6 +179,8 @@ def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
         return measure
     if not isinstance(measure, str):
         raise MeasureError(f"{type(measure).__name__} is neither a measure nor its text")
+    if re.fullmatch(r"\s*interval\s*(\(\s*\)\s*)?(@.*)?", measure, re.IGNORECASE):
+        raise MeasureError("interval needs a measure inside, such as interval(DCG@10)")
     try:
         return parse_measure(measure)
     except MeasureError:
@@ -164,10 +223,7 @@ def judged_runs(
         that every run could be.
     """
     count, length = runs.shape
-    if judgments is None:
-        judgments = length
-    pool = np.full(judgments, grades) if isinstance(judgments, int) else np.sort(judgments)[::-1]
-    pool = np.asarray(pool, dtype=np.int64)
+    judged = np.array(pool(judgments, length, grades), dtype=np.int64)
     rows = Rows(
         np.repeat(np.arange(count), length),
         np.tile(np.arange(1, length + 1), count),
@@ -179,7 +235,7 @@ def judged_runs(
         tuple(map(str, range(count))),
         rows,
         np.full((1, count), length),
-        Judgments(1, np.zeros(pool.size, dtype=np.int64), pool, 0, grades),
+        Judgments(1, np.zeros(judged.size, dtype=np.int64), judged, 0, grades),
         np.ones((1, count), dtype=bool),
         Policies(),
         Coverage(()),
@@ -187,24 +243,55 @@ def judged_runs(
 
 
 def score_runs(
-    measure: Measure,
-    runs: Grades,
+    measure: Measure | str,
+    runs: Any,
     *,
     grades: int = 1,
     judgments: Sequence[int] | int | None = None,
 ) -> Floats:
     """Score runs of grades with a measure, in floats.
 
+    Parameters
+    ----------
+    measure
+        The measure or its text; one that needs a cutoff and has none gets the length of the runs.
+    runs
+        Grades by rank, shape (runs, ranks); rows of different lengths are padded with 0.
+    grades, judgments
+        As for :func:`judged_runs`.
+
     Returns
     -------
     array
         Shape (runs,).
 
+    Raises
+    ------
+    PolicyError
+        For runs that are no rows of grades 0..c, and judgments that are none.
+    MeasureError
+        For a wrong measure.
+
     Examples
     --------
-    >>> from cranfield.measures import AP
-    >>> score_runs(AP, np.array([[1, 0], [0, 1]])).tolist()
+    >>> score_runs("AP", [[1, 0], [0, 1]]).tolist()
     [0.5, 0.25]
     """
-    found = judged_runs(runs, grades=grades, judgments=judgments)
-    return np.asarray(measure.score(found)[0], dtype=np.float64)
+    length = width(runs)
+    table = checked_runs(runs, length, check_grades(grades))
+    found = judged_runs(table, grades=int(grades), judgments=judgments)
+    return np.asarray(as_measure(measure, length).score(found)[0], dtype=np.float64)
+
+
+def depends_on_recall_base(measure: Measure) -> bool:
+    """Tell whether scores change with the number of relevant documents that there are."""
+    # What there are so many of is beyond any cutoff that is looked at.
+    length = min(measure.cutoff or 3, 1000)
+    run = np.zeros((1, length), dtype=np.int64)
+    run[0, 0] = max(1, int(getattr(measure, "rel", 1)))
+    highest = int(run.max())
+    few, many = (
+        score_runs(measure, run, grades=highest, judgments=count)[0]
+        for count in (1, 2 * length + 1)
+    )
+    return bool(few != many)

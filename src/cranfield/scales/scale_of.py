@@ -8,20 +8,21 @@ import numpy as np
 
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
+from cranfield.scales.arrays import as_array
 from cranfield.scales.beyond import verdicts_beyond
 from cranfield.scales.enumeration import (
     RANK_BASED,
     SET_BASED,
     against,
     can_be_listed,
-    check_base,
     completed,
     count_feasible,
     feasible,
     own_verdict,
 )
 from cranfield.scales.exact import exact_values
-from cranfield.scales.forms import Additive, form, pool
+from cranfield.scales.forms import Additive, form
+from cranfield.scales.judgments import check_base, pool
 from cranfield.scales.orders import rbto, sbto
 from cranfield.scales.runs import all_runs, as_measure, check_grades_decide, check_size
 from cranfield.scales.verdicts import ScaleReport
@@ -61,7 +62,7 @@ def scale_of(
     Raises
     ------
     PolicyError
-        Without a length, or with one or a grade below 1.
+        Without a length, or with a length, a grade or a recall base below 1 or out of reach.
     MeasureError
         For a measure that cannot score such runs.
 
@@ -89,7 +90,7 @@ def scale_of(
     whole = completed(measure, size)
     judged = _checked_base(recall_base, size, grades)
     # A number of relevant documents leaves their grades open; so does the default.
-    exactly = recall_base is not None and not isinstance(recall_base, int)
+    exactly = recall_base is not None and not _is_number(recall_base)
     sign = -1 if whole.info.lower_is_better else 1
     about = (str(whole), size, grades, _plain(recall_base))
     if can_be_listed(size, grades):
@@ -116,15 +117,16 @@ def scale_of(
 
 
 def _checked_base(recall_base: Sequence[int] | int | None, length: int, grades: int) -> list[int]:
-    if isinstance(recall_base, int):
+    if _is_number(recall_base):
         check_base(recall_base)
     elif recall_base is not None:
-        found = np.asarray(recall_base)
+        wrong = (
+            "the recall base is the number of relevant documents or a list of the grades of"
+            f" the topic's documents, not {recall_base!r}"
+        )
+        found = as_array(recall_base, wrong)
         if found.ndim != 1 or not found.size or not np.issubdtype(found.dtype, np.integer):
-            raise PolicyError(
-                "the recall base is the number of relevant documents or a list of the grades of"
-                f" the topic's documents, not {recall_base!r}"
-            )
+            raise PolicyError(wrong)
         for wrong in found[(found < 0) | (found > grades)].tolist():
             raise PolicyError(
                 f"there is grade {wrong} in the recall base; grades are 0 to {grades}"
@@ -133,6 +135,12 @@ def _checked_base(recall_base: Sequence[int] | int | None, length: int, grades: 
 
 
 def _plain(recall_base: Sequence[int] | int | None) -> int | tuple[int, ...] | None:
-    if recall_base is None or isinstance(recall_base, int):
-        return recall_base
+    if recall_base is None:
+        return None
+    if isinstance(recall_base, (int, np.integer)):
+        return int(recall_base)
     return tuple(int(one) for one in recall_base)
+
+
+def _is_number(recall_base: object) -> bool:
+    return isinstance(recall_base, (int, np.integer))

@@ -85,9 +85,16 @@ class Sides(NamedTuple):
             yield Sides(inner.where(inner.count <= room), outer.where(left == room))
 
 
-@lru_cache(maxsize=1)
-def sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Sides:
-    """Join parts to an inner and an outer side.
+class Split(NamedTuple):
+    """Which parts make the inner side, and which the outer, with `searches` sums."""
+
+    inner: list[int]
+    outer: list[int]
+    searches: int
+
+
+def split_sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Split:
+    """Decide which parts make which side.
 
     Parameters
     ----------
@@ -118,8 +125,16 @@ def sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int
             inner.append(index)
             size *= lengths[index]
     outer = [index for index in range(len(parts)) if index not in inner]
-    if prod(lengths[index] for index in outer) > room:
+    searches = prod(lengths[index] for index in outer)
+    if searches > room:
         raise out_of_reach(prod(lengths))
+    return Split(inner, outer, searches)
+
+
+@lru_cache(maxsize=1)
+def sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Sides:
+    """Join parts to an inner and an outer side; as :func:`split_sides`."""
+    inner, outer, _ = split_sides(parts, limit, by_runs, memory)
     make = partial(_side, parts, with_counts=limit is not None, by_runs=by_runs)
     return Sides(make(inner), make(outer))
 

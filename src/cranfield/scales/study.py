@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.correlation import kendall_tau
-from cranfield.errors import PolicyError, quoted
+from cranfield.errors import PolicyError
 from cranfield.evaluation import score
-from cranfield.measures import Measure, parse_measure
-from cranfield.scales.interval import interval
+from cranfield.measures import Measure
+from cranfield.scales.study_options import study_options
 from cranfield.scores import Scores
 from cranfield.significance.compare import compare
-from cranfield.significance.corrections import find_correction
-from cranfield.significance.registry import find_test
 from cranfield.tabular import frame_html
 
 Floats = NDArray[np.float64]
@@ -110,7 +108,7 @@ class ScaleStudy:
 
 def study_scales(
     judged: JudgedRuns,
-    measures: Iterable[str | Measure] = MEASURES,
+    measures: str | Measure | Iterable[str | Measure] = MEASURES,
     *,
     cutoffs: Sequence[int] = CUTOFFS,
     tests: Iterable[tuple[str, str]] = TESTS,
@@ -125,11 +123,11 @@ def study_scales(
     judged
         Judged runs of two systems at least; see :meth:`JudgedRuns.binary` for binary judgments.
     measures
-        Measures without cutoff.
+        Measures without cutoff, each once.
     cutoffs
-        Lengths of runs.
+        Lengths of runs, each once.
     tests
-        Tests with the correction of each.
+        Tests with the correction of each, each test once; none leaves `changes` empty.
     ties
         How interval-scaled versions rank ties: `unique`, `mid`, `min` or `max`.
     alpha
@@ -145,7 +143,14 @@ def study_scales(
     Raises
     ------
     MeasureError, PolicyError
-        For what does not exist, before anything is computed.
+        For what does not exist, is asked for twice or is beyond reach, before anything is computed.
+
+    Notes
+    -----
+    Scores are replaced by their exact ranks. Cutoffs and grades for which these are beyond reach
+    (for AP and ERR some 30 ranks, for DCG and RBP some 44 with binary judgments) are refused at
+    the start: shares within an error, which longer runs have, would tie scores that differ, and
+    ties are what Kendall's tau and the tests see.
 
     Examples
     --------
@@ -156,24 +161,25 @@ def study_scales(
     >>> found.correlation["overall"][0], found.changes["S2NS"][0]
     (1.0, 0)
     """
-    wanted = [_without_cutoff(one) for one in measures]
-    chosen = [(find_test(test).info.name, find_correction(correct)) for test, correct in tests]
+    options = study_options(measures, cutoffs, tests, ties, alpha)
+    if not isinstance(judged, JudgedRuns):
+        raise PolicyError(f"the study takes what judge() returns, not {type(judged).__name__}")
     if len(judged.systems) < 2:
         raise PolicyError(f"the study compares systems, and there is {len(judged.systems)}")
-    names = tuple(map(str, wanted))
+    options.require(judged.judgments.max_grade, len(judged.systems) * len(judged.topics))
+    names = options.names
     correlation: list[dict[str, Any]] = []
     pairs: list[dict[str, Any]] = []
     changes: list[dict[str, Any]] = []
-    for cutoff in cutoffs:
+    for cutoff in options.cutoffs:
         both: list[tuple[Scores, Scores]] = []
-        for name, one in zip(names, wanted, strict=True):
+        for name, (plain, ranked) in zip(names, options.versions(cutoff), strict=True):
             if progress is not None:
                 progress(f"{name}@{cutoff}")
-            plain, ranked = one @ cutoff, interval(one @ cutoff, ties=ties, raw=True)
             scores = score(judged, [plain, ranked])
             both.append((scores[plain], scores[ranked]))
             correlation.append({"cutoff": cutoff, "measure": name, **_agreement(*both[-1])})
-            for test, correct in chosen:
+            for test, correct in options.tests:
                 counts = _changed(*both[-1], test, correct, alpha)
                 changes.append({"cutoff": cutoff, "measure": name, "test": test, **counts})
         for i, j in combinations(range(len(names)), 2):
@@ -192,7 +198,7 @@ def study_scales(
             )
     return ScaleStudy(
         names,
-        tuple(cutoffs),
+        options.cutoffs,
         ties,
         len(judged.systems),
         len(judged.topics),
@@ -209,17 +215,6 @@ _COUNTS = dict.fromkeys(("Sig", "S2NS", "NS2S"), pl.Int64)
 
 def _floats(*names: str) -> dict[str, type[pl.Float64]]:
     return dict.fromkeys(names, pl.Float64)
-
-
-def _without_cutoff(measure: str | Measure) -> Measure:
-    """Read a measure whose cutoff the study sets; some have no other text form than with one."""
-    if isinstance(measure, str):
-        if "@" in measure:
-            raise PolicyError(f"{quoted(measure)} has a cutoff; the study sets them")
-        return parse_measure(f"{measure}@1")(cutoff=None)
-    if measure.cutoff is not None:
-        raise PolicyError(f"{measure} has a cutoff; the study sets them")
-    return measure
 
 
 def _means(scores: Scores) -> Floats:

@@ -24,7 +24,7 @@ from cranfield.scales.engine import MOST_VALUES, Spacing
 from cranfield.scales.lexicographic import Lexicographic
 from cranfield.scales.parts import Exact, Part, total_runs, total_sums
 from cranfield.scales.runs import Floats, Grades
-from cranfield.scales.sides import Side, Sides, out_of_reach, sides
+from cranfield.scales.sides import Sides, out_of_reach, sides, split_sides
 from cranfield.scales.tables import LARGEST, check_runs
 from cranfield.text import counted
 
@@ -40,7 +40,7 @@ MOST_DIGITS = 2**16
 class Sums:
     """The image of an additive measure."""
 
-    error = 0.0
+    tolerance = 0.0
 
     def __init__(
         self, parts: Sequence[Part], limit: int | None, memory: int, jobs: int | None
@@ -69,6 +69,16 @@ class Sums:
         columns = zip(self.parts, digits.T, strict=True)
         return np.asarray(sum(part.values[column] for part, column in columns), dtype=np.float64)
 
+    def require(self, runs: int, *, by_runs: bool) -> None:
+        """Refuse so many runs if their ranks among values, or among runs, are beyond reach."""
+        if by_runs:
+            check_runs(self.runs)
+        else:
+            self._check_size()
+        if not self._by_chain(by_runs):
+            outer = split_sides(self.parts, self.limit, by_runs, self.memory).searches
+            self._check_lookups(outer, runs)
+
     def ranks(self, runs: Grades) -> Ints:
         """Number of distinct values up to that of each run."""
         return self._ranks(self.digits(runs))
@@ -77,6 +87,9 @@ class Sums:
         """Number of runs with a lower value, and with the same value, as each run."""
         check_runs(self.runs)
         return self._below(self.digits(runs), by_runs=True)
+
+    def _by_chain(self, by_runs: bool) -> bool:
+        return self.chain is not None and (not by_runs or self.chain.counts_runs)
 
     def _check_size(self) -> None:
         if self.size >= LARGEST:
@@ -90,14 +103,14 @@ class Sums:
         """Weight of the sums below each query, and of those that equal it."""
         unique, where = np.unique(digits, axis=0, return_inverse=True)
         where = where.ravel()
-        if self.chain and (not by_runs or self.chain.counts_runs):
+        if self.chain and self._by_chain(by_runs):
             below, same = self.chain.below(unique, by_runs=by_runs)
             return below[where], same[where]
         below = np.zeros(len(unique), dtype=np.int64)
         same = np.zeros(len(unique), dtype=np.int64)
         x = self.floats(unique)
         for large, small in self._sides(by_runs).within(self.limit):
-            self._check(small, x)
+            self._check_lookups(small.values.size, x.size)
             weights = (large.weight, small.weight) if by_runs else None
             found = count_pairs(
                 large.values, small.values, x, self.slack, weights=weights, jobs=self.jobs
@@ -117,10 +130,10 @@ class Sums:
     def _sides(self, by_runs: bool) -> Sides:
         return sides(self.parts, self.limit, by_runs, self.memory)
 
-    def _check(self, outer: Side, x: Floats) -> None:
-        if outer.values.size * x.size > MOST_LOOKUPS:
+    def _check_lookups(self, outer: int, runs: int) -> None:
+        if outer * runs > MOST_LOOKUPS:
             raise PolicyError(
-                f"the image has {self.size:,} values; to rank {counted(x.size, 'run')} among them"
+                f"the image has {self.size:,} values; to rank {counted(runs, 'run')} among them"
                 " exactly would take days. Shorter runs, fewer grades or fewer runs can be"
             )
 
@@ -162,7 +175,7 @@ class Sums:
         many = np.zeros(values.size, dtype=np.int64)
         digits = np.zeros((values.size, len(self.parts)), dtype=np.int64)
         for large, small in self._sides(False).within(self.limit):
-            self._check(small, values)
+            self._check_lookups(small.values.size, values.size)
             near = count_pairs(large.values, small.values, values, wide, jobs=self.jobs).near
             sums = small.values[near.outer] + large.values[near.inner]
             close = np.abs(sums - values[near.query]) <= reach[near.query]

@@ -33,7 +33,7 @@ class Table:
         The whole numbers.
     """
 
-    error = 0.0
+    tolerance = 0.0
 
     def __init__(self, walk: Walk, bag: Bag) -> None:
         self.walk = walk
@@ -68,6 +68,11 @@ class Table:
         unit = self.walk.unit
         return Spacing(low, high, least == most, float(least * unit), float(most * unit))
 
+    def require(self, runs: int, *, by_runs: bool) -> None:
+        """Refuse so many runs if their ranks among values, or among runs, are beyond reach."""
+        if by_runs:
+            check_runs(self.runs)
+
     def ranks(self, runs: Grades) -> Ints:
         """Number of distinct values up to that of each run."""
         return np.searchsorted(self.bag.values, self.walk.run(runs)) + 1
@@ -96,7 +101,7 @@ class Enumerated:
         As :func:`cranfield.scales.runs.score_runs`.
     """
 
-    error = MERGED
+    tolerance = MERGED
 
     def __init__(
         self, measure: Measure, runs: Grades, grades: int, judgments: tuple[int, ...]
@@ -107,7 +112,7 @@ class Enumerated:
         scores = np.sort(self._scores(runs))
         if not np.isfinite(scores).all():
             raise PolicyError(f"{measure} has runs without a finite score, so it has no image")
-        reach = self.error * np.maximum(np.abs(scores[1:]), np.abs(scores[:-1]))
+        reach = self.tolerance * np.maximum(np.abs(scores[1:]), np.abs(scores[:-1]))
         fresh = np.concatenate([[True], np.diff(scores) > reach])
         first = np.flatnonzero(fresh)
         self._values = scores[first]
@@ -131,19 +136,24 @@ class Enumerated:
         return self._values
 
     def spacing(self) -> Spacing:
-        """Gaps and extreme values; equal gaps within the error."""
+        """Gaps and extreme values; equal gaps within the tolerance."""
         low, high = float(self._values[0]), float(self._values[-1])
         if self.size == 1:
             return Spacing(low, high, True, None, None)
         steps = np.diff(self._values)
         least, most = float(steps.min()), float(steps.max())
-        equal = most - least <= 4 * self.error * max(abs(low), abs(high))
+        equal = most - least <= 4 * self.tolerance * max(abs(low), abs(high))
         return Spacing(low, high, equal, least, most)
+
+    def require(self, runs: int, *, by_runs: bool) -> None:
+        """Refuse so many runs if their ranks among values, or among runs, are beyond reach."""
+        if by_runs:
+            check_runs(self.runs)
 
     def ranks(self, runs: Grades) -> Ints:
         """Number of distinct values up to that of each run."""
         scores = self._scores(runs)
-        return np.searchsorted(self._values, scores + self.error * np.abs(scores), side="right")
+        return np.searchsorted(self._values, scores + self.tolerance * np.abs(scores), side="right")
 
     def counts(self, runs: Grades) -> tuple[Ints, Ints]:
         """Number of runs with a lower value, and with the same value, as each run."""
@@ -153,7 +163,7 @@ class Enumerated:
 
     def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
         """Rank of the value within reach of each float, and how many there are."""
-        wide = np.maximum(reach, self.error * np.abs(values))
+        wide = np.maximum(reach, self.tolerance * np.abs(values))
         return nearest(self._values, values, wide)
 
 

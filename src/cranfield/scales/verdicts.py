@@ -16,6 +16,9 @@ Run = tuple[int, ...]
 WRITTEN_OUT = 12
 """Runs up to this length are written rank by rank."""
 
+AS_FLOATS = "values are floats; those within 2^-40 of the largest count as equal"
+"""What is said where values are not compared exactly."""
+
 KINDS = {
     "inverted": "{0} stands below {1} in that order, and scores better: {2} against {3}",
     "tied": "{0} stands below {1} in that order, and both score {2}",
@@ -145,7 +148,7 @@ class ScaleReport:
         )
         lines = [head, *(f"  {one}" for one in (self.own, self.set_based, self.rank_based))]
         if not self.exact:
-            lines.append("  values are floats; those within 2^-40 of the largest count as equal")
+            lines.append(f"  {AS_FLOATS}")
         return "\n".join(lines)
 
 
@@ -181,7 +184,9 @@ class TopicsReport:
     def __str__(self) -> str:
         where = f"{self.measure} on S[{self.longest}, {self.largest_base}]"
         text = f"{where}: {self.scale}, with {counted(len(self.values), 'value')}"
-        return text if self.witness is None else f"{text}; not interval: {self.witness}"
+        if self.witness is not None:
+            text = f"{text}; not interval: {self.witness}"
+        return text if self.exact else f"{text}\n  {AS_FLOATS}"
 
 
 def shown(value: Number) -> str:
@@ -207,5 +212,14 @@ def written(run: Sequence[int]) -> str:
 
 
 def many(runs: int) -> str:
-    """Number of runs, in digits while they can be read."""
-    return counted(runs, "run") if runs < 10**9 else f"{float(runs):.2g} runs"
+    """Number of runs, in digits while they can be read.
+
+    Examples
+    --------
+    >>> many(1000), many(2**100), many(2**2000)
+    ('1,000 runs', '1.3e+30 runs', 'about 2^2000 runs')
+    """
+    if runs < 10**9:
+        return counted(runs, "run")
+    bits = runs.bit_length() - 1
+    return f"{float(runs):.2g} runs" if bits < 1000 else f"about 2^{bits} runs"

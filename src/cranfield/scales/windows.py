@@ -65,7 +65,7 @@ class Marks:
 class Windows:
     """The image of a stateful measure, counted in windows."""
 
-    error = 0.0
+    tolerance = 0.0
 
     def __init__(self, walk: Walk, rank: int, jobs: int | None) -> None:
         self.walk, self.rank, self.jobs = walk, rank, jobs
@@ -86,7 +86,7 @@ class Windows:
     @cached_property
     def marks(self) -> Marks:
         """Look at all windows."""
-        borders = self._borders()
+        borders = self._borders
         windows = list(zip(borders[:-1], borders[1:] - 1, strict=True))
         values, below = [], []
         size, least, most, last = 0, 0, 0, None
@@ -103,6 +103,7 @@ class Windows:
                 last = int(low) + end
         return Marks(np.concatenate(values), np.concatenate(below), size, least, most, last or 0)
 
+    @cached_property
     def _borders(self) -> Exact:
         """Choose windows with about equally many sums, from a sample of them."""
         halves = self.halves
@@ -152,6 +153,13 @@ class Windows:
                 sums.sort()
                 found.append((low, *_counted(sums)))
         return found
+
+    def require(self, runs: int, *, by_runs: bool) -> None:
+        """Refuse so many runs if their ranks among values, or among runs, are beyond reach."""
+        if by_runs:
+            check_runs(self.runs)
+        else:
+            _ = self._borders
 
     def ranks(self, runs: Grades) -> Ints:
         """Number of distinct values up to that of each run."""

@@ -13,6 +13,20 @@ if TYPE_CHECKING:
     import polars as pl
 
 
+def number(value: float | None, places: int = 4) -> str:
+    """Write a number; what is none is empty, and what is rounded to nothing has no sign.
+
+    Examples
+    --------
+    >>> number(0.25), number(-1e-9), number(None)
+    ('0.2500', '0.0000', '')
+    """
+    if value is None or isnan(value):
+        return ""
+    text = f"{value:.{places}f}"
+    return text.removeprefix("-") if float(text) == 0 else text
+
+
 def from_frame(
     frame: pl.DataFrame,
     title: str,
@@ -50,7 +64,7 @@ def from_frame(
     def cell(name: str, value: Any) -> str:
         if isinstance(value, float):
             decimals = places if isinstance(places, int) else places.get(name, 4)
-            return "" if isnan(value) else f"{value:.{decimals}f}"
+            return number(value, decimals)
         if isinstance(value, bool):
             return "yes" if value else "no"
         return f"{value:,}" if isinstance(value, int) else "" if value is None else str(value)

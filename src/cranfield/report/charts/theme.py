@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
@@ -29,13 +30,34 @@ DASHES = ((1, 0), (6, 3), (2, 2), (8, 2, 2, 2))
 """Patterns of lines, for when the colours have been used up."""
 
 
+FONT = "Arial, Helvetica, Liberation Sans, sans-serif"
+"""Fonts of one width: files are laid out with one of them, and shown with another elsewhere."""
+
+
 def data_of(frame: pl.DataFrame) -> alt.InlineData:
     """Put a table inside the chart; a data frame would be cut off at 5,000 rows."""
-    import altair as alt
-
     floats = pl.selectors.float()
     known = frame.with_columns(pl.when(floats.is_finite()).then(floats).otherwise(None).name.keep())
-    return alt.InlineData(values=known.to_dicts())
+    found: alt.InlineData = _rows_kind()(values=known.to_dicts())
+    return found
+
+
+@cache
+def _rows_kind() -> Any:
+    """Make a kind of data that is neither checked value by value nor copied with every chart.
+
+    Altair copies a chart whenever something is added to it; with some thousand rows that takes
+    seconds. Rows are never changed, so that all copies can share them.
+    """
+    import altair as alt
+
+    class Rows(alt.InlineData):
+        _class_is_valid_at_instantiation = False
+
+        def __deepcopy__(self, memo: Any) -> Rows:
+            return self
+
+    return Rows
 
 
 def by_colour(field: str, values: Sequence[str], title: str | None = None) -> dict[str, Any]:
@@ -78,14 +100,21 @@ def _escaped(field: str) -> str:
 
 def themed(chart: Chart) -> Chart:
     """Give a finished chart the common look."""
+    import altair as alt
+
     found: Any = chart
-    return (  # type: ignore[no-any-return]
-        found.configure(background="white", font="sans-serif")
-        .configure_view(strokeOpacity=0)
-        .configure_axis(
+    return found.configure(  # type: ignore[no-any-return]
+        background="white",
+        font=FONT,
+        # Room for names where none of the fonts is there, and the one in their place is wider.
+        padding={"left": 14, "right": 24, "top": 5, "bottom": 5},
+        view=alt.ViewConfig(strokeOpacity=0),
+        axis=alt.AxisConfig(
             labelFontSize=12, titleFontSize=13, titleFontWeight="normal", gridOpacity=0.5
-        )
-        .configure_header(labelFontSize=13, titleFontSize=13)
-        .configure_legend(labelFontSize=12, titleFontSize=13, titleFontWeight="normal")
-        .configure_title(fontSize=14, fontWeight="normal", anchor="start")
+        ),
+        # A label at the end of an axis stands below its tick, away from its neighbour.
+        axisQuantitative=alt.AxisConfig(labelFlush=False),
+        header=alt.HeaderConfig(labelFontSize=13, titleFontSize=13),
+        legend=alt.LegendConfig(labelFontSize=12, titleFontSize=13, titleFontWeight="normal"),
+        title=alt.TitleConfig(fontSize=14, fontWeight="normal", anchor="start"),
     )

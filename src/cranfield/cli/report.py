@@ -1,0 +1,151 @@
+"""`cranfield report`: one page of HTML with everything."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cranfield.cli.given_scores import given_scores, score_files_option
+from cranfield.cli.options import judging_options, measures_option, one_of
+from cranfield.collection.runs import read_runs
+from cranfield.errors import PolicyError
+
+EPILOG = """\b
+Examples:
+  cranfield report qrels.txt runs/*.xz -o report.html
+  cranfield report qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10 --baseline bm25
+  cranfield report --scores scores.csv --title "Our systems" -o scores.html
+"""
+
+DEFAULT = ("AP", "nDCG@10", "P@10", "RR@10")
+OUTPUT = "report.html"
+LEFT_OUT = ("output", "jobs")
+"""Options that change nothing on the page, so that they are no part of the command on it."""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("qrels", metavar="[QRELS]", required=False)
+@click.argument("runs", metavar="[RUN...]", nargs=-1)
+@measures_option(DEFAULT)
+@score_files_option
+@click.option(
+    "--output", "-o", default=OUTPUT, show_default=True, help="File to write, whole or not at all."
+)
+@click.option("--title", help="Heading of the page.")
+@click.option("--date", help="A date to be shown; by default there is none.")
+@click.option("--baseline", "-b", multiple=True, help="Compare with this system only.")
+@click.option("--test", "-t", help="Significance test; see cranfield compare.")
+@click.option("--correction", "-c", help="For many comparisons; by default the test's own.")
+@one_of("--alternative", ("two-sided", "greater", "less"), "What counts.", "two-sided")
+@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
+@one_of("--missing", ("error", "drop", "zero", "available"), "Where a system has no score.")
+@click.option("--exact/--no-exact", default=None, help="Exact p-values, where the test has them.")
+@click.option(
+    "--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Random samples."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random samples."
+)
+@click.option(
+    "--scales/--no-scales",
+    default=True,
+    show_default=True,
+    help="Compare measures with their interval-scaled versions.",
+)
+@judging_options
+@click.pass_context
+def report(
+    context: click.Context,
+    /,
+    qrels: str | None,
+    runs: tuple[str, ...],
+    asked: tuple[str, ...],
+    score_files: tuple[str, ...],
+    output: str,
+    title: str | None,
+    date: str | None,
+    baseline: tuple[str, ...],
+    test: str | None,
+    correction: str | None,
+    alternative: str,
+    alpha: float,
+    missing: str | None,
+    exact: bool | None,
+    resamples: int,
+    seed: int,
+    scales: bool,
+    **judging: Any,
+) -> None:
+    """Write a report: which systems differ, how sure that is, and why.
+
+    One HTML file that opens offline. Scores come from runs and judgments, as for `cranfield
+    evaluate`, or from files with --scores. The same input gives the same bytes.
+    """
+    from cranfield.report.page import TITLE
+    from cranfield.report.page import report as write_report
+    from cranfield.significance.corrections import find_correction
+    from cranfield.significance.registry import find_test
+
+    if output == "-":
+        raise PolicyError("a report is a file: name it with --output FILE")
+    # Before any file is read.
+    test = find_test(test).info.name if test is not None else None
+    correction = find_correction(correction) if correction is not None else None
+    results = given_scores(qrels, runs, asked, score_files, judging)
+    write_report(
+        results,
+        output,
+        title=TITLE if title is None else title,
+        baseline=baseline or None,
+        test=test,
+        correction=correction,
+        alternative=alternative,
+        alpha=alpha,
+        missing=missing,
+        exact=exact,
+        resamples=resamples,
+        seed=seed,
+        scales=scales,
+        inputs=score_files or _files(qrels, runs),
+        command=command_of(context),
+        date=date,
+        jobs=judging["jobs"],
+    )
+    click.echo(f"written: {output}", err=True)
+
+
+def _files(qrels: str | None, runs: tuple[str, ...]) -> list[str]:
+    """Return the files that are read, the judgments first."""
+    assert qrels is not None
+    many = read_runs(runs)
+    paths = [many.path(k) for k in range(len(many))]
+    return [qrels, *(path for path in paths if path is not None)]
+
+
+def command_of(context: click.Context) -> list[str]:
+    """Return the command line of a command that was called, in the order in which it is declared.
+
+    Parameters
+    ----------
+    context
+        Of the command. What was given is kept, what is a default is left out.
+    """
+    words = ["cranfield", context.command.name or ""]
+    options: list[str] = []
+    for one in context.command.params:
+        source = context.get_parameter_source(one.name or "")
+        if source is None or source.name != "COMMANDLINE" or one.name in LEFT_OUT:
+            continue
+        value = context.params[one.name or ""]
+        if isinstance(one, click.Argument):
+            words += [value] if isinstance(value, str) else value
+            continue
+        name = max(one.opts, key=len)
+        if isinstance(value, bool):
+            options.append(name if value else one.secondary_opts[0])
+        elif one.multiple:
+            options += [word for each in value for word in (name, str(each))]
+        else:
+            options += [name, str(value)]
+    return [*words, "--output", OUTPUT, *options]

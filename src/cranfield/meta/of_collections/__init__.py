@@ -1,0 +1,1 @@
+"""Testing the collection: what judgments of other pools would have changed."""

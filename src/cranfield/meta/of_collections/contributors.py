@@ -1,0 +1,80 @@
+"""Which runs went into a pool, how deep, and what of it is judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from cranfield.collection.segments import Ints
+from cranfield.errors import PolicyError, quoted
+from cranfield.meta.of_collections.tracing import Marks, TracedRuns
+
+
+def judged_depths(runs: TracedRuns) -> Ints:
+    """Find the largest d with all top d documents of each system judged; shape (systems,).
+
+    A run whose documents are all judged has the largest whole number there is.
+    """
+    rows = runs.judged.documents
+    # Rows are judged documents in order of rank: as long as none is missing, both count alike.
+    leading = rows.where(rows.seen == rows.rank).count
+    endless = np.iinfo(np.int64).max
+    found: Ints = np.where(leading < retrieved_where_judged(runs), leading, endless).min(axis=0)
+    return found
+
+
+def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | None) -> Marks:
+    """Tell which systems contribute.
+
+    Raises
+    ------
+    PolicyError
+        For a system that is not there, or when none contributes.
+    """
+    systems = runs.judged.systems
+    if contributors is None:
+        return np.ones(len(systems), dtype=bool)
+    if isinstance(contributors, str):
+        if contributors != "judged":
+            raise PolicyError(
+                f"contributors are 'judged' or names of systems, not {quoted(contributors)}"
+            )
+        chosen: Marks = reach >= (depth or 1)
+        if not chosen.any():
+            raise PolicyError(f"no run has all of its top {depth} documents judged")
+        return chosen
+    if not isinstance(contributors, Iterable):
+        kind = type(contributors).__name__
+        raise PolicyError(f"contributors are 'judged' or names of systems, not {kind}")
+    names = [str(name) for name in contributors]
+    known = set(systems)
+    for name in names:
+        if name not in known:
+            raise PolicyError(f"there is no system {quoted(name)} to contribute")
+    if not names:
+        raise PolicyError("no run contributes to the pool")
+    return np.isin(np.array(systems, dtype=object), np.array(names, dtype=object))
+
+
+def in_pool(runs: TracedRuns, contributes: Marks, depth: int) -> Marks:
+    """Tell which rows of the judged runs stand in the pooled ranks of a contributing run."""
+    rows = runs.judged.documents
+    found: Marks = (rows.rank <= depth) & contributes[rows.cell // runs.judged.shape[0]]
+    return found
+
+
+def unjudged_in_pool(runs: TracedRuns, contributes: Marks, depth: int) -> Ints:
+    """Count the documents without judgment in the pooled ranks of each system's run."""
+    rows = runs.judged.documents
+    found = rows.where(in_pool(runs, contributes, depth)).count.sum(axis=0)
+    out: Ints = np.minimum(retrieved_where_judged(runs), depth).sum(axis=0) * contributes - found
+    return out
+
+
+def retrieved_where_judged(runs: TracedRuns) -> Ints:
+    """Count retrieved documents by topic and system; none where nobody judged the topic."""
+    judged = np.isin(np.arange(runs.judged.shape[0]), runs.topic)
+    out: Ints = runs.judged.retrieved * judged[:, None]
+    return out

@@ -1,0 +1,212 @@
+"""Judged runs that remember their judgments, so that some of them can be taken back."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.collection.judged import JudgedRuns, Judgments, Rows
+from cranfield.collection.judging import Progress, judge
+from cranfield.collection.policies import Policies, policies
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.reading import read_qrels
+from cranfield.collection.segments import Ints
+from cranfield.errors import PolicyError
+from cranfield.text import counted
+
+Marks = NDArray[np.bool_]
+
+ROWS = 200_000
+"""Judged rows in a block of systems, at about."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TracedRuns:
+    """Judged runs, and the judgment that each of their rows comes from; made by :func:`traced`.
+
+    Attributes
+    ----------
+    judged
+        The runs with all judgments. Its coverage takes every document with an entry in the
+        judgments for judged, whatever its grade.
+    number
+        Judgment of each row of `judged.documents`; shape (rows,).
+    topic
+        Topic of each judgment, an index into `judged.topics`, or -1 where the topic does not count;
+        shape (judgments,).
+    doc
+        Document of each judgment.
+    grade
+        Grade of each judgment.
+    """
+
+    judged: JudgedRuns
+    number: Ints
+    topic: Ints
+    doc: pl.Series
+    grade: Ints
+
+    def fingerprint(self) -> str:
+        """Return a hash of all that scores of these runs depend on, besides measures."""
+        digest = hashlib.sha256()
+        judged = self.judged
+        labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
+        digest.update(json.dumps(labels, ensure_ascii=False).encode())
+        rows = judged.documents
+        for one in (rows.cell, rows.rank, self.number, judged.retrieved, self.topic, self.grade):
+            digest.update(np.ascontiguousarray(one, dtype=np.int64).tobytes())
+        digest.update(judged.scored.tobytes())
+        return digest.hexdigest()
+
+    def restricted(self, kept: Marks) -> JudgedRuns:
+        """Return the same runs with some of the judgments only.
+
+        Topics stay, also those that lose all judgments, and so does the highest grade, which some
+        measures take from the judgments: the grades that assessors could give do not change.
+
+        Parameters
+        ----------
+        kept
+            Which judgments stay; shape (judgments,).
+
+        Returns
+        -------
+        JudgedRuns
+
+        Examples
+        --------
+        >>> runs = traced({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1, "b": 2, "c": 0}})
+        >>> fewer = runs.restricted(runs.doc.is_in(["b", "c"]).to_numpy())
+        >>> fewer.documents.rank.tolist(), fewer.documents.grade.tolist()
+        ([2], [2])
+        >>> fewer.recall_base().tolist()
+        [[1]]
+        """
+        return self._part(kept, _judgments(self, kept), 0, len(self.judged.systems))
+
+    def blocks(self, kept: Marks) -> Iterator[JudgedRuns]:
+        """Yield the same runs as :meth:`restricted`, a few systems at a time, in order.
+
+        Scores of a system do not depend on others; tables that fit into the cache are scored about
+        twice as fast as one of all systems.
+        """
+        judgments, systems = _judgments(self, kept), len(self.judged.systems)
+        size = max(1, ROWS * systems // max(1, self.number.size))
+        for start in range(0, systems, size):
+            yield self._part(kept, judgments, start, min(start + size, systems))
+
+    def _part(self, kept: Marks, judgments: Judgments, start: int, stop: int) -> JudgedRuns:
+        """Restrict the systems from `start` to before `stop`."""
+        rows, topics = self.judged.documents, self.judged.shape[0]
+        # Rows are in order of system first.
+        begin, end = np.searchsorted(rows.cell, [start * topics, stop * topics])
+        chosen = kept[self.number[begin:end]]
+        return replace(
+            self.judged,
+            systems=self.judged.systems[start:stop],
+            documents=Rows(
+                rows.cell[begin:end][chosen] - start * topics,
+                rows.rank[begin:end][chosen],
+                rows.grade[begin:end][chosen],
+                (topics, stop - start),
+            ),
+            retrieved=self.judged.retrieved[:, start:stop],
+            scored=self.judged.scored[:, start:stop],
+            judgments=judgments,
+            _views={},
+        )
+
+    def __repr__(self) -> str:
+        return f"TracedRuns({self.judged!r}, {counted(self.grade.size, 'judgment')})"
+
+
+def traced(
+    runs: Any,
+    qrels: Any,
+    *,
+    ties: str | None = None,
+    topics: str | None = None,
+    negative: str | None = None,
+    compat: str | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> TracedRuns:
+    """Judge runs once, so that judgments can be taken back without reading anything again.
+
+    Parameters
+    ----------
+    runs
+        As for :func:`cranfield.judge`; runs that are traced already stay as they are.
+    qrels, ties, topics, negative, compat, jobs, progress
+        As for :func:`cranfield.judge`. Runs that are traced already take no judgments (None) and no
+        policies.
+
+    Returns
+    -------
+    TracedRuns
+
+    Raises
+    ------
+    InputError, PolicyError
+        As :func:`cranfield.judge`; and for judgments or policies of runs that are traced already.
+
+    Examples
+    --------
+    >>> found = traced({"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2, "c": 0}})
+    >>> found.doc[found.number].to_list(), found.judged.documents.grade.tolist()
+    (['b'], [2])
+    """
+    if isinstance(runs, TracedRuns):
+        if any(one is not None for one in (qrels, ties, topics, negative, compat)):
+            raise PolicyError("these runs are judged already: leave out judgments and policies")
+        return runs
+    chosen = policies(compat, ties=ties, topics=topics, negative=negative)
+    given = read_qrels(qrels).flat()
+    # Judged by judgments whose grade is their number, a row says which judgment it comes from.
+    numbers = np.arange(len(given), dtype=np.int32)
+    numbered = judge(
+        runs,
+        Qrels(given.topics, given.codes, given.docs, numbers, origin=given.origin),
+        ties=chosen.ties,
+        topics=chosen.topics,
+        jobs=jobs,
+        progress=progress,
+    )
+    topic = np.full(len(given), -1, dtype=np.int64)
+    topic[numbered.judgments.grade] = numbered.judgments.topic
+    number = numbered.documents.grade
+    grade = given.grades.astype(np.int64)
+    judged = replace(
+        numbered,
+        documents=replace(numbered.documents, grade=grade[number]),
+        policies=chosen,
+        _views={},
+    )
+    made = TracedRuns(judged, number, topic, given.docs, grade)
+    full = replace(judged, judgments=_judgments(made, np.ones(grade.size, dtype=bool)), _views={})
+    return replace(made, judged=full)
+
+
+def _judgments(runs: TracedRuns, kept: Marks) -> Judgments:
+    """Order the kept judgments of the topics that count by topic and falling grade."""
+    chosen = np.flatnonzero(kept & (runs.topic >= 0))
+    topic, grade = runs.topic[chosen], runs.grade[chosen]
+    order = np.lexsort((-grade, topic))
+    return Judgments(
+        len(runs.judged.topics),
+        topic[order],
+        grade[order],
+        _judged_from(runs.judged.policies),
+        max(int(runs.grade.max()), 0),
+    )
+
+
+def _judged_from(chosen: Policies) -> int:
+    return 0 if chosen.negative == "unjudged" else -(2**31)

@@ -1,0 +1,1 @@
+"""Testing the measures: power, swaps, concordance, predictions, correlations."""

@@ -1,0 +1,277 @@
+"""The concordance test: which of two measures agrees more often with simpler, trusted ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.measures import Measure
+from cranfield.meta.of_measures.by_measure import aligned, by_measure, sign_pvalue, signs
+from cranfield.scores import Scores
+from cranfield.tabular import frame_html
+
+Floats = NDArray[np.float64]
+Counts = NDArray[np.int64]
+
+MARKS = ((0.01, "‡"), (0.05, "†"))
+"""How significance is marked in the table of the paper."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Concordance:
+    """How often measures that disagree are concordant with the gold standard.
+
+    Attributes
+    ----------
+    measures
+        The candidates.
+    gold
+        The gold standard: one measure, or several that have to agree all at once.
+    systems, topics
+        Numbers of them.
+    pairs
+        Table with a row for each pair of candidates, `first` and `second`:
+
+        - `compared`: pairs of runs on a topic for which all scores are known; `missing`: those for
+          which one is not.
+        - `disagreements`: those that the two measures order strictly differently.
+        - `first concordant`, `second concordant`: disagreements in which that measure is concordant
+          with the gold standard; `first share`, `second share`: the same as a part of the
+          disagreements, null where there are none.
+        - `first wins`, `second wins`: disagreements in which only that measure is concordant;
+          `both` and `neither`: the others.
+        - `p`: of the two-sided sign test on the wins, computed exactly; 1 where there are none.
+    """
+
+    measures: tuple[str, ...]
+    gold: tuple[str, ...]
+    systems: int
+    topics: int
+    pairs: pl.DataFrame
+
+    def matrix(self) -> pl.DataFrame:
+        """Return the pairs as the paper's table 2 prints them.
+
+        Returns
+        -------
+        DataFrame
+            Text: the share of the row's measure, that of the column's measure, `‡` or `†` where the
+            sign test is significant at 0.01 or 0.05, and the number of disagreements.
+        """
+        cells = {(a, b): "" for a in self.measures[:-1] for b in self.measures[1:]}
+        for row in self.pairs.iter_rows(named=True):
+            mark = next((mark for alpha, mark in MARKS if row["p"] <= alpha), "")
+            shares = (
+                "-"
+                if row["first share"] is None
+                else f"{row['first share']:.0%}/{row['second share']:.0%}{mark}"
+            )
+            cells[row["first"], row["second"]] = f"{shares} ({row['disagreements']})"
+        columns: dict[str, Any] = {"measure": pl.Series(self.measures[:-1], dtype=pl.String)}
+        for b in self.measures[1:]:
+            columns[b if b != "measure" else "measure "] = [cells[a, b] for a in self.measures[:-1]]
+        return pl.DataFrame(columns)
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.matrix(), repr(self))
+
+    def __repr__(self) -> str:
+        return (
+            f"Concordance({len(self.measures)} measures with {' and '.join(self.gold)},"
+            f" {self.systems} systems, {self.topics} topics)"
+        )
+
+
+def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
+    r"""Compare measures by how often they are concordant with a gold standard.
+
+    The gold standard is a measure that is simple enough to be trusted for one property, such as
+    intent recall for diversity or precision for relevance. It is asked only where two candidates
+    disagree on which of two runs is better for a topic.
+
+    .. math:: \mathrm{Conc}(M_1 | M_2, M^*) =
+        \frac{|\{d : \Delta M_1 \Delta M_2 < 0 \wedge \Delta M_1 \Delta M^* \ge 0\}|}
+        {|\{d : \Delta M_1 \Delta M_2 < 0\}|}
+
+    over all pairs of runs on all topics, d. With several gold measures, the condition has to hold
+    for each of them.
+
+    Source: Sakai (2013), section 5.3, figure 17 and table 2; the sign test on the disagreements in
+    which exactly one of the two is concordant is that of its footnote 21.
+
+    Parameters
+    ----------
+    scores_by_measure
+        Mapping of measures to scores, such as an :class:`~cranfield.Evaluation`, a table of scores
+        with a column `measure`, or a file of one. All measures have the same topics and systems, in
+        any order.
+    gold
+        The gold standard: a name among the measures, which is then no candidate; or
+        :class:`Scores`; or several of these, or a mapping of names to scores.
+
+    Returns
+    -------
+    Concordance
+
+    Raises
+    ------
+    PolicyError
+        For a gold measure that is not there, fewer than two candidates, or scores by shard.
+    CranfieldError
+        When the measures differ in topics or systems, for infinite scores, or for one system.
+
+    Notes
+    -----
+    A gold measure that ties two runs is concordant with both candidates, as in figure 17. Scores of
+    a topic that differ by at most 2**-44 of the largest of them differ by rounding, and are tied.
+    Measures that are better when low are turned round. Where a score is missing, that pair of runs
+    is left out on that topic for the pairs of measures concerned, and counted.
+
+    The pairs of runs share runs and topics and are not independent: the sign test takes them as if
+    they were, as the source does, and so its p-values are too small.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.collections.trec_covid()
+    >>> ev = cf.evaluate(covid.runs, covid.qrels, ["nDCG@10", "RR", "P@5"])
+    >>> found = concordance(ev, "P@5")
+    >>> row = found.pairs.row(0, named=True)
+    >>> row["disagreements"], row["first concordant"], row["second concordant"]
+    (634, 526, 330)
+    >>> print(found.matrix().row(0))
+    ('nDCG@10', '83%/52%‡ (634)')
+    """
+    candidates = by_measure(scores_by_measure)
+    golden = _gold(gold, scores_by_measure, candidates)
+    if not golden:
+        raise PolicyError("the concordance test needs a gold measure")
+    candidates = {name: one for name, one in candidates.items() if name not in golden}
+    if len(candidates) < 2:
+        raise PolicyError(f"the test compares two measures or more, not {len(candidates)}")
+    names = tuple(candidates)
+    both = aligned({**candidates, **{("gold", name): one for name, one in golden.items()}})
+    like = next(iter(both.values()))
+    if len(like.systems) < 2:
+        raise CranfieldError(f"the test compares runs, and there is {len(like.systems)}")
+    counted = _counts(list(both.values()), len(names))
+    return Concordance(
+        names, tuple(golden), len(like.systems), len(like.topics), _table(names, *counted)
+    )
+
+
+def _gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[str, Scores]:
+    if isinstance(gold, Mapping):
+        return by_measure(gold)
+    if isinstance(gold, (str, Measure, Scores)):
+        gold = [gold]
+    if not isinstance(gold, Iterable):
+        raise PolicyError(f"a gold measure is a name or scores, not {type(gold).__name__}")
+    found: dict[str, Scores] = {}
+    for number, one in enumerate(gold, 1):
+        if isinstance(one, Scores):
+            name, scores = one.measure or f"gold {number}", one
+        elif isinstance(one, (str, Measure)):
+            name, scores = _named(str(one), data, candidates)
+        else:
+            raise PolicyError(f"a gold measure is a name or scores, not {type(one).__name__}")
+        if name in found:
+            raise PolicyError(f"the gold measure {quoted(name)} is there twice")
+        found[name] = scores
+    return found
+
+
+def _named(name: str, data: Any, candidates: Mapping[str, Scores]) -> tuple[str, Scores]:
+    """Find a measure by its name; an evaluation knows aliases too."""
+    if name in candidates:
+        return name, candidates[name]
+    try:
+        scores = data[name] if isinstance(data, Mapping) else None
+    except KeyError:
+        scores = None
+    for known, one in candidates.items():
+        if one is scores:
+            return known, one
+    raise PolicyError(f"there is no {quoted(name)}: there are {', '.join(candidates)}")
+
+
+def _counts(scores: list[Scores], number: int) -> tuple[Counts, Counts, Counts, Counts, Counts]:
+    """Count over topics and pairs of runs, for all pairs of candidates at once.
+
+    Parameters
+    ----------
+    scores
+        Of the candidates, then of the gold measures.
+    number
+        Of candidates.
+
+    Returns
+    -------
+    compared, missing, disagreements, concordant, both
+        Shape (candidates, candidates); `concordant` is of the candidate in the row.
+    """
+    # Every count is a product of indicators, summed over pairs of runs: a matrix product, exact in
+    # floats below 2**53.
+    values = np.stack([-one.values if one.lower_is_better else one.values for one in scores])
+    first, second = np.triu_indices(values.shape[2], 1)
+    compared, disagreements, concordant, both = np.zeros((4, number, number))
+    for topic in range(values.shape[1]):
+        preferred = signs(values[:, topic], first, second)
+        golden = preferred[number:]
+        judged = ~np.isnan(golden).any(axis=0)
+        known = np.where(judged, ~np.isnan(preferred[:number]), 0.0)
+        up = np.where(judged, preferred[:number] > 0, 0.0)
+        down = np.where(judged, preferred[:number] < 0, 0.0)
+        # Of two measures that disagree, one is up and the other down.
+        up_agrees, down_agrees = (golden >= 0).all(axis=0), (golden <= 0).all(axis=0)
+        all_tie = up_agrees & down_agrees
+        compared += known @ known.T
+        apart = up @ down.T
+        disagreements += apart + apart.T
+        concordant += (up * up_agrees) @ down.T + (down * down_agrees) @ up.T
+        tied = (up * all_tie) @ down.T
+        both += tied + tied.T
+    total = values.shape[1] * first.size
+    out = (compared, total - compared, disagreements, concordant, both)
+    return tuple(one.astype(np.int64) for one in out)  # type: ignore[return-value]
+
+
+def _table(
+    names: tuple[str, ...],
+    compared: Counts,
+    missing: Counts,
+    disagreements: Counts,
+    concordant: Counts,
+    both: Counts,
+) -> pl.DataFrame:
+    i, j = np.triu_indices(len(names), 1)
+    labels = pl.Series(names, dtype=pl.String)
+    differ, tied = disagreements[i, j], both[i, j]
+    mine, theirs = concordant[i, j], concordant[j, i]
+    wins, losses = mine - tied, theirs - tied
+    with np.errstate(invalid="ignore"):
+        shares = mine / differ, theirs / differ
+    return pl.DataFrame(
+        {
+            "first": labels.gather(i),
+            "second": labels.gather(j),
+            "compared": compared[i, j],
+            "missing": missing[i, j],
+            "disagreements": differ,
+            "first concordant": mine,
+            "second concordant": theirs,
+            "first share": pl.Series(shares[0]).fill_nan(None),
+            "second share": pl.Series(shares[1]).fill_nan(None),
+            "first wins": wins,
+            "second wins": losses,
+            "both": tied,
+            "neither": differ - wins - losses - tied,
+            "p": sign_pvalue(wins, losses),
+        }
+    )

@@ -1,0 +1,304 @@
+"""How far measures agree on the order of systems: over means, and topic by topic."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.meta.of_measures.coefficients import Ordered, agreement, check_options, ordered
+from cranfield.scales.study import DECIMALS
+from cranfield.scores import Scores
+from cranfield.significance.pairs import ROUNDING
+from cranfield.significance.prepare import as_scores
+from cranfield.tabular import frame_html
+from cranfield.text import counted
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+MISSING = ("error", "drop", "zero")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Correlations:
+    """How far measures agree, each with each.
+
+    Attributes
+    ----------
+    measures
+        The measures, in order.
+    method
+        The coefficient.
+    overall
+        Of the systems' values over all topics; shape (measures, measures).
+    topicwise
+        Of their scores on each topic, NaN where a measure tells no systems apart; shape (topics,
+        measures, measures).
+    by_topic, lowest
+        Mean and lowest of `topicwise` over the topics that have a value; shape (measures,
+        measures).
+    counted_topics
+        Number of those topics; shape (measures, measures).
+    topics
+        The topics that were used.
+    systems
+        The systems.
+    turned
+        The measures whose low scores are the good ones; their scores were turned round.
+    missing
+        The policy for missing scores.
+    notes
+        What was left out or filled in.
+    options
+        Options of the coefficient: `ties` for `tau-ap` and `rbo`, and `p` for `rbo`.
+    """
+
+    measures: tuple[str, ...]
+    method: str
+    overall: Floats
+    topicwise: Floats
+    by_topic: Floats
+    lowest: Floats
+    counted_topics: Ints
+    topics: tuple[str, ...]
+    systems: tuple[str, ...]
+    turned: tuple[str, ...]
+    missing: str
+    notes: tuple[str, ...]
+    options: dict[str, Any]
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row a pair of measures.
+
+        `first`, `second`; `overall`, `by topic` and `lowest`, null where there is no value; the
+        `lowest topic`, and the number of `topics` that have a value.
+        """
+        one, other = np.triu_indices(len(self.measures), 1)
+        each = self.topicwise[:, one, other]
+        worst = np.where(np.isnan(each), np.inf, each).argmin(axis=0)
+        some = self.counted_topics[one, other]
+        return pl.DataFrame(
+            {
+                "first": [self.measures[k] for k in one],
+                "second": [self.measures[k] for k in other],
+                "overall": self.overall[one, other],
+                "by topic": self.by_topic[one, other],
+                "lowest": self.lowest[one, other],
+                "lowest topic": [
+                    self.topics[t] if n else None for t, n in zip(worst, some, strict=True)
+                ],
+                "topics": some,
+            },
+            {
+                **dict.fromkeys(("first", "second"), pl.String),
+                **dict.fromkeys(("overall", "by topic", "lowest"), pl.Float64),
+                "lowest topic": pl.String,
+                "topics": pl.Int64,
+            },
+        ).with_columns(pl.col(pl.Float64).fill_nan(None))
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table with a row a pair of measures."""
+        return self.table
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.table, repr(self))
+
+    def __repr__(self) -> str:
+        return (
+            f"Correlations({self.method}: {counted(len(self.measures), 'measure')},"
+            f" {counted(len(self.systems), 'system')}, {counted(len(self.topics), 'topic')})"
+        )
+
+
+def correlate(
+    scores_by_measure: Mapping[str, Any],
+    *,
+    method: str = "tau",
+    missing: str = "error",
+    ties: str = "b",
+    p: float = 0.9,
+) -> Correlations:
+    """Compare the orders of systems by several measures, each with each.
+
+    Parameters
+    ----------
+    scores_by_measure
+        Scores by measure, such as an :class:`~cranfield.evaluation.Evaluation`: two measures or
+        more, of the same systems on the same topics, in any order. Whatever
+        :func:`cranfield.compare` takes stands for scores.
+    method
+        `tau`: Kendall's tau-b. `tau-a`: its version without correction for ties. `tau-ap`: the
+        average of both ways of tau AP. `rbo`: rank-biased overlap, extrapolated. `pearson`: of the
+        scores themselves, which asks for interval scales. `spearman`: of their mid-ranks.
+    missing
+        `error`; `drop`: leave out topics that lack a score of any system by any measure; `zero`:
+        count a missing score as 0.
+    ties
+        For `tau-ap`: `a` or `b`; for `rbo`: `a`, `b` or `w`. With `a`, a measure with ties agrees
+        with itself less than fully.
+    p
+        Persistence, for `rbo`: between 0 and 1.
+
+    Returns
+    -------
+    Correlations
+        Overall, which takes the measure's own value over topics (its mean, geometric mean or sum);
+        and topic by topic, the mean and the lowest over topics (Ferrante, Ferro and Fuhr 2021,
+        section 3.3).
+
+    Raises
+    ------
+    PolicyError
+        For an unknown method or policy, scores by shard, or fewer than two measures.
+    CranfieldError
+        For different systems or topics, fewer than two systems, infinite or missing scores.
+
+    Notes
+    -----
+    Measures whose low scores are the good ones are turned round first, so that measures that agree
+    on the better system correlate positively, whatever their direction.
+
+    Values over topics are rounded to 8 decimals before systems are ordered by them, as in footnote
+    9 of the source; scores on a topic are tied if they differ by rounding only. `pearson` takes
+    all as they are. A topic on which all systems are tied by one of two measures has no coefficient
+    (but by `tau-a`, where it is 0, and by `rbo`), and does not count in their mean.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.collections.trec_covid()
+    >>> ev = cf.evaluate(covid.runs[:6], covid.qrels, ["P@10", "nDCG@10", "RR"])
+    >>> found = correlate(ev)
+    >>> found
+    Correlations(tau: 3 measures, 6 systems, 50 topics)
+    >>> found.overall.shape, found.table.columns[:4]
+    ((3, 3), ['first', 'second', 'overall', 'by topic'])
+    """
+    options = check_options(method, ties, p)
+    if missing not in MISSING:
+        raise PolicyError(f"missing {quoted(missing)} is none of {', '.join(MISSING)}")
+    scores = _same_cells(scores_by_measure)
+    scores, notes = _complete(scores, missing)
+    names = tuple(scores)
+    some = next(iter(scores.values()))
+    turned = tuple(name for name, one in scores.items() if one.lower_is_better)
+    sign = np.array([-1.0 if one.lower_is_better else 1.0 for one in scores.values()])
+    totals = np.array([one.overall() for one in scores.values()]) * sign[:, None]
+    cells = np.stack([one.values for one in scores.values()], axis=1) * sign[:, None]
+    overall = agreement(_over_topics(totals), method, options)
+    topicwise = np.array([agreement(_on_topic(values), method, options) for values in cells])
+    known = ~np.isnan(topicwise)
+    number = known.sum(axis=0)
+    with np.errstate(invalid="ignore"):
+        mean = np.where(known, topicwise, 0.0).sum(axis=0) / number
+    low = np.where(known, topicwise, np.inf).min(axis=0)
+    return Correlations(
+        measures=names,
+        method=method,
+        overall=overall,
+        topicwise=topicwise,
+        by_topic=mean,
+        lowest=np.where(number > 0, low, np.nan),
+        counted_topics=number.astype(np.int64),
+        topics=some.topics,
+        systems=some.systems,
+        turned=turned,
+        missing=missing,
+        notes=notes,
+        options=options,
+    )
+
+
+def _over_topics(values: Floats) -> Ordered:
+    return ordered(values, np.round(values, DECIMALS), np.zeros(len(values)))
+
+
+def _on_topic(values: Floats) -> Ordered:
+    return ordered(values, values, ROUNDING * np.abs(values).max(axis=1))
+
+
+def _same_cells(scores_by_measure: Any) -> dict[str, Scores]:
+    """Take the scores of each measure, all in the order of topics and systems of the first."""
+    if not isinstance(scores_by_measure, Mapping) or len(scores_by_measure) < 2:
+        raise PolicyError("measures are compared as a mapping of two or more of them to scores")
+    scores = {str(name): as_scores(one) for name, one in scores_by_measure.items()}
+    if len(scores) < len(scores_by_measure):
+        raise PolicyError("two measures have the same name")
+    first, *_ = scores.items()
+    for name, one in scores.items():
+        if one.values.ndim != 2:
+            raise PolicyError(f"scores by shard of {quoted(name)}: average them over shards first")
+        if np.isinf(one.values).any():
+            raise CranfieldError(f"{quoted(name)} has infinite scores")
+        for what, mine, theirs in (
+            ("system", one.systems, first[1].systems),
+            ("topic", one.topics, first[1].topics),
+        ):
+            for has, lacks, labels, others in (
+                (name, first[0], mine, theirs),
+                (first[0], name, theirs, mine),
+            ):
+                more = set(labels) - set(others)
+                if more:
+                    label = next(label for label in labels if label in more)
+                    raise CranfieldError(
+                        f"{quoted(has)} has {what} {quoted(label)}, and {quoted(lacks)} has not"
+                    )
+    if len(first[1].systems) < 2 or not first[1].topics:
+        some = counted(len(first[1].systems), "system"), counted(len(first[1].topics), "topic")
+        raise CranfieldError(f"two systems at least are ordered, and {some[0]} on {some[1]} given")
+    return {name: _reordered(one, first[1]) for name, one in scores.items()}
+
+
+def _reordered(scores: Scores, like: Scores) -> Scores:
+    if scores.topics == like.topics and scores.systems == like.systems:
+        return scores
+    rows = {topic: k for k, topic in enumerate(scores.topics)}
+    columns = {system: k for k, system in enumerate(scores.systems)}
+    picked = np.ix_([rows[t] for t in like.topics], [columns[s] for s in like.systems])
+    return _with(scores, scores.values[picked], like.topics, like.systems)
+
+
+def _complete(scores: dict[str, Scores], missing: str) -> tuple[dict[str, Scores], tuple[str, ...]]:
+    """Apply the policy for missing scores."""
+    absent = {name: np.isnan(one.values) for name, one in scores.items()}
+    number = sum(int(one.sum()) for one in absent.values())
+    if not number:
+        return scores, ()
+    name = next(name for name, one in absent.items() if one.any())
+    topics, systems = scores[name].topics, scores[name].systems
+    if missing == "error":
+        topic, system = (int(k) for k in np.argwhere(absent[name])[0])
+        raise CranfieldError(
+            f"system {quoted(systems[system])} on topic {quoted(topics[topic])} has no score by"
+            f" {quoted(name)} ({counted(number, 'score')} missing); missing='drop' leaves out"
+            " topics that lack one, 'zero' counts 0"
+        )
+    if missing == "zero":
+        filled = {
+            key: _with(one, np.where(absent[key], 0.0, one.values), topics, systems)
+            for key, one in scores.items()
+        }
+        return filled, (f"{counted(number, 'missing score')} counted as 0",)
+    lacking = np.any([one.any(axis=1) for one in absent.values()], axis=0)
+    kept = tuple(topics[k] for k in np.flatnonzero(~lacking))
+    if not kept:
+        raise CranfieldError("no topic has a score of every system by every measure")
+    note = f"{counted(int(lacking.sum()), 'topic')} left out for lack of a score"
+    return {key: _with(one, one.values[~lacking], kept, systems) for key, one in scores.items()}, (
+        note,
+    )
+
+
+def _with(
+    scores: Scores, values: Floats, topics: tuple[str, ...], systems: tuple[str, ...]
+) -> Scores:
+    return replace(scores, values=values, topics=topics, systems=systems)

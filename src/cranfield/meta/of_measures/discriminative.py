@@ -1,0 +1,257 @@
+"""Discriminative power: how many pairs of systems a measure tells apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import polars as pl
+
+from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.meta.of_measures.by_measure import aligned, by_measure
+from cranfield.meta.work.folder import fingerprint
+from cranfield.meta.work.parts import Progress, run_parts
+from cranfield.scores import Scores
+from cranfield.significance.compare import compare
+from cranfield.significance.corrections import find_correction
+from cranfield.significance.options import Options
+from cranfield.significance.registry import find_test
+from cranfield.tabular import frame_html
+from cranfield.text import counted
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DiscriminativePower:
+    """How many pairs of systems each measure tells apart, and how surely.
+
+    Attributes
+    ----------
+    test, correction
+        Names of the test and of the correction for many comparisons.
+    alpha
+        Significance level.
+    resamples, seed
+        Of a test or a correction that draws random numbers, else None.
+    missing
+        Policy for missing scores.
+    measures
+        The measures.
+    systems
+        Number of them.
+    topics
+        By measure: how many topics were compared, after the policy for missing scores.
+    pairs
+        Table with a row for each `measure` and pair of systems, `first` and `second`: their
+        `difference`, as :func:`cranfield.compare` has it for that test, and the corrected `p`.
+    notes
+        By measure: what was left out or filled in, and what else a reader should be told.
+    """
+
+    test: str
+    correction: str
+    alpha: float
+    resamples: int | None
+    seed: int | None
+    missing: str | None
+    measures: tuple[str, ...]
+    systems: int
+    topics: Mapping[str, int]
+    pairs: pl.DataFrame
+    notes: Mapping[str, tuple[str, ...]]
+
+    @cached_property
+    def summary(self) -> pl.DataFrame:
+        """Table with a row a measure, the most discriminative first.
+
+        `pairs`; `significant`, how many of them are; `power`, the share of those; `smallest
+        significant`, the smallest absolute difference that was significant, and `largest not`, the
+        largest that was not, null where there is none; `mean p`, the area under the curve, which
+        decides between measures of the same power.
+        """
+        size, found = pl.col("difference").abs(), pl.col("p") <= self.alpha
+        return (
+            self.pairs.group_by("measure", maintain_order=True)
+            .agg(
+                pl.len().cast(pl.Int64).alias("pairs"),
+                found.sum().cast(pl.Int64).alias("significant"),
+                found.mean().alias("power"),
+                size.filter(found).min().alias("smallest significant"),
+                size.filter(~found).max().alias("largest not"),
+                pl.col("p").mean().alias("mean p"),
+            )
+            .sort(["power", "mean p"], descending=[True, False], maintain_order=True)
+        )
+
+    @cached_property
+    def curves(self) -> pl.DataFrame:
+        """Long table of the curves of achieved significance levels: `measure`, `rank`, `p`.
+
+        The p-values of each measure from the smallest, with ranks from 1: figure 16 of the source.
+        """
+        return (
+            self.pairs.select("measure", "p")
+            .sort("p", maintain_order=True)
+            .select(
+                "measure",
+                pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("measure").alias("rank"),
+                "p",
+            )
+            .sort(
+                pl.col("measure").replace_strict(list(self.measures), range(len(self.measures))),
+                "rank",
+            )
+        )
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.summary, repr(self))
+
+    def __repr__(self) -> str:
+        best = self.summary.row(0, named=True)
+        return (
+            f"DiscriminativePower({counted(len(self.measures), 'measure')},"
+            f" {counted(self.systems, 'system')}; {self.test}, {self.correction},"
+            f" alpha {self.alpha:g}; highest {quoted(best['measure'])} with {best['power']:.1%})"
+        )
+
+
+def discriminative_power(
+    scores_by_measure: Any,
+    *,
+    test: str = "randomisation",
+    correction: str = "randomised-tukey",
+    alpha: float = 0.05,
+    resamples: int = 5_000,
+    seed: int = 0,
+    missing: str | None = None,
+    jobs: int = 1,
+    backend: str | None = None,
+    folder: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> DiscriminativePower:
+    r"""Compare measures by how many pairs of systems they tell apart at a significance level.
+
+    .. math:: \mathrm{power}(M) = \frac{|\{(x, y) : p_M(x, y) \le \alpha\}|}{m (m - 1) / 2}
+
+    with m systems. A measure of high power is consistent over topics; the power does not say that
+    it measures what it should.
+
+    Source: Sakai (2006), with the paired bootstrap test; Sakai (2013), section 5.1 and figure 16,
+    with the randomised version of Tukey's HSD test.
+
+    Parameters
+    ----------
+    scores_by_measure
+        Mapping of measures to scores, such as an :class:`~cranfield.Evaluation`, a table of scores
+        with a column `measure`, or a file of one.
+    test, correction
+        As for :func:`cranfield.compare`, all pairs: by default the randomised Tukey HSD; `test=
+        "bootstrap", correction="none"` is the first form of the method.
+    alpha
+        Significance level, between 0 and 1.
+    resamples, seed
+        Number of random samples, and the seed. All measures get the same random numbers: topics
+        are permuted or drawn alike, so that measures differ by their scores alone.
+    missing
+        What to do where a system has no score for a topic, as for :func:`cranfield.compare`.
+    jobs, backend, folder, progress
+        As for :func:`cranfield.meta.run_parts`; a part is a measure.
+
+    Returns
+    -------
+    DiscriminativePower
+
+    Raises
+    ------
+    PolicyError
+        For an unknown test, correction or option.
+    CranfieldError
+        When measures differ in systems or topics; for scores that the test cannot take, with a
+        message that begins with the measure.
+
+    Notes
+    -----
+    The smallest significant difference estimates what it takes to find a difference
+    of means with that many topics. With the randomised Tukey HSD, whose p-values fall as
+    differences grow, it is above every difference that is not significant.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.collections.trec_covid()
+    >>> ev = cf.evaluate(covid.runs[:8], covid.qrels, ["P@5", "nDCG@20"])
+    >>> found = discriminative_power(ev, resamples=500)
+    >>> found.summary["measure", "pairs", "significant"].rows()
+    [('nDCG@20', 28, 8), ('P@5', 28, 4)]
+    """
+    given = aligned(by_measure(scores_by_measure), shards=True)
+    info = find_test(test).info
+    correct = find_correction(correction)
+    Options(alpha=alpha, resamples=resamples, seed=seed)
+    options = {
+        "test": info.name,
+        "correction": correct,
+        "alpha": alpha,
+        "resamples": resamples,
+        "seed": seed,
+        "missing": missing,
+    }
+    names = list(given)
+    about = {
+        "study": "discriminative power",
+        "measures": names,
+        "scores": fingerprint(*given.values()),
+        **options,
+    }
+    found = run_parts(
+        _compared,
+        (given, options),
+        {f"measure-{number}": name for number, name in enumerate(names, 1)},
+        about=about,
+        jobs=jobs,
+        backend=backend,
+        folder=folder,
+        progress=progress,
+    )
+    told = found.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())
+    random = info.random or correct in ("randomised-tukey", "max-t")
+    return DiscriminativePower(
+        test=info.name,
+        correction=correct,
+        alpha=alpha,
+        resamples=resamples if random else None,
+        seed=seed if random else None,
+        missing=missing,
+        measures=tuple(names),
+        systems=len(given[names[0]].systems),
+        topics=dict(told.select("measure", "topics").iter_rows()),
+        pairs=found.drop("topics", "notes"),
+        notes={name: tuple(notes) for name, notes in told.select("measure", "notes").iter_rows()},
+    )
+
+
+def _compared(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str) -> pl.DataFrame:
+    """Compare all pairs of systems by one measure."""
+    given, options = shared
+    try:
+        # One thread: it is the measures that are spread over workers.
+        found = compare(given[name], jobs=1, **options)
+    except PolicyError:
+        raise
+    except CranfieldError as error:
+        raise CranfieldError(f"{quoted(name)}: {error}") from error
+    systems = pl.Series(found.systems, dtype=pl.String)
+    notes = pl.Series([list(found.notes)], dtype=pl.List(pl.String))
+    return pl.DataFrame(
+        {
+            "measure": pl.repeat(name, len(found), dtype=pl.String, eager=True),
+            "first": systems.gather(found.first),
+            "second": systems.gather(found.second),
+            "difference": found.difference,
+            "p": found.adjusted_pvalues,
+            "topics": pl.repeat(found.topics, len(found), dtype=pl.Int64, eager=True),
+            "notes": notes.new_from_index(0, len(found)),
+        }
+    )

@@ -1,0 +1,248 @@
+"""Predictive power: how often a measure prefers the run that people prefer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.errors import PolicyError, quoted
+from cranfield.meta.of_measures.by_measure import aligned, by_measure, sign_pvalue, signs
+from cranfield.meta.of_measures.preferences import joined, read_preferences
+from cranfield.scores import Scores
+from cranfield.tabular import frame_html
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictivePower:
+    """How often measures predict the preferences of people.
+
+    Attributes
+    ----------
+    measures
+        The measures, in order.
+    majority
+        Whether the preferences for the same two runs were joined into one.
+    confidence
+        Of the intervals.
+    preferences
+        Table of the preferences that were used: `topic`, `first`, `second`, `preferred` (1 for the
+        first, -1 for the second, 0 for a tie), `votes`, how many are joined in it, and `assessor`,
+        null where there is none.
+    summary
+        Table with a row a measure, the most predictive first:
+
+        - `preferences`: those of one run over the other for which the measure has both scores.
+        - `correct`, `wrong`, `tied`: those where the measure prefers the same run, the other one,
+          or none.
+        - `predicted`: correct / preferences, with the limits `low` and `high` of its exact
+          confidence interval (Clopper and Pearson 1934).
+        - `of decided`: correct / (correct + wrong); `p`: of the exact two-sided sign test that it
+          is one half.
+        - `no preference`: where people found the runs equal; `both tied`: how many of these the
+          measure ties too. They count in no share.
+        - `missing`: preferences for which the measure lacks a score.
+
+        Shares without anything to count are null.
+    by_assessor
+        Table of the same counts and shares by `assessor` and `measure`; empty without assessors.
+    versus
+        Table with a row a pair of measures, `first` and `second`: preferences that only the first
+        predicts, `first only`, and only the second; `p` of the exact two-sided sign test on them.
+    """
+
+    measures: tuple[str, ...]
+    majority: bool
+    confidence: float
+    preferences: pl.DataFrame
+    summary: pl.DataFrame
+    by_assessor: pl.DataFrame
+    versus: pl.DataFrame
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.summary, repr(self))
+
+    def __repr__(self) -> str:
+        best = self.summary.row(0, named=True)
+        share = "none" if best["predicted"] is None else f"{best['predicted']:.1%}"
+        return (
+            f"PredictivePower({len(self.measures)} measures, {self.preferences.height:,}"
+            f" preferences; highest {quoted(best['measure'])} with {share})"
+        )
+
+
+def predictive_power(
+    scores_by_measure: Any,
+    preferences: Any,
+    *,
+    majority: bool = False,
+    confidence: float = 0.95,
+) -> PredictivePower:
+    r"""Compare measures by how many preferences of people between two runs they predict.
+
+    .. math:: \mathrm{predicted}(M) = \frac{|\{(q, x, y) : x \succ y, \; M(q, x) > M(q, y)\}|}
+        {|\{(q, x, y) : x \succ y\}|}
+
+    over topics q on which people preferred the run of system x to that of y.
+
+    Source: Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013), section 5.3.
+
+    Parameters
+    ----------
+    scores_by_measure
+        Mapping of measures to scores, such as an :class:`~cranfield.Evaluation`, a table of scores
+        with a column `measure`, or a file of one. All measures have the same topics and systems.
+    preferences
+        A data frame or a CSV file (TSV by its name) with the columns `topic`, `first`, `second`,
+        `preferred`, and perhaps `assessor`, under these or other usual names, such as `left` and
+        `right`; or tuples in this order. What is preferred is the name of a system, or else
+        `first`, `left` or `1`; `second`, `right` or `2`; `tie`, `same`, `equal` or `0`.
+    majority
+        Join the preferences for the same two runs, in either order, into that of the majority, ties
+        being votes for none; as many for the one as for the other is a tie. By default each counts.
+    confidence
+        Of the intervals, above 0 and below 1.
+
+    Returns
+    -------
+    PredictivePower
+
+    Raises
+    ------
+    InputError
+        For preferences that cannot be read; the message says where.
+    CranfieldError
+        For a topic or a system that has no scores, the first one; when measures differ in topics
+        or systems.
+    PolicyError
+        For an option that does not exist, or no measures.
+
+    Notes
+    -----
+    A measure that ties two runs predicts nothing: `predicted` counts that as missed, so that a
+    measure does not gain by deciding easy cases only, and `of decided` leaves it out. Scores of a
+    topic that differ by at most 2**-44 of the largest of them are tied. Measures that are better
+    when low are turned round.
+
+    Intervals and tests take preferences as independent of each other. Several assessors of the
+    same runs are not: `majority=True` makes one preference of theirs.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> runs = {"a": {"q": {"x": 2, "y": 1}}, "b": {"q": {"x": 1, "y": 2}}}
+    >>> ev = cf.evaluate(runs, {"q": {"x": 1}}, ["RR", "P@2"])
+    >>> found = predictive_power(ev, [("q", "a", "b", "a"), ("q", "b", "a", "right")])
+    >>> found.summary["measure", "correct", "wrong", "tied", "predicted"].rows()
+    [('RR', 2, 0, 0, 1.0), ('P@2', 0, 0, 2, 0.0)]
+    """
+    if not isinstance(majority, (bool, np.bool_)):
+        raise PolicyError(f"majority is True or False, not {majority!r}")
+    if not isinstance(confidence, Real) or not 0 < confidence < 1:
+        raise PolicyError(f"confidence is a number above 0 and below 1, not {confidence!r}")
+    scores = aligned(by_measure(scores_by_measure))
+    like = next(iter(scores.values()))
+    table = read_preferences(preferences, like)
+    if majority:
+        table = joined(table)
+    names = tuple(scores)
+    preferred = _preferred(list(scores.values()), table)
+    wanted = table["preferred"].to_numpy().astype(np.float64)
+    summary = _summary(names, preferred, wanted, confidence)
+    parts = [
+        _summary(names, preferred[:, rows], wanted[rows], confidence).select(
+            pl.lit(assessor).alias("assessor"), pl.all()
+        )
+        for assessor, rows in _by_assessor(table)
+    ]
+    return PredictivePower(
+        measures=names,
+        majority=bool(majority),
+        confidence=float(confidence),
+        preferences=table.drop("at"),
+        summary=summary.sort("predicted", descending=True, nulls_last=True, maintain_order=True),
+        by_assessor=pl.concat(parts)
+        if parts
+        else summary.clear().select(pl.lit("").alias("assessor"), pl.all()),
+        versus=_versus(names, preferred, wanted),
+    )
+
+
+def _preferred(scores: list[Scores], table: pl.DataFrame) -> Floats:
+    """Return which run each measure prefers, shape (measures, preferences); NaN is no score."""
+    values = np.stack([-one.values if one.lower_is_better else one.values for one in scores])
+    topics = {label: place for place, label in enumerate(scores[0].topics)}
+    systems = {label: place for place, label in enumerate(scores[0].systems)}
+    first, second = (np.array([systems[s] for s in table[c]]) for c in ("first", "second"))
+    rows = np.array([topics[topic] for topic in table["topic"]])
+    out = np.empty((len(scores), table.height))
+    for topic in np.unique(rows):
+        mine = np.flatnonzero(rows == topic)
+        out[:, mine] = signs(values[:, topic], first[mine], second[mine])
+    return out
+
+
+def _summary(
+    names: Sequence[str], preferred: Floats, wanted: Floats, confidence: float
+) -> pl.DataFrame:
+    from scipy.special import betaincinv
+
+    known, decided = ~np.isnan(preferred), wanted != 0
+    number = (known & decided).sum(axis=1)
+    correct = ((preferred == wanted) & decided).sum(axis=1)
+    wrong = ((preferred == -wanted) & decided).sum(axis=1)
+    tail = (1 - confidence) / 2
+    # The limits are quantiles of beta distributions, but for none and for all.
+    low = np.where(correct > 0, betaincinv(np.maximum(correct, 1), number - correct + 1, tail), 0.0)
+    missed = number - correct
+    high = np.where(missed > 0, betaincinv(correct + 1, np.maximum(missed, 1), 1 - tail), 1.0)
+    some, any_decided = pl.Series(number > 0), pl.Series(correct + wrong > 0)
+    with np.errstate(invalid="ignore"):
+        shares = correct / number, correct / (correct + wrong)
+    return pl.DataFrame(
+        {
+            "measure": pl.Series(names, dtype=pl.String),
+            "preferences": number,
+            "correct": correct,
+            "wrong": wrong,
+            "tied": missed - wrong,
+            "predicted": pl.Series(shares[0]).set(~some, None),
+            "low": pl.Series(low).set(~some, None),
+            "high": pl.Series(high).set(~some, None),
+            "of decided": pl.Series(shares[1]).set(~any_decided, None),
+            "p": sign_pvalue(correct, wrong),
+            "no preference": np.full(len(names), (~decided).sum()),
+            "both tied": ((preferred == 0) & ~decided).sum(axis=1),
+            "missing": (~known).sum(axis=1),
+        }
+    )
+
+
+def _versus(names: Sequence[str], preferred: Floats, wanted: Floats) -> pl.DataFrame:
+    """Compare measures two at a time on the preferences for which both have scores."""
+    known = (~np.isnan(preferred) & (wanted != 0)).astype(np.float64)
+    correct = (preferred == wanted) * known
+    only = (correct @ (known - correct).T).astype(np.int64)
+    i, j = np.triu_indices(len(names), 1)
+    labels = pl.Series(names, dtype=pl.String)
+    return pl.DataFrame(
+        {
+            "first": labels.gather(i),
+            "second": labels.gather(j),
+            "first only": only[i, j],
+            "second only": only[j, i],
+            "p": sign_pvalue(only[i, j], only[j, i]),
+        }
+    )
+
+
+def _by_assessor(table: pl.DataFrame) -> Iterable[tuple[str, NDArray[np.bool_]]]:
+    for assessor in table["assessor"].drop_nulls().unique(maintain_order=True):
+        yield assessor, (table["assessor"] == assessor).fill_null(False).to_numpy()

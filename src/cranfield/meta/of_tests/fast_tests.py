@@ -1,0 +1,229 @@
+"""Tests as studies need them: thousands of times, and only what is significant."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.errors import CranfieldError, PolicyError
+from cranfield.scores import Scores
+from cranfield.significance.anova import one_way, three_way
+from cranfield.significance.compare import compare
+from cranfield.significance.corrections import find_correction
+from cranfield.significance.model import Model
+from cranfield.significance.options import Options
+from cranfield.significance.outcome import Floats
+from cranfield.significance.pairs import Indices, Pairs, all_pairs
+from cranfield.significance.prepare import BY_SHARD, prepared
+from cranfield.significance.registry import find_test
+from cranfield.significance.studentised_range import studentised_range_isf
+
+Signs = NDArray[np.int8]
+Flags = NDArray[np.bool_]
+
+
+def _two_way(values: Floats) -> Model:
+    """Analyse scores by topic and system as `two_way` does, without the table: it takes longer."""
+    topics, systems = values.shape
+    of_systems = values.mean(axis=0)
+    residuals = values - values.mean(axis=1)[:, None] - (of_systems - of_systems.mean())
+    df = (topics - 1.0) * (systems - 1)
+    error = float((residuals**2).sum()) / df
+    return Model(of_systems, error, np.full(systems, float(topics)), df)
+
+
+MODELS: dict[str, Callable[[Floats], Model]] = {
+    "anova-1": lambda values: one_way(values)[1],
+    "anova-2": _two_way,
+    "anova-3": lambda values: three_way(values)[1],
+    "anova-2f": _two_way,
+    "anova-3f": lambda values: three_way(values)[1],
+}
+"""Analyses of variance, which need no p-values to tell what Tukey's test finds significant."""
+
+FAKES = ("anova-2f", "anova-3f")
+"""Tests that call every difference significant: bounds for studies."""
+
+SHARDS_ONLY = tuple(name for name in BY_SHARD if name != "bootstrap-anova")
+"""Tests that cannot do without scores by shard."""
+
+
+@dataclass(frozen=True, eq=False)
+class Verdict:
+    """What a test says on one set of topics, by pair of systems.
+
+    Attributes
+    ----------
+    order
+        Sign of the difference of means: 1 where the first system is above the second; shape
+        (pairs,).
+    significant
+        Whether the pair differs significantly; shape (pairs,).
+    """
+
+    order: Signs
+    significant: Flags
+
+
+@dataclass(frozen=True)
+class TestChoice:
+    """A test with its correction and options, to be done again and again.
+
+    Attributes
+    ----------
+    test, correction
+        Names; None is the test's own correction.
+    alpha
+        Significance level.
+    missing
+        What to do about missing scores; None takes what there is for scores by shard, and raises
+        an error else.
+    resamples
+        Number of random samples of tests that need them.
+    """
+
+    __test__ = False  # not for pytest
+
+    test: str
+    correction: str | None = None
+    alpha: float = 0.05
+    missing: str | None = None
+    resamples: int = 1000
+    label: str = field(init=False)
+
+    def __post_init__(self) -> None:
+        Options(alpha=self.alpha, resamples=self.resamples)
+        set_, info = object.__setattr__, find_test(self.test).info
+        set_(self, "test", info.name)
+        own = info.corrections[0]
+        correction = own if self.correction is None else find_correction(self.correction)
+        if correction not in info.corrections:
+            fitting = ", ".join(info.corrections)
+            raise PolicyError(f"{correction} does not go with the test {info.name}; {fitting} do")
+        set_(self, "correction", correction)
+        set_(self, "label", info.name if correction == own else f"{info.name}+{correction}")
+
+    @property
+    def by_shard(self) -> bool:
+        """Whether the test takes scores by shard."""
+        return self.test in BY_SHARD
+
+    def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> Verdict:
+        """Compare all pairs of systems.
+
+        Parameters
+        ----------
+        scores
+            By topic and system, or by shard too, as the test takes them. A bare array of shape
+            (topics, systems) is taken to have no gaps and two of each at least: it is not checked,
+            which saves most of the time that a fast test takes.
+        seed
+            Of tests that draw random numbers.
+
+        Raises
+        ------
+        CranfieldError
+            When the scores cannot be tested, such as for a lack of topics.
+
+        Examples
+        --------
+        >>> scores = Scores([[0.1, 0.5, 0.5], [0.3, 0.6, 0.4]], ["q1", "q2"], ["a", "b", "c"])
+        >>> TestChoice("anova-2f")(scores).order.tolist()
+        [-1, -1, 1]
+        >>> TestChoice("anova-2f")(scores.values).order.tolist()
+        [-1, -1, 1]
+        """
+        fast = self.test in FAKES or (self.test in MODELS and self.correction == "tukey")
+        if isinstance(scores, np.ndarray):
+            if fast and scores.ndim == 2:
+                return self._by_model(scores, scores)
+            # A topic may be there more than once.
+            topics, systems = (tuple(map(str, range(number))) for number in scores.shape[:2])
+            scores = Scores(scores, topics, systems)
+        missing = self.missing
+        if missing is None and scores.values.ndim == 3:
+            missing = "available" if self.test in SHARDS_ONLY else None
+        if not fast:
+            return self._compared(scores, missing, seed)
+        ready = prepared(scores, find_test(self.test).info, missing)
+        return self._by_model(ready.scores.values, ready.flat)
+
+    def _by_model(self, values: Floats, flat: Floats) -> Verdict:
+        """Compare by analysis of variance and Tukey's HSD, and compute nothing else."""
+        model = MODELS[self.test](values)
+        pairs = Pairs(flat, *_indices(flat.shape[1]))
+        difference = model.differences(pairs)
+        order = np.sign(difference).astype(np.int8)
+        if self.test in FAKES:
+            return Verdict(order, order != 0)
+        # Differences of 0 are never significant, also where there is no error at all.
+        limit = critical(self.alpha, model.means.size, model.df) / np.sqrt(2)
+        beyond = np.abs(difference) >= limit * model.standard_errors(pairs)
+        return Verdict(order, beyond & (order != 0))
+
+    def _compared(self, scores: Scores, missing: str | None, seed: int) -> Verdict:
+        found = compare(
+            scores,
+            test=self.test,
+            correction=self.correction,
+            alpha=self.alpha,
+            missing=missing,
+            resamples=self.resamples,
+            seed=seed,
+            jobs=1,
+        )
+        order = np.sign(found.difference).astype(np.int8)
+        return Verdict(order, found.is_significant())
+
+
+@lru_cache(maxsize=16)
+def _indices(systems: int) -> tuple[Indices, Indices]:
+    """Return every pair of systems once, in order; groups of one study share them."""
+    pairs = all_pairs(np.empty((0, systems)))
+    return pairs.first, pairs.second
+
+
+@lru_cache(maxsize=4096)
+def critical(alpha: float, systems: int, df: float) -> float:
+    """Return the critical value of the studentised range; many topic sets share it."""
+    return studentised_range_isf(alpha, systems, df)
+
+
+def read_choice(text: Any, *, alpha: float, missing: str | None, resamples: int) -> TestChoice:
+    """Read a test such as `t`, `t+holm` or `("t", "holm")`.
+
+    Examples
+    --------
+    >>> read_choice("MD2", alpha=0.05, missing=None, resamples=1000).label
+    'anova-2'
+    >>> read_choice("t+none", alpha=0.05, missing=None, resamples=1000).label
+    't+none'
+    """
+    if isinstance(text, TestChoice):
+        return text
+    if isinstance(text, str):
+        test, _, correction = text.partition("+")
+        return TestChoice(test.strip(), correction.strip() or None, alpha, missing, resamples)
+    if isinstance(text, (tuple, list)) and len(text) == 2:
+        return TestChoice(text[0], text[1], alpha, missing, resamples)
+    raise PolicyError(f"a test is named by its text, such as 't' or 't+holm', not {text!r}")
+
+
+def verdict_or_none(choice: TestChoice, scores: Scores | Floats, seed: int) -> tuple[Verdict, bool]:
+    """Return the verdict, and whether the test could be done; one that could not finds nothing."""
+    try:
+        return choice(scores, seed=seed), True
+    except CranfieldError as error:
+        if isinstance(error, PolicyError):
+            raise
+        values = scores.values if isinstance(scores, Scores) else scores
+        means = scores.mean() if isinstance(scores, Scores) else values.mean(axis=0)
+        means = means if means.ndim == 1 else np.nanmean(values, axis=(0, 2))
+        pairs = all_pairs(means[None, :])
+        order = np.sign(np.nan_to_num(pairs.of_systems(means))).astype(np.int8)
+        return Verdict(order, np.zeros(len(pairs), dtype=bool)), False

@@ -1,0 +1,325 @@
+"""Testing the tests: what would they say on other topics?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.errors import PolicyError, quoted
+from cranfield.meta.of_tests.agreement import agreement, publication_bias, renamed
+from cranfield.meta.of_tests.fast_tests import verdict_or_none
+from cranfield.meta.of_tests.study_input import Indices, StudyInput, study_input
+from cranfield.meta.work.parts import Progress, blocks, run_parts
+from cranfield.meta.work.streams import stream
+from cranfield.significance.options import check_whole
+from cranfield.tabular import frame_html
+
+KEYS = ("group", "size", "sets", "first", "second")
+"""Columns that say what the numbers of a row are of."""
+
+NUMBERS = (
+    "significant first",
+    "significant second",
+    "both",
+    "AA",
+    "AD",
+    "MA",
+    "MD",
+    "neither",
+    "jaccard",
+    "overlap",
+    "tau",
+    "bias",
+)
+"""Columns with numbers."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SplitStudy:
+    """How tests agree with themselves, and with each other, on other topics.
+
+    Attributes
+    ----------
+    measure
+        Text form of the measure.
+    tests
+        The tests, in the order in which they were named.
+    sizes, repeats, seed, alpha
+        Sizes of the topic sets, how often they were drawn, and options.
+    groups
+        Names and sizes of the groups of systems.
+    topics
+        Number of topics that there are.
+    repeated
+        Table with a row for each `group`, `size`, `repeat`, pair of topic sets (`sets`: `1-2` two
+        disjoint sets, `1-1` and `2-2` the same one), and pair of tests, `first` and `second`. Its
+        numbers are those of :func:`agreement`; `undone` counts tests that could not be done on
+        these topics, and so found nothing.
+    """
+
+    measure: str
+    tests: tuple[str, ...]
+    sizes: tuple[int, ...]
+    repeats: int
+    seed: int
+    alpha: float
+    groups: dict[str, int]
+    topics: int
+    repeated: pl.DataFrame
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def summary(self) -> pl.DataFrame:
+        """Return means over repeats, with their spread.
+
+        Returns
+        -------
+        DataFrame
+            A row for each group, size, pair of sets and pair of tests, and a column for the mean of
+            each number, its standard deviation (`AA sd`) and its 5 and 95 percent quantiles
+            (`AA low`, `AA high`). `bias` is that of the mean counts, as the source has it; `bias
+            mean` is the mean over the repeats. What is not defined in a repeat is left out of the
+            mean, and `defined jaccard`, `defined overlap` and `defined bias` count the rest.
+        """
+        columns: list[pl.Expr] = [pl.col("undone").sum()]
+        for name in NUMBERS:
+            known = pl.col(name).drop_nans()
+            mean = "bias mean" if name == "bias" else name
+            columns += [
+                known.mean().alias(mean),
+                known.std().alias(f"{name} sd"),
+                known.quantile(0.05, "linear").alias(f"{name} low"),
+                known.quantile(0.95, "linear").alias(f"{name} high"),
+            ]
+            if name in {"jaccard", "overlap", "bias"}:
+                columns.append(known.count().alias(f"defined {name}"))
+        table = self.repeated.group_by(*KEYS, maintain_order=True).agg(columns)
+        counts = [table[name].to_numpy() for name in ("AA", "AD", "MA", "MD")]
+        return table.with_columns(pl.Series("bias", publication_bias(*counts)))
+
+    def table(
+        self,
+        what: str,
+        *,
+        second: str | None = None,
+        sets: str = "1-2",
+        group: str | None = None,
+    ) -> pl.DataFrame:
+        """Return one number by test and size, as the tables of the source do.
+
+        Parameters
+        ----------
+        what
+            A column of :meth:`summary`, such as `AA`, `jaccard` or `significant first`.
+        second
+            The other test; by default each test is compared with itself.
+        sets
+            `1-2`, `1-1` or `2-2`.
+        group
+            Group of systems; by default the first.
+
+        Returns
+        -------
+        DataFrame
+            A row a test, and a column a size.
+        """
+        group = next(iter(self.groups)) if group is None else group
+        rows = self.summary().filter(pl.col("group") == group)
+        if what not in rows.columns:
+            raise PolicyError(f"there is no number {quoted(what)}; there are {', '.join(NUMBERS)}")
+        if second is not None:
+            self._known(second)
+        if sets not in {"1-2", "1-1", "2-2"}:
+            raise PolicyError(f"sets {quoted(sets)} are none of 1-2, 1-1, 2-2")
+        other = pl.col("first") if second is None else pl.lit(second)
+        rows = rows.filter((pl.col("second") == other) & (pl.col("sets") == sets))
+        return rows.pivot("size", index="first", values=what).rename({"first": "test"})
+
+    def _known(self, test: str) -> None:
+        if test not in self.tests:
+            raise PolicyError(f"the study has no test {quoted(test)}: {', '.join(self.tests)}")
+
+    def urbano(self) -> pl.DataFrame:
+        """Return :meth:`summary` with the names of Urbano, Marrero and Martin (2013)."""
+        return renamed(self.summary())
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.summary(), repr(self))
+
+    def __repr__(self) -> str:
+        return (
+            f"SplitStudy({self.measure or 'scores'}: {', '.join(self.tests)}; sizes"
+            f" {list(self.sizes)}, {self.repeats} repeats)"
+        )
+
+
+def split_topics(
+    scores: Any,
+    tests: Iterable[Any] = ("anova-1", "anova-2", "anova-2f"),
+    *,
+    by_shard: Any = None,
+    sizes: Sequence[int] | None = None,
+    repeats: int = 100,
+    seed: int = 0,
+    systems: Sequence[str] | None = None,
+    teams: Any = None,
+    alpha: float = 0.05,
+    missing: str | None = None,
+    resamples: int = 1000,
+    jobs: int = 1,
+    backend: str | None = None,
+    folder: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> SplitStudy:
+    """Test the tests: draw two disjoint sets of topics, and see how far tests agree on them.
+
+    Parameters
+    ----------
+    scores
+        Scores of one measure, by topic and system: what :func:`compare` takes.
+    tests
+        Names of tests, `t+holm` with a correction of one's own. Those that go by shard, such as
+        `anova-3` and `anova-3f`, need `by_shard`.
+    by_shard
+        Scores of the same topics and systems by shard: see :func:`score_shards`.
+    sizes
+        Numbers of topics in a set, from 2 to half of them. Where the number of topics is odd, half
+        of them may be rounded up, and the second set has one less. By default those of 5, 10, 25,
+        50 and 125 that fit.
+    repeats
+        How often two sets are drawn of each size.
+    seed
+        Of the draws, and of tests that draw themselves. The draws of a size and a repeat do not
+        depend on the other sizes, on the number of repeats, or on the tests.
+    systems
+        Only these systems.
+    teams
+        Team of each system, as for :func:`cranfield.meta.teams_of`: a mapping, a function, a
+        compiled regular expression, a data frame, or the path of a table. The study is done for the
+        systems of each team by themselves, beside that of all. Teams of one system have nothing to
+        compare, and are left out.
+    alpha, missing, resamples
+        As for :func:`compare`; scores by shard that are missing for all systems are taken as such
+        by default.
+    jobs, backend, folder, progress
+        Where and how the work is done: see :func:`run_parts`.
+
+    Returns
+    -------
+    SplitStudy
+
+    Raises
+    ------
+    PolicyError, CranfieldError
+        For options that do not fit, and scores that cannot be tested.
+
+    Notes
+    -----
+    Ferro and Sanderson (2022), sections 3.2 and 3.3. Splitting measures consistency, not
+    correctness: see :func:`false_alarms`.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.collections.trec_covid()
+    >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
+    >>> study = split_topics(scores, ["anova-2", "anova-2f"], sizes=[10, 25], repeats=20)
+    >>> study.table("AA")
+    shape: (2, 3)
+    ┌──────────┬───────┬───────┐
+    │ test     ┆ 10    ┆ 25    │
+    │ ---      ┆ ---   ┆ ---   │
+    │ str      ┆ f64   ┆ f64   │
+    ╞══════════╪═══════╪═══════╡
+    │ anova-2  ┆ 12.25 ┆ 23.05 │
+    │ anova-2f ┆ 41.0  ┆ 42.5  │
+    └──────────┴───────┴───────┘
+    """
+    check_whole("repeats", repeats, 1)
+    check_whole("the seed", seed, 0)
+    given = study_input(scores, by_shard, tests, systems, teams, alpha, missing, resamples)
+    wanted = given.sizes(sizes)
+    tasks = {
+        f"{where:03d}-{size:05d}-{start:06d}-{stop:06d}": (where, size, start, stop)
+        for where in range(len(given.groups))
+        for size in wanted
+        for start, stop in blocks(repeats)
+    }
+    found = run_parts(
+        _split_block,
+        (given, seed),
+        tasks,
+        about={"study": "split topics", **given.about(seed)},
+        jobs=jobs,
+        backend=backend,
+        folder=folder,
+        progress=progress,
+    )
+    return SplitStudy(
+        given.scores.measure,
+        tuple(one.label for one in given.tests),
+        wanted,
+        repeats,
+        seed,
+        alpha,
+        {name: len(members) for name, members in given.groups.items()},
+        len(given.scores.topics),
+        found,
+        {"missing": missing, "resamples": resamples},
+    )
+
+
+def draw(topics: int, size: int, repeat: int, seed: int) -> tuple[Indices, Indices]:
+    """Draw two disjoint sets of topics; the second is short by one where half is rounded up."""
+    drawn = stream(seed, size, repeat).permutation(topics)[: 2 * size]
+    return np.sort(drawn[:size]), np.sort(drawn[size:])
+
+
+def _split_block(shared: tuple[StudyInput, int], task: tuple[int, int, int, int]) -> pl.DataFrame:
+    """Do some repeats of one size for one group of systems."""
+    given, seed = shared
+    where, size, start, stop = task
+    group, members = list(given.groups.items())[where]
+    return pl.concat(
+        _split(given, group, members, size, repeat, seed) for repeat in range(start, stop)
+    )
+
+
+def _split(
+    given: StudyInput, group: str, members: Indices, size: int, repeat: int, seed: int
+) -> pl.DataFrame:
+    verdicts, done = [], []
+    for which, topics in enumerate(draw(len(given.scores.topics), size, repeat, seed)):
+        own_seed = int(stream(seed, size, repeat, which + 1).integers(2**31))
+        found = [
+            verdict_or_none(test, given.of(test, topics, members), own_seed) for test in given.tests
+        ]
+        verdicts.append([verdict for verdict, _ in found])
+        done.append(np.array([could for _, could in found]))
+    labels = np.array([one.label for one in given.tests])
+    every = np.arange(labels.size)
+    grid = np.repeat(every, every.size), np.tile(every, every.size)
+    later = np.triu_indices(every.size, 1)
+    tables = []
+    for one, other, (i, j) in ((0, 1, grid), (0, 0, later), (1, 1, later)):
+        numbers = agreement(verdicts[one], verdicts[other])
+        undone = (~done[one])[i].astype(np.int64) + (~done[other])[j]
+        tables.append(
+            pl.DataFrame(
+                {
+                    "group": pl.Series([group] * i.size, dtype=pl.String),
+                    "size": np.full(i.size, size),
+                    "repeat": np.full(i.size, repeat),
+                    "sets": pl.Series([f"{one + 1}-{other + 1}"] * i.size, dtype=pl.String),
+                    "first": pl.Series(labels[i], dtype=pl.String),
+                    "second": pl.Series(labels[j], dtype=pl.String),
+                    **{name: numbers[name][i, j] for name in NUMBERS},
+                    "undone": undone,
+                }
+            )
+        )
+    return pl.concat(tables)

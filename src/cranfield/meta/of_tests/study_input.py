@@ -1,0 +1,191 @@
+"""What studies of tests are given: scores, by shard too, tests, and groups of systems."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.meta.of_collections.teams import teams_of
+from cranfield.meta.of_tests.fast_tests import SHARDS_ONLY, TestChoice, read_choice
+from cranfield.meta.work.folder import fingerprint
+from cranfield.scores import Scores
+from cranfield.significance.options import check_whole
+from cranfield.significance.prepare import as_scores
+
+Indices = NDArray[np.intp]
+
+SIZES = (5, 10, 25, 50, 125)
+"""Sizes of topic sets of Ferro and Sanderson (2022), section 4."""
+
+ALL = "all systems"
+"""Name of the group that every system is in."""
+
+
+@dataclass(frozen=True, eq=False)
+class StudyInput:
+    """Scores and tests that fit each other.
+
+    Attributes
+    ----------
+    scores
+        By topic and system.
+    by_shard
+        Of the same topics and systems in the same order, by shard; or None.
+    tests
+        The tests.
+    groups
+        Indices of the systems of each group.
+    """
+
+    scores: Scores
+    by_shard: Scores | None
+    tests: tuple[TestChoice, ...]
+    groups: dict[str, Indices]
+
+    def sizes(self, asked: Sequence[int] | None) -> tuple[int, ...]:
+        """Return sizes of two disjoint sets of topics; half of them, rounded up, at most."""
+        topics = len(self.scores.topics)
+        most = (topics + 1) // 2
+        if asked is None:
+            found = tuple(size for size in SIZES if size <= most)
+            if not found:
+                raise CranfieldError(f"{topics} topics are too few to be split into two sets of 5")
+            return found
+        return checked_sizes(asked, most, f"half of the {topics} topics")
+
+    def about(self, seed: int) -> dict[str, Any]:
+        """Return what results depend on besides sizes and repeats."""
+        every = [self.scores] if self.by_shard is None else [self.scores, self.by_shard]
+        return {
+            "measure": self.scores.measure,
+            "tests": [one.label for one in self.tests],
+            "alpha": self.tests[0].alpha,
+            "missing": self.tests[0].missing,
+            "resamples": self.tests[0].resamples,
+            "groups": {name: len(members) for name, members in self.groups.items()},
+            "members": {name: members.tolist() for name, members in self.groups.items()},
+            "seed": seed,
+            "scores": fingerprint(*every),
+        }
+
+    def of(self, test: TestChoice, topics: Indices, systems: Indices) -> Scores:
+        """Return the scores that a test takes, of some topics and systems."""
+        if not test.by_shard or self.by_shard is None:
+            return subset(self.scores, topics, systems)
+        return subset(self.by_shard, topics, systems)
+
+
+def checked_sizes(asked: Any, most: int, what: str) -> tuple[int, ...]:
+    """Refuse sizes of topic sets that are no whole numbers from 2 to a limit."""
+    try:
+        sizes = tuple(dict.fromkeys(asked))
+    except TypeError:
+        raise PolicyError(f"sizes are a list of numbers of topics, not {asked!r}") from None
+    if not sizes:
+        raise PolicyError("no size of a topic set is given")
+    for size in sizes:
+        check_whole("the size of a topic set", size, 2)
+        if size > most:
+            raise PolicyError(f"a topic set of {size} is more than {what}")
+    return tuple(int(size) for size in sizes)
+
+
+def study_input(
+    scores: Any,
+    by_shard: Any,
+    tests: Iterable[Any],
+    systems: Sequence[str] | None,
+    teams: Any,
+    alpha: float,
+    missing: str | None,
+    resamples: int,
+) -> StudyInput:
+    """Bring together what a study is given.
+
+    Raises
+    ------
+    PolicyError
+        For unknown tests or systems, and tests by shard without such scores.
+    CranfieldError
+        When scores by shard are of other topics or systems.
+    """
+    whole = as_scores(scores)
+    if whole.values.ndim != 2:
+        raise PolicyError("scores by shard are given as by_shard, beside those of all documents")
+    shards = None if by_shard is None else _aligned(as_scores(by_shard), whole)
+    if isinstance(tests, str):
+        tests = [tests]
+    chosen = [read_choice(one, alpha=alpha, missing=missing, resamples=resamples) for one in tests]
+    if not chosen:
+        raise PolicyError("no test is given")
+    labels = [one.label for one in chosen]
+    for label in labels:
+        if labels.count(label) > 1:
+            raise PolicyError(f"the test {label} is named twice")
+    for one in chosen:
+        if one.test in SHARDS_ONLY and shards is None:
+            raise PolicyError(f"{one.test} needs scores by shard")
+    return StudyInput(whole, shards, tuple(chosen), _groups(whole, systems, teams))
+
+
+def _aligned(shards: Scores, whole: Scores) -> Scores:
+    if shards.values.ndim != 3:
+        raise PolicyError("by_shard takes scores of shape (topics, systems, shards)")
+    for what, mine, theirs in (
+        ("topic", shards.topics, whole.topics),
+        ("system", shards.systems, whole.systems),
+    ):
+        lone = sorted(set(mine) ^ set(theirs))
+        if lone:
+            where = "by shard" if lone[0] in mine else "of all documents"
+            raise CranfieldError(f"{what} {quoted(lone[0])} has scores {where} only")
+    places = (
+        np.array([mine.index(label) for label in theirs], dtype=np.intp)
+        for mine, theirs in ((shards.topics, whole.topics), (shards.systems, whole.systems))
+    )
+    return subset(shards, *places)
+
+
+def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:
+    names = list(scores.systems) if systems is None else list(dict.fromkeys(systems))
+    whole = ALL if systems is None else "systems"
+    groups = {whole: find_systems(scores, names)}
+    if teams is not None:
+        team_of = teams_of(names, teams)
+        for team in sorted(set(team_of)):
+            own = [name for name, of in zip(names, team_of, strict=True) if of == team]
+            if team == whole:
+                raise PolicyError(f"no team can be called {quoted(team)}: that is the whole group")
+            if len(own) > 1:
+                groups[team] = find_systems(scores, own)
+    for name, members in groups.items():
+        if len(members) < 2:
+            raise CranfieldError(f"{name}: a comparison needs two systems, not {len(members)}")
+    return groups
+
+
+def find_systems(scores: Scores, names: Sequence[str]) -> Indices:
+    """Return the indices of systems; refuse names that are not there."""
+    place = {name: k for k, name in enumerate(scores.systems)}
+    for name in names:
+        if name not in place:
+            raise PolicyError(f"there is no system {quoted(str(name))}")
+    return np.array([place[name] for name in names], dtype=np.intp)
+
+
+def subset(scores: Scores, topics: Indices, systems: Indices) -> Scores:
+    """Return the scores of some topics and systems."""
+    return Scores(
+        scores.values[np.ix_(topics, systems)],
+        tuple(scores.topics[k] for k in topics),
+        tuple(scores.systems[k] for k in systems),
+        scores.measure,
+        scores.aggregate,
+        scale=scores.scale,
+        lower_is_better=scores.lower_is_better,
+    )

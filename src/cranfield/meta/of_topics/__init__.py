@@ -1,0 +1,1 @@
+"""Testing the topics: what more, fewer or others of them would have changed."""

@@ -1,0 +1,243 @@
+"""Stability: what the same systems look like on fewer, or on other, topics."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.errors import PolicyError
+from cranfield.meta.of_tests.fast_tests import TestChoice
+from cranfield.meta.of_tests.study_input import checked_sizes
+from cranfield.meta.of_topics.result import Stability
+from cranfield.meta.of_topics.tables import (
+    MAYBE,
+    TAUS,
+    TOP_SCHEMA,
+    agreement,
+    firsts,
+    of_top,
+    rank_table,
+    ranks_of,
+)
+from cranfield.meta.of_topics.topic_samples import AllTopics, blocks, examined, ranked
+from cranfield.meta.of_topics.topic_scores import check_share, topic_scores
+from cranfield.meta.work.folder import fingerprint
+from cranfield.meta.work.parts import Progress, run_parts
+from cranfield.significance.options import check_whole
+
+MOST_TOPICS = 100_000
+"""In a sample with replacement."""
+
+TOP = (1, 3, 5, 10)
+"""Numbers of systems whose set is followed by default."""
+
+
+def stability(
+    scores: Any,
+    *,
+    sizes: Iterable[int] | None = None,
+    repeats: int = 1000,
+    replace: bool = False,
+    test: str = "anova-2",
+    correction: str | None = None,
+    alpha: float = 0.05,
+    resamples: int = 1000,
+    top: Iterable[int] | None = None,
+    confidence: float = 0.95,
+    missing: str | None = None,
+    seed: int = 0,
+    jobs: int = 1,
+    backend: str | None = None,
+    folder: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> Stability:
+    """Draw samples of the topics, and see how much of the result stays.
+
+    Parameters
+    ----------
+    scores
+        :class:`Scores` of one measure, or what :func:`cranfield.compare` takes; two systems and
+        two topics at least.
+    sizes
+        Numbers of topics in a sample, 2 or more; by default ten up to the number of topics.
+    repeats
+        Number of samples of each size, and of samples for the limits of ranks.
+    replace
+        Whether a topic may be drawn more than once, which sizes above the number of topics need.
+        Tests then take a topic drawn twice for two topics, and find a little more than they would
+        on as many different ones.
+    test, correction, alpha
+        How pairs of systems are compared, as in :func:`cranfield.compare`; a test for scores by
+        topic and system. Analyses of variance with Tukey's HSD are fast; other tests take as long
+        as so many calls of `compare`.
+    resamples
+        Number of random samples of tests that draw them.
+    top
+        Numbers of top systems whose set is followed; by default 1, 3, 5 and 10, as far as there
+        are more systems than that.
+    confidence
+        Share of samples within the limits of the tables, between 0 and 1.
+    missing
+        What to do where a system has no score for a topic: `error`, which is the default; `drop`
+        leaves such topics out; `zero` counts 0.
+    seed
+        Sample r of size n depends on the seed, n and r only.
+    jobs, backend, folder, progress
+        See :func:`cranfield.meta.run_parts`; none of them changes a result.
+
+    Returns
+    -------
+    Stability
+
+    Raises
+    ------
+    CranfieldError
+        When scores are missing, infinite or too few.
+    PolicyError
+        For an option that is unknown or out of its range, or scores by shard.
+
+    Notes
+    -----
+    Samples without replacement share topics with the whole they are compared with, and more of
+    them the larger they are: with all topics tau is 1 by construction. The table says what fewer
+    topics would have found of *this* result. How close this result is to the truth,
+    :func:`cranfield.meta.of_topics.extrapolation.extrapolate` and
+    :func:`cranfield.meta.of_topics.generalizability.generalizability` estimate.
+
+    A sample without replacement of all topics is the whole; there is one of them, not `repeats`.
+
+    Systems whose means differ by no more than rounding are tied. Ranks are then mid-ranks, first
+    places are shared, and the top k systems are all whose mean is not below the k-th highest.
+
+    The limits of ranks are percentiles of the bootstrap (Hall and Miller 2009). Each is about one
+    system alone. Where many systems are nearly equal they are too narrow to hold the true rank with
+    the nominal probability; the pairs that differ significantly are the safer statement.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.collections.trec_covid()
+    >>> ev = cf.evaluate(covid.runs[:6], covid.qrels, "nDCG@20")
+    >>> found = stability(ev["nDCG@20"], sizes=[10, 50], repeats=100)
+    >>> found
+    Stability(nDCG@20: 6 systems, 10 to 50 of 50 topics, 100 repeats, anova-2 with tukey)
+    >>> found.by_size["tau"].round(2).to_list()
+    [0.58, 1.0]
+    """
+    check_whole("repeats", repeats, 1, 10**6)
+    check_whole("the seed", seed, 0)
+    check_share("confidence", confidence)
+    if not isinstance(replace, bool):
+        raise PolicyError(f"replace is True or False, not {replace!r}")
+    ready = topic_scores(scores, missing, test)
+    given = ready.scores
+    topics, systems = ready.flat.shape
+    wanted = _sizes(sizes, topics, replace)
+    tops = _tops(top, systems)
+    choice = TestChoice(test, correction, alpha, resamples=resamples)
+    found = choice(given, seed=seed)
+    means = ready.flat.mean(axis=0)
+    whole = AllTopics(
+        values=ready.flat,
+        lower_is_better=given.lower_is_better,
+        choice=choice,
+        seed=int(seed),
+        ranks=ranked(means[None], ready.flat, given.lower_is_better)[0],
+        signs=np.where(found.significant, found.order, 0).astype(np.int64),
+    )
+    tasks = dict(blocks(0, topics, True, repeats))
+    for size in wanted:
+        # Without replacement there is one sample of all topics.
+        number = 1 if size == topics and not replace else repeats
+        tasks |= dict(blocks(size, size, replace, number))
+    rows = run_parts(
+        examined,
+        whole,
+        tasks,
+        about={
+            "study": "stability",
+            "scores": fingerprint(given),
+            "lower is better": given.lower_is_better,
+            "test": choice.label,
+            "alpha": float(alpha),
+            "resamples": int(resamples),
+            "replace": replace,
+            "seed": int(seed),
+        },
+        jobs=jobs,
+        backend=backend,
+        folder=folder,
+        progress=progress,
+    )
+    drawn = rows.filter(pl.col("key") > 0)
+    ranks = ranks_of(drawn)
+    sizes_drawn = drawn["topics"].to_numpy()
+    by_size, tops_by_size, firsts_by_size = [], [], []
+    for size in wanted:
+        part = drawn.filter(pl.col("topics") == size)
+        of_size = ranks[sizes_drawn == size]
+        by_size.append({"topics": size, **agreement(part, of_size, whole, confidence)})
+        tops_by_size += [{"topics": size, **of_top(of_size, whole.ranks, k)} for k in tops]
+        firsts_by_size.append(firsts(size, of_size, given.systems))
+    return Stability(
+        measure=given.measure,
+        systems=given.systems,
+        topics=topics,
+        test=choice.test,
+        correction=str(choice.correction),
+        alpha=float(alpha),
+        repeats=int(repeats),
+        replace=replace,
+        confidence=float(confidence),
+        seed=int(seed),
+        significant=int(found.significant.sum()),
+        pairs=found.significant.size,
+        by_size=pl.DataFrame(by_size, schema_overrides=MAYBE),
+        top=pl.DataFrame(tops_by_size, schema=TOP_SCHEMA),
+        firsts=pl.concat(firsts_by_size),
+        ranks=rank_table(
+            ranks_of(rows.filter(pl.col("key") == 0)),
+            whole.ranks,
+            given.systems,
+            means,
+            confidence,
+        ),
+        samples=drawn.select(
+            "topics",
+            "repeat",
+            pl.col(*TAUS).fill_nan(None),
+            "tested",
+            "significant",
+            "found again",
+            "contradicted",
+        ),
+        notes=ready.notes,
+    )
+
+
+def _sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]:
+    """Return the sizes asked for, in order, once each."""
+    if sizes is None:
+        return sorted({max(2, round(topics * k / 10)) for k in range(1, 11)})
+    most = MOST_TOPICS if replace else topics
+    more = "" if replace else ", which needs replace=True"
+    return sorted(checked_sizes(sizes, most, f"{most:,} topics{more}"))
+
+
+def _tops(top: Iterable[int] | None, systems: int) -> list[int]:
+    """Return the numbers of top systems asked for, in order, once each."""
+    if top is None:
+        return [k for k in TOP if k < systems]
+    try:
+        found = list(top)
+    except TypeError:
+        raise PolicyError(f"top is a list of numbers of systems, not {top!r}") from None
+    if not found:
+        raise PolicyError("no number of top systems is given")
+    for k in found:
+        check_whole("top", k, 1, systems)
+    return sorted({int(k) for k in found})

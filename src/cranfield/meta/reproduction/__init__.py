@@ -1,0 +1,1 @@
+"""How well an experiment was reproduced or replicated."""

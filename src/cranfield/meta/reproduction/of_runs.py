@@ -1,0 +1,228 @@
+"""Was an experiment reproduced? Runs or scores of both go in; closeness at each level comes out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import polars as pl
+
+from cranfield.collection.reading import read_run
+from cranfield.collection.run import Run
+from cranfield.errors import PolicyError, quoted
+from cranfield.evaluation import Evaluation, evaluate
+from cranfield.measures import Measure, parse_measures
+from cranfield.meta.reproduction.orders import check_order_options, order_agreement
+from cranfield.meta.reproduction.result import ROLES, Reproduction
+from cranfield.meta.reproduction.tables import Notes, check_test, measured, same_roles
+from cranfield.scores import Scores
+from cranfield.text import counted
+
+
+def reproduce(
+    original: Any,
+    reproduced: Any,
+    *,
+    qrels: Any,
+    measures: str | Measure | Iterable[str | Measure] = ("AP", "nDCG@10", "P@10"),
+    test: str = "t",
+    p: float = 0.9,
+    seed: int = 0,
+    **policies: Any,
+) -> Reproduction:
+    """Measure how well runs were reproduced on the same collection and topics.
+
+    The levels are those of Breuer et al. (2020), from the strictest to the loosest: the order of
+    documents, the scores by topic, and the effect of the advanced system over the baseline.
+
+    Parameters
+    ----------
+    original, reproduced
+        A mapping of `baseline` and `advanced` to runs, or a single run, which is then a baseline.
+        A run is whatever :func:`cranfield.read_run` takes.
+    qrels
+        Whatever :func:`cranfield.read_qrels` takes.
+    measures
+        Measures or their text forms.
+    test
+        A test of paired scores, such as `t`, `signed-rank` or `randomisation`.
+    p
+        Persistence of rank-biased overlap, between 0 and 1.
+    seed
+        Of the random numbers of tests that need them.
+    policies
+        As for :func:`cranfield.evaluate`; `ties` and `depth` hold for the orders too.
+
+    Returns
+    -------
+    Reproduction
+        Scores are compared on the topics that both sides have scores for, effects on those that
+        all runs have scores for, orders on the judged topics for which both runs have documents.
+
+    Raises
+    ------
+    InputError
+        For runs or judgments that cannot be read.
+    MeasureError, PolicyError
+        For roles, measures or options that do not exist.
+    CranfieldError
+        When no topic has scores on both sides.
+
+    Notes
+    -----
+    A large p-value is no proof of a successful reproduction: with few topics no difference is
+    significant. RMSE says how large the differences are.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.collections.trec_covid()
+    >>> runs = {run.name: run for run in covid.runs}
+    >>> first = {"baseline": runs["UIowaS_Run1"], "advanced": runs["UPrrf93-wt-r5"]}
+    >>> again = {"baseline": runs["UIowaS_Run3"], "advanced": runs["UPrrf102-wt-r5"]}
+    >>> print(reproduce(first, again, qrels=covid.qrels, measures=["P@10", "P@20"]))
+    Reproduction of baseline and advanced: 50 topics, 2 measures
+    baseline: 'UIowaS_Run1', again 'UIowaS_Run3'
+    advanced: 'UPrrf93-wt-r5', again 'UPrrf102-wt-r5'
+    p: Paired t-test, not corrected for many measures
+    <BLANKLINE>
+    measure  RMSE baseline  RMSE advanced  p baseline  p advanced      ER     DRI
+    P@10            0.0245         0.0374      0.5690      0.7095  1.0000  0.0002
+    P@20            0.0122         0.0505      0.5690      0.3320  0.8596  0.0098
+    <BLANKLINE>
+    role      topics     tau     KTU     RBO
+    baseline      50  0.9613  0.3237  0.9618
+    advanced      50  0.7766  0.0533  0.8448
+    """
+    check_order_options(p, policies.get("depth"))
+    first, second = _runs(original, "original"), _runs(reproduced, "reproduced")
+    roles = same_roles(first, second)
+    test = check_test(test, paired=True)
+    named = {f"original {role}": run for role, run in first.items()}
+    named |= {f"reproduced {role}": run for role, run in second.items()}
+    found = evaluate(named, qrels, measures, **policies)
+    notes = Notes(found.coverage.notes())
+    one, two = (_part(found, side, roles) for side in ("original", "reproduced"))
+    scores, effects = measured(one, two, roles, test, notes, paired=True, seed=seed)
+    chosen = found.judged.policies
+    parts = []
+    for role in roles:
+        part = order_agreement(
+            first[role], second[role], p=p, depth=chosen.depth, ties=chosen.ties
+        ).filter(pl.col("topic").is_in(found.topics))
+        alone = int(part["RBO"].null_count())
+        if alone:
+            notes.add(f"{role}: {counted(alone, 'topic')} with documents in one run only")
+        parts.append(part.select(pl.lit(role).alias("role"), pl.all()))
+    return Reproduction(
+        kind="reproduction",
+        measures=tuple(one),
+        roles=roles,
+        test=test,
+        seed=seed,
+        scores=scores,
+        effects=effects,
+        orders=pl.concat(parts),
+        systems={role: (first[role].name, second[role].name) for role in roles},
+        persistence=float(p),
+        settings=chosen.describe(),
+        notes=notes.lines(),
+    )
+
+
+def replicate(
+    original: Any,
+    replicated: Any,
+    *,
+    qrels: Any,
+    other_qrels: Any,
+    measures: str | Measure | Iterable[str | Measure] = ("AP", "nDCG@10", "P@10"),
+    test: str = "welch",
+    seed: int = 0,
+    **policies: Any,
+) -> Reproduction:
+    """Measure how well an experiment was replicated on another collection.
+
+    Topics have no counterpart there, so only the distributions of scores and the effects can be
+    compared.
+
+    Parameters
+    ----------
+    original, replicated
+        As for :func:`reproduce`.
+    qrels, other_qrels
+        Judgments of the original collection and of the other.
+    measures, policies
+        As for :func:`reproduce`.
+    test
+        A test of unpaired scores: `welch`, `t-unpaired`, `rank-sum` or `bootstrap-unpaired`.
+    seed
+        As for :func:`reproduce`.
+
+    Returns
+    -------
+    Reproduction
+        Without orders, RMSE and nRMSE.
+
+    Raises
+    ------
+    InputError, MeasureError, PolicyError, CranfieldError
+        As for :func:`reproduce`.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.collections.trec_covid()
+    >>> table = covid.qrels.to_polars()
+    >>> early = table.filter(table["topic"].cast(int) <= 25)
+    >>> late = table.filter(table["topic"].cast(int) > 25)
+    >>> runs = {run.name: run for run in covid.runs}
+    >>> runs = {"baseline": runs["UIowaS_Run1"], "advanced": runs["UPrrf93-wt-r5"]}
+    >>> found = replicate(runs, runs, qrels=early, other_qrels=late, measures="P@10")
+    >>> found.summary().select("ER", "DRI").rows()
+    [(1.2222..., -0.0171...)]
+    """
+    first, second = _runs(original, "original"), _runs(replicated, "replicated")
+    roles = same_roles(first, second)
+    test = check_test(test, paired=False)
+    wanted = parse_measures(measures, compat=policies.get("compat"))
+    one = evaluate(first, qrels, wanted, **policies)
+    two = evaluate(second, other_qrels, wanted, **policies)
+    notes = Notes(
+        f"{side} collection: {note}"
+        for side, found in (("original", one), ("other", two))
+        for note in found.coverage.notes()
+    )
+    scores, effects = measured(dict(one), dict(two), roles, test, notes, paired=False, seed=seed)
+    return Reproduction(
+        kind="replication",
+        measures=tuple(one),
+        roles=roles,
+        test=test,
+        seed=seed,
+        scores=scores,
+        effects=effects,
+        systems={role: (first[role].name, second[role].name) for role in roles},
+        settings=one.judged.policies.describe(),
+        notes=notes.lines(),
+    )
+
+
+def _runs(given: Any, side: str) -> dict[str, Run]:
+    """Return the runs by role."""
+    if isinstance(given, Mapping) and any(role in given for role in ROLES):
+        odd = next((role for role in given if role not in ROLES), None)
+        if odd is not None:
+            raise PolicyError(f"the {side} run {quoted(odd)} is none of {', '.join(ROLES)}")
+        return {role: read_run(given[role]) for role in ROLES if role in given}
+    return {ROLES[0]: read_run(given)}
+
+
+def _part(found: Evaluation, side: str, roles: tuple[str, ...]) -> dict[str, Scores]:
+    """Return the scores of one side, its systems called by their roles."""
+    columns = [found.systems.index(f"{side} {role}") for role in roles]
+    return {
+        name: replace(scores, values=scores.values[:, columns], systems=roles)
+        for name, scores in found.items()
+    }

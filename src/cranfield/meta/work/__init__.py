@@ -1,0 +1,1 @@
+"""Repeated work: parts that can be done anywhere, kept, and taken up again."""

@@ -1,0 +1,114 @@
+"""The report: one page of HTML that opens without a network and prints well."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from cranfield.files import whole_file
+
+TITLE = "Evaluation report"
+
+
+def report(
+    results: Any,
+    path: str | PathLike[str],
+    *,
+    title: str = TITLE,
+    baseline: str | Sequence[str] | None = None,
+    test: str | None = None,
+    correction: str | None = None,
+    alternative: str | None = None,
+    alpha: float | None = None,
+    missing: str | None = None,
+    exact: bool | None = None,
+    resamples: int | None = None,
+    seed: int | None = None,
+    scales: bool = True,
+    inputs: Iterable[str | PathLike[str]] = (),
+    command: str | Sequence[str] | None = None,
+    date: str | None = None,
+    jobs: int | None = None,
+) -> Path:
+    """Write a report: one HTML file, to be opened offline, sent around, or printed.
+
+    It says what was evaluated, which systems differ and how sure that is, lets the reader sort and
+    filter systems and look at any pair topic by topic, and ends with all settings. Its numbers are
+    those of the results, to the bit.
+
+    Parameters
+    ----------
+    results
+        An :class:`Evaluation`; or scores, comparisons of the same systems, or meanings, by
+        themselves, in a list or in a mapping; or whatever :func:`compare` takes.
+    path
+        The file to write; it appears whole or not at all.
+    title
+        Heading of the page.
+    baseline, test, correction, alternative, alpha, missing, exact, resamples, seed
+        As for :func:`compare`, for what is not compared yet. None is the default there.
+    scales
+        Whether measures with a cutoff are also compared by their interval-scaled versions, where
+        that is quick: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, else 20.
+    inputs
+        Files that the results come from: the page lists their names and SHA-256.
+    command
+        The command that makes the page again, as text or as its arguments.
+    date
+        A date to be shown. By default there is none: the same input gives the same bytes.
+    jobs
+        Threads; it never changes a result.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    PolicyError
+        For unknown options, or options of a comparison for comparisons that are made already.
+    CranfieldError
+        When there is nothing to report, or measures are of different systems.
+    InputError
+        When a file cannot be read, or the page cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import cranfield as cf
+    >>> covid = cf.collections.trec_covid()
+    >>> ev = cf.evaluate(covid.runs[:4], covid.qrels, ["nDCG@10", "P@10"])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+    >>> cf.report(ev, path, title="TREC-COVID round 5").read_text()[:15]
+    '<!doctype html>'
+    """
+    from cranfield.report.page.build import page
+    from cranfield.report.page.contents import collect, labelled
+    from cranfield.report.page.settings import hashed
+
+    contents = collect(
+        results,
+        title=title,
+        scales=scales,
+        baseline=baseline,
+        test=test,
+        correction=correction,
+        alternative=alternative,
+        alpha=alpha,
+        missing=missing,
+        exact=exact,
+        resamples=resamples,
+        seed=seed,
+        jobs=jobs,
+    )
+    if command is not None and not isinstance(command, str):
+        command = shlex.join(command)
+    contents = labelled(contents, inputs=hashed(inputs), command=command, date=date)
+    made = page(contents).encode()
+    with whole_file(path) as out:
+        out.write(made)
+    return Path(fspath(path))

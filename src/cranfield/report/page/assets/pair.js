@@ -1,0 +1,140 @@
+// Two systems: what the test says of them, and which topics make the difference.
+
+const chooseFirst = document.getElementById("first");
+const chooseSecond = document.getElementById("second");
+
+/** Topics that are shown of very many: half of them from each end. */
+const MOST_ROWS = 1000;
+
+/** Fill the selects with all systems, by name. */
+function fillPairs() {
+  const order = data.systems.map((_, k) => k);
+  const names = data.systemLabels;
+  order.sort((a, b) => (names[a] < names[b] ? -1 : names[a] > names[b] ? 1 : a - b));
+  for (const [select, start] of [[chooseFirst, data.start.first], [chooseSecond, data.start.second]]) {
+    for (const k of order) {
+      const option = element("option", "", names[k]);
+      option.value = String(k);
+      select.append(option);
+    }
+    select.value = String(start);
+  }
+}
+
+/** The largest size of some numbers; those that are none do not count. */
+function largestOf(numbers) {
+  return numbers.reduce((most, one) => (Math.abs(one) > most ? Math.abs(one) : most), 0);
+}
+
+/** Scores of both systems by topic, and their differences; what may be rounding counts as none. */
+function topicsOf(measure, first, second) {
+  const scores = array(measure, "scores");
+  const systems = data.systems.length;
+  const rows = data.topics.map((_, t) => ({
+    topic: t,
+    first: scores[t * systems + first],
+    second: scores[t * systems + second],
+  }));
+  const scored = rows.filter((row) => !Number.isNaN(row.first) && !Number.isNaN(row.second));
+  const largest = largestOf(rows.flatMap((row) => [row.first, row.second]));
+  const gap = Math.max(data.rounding * largest, 1e-150);
+  for (const row of scored) {
+    row.difference = row.first - row.second;
+    if (Math.abs(row.difference) <= gap) row.difference = 0;
+  }
+  scored.sort((a, b) => b.difference - a.difference || a.topic - b.topic);
+  return scored;
+}
+
+/** Say what was found, in a sentence. */
+function statementOf(measure, pair, first, second, means) {
+  const { comparison } = measure;
+  const [a, b] = [data.systemLabels[first], data.systemLabels[second]];
+  if (first === second) return "Choose two different systems.";
+  const at = `${a} has ${fixed(means[first], measure.places)} on ${measure.label}, ${b} ${fixed(means[second], measure.places)}`;
+  if (!comparison) return `${at}. Systems are not compared by this measure.`;
+  if (!pair) return `${at}. These two were not compared: only differences from the baseline were tested.`;
+  const found = pair.p <= comparison.alpha ? "they differ significantly" : "no significant difference";
+  const correction = comparison.correction ? ` (${comparison.title}, ${comparison.correction})` : ` (${comparison.title})`;
+  return `${at}: ${found}, p ${pair.p < 1e-300 ? "" : "= "}${shownP(pair.p)}${correction}.`;
+}
+
+/** The numbers below the sentence, each with its name. */
+function factsOf(measure, pair, topics) {
+  const { comparison, places, lowerIsBetter } = measure;
+  const sign = lowerIsBetter ? -1 : 1;
+  const facts = [];
+  if (pair) {
+    const ranks = comparison.meanOf === "mean" ? "difference" : `difference of ${comparison.meanOf}s`;
+    const sure = `${+(100 * (1 - comparison.alpha)).toFixed(4)}%`;
+    facts.push([ranks, fixed(pair.difference, comparison.places)]);
+    facts.push([
+      `${sure} limits, ${comparison.intervalKind}`,
+      `${fixed(pair.low, comparison.places)} to ${fixed(pair.high, comparison.places)}`,
+    ]);
+    const side = comparison.alternative === "two-sided" ? "p" : `p, ${comparison.alternative}${pair.mirrored ? ", second against first" : ""}`;
+    facts.push([side, shownP(pair.p)], ["effect", fixed(pair.effect, 2)]);
+    facts.push(["order of means on any scale", pair.holds ? "stays" : "may turn over"]);
+  }
+  const wins = topics.filter((row) => sign * row.difference > 0).length;
+  const losses = topics.filter((row) => sign * row.difference < 0).length;
+  facts.push(["topics won, lost, tied by the first", `${wins} / ${losses} / ${topics.length - wins - losses}`]);
+  return facts;
+}
+
+/** A row of the table of topics, with a bar to the side of the higher score. */
+function topicRow(row, largest, places) {
+  const made = element("tr");
+  const head = element("th");
+  head.scope = "row";
+  head.append(element("span", "name", data.topicLabels[row.topic]));
+  made.append(head);
+  for (const value of [row.first, row.second, row.difference]) {
+    made.append(element("td", "n", fixed(value, places)));
+  }
+  const cell = element("td", "diverging");
+  const track = element("div", "track");
+  const [left, right] = [element("div", "left"), element("div", "right")];
+  const rod = element("span", "rod");
+  rod.style.width = `${largest > 0 ? (100 * Math.abs(row.difference)) / largest : 0}%`;
+  if (row.difference < 0) left.append(rod);
+  if (row.difference > 0) right.append(rod);
+  track.append(left, right);
+  track.setAttribute("aria-hidden", "true");
+  cell.append(track);
+  made.append(cell);
+  return made;
+}
+
+/** Show the two chosen systems by a measure. */
+function showPair(k) {
+  const measure = data.measures[k];
+  const { comparison } = measure;
+  const [first, second] = [Number(chooseFirst.value), Number(chooseSecond.value)];
+  const pair = comparison && first !== second ? pairOf(comparison, first, second) : null;
+  const topics = topicsOf(measure, first, second);
+  document.getElementById("statement").textContent = statementOf(measure, pair, first, second, array(measure, "overall"));
+  const facts = document.getElementById("facts");
+  facts.replaceChildren();
+  for (const [name, value] of factsOf(measure, pair, topics)) {
+    const group = element("div");
+    group.append(element("dt", "", name), element("dd", "", value));
+    facts.append(group);
+  }
+  facts.title = comparison ? `effect: ${comparison.effectName}` : "";
+  for (const [id, system] of [["head-first", first], ["head-second", second]]) {
+    document.getElementById(id).replaceChildren(element("span", "name", data.systemLabels[system]));
+  }
+  const largest = largestOf(topics.map((row) => row.difference));
+  const body = document.getElementById("topics").tBodies[0];
+  const made = (rows) => rows.map((row) => topicRow(row, largest, measure.places));
+  if (topics.length <= MOST_ROWS) body.replaceChildren(...made(topics));
+  else {
+    const half = MOST_ROWS / 2;
+    const between = element("td", "", `… ${topics.length - MOST_ROWS} topics in between`);
+    between.colSpan = 5;
+    const gap = element("tr");
+    gap.append(between);
+    body.replaceChildren(...made(topics.slice(0, half)), gap, ...made(topics.slice(-half)));
+  }
+}

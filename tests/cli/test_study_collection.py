@@ -1,0 +1,206 @@
+"""The commands `study collection` and `study reproduction`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.meta import extrapolate, leave_one_out, pool_depths, reproduce, stability
+from cranfield.report.studies import WRITERS
+from tests.cli.test_study_measures import cranfield
+
+RUNS = tuple(f"s{s}.run" for s in range(6))
+START = ("study", "collection", "qrels.txt", *RUNS, "--repeats", "20", "--sizes", "4,8")
+
+
+def table(folder: Path, name: str, *arguments: str) -> pl.DataFrame:
+    out, _ = cranfield(folder, *arguments, "--format", "csv", "--table", name)
+    return pl.read_csv(out.encode(), infer_schema_length=None)
+
+
+def close(one: pl.DataFrame, other: pl.DataFrame) -> None:
+    for column in other.columns:
+        mine, theirs = one[column].to_list(), other[column].to_list()
+        number = [isinstance(value, (int, float)) for value in theirs]
+        assert mine == (pytest.approx(theirs) if all(number) else theirs), column
+
+
+def test_everything_is_what_the_library_says(campaign: Path) -> None:
+    more = ("--teams", "teams.csv", "--pool-depth", "4", "--depths", "2,5", "--lists", "both")
+    out, err = cranfield(campaign, *START, *more, "-m", "AP", "-m", "P@5", "--format", "json")
+    assert err == ""
+    found = json.loads(out)
+    runs, qrels = [campaign / one for one in RUNS], campaign / "qrels.txt"
+    left = {
+        "team": leave_one_out(runs, qrels, ["AP", "P@5"], teams=campaign / "teams.csv", depth=4),
+        "run": leave_one_out(runs, qrels, ["AP", "P@5"], depth=4),
+    }
+    for name, attribute in (
+        ("left out systems", "systems"),
+        ("left out summary", "summary"),
+        ("left out rankings", "rankings"),
+        ("left out unique", "teams"),
+    ):
+        rows = pl.DataFrame(found[name], infer_schema_length=None)
+        for unit, one in left.items():
+            close(rows.filter(pl.col("left out") == unit), getattr(one, attribute))
+    depths = pool_depths(runs, qrels, ["AP", "P@5"], [2, 5], lists=["raw", "condensed"])
+    close(pl.DataFrame(found["pool rankings"]), depths.rankings)
+    close(pl.DataFrame(found["pools"]), depths.pools)
+    scores = cf.evaluate(runs, qrels, ["AP", "P@5"])
+    for measure, of_measure in scores.items():
+        samples = stability(of_measure, sizes=[4, 8], repeats=20)
+        rows = pl.DataFrame(found["stability"]).filter(measure=measure)
+        close(rows, samples.by_size)
+        close(
+            pl.DataFrame(found["extrapolation"]).filter(measure=measure),
+            extrapolate(of_measure).table,
+        )
+    assert [one["study"] for one in found["studies"]] == [
+        "leave one out",
+        "leave one out",
+        "pool depths",
+        *2 * ["stability", "generalizability", "extrapolation"],
+    ]
+
+
+def test_formats(campaign: Path) -> None:
+    for form in WRITERS:
+        out, _ = cranfield(campaign, *START, "-m", "P@5", "--pool-depth", "4", "--format", form)
+        assert out.strip(), form
+    out, _ = cranfield(campaign, *START, "--pool-depth", "4", "-o", "out.txt")
+    text = (campaign / "out.txt").read_text()
+    assert out == ""
+    assert "leaving out each run: 6 runs, 6 contributing runs, pool depth 4\n" in text
+    assert "AP: samples of topics against all 12, where" in text
+    assert "AP: topics needed for 0.95" in text
+
+
+def test_resume(campaign: Path, tmp_path: Path) -> None:
+    command = (*START, "--pool-depth", "4", "--teams", "teams.csv", "--resume", str(tmp_path))
+    first = cranfield(campaign, *command, "--format", "json")
+    parts = {one: one.stat().st_mtime_ns for one in tmp_path.glob("*/*.parquet")}
+    assert {one.parent.name for one in parts} == {
+        "leave-one-team-out",
+        "leave-one-run-out",
+        "stability-AP",
+    }
+    assert cranfield(campaign, *command, "--format", "json") == first
+    assert {one: one.stat().st_mtime_ns for one in tmp_path.glob("*/*.parquet")} == parts
+    _, err = cranfield(campaign, *command, "--seed", "1", status=2)
+    assert "holds another study: seed was 0, and is 1" in err
+
+
+def test_scores_from_a_file(campaign: Path) -> None:
+    start = ("study", "collection", "--scores", "scores.csv", "--repeats", "10", "-t", "t+holm")
+    out, _ = cranfield(campaign, *start)
+    assert "note: leaving out judgments needs QRELS and RUN, and is omitted for --scores" in out
+    assert "t with holm" in out
+    found = json.loads(cranfield(campaign, *start, "--format", "json", "--target", "0.8")[0])
+    assert "pools" not in found
+    assert {row["target"] for row in found["topics needed"]} == {0.8}
+    expected = stability(
+        cf.read_scores(campaign / "scores.csv"), repeats=10, test="t", correction="holm"
+    )
+    close(pl.DataFrame(found["stability"]), expected.by_size)
+
+
+def test_scores_without_error_are_noted(tmp_path: Path) -> None:
+    (tmp_path / "s.csv").write_text("topic,a,b\n1,.25,.5\n2,.5,.75\n3,.0,.25\n")
+    out, _ = cranfield(tmp_path, "study", "collection", "--scores", "s.csv", "--repeats", "5")
+    assert "nothing on other numbers of topics: the scores leave no error" in out
+
+
+def test_contributors(campaign: Path, tmp_path: Path) -> None:
+    (tmp_path / "tags").write_text("s0\ns1\n\n")
+    options = ("--pool-depth", "3", "--contributors")
+    frame = table(campaign, "left out systems", *START, *options, str(tmp_path / "tags"))
+    assert frame["contributes"].to_list() == [True, True, False, False, False, False]
+    frame = table(campaign, "left out systems", *START, *options, "judged")
+    assert frame["contributes"].all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--scores", "scores.csv", "--pool-depth", "3"), "--pool-depth is about judgments"),
+        (("--scores", "scores.csv", "--sizes", "40"), "a topic set of 40 is more than"),
+        (("--scores", "scores.csv", "--target", "2"), "--target must be a number between 0 and 1"),
+        (("--scores", "scores.csv", "-t", "anova-3"), "anova-3 needs scores by shard"),
+        (("--scores", "scores.csv", "-t", "nope"), "there is no test 'nope'"),
+        (
+            ("--scores", "scores.csv", "--repeats", "3", "--table", "nope"),
+            "no table 'nope'",
+        ),
+        (("qrels.txt", "s0.run"), "a study of a collection needs two systems, not 1"),
+        (("qrels.txt",), "give QRELS and at least one RUN, or --scores FILE"),
+        (("qrels.txt", "s0.run", "s1.run", "--unjudged", "condensed"), "--unjudged is --lists"),
+        (("qrels.txt", "s0.run", "s1.run", "--depth", "5"), "such as AP@100"),
+        (("qrels.txt", "s0.run", "s1.run", "--depths", "0"), "--depths takes whole numbers from 1"),
+        (("qrels.txt", "s0.run", "s1.run", "--contributors", "absent"), "absent: cannot be read"),
+        (("qrels.txt", "s0.run", "s1.run", "--contributors", "judged"), "needs a depth"),
+        (("qrels.txt", "s0.run", "s1.run", "--teams", "absent"), "absent: cannot be read"),
+    ],
+)
+def test_errors_are_one_line(campaign: Path, arguments: tuple[str, ...], message: str) -> None:
+    out, err = cranfield(campaign, "study", "collection", *arguments, "-o", "out", status=2)
+    assert message in err
+    assert err.count("\n") == 1
+    assert out == ""
+    assert not (campaign / "out").exists()
+
+
+REPRODUCTION = ("study", "reproduction", "qrels.txt")
+ALL_FOUR = (
+    "--original-baseline", "s3.run", "--original-advanced", "s0.run",
+    "--baseline", "s4.run", "--advanced", "s1.run",
+)  # fmt: skip
+
+
+def test_reproduction(campaign: Path) -> None:
+    out, _ = cranfield(campaign, *REPRODUCTION, *ALL_FOUR, "-m", "AP", "--format", "json")
+    found = json.loads(out)
+    sides: list[Any] = [
+        {"baseline": campaign / one, "advanced": campaign / other}
+        for one, other in (("s3.run", "s0.run"), ("s4.run", "s1.run"))
+    ]
+    expected = reproduce(*sides, qrels=campaign / "qrels.txt", measures="AP")
+    assert expected.orders is not None
+    close(pl.DataFrame(found["scores"]), expected.scores)
+    close(pl.DataFrame(found["effects"]), expected.effects)
+    close(pl.DataFrame(found["orders"]), expected.orders)
+    assert found["systems"] == {"baseline": ["s3", "s4"], "advanced": ["s0", "s1"]}
+    out, _ = cranfield(campaign, *REPRODUCTION, *ALL_FOUR)
+    assert "Reproduction of baseline and advanced: 12 topics, 3 measures" in out
+    assert "Effect of the advanced system" in out
+
+
+def test_replication(campaign: Path) -> None:
+    half = ("--original-baseline", "s3.run", "--baseline", "s4.run")
+    out, _ = cranfield(campaign, *REPRODUCTION, *half, "--other-qrels", "qrels.txt", "-m", "AP")
+    assert "Replication of baseline: 12 topics and 12 others" in out
+    assert "welch" in out
+    assert "RMSE" not in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give --original-baseline and --baseline"),
+        (("--baseline", "s1.run"), "give --original-baseline and --baseline"),
+        ((*ALL_FOUR, "-t", "welch"), "test 'welch' does not suit two systems on the same topics"),
+        ((*ALL_FOUR, "-p", "1"), "p must be a number between 0 and 1"),
+        ((*ALL_FOUR, "--other-qrels", "absent"), "absent: cannot be read"),
+        ((*ALL_FOUR, "-m", "nDGC"), "did you mean nDCG"),
+    ],
+)
+def test_errors_of_reproduction(campaign: Path, arguments: tuple[str, ...], message: str) -> None:
+    out, err = cranfield(campaign, *REPRODUCTION, *arguments, status=2)
+    assert message in err
+    assert err.count("\n") == 1
+    assert out == ""

@@ -1,0 +1,148 @@
+"""The command `study measures`, and the options that studies share."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import warnings
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+import polars as pl
+import pytest
+
+from cranfield.cli import study_measures, study_options
+from cranfield.cli.main import run
+from cranfield.meta import discriminative_power, swap_method
+from cranfield.meta.of_measures import coefficients
+from cranfield.meta.work import parts as work
+from cranfield.report.studies import WRITERS
+from cranfield.scorefiles import read_scores_by_measure
+
+
+def cranfield(folder: Path, *arguments: str, status: int = 0) -> tuple[str, str]:
+    """Run the program's main function: starting Python for each command would take longer."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        warnings.catch_warnings(),
+        mock.patch("sys.argv", ["cranfield", *arguments]),
+    ):
+        assert run() == status, err.getvalue()
+    return out.getvalue(), err.getvalue()
+
+
+@pytest.fixture(scope="module")
+def scores(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Scores of four systems on twelve topics by three measures."""
+    random = np.random.default_rng(3)
+    folder = tmp_path_factory.mktemp("scores")
+    rows = [
+        (f"q{topic}", system, *(0.1 * place + random.normal(0, noise) for noise in (0.1, 0.2, 0.3)))
+        for topic in range(12)
+        for place, system in enumerate("abcd")
+    ]
+    names = ["topic", "system", "sharp", "fair", "blurred"]
+    pl.DataFrame(rows, names, orient="row").write_csv(folder / "scores.csv")
+    people = [("q1", "a", "d", "d"), ("q2", "d", "b", "first"), ("q3", "c", "d", "tie")]
+    pl.DataFrame(people, ["topic", "first", "second", "preferred"], orient="row").write_csv(
+        folder / "people.csv"
+    )
+    return folder
+
+
+START = ("study", "measures", "--scores", "scores.csv", "--resamples", "50", "--repeats", "10")
+
+
+def test_everything(scores: Path) -> None:
+    more = ("--gold", "blurred", "--preferences", "people.csv", "--seed", "4", "--sizes", "3,6")
+    out, err = cranfield(scores, *START, *more, "--format", "json", "--coefficient", "tau-ap")
+    assert err == ""
+    found = json.loads(out)
+    every = read_scores_by_measure(str(scores / "scores.csv"))
+    own = {name: every[name] for name in ("sharp", "fair")}
+    power = discriminative_power(own, resamples=50, seed=4)
+    assert found["power"] == power.summary.to_dicts()
+    assert found["pairs"] == power.pairs.to_dicts()
+    swaps = swap_method(own["fair"], sizes=[3, 6], repeats=10, seed=4)
+    mine = [one for one in found["swaps"] if one["measure"] == "fair"]
+    assert [one["swaps"] for one in mine] == swaps.rates["swaps"].to_list()
+    least = [one["difference"] for one in found["differences"] if one["measure"] == "fair"]
+    assert least == swaps.smallest()["difference"].to_list()
+    [pair] = found["correlations"]
+    assert pair["overall"] == pytest.approx(1.0) and found["coefficient"] == "tau-ap"
+    [concordant] = found["concordance"]
+    assert (concordant["first"], concordant["second"]) == ("sharp", "fair")
+    assert concordant["compared"] == 12 * 6 and found["gold"] == ["blurred"]
+    assert [one["preferences"] for one in found["preferences"]] == [2, 2]
+    assert found["versus"][0]["first only"] + found["versus"][0]["second only"] <= 2
+
+
+def test_formats(scores: Path) -> None:
+    out, _ = cranfield(scores, *START)
+    assert out.startswith("3 measures, 4 systems, 12 topics; test randomisation, correction")
+    assert "Discriminative power: of 6 pairs of systems, those that differ" in out
+    assert "sets of 5 topics" in out and "sets of 10 topics" not in out
+    out, _ = cranfield(scores, *START, "-m", "fair", "--table", "power", "--format", "csv")
+    frame = pl.read_csv(out.encode())
+    assert frame["measure"].to_list() == ["fair"] and frame.columns[1] == "pairs"
+    out, _ = cranfield(scores, *START, "--format", "csv")
+    tables = set(pl.read_csv(out.encode())["table"])
+    assert tables == {"power", "pairs", "swaps", "differences", "correlations"}
+    out, _ = cranfield(scores, *START, "--format", "latex", "-o", "out.tex")
+    assert out == ""
+    assert r"\toprule" in (scores / "out.tex").read_text()
+
+
+def test_finished_parts_are_taken_up(scores: Path, tmp_path: Path) -> None:
+    plain = cranfield(scores, *START)[0]
+    folder = str(tmp_path / "parts")
+    more = ("--resume", folder, "--jobs", "2", "--backend", "threading")
+    assert cranfield(scores, *START, *more)[0] == plain
+    names = {one.name for one in Path(folder).iterdir()}
+    assert names == {"discriminative-power", "swaps-sharp", "swaps-fair", "swaps-blurred"}
+    assert cranfield(scores, *START, *more)[0] == plain
+    _, err = cranfield(scores, *START, "--seed", "1", "--resume", folder, status=2)
+    assert "holds another study: seed" in err and err.count("\n") == 1
+
+
+def test_runs_and_gold_measures(folder: Path) -> None:
+    start = ("study", "measures", "qrels", "one.run", "two.run", "--resamples", "20")
+    more = ("-m", "map", "-m", "RR", "--gold", "P_1", "--rel", "2", "--format", "json")
+    out, _ = cranfield(folder, *start, *more)
+    found = json.loads(out)
+    assert [one["measure"] for one in found["differences"]] == ["AP(rel=2)", "RR(rel=2)"]
+    assert found["gold"] == ["P(rel=2)@1"] and found["sizes"] == [1]
+
+
+def test_errors(scores: Path, folder: Path) -> None:
+    for arguments, message in (
+        (("--test", "u"), "there is no test 'u'"),
+        (("--correction", "u"), "there is no correction 'u'"),
+        (("--sizes", "5,x"), "--sizes takes whole numbers from 1"),
+        (("--sizes", "7"), "a size must be a whole number from 1 to 6, not 7"),
+        (("--bins", "0;1"), "--bins takes numbers"),
+        (("--bins", "0.1"), "bins begin at 0 and ascend"),
+        (("--majority",), "--majority is of --preferences"),
+        (("--gold", "sharp", "-m", "fair"), "two measures or more besides the gold"),
+        (("--gold", "none"), "there is no 'none'"),
+        (("--preferences", "none.csv"), "none.csv"),
+        (("--table", "none"), "the study has no table 'none'"),
+        (("--depth", "3"), "--depth is for judging runs"),
+        (("--alpha", "2"), "alpha must be a number between 0 and 1"),
+    ):
+        _, err = cranfield(scores, *START, *arguments, status=2)
+        assert message in err, arguments
+        assert err.count("\n") == 1
+    _, err = cranfield(folder, "study", "measures", status=2)
+    assert "give QRELS and at least one RUN, or --scores FILE" in err
+
+
+def test_names_that_are_written_out() -> None:
+    assert study_options.BACKENDS == work.BACKENDS
+    assert tuple(WRITERS) == study_options.OUTPUTS
+    assert study_measures.COEFFICIENTS == coefficients.METHODS

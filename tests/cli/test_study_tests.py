@@ -1,0 +1,96 @@
+"""The command `study tests`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.meta import false_alarms, split_topics
+from cranfield.report.studies import WRITERS
+from tests.cli.test_study_measures import cranfield
+
+RUNS = tuple(f"s{s}.run" for s in range(6))
+SMALL = ("--sizes", "3,6", "--repeats", "5")
+RUN_FILES = ("study", "tests", "qrels.txt", *RUNS, "-m", "AP", *SMALL)
+SCORES = ("study", "tests", "--scores", "scores.csv", *SMALL)
+
+
+def test_it_is_what_the_library_says(campaign: Path) -> None:
+    more = ("-t", "md2", "-t", "t+bh", "--teams", "teams.csv", "--false-alarms", "10")
+    out, err = cranfield(campaign, *RUN_FILES, *more, "--format", "json", "--seed", "3")
+    assert err == ""
+    found = json.loads(out)
+    runs = [campaign / one for one in RUNS]
+    scores = cf.evaluate(runs, campaign / "qrels.txt", "AP")["AP"]
+    study = split_topics(
+        scores,
+        ["md2", "t+bh"],
+        sizes=[3, 6],
+        repeats=5,
+        seed=3,
+        teams=campaign / "teams.csv",
+    )
+    assert list(study.groups) == ["all systems", "t0", "t1", "t2"]
+    assert found["groups"] == study.groups
+    own = study.summary().select("group", "first", "second", "AA", "MD", "tau", "undone")
+    keys = own.columns
+    assert [[row[key] for key in keys] for row in found["agreement"]] == [
+        [None if value != value else value for value in row] for row in own.rows()
+    ]
+    alarms = false_alarms(scores, ["md2", "t+bh"], sizes=[3, 6], repeats=10, seed=3)
+    assert found["false alarms"] == alarms.summary().to_dicts()
+
+
+def test_shards(campaign: Path) -> None:
+    out, _ = cranfield(campaign, *RUN_FILES, "--shards", "2", "--format", "json")
+    assert json.loads(out)["tests"] == ["anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f"]
+
+
+def test_formats(campaign: Path) -> None:
+    for form in WRITERS:
+        out, _ = cranfield(campaign, *SCORES, "--format", form)
+        assert out.strip(), form
+    text, _ = cranfield(campaign, *SCORES, "--false-alarms", "3", "-t", "t", "-t", "md2f")
+    assert "two disjoint sets of 3, 6 topics, 5 repeats; alpha 0.05, seed 0" in text
+    assert "False alarms: among 4 systems made equal" in text
+    frame, _ = cranfield(campaign, *SCORES, "--table", "agreement", "--format", "csv")
+    assert pl.read_csv(frame.encode())["size"].unique().sort().to_list() == [3, 6]
+
+
+def test_resume(campaign: Path, tmp_path: Path) -> None:
+    command = (*SCORES, "--false-alarms", "3", "--resume", str(tmp_path), "--format", "json")
+    first = cranfield(campaign, *command)
+    parts = {one: one.stat().st_mtime_ns for one in tmp_path.glob("*/*.parquet")}
+    assert {one.parent.name for one in parts} == {"splits", "false-alarms"}
+    assert cranfield(campaign, *command) == first
+    assert {one: one.stat().st_mtime_ns for one in tmp_path.glob("*/*.parquet")} == parts
+    _, err = cranfield(campaign, *command, "--alpha", "0.1", status=2)
+    assert "holds another study: alpha was 0.05, and is 0.1" in err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--scores", "scores.csv", "--sizes", "7"), "more than half of the 12 topics"),
+        (("--scores", "scores.csv", "--sizes", "x"), "--sizes takes whole numbers from 2"),
+        (("--scores", "scores.csv", "-t", "wilcox"), "did you mean wilcoxon"),
+        (("--scores", "scores.csv", "-t", "md3"), "anova-3 needs scores by shard"),
+        (("--scores", "scores.csv", "--shards", "2"), "--scores are judged already"),
+        (("--scores", "scores.csv", "--rel", "2"), "--rel is for judging runs"),
+        (("--scores", "scores.csv", "--teams", "absent.csv"), "absent.csv: cannot be read"),
+        (("--scores", "scores.csv", "--teams", "teams.csv"), "system 'a' has no team"),
+        (("--scores", "scores.csv", "--system", "zz"), "there is no system 'zz'"),
+        (("--shards", "2", "--shard-map", "x"), "one of the two"),
+        ((), "give QRELS and at least one RUN, or --scores FILE"),
+    ],
+)
+def test_errors_are_one_line(campaign: Path, arguments: tuple[str, ...], message: str) -> None:
+    out, err = cranfield(campaign, "study", "tests", *arguments, "-o", "out", status=2)
+    assert message in err
+    assert err.count("\n") == 1
+    assert out == ""
+    assert not (campaign / "out").exists()

@@ -1,0 +1,196 @@
+"""Studies of tests on disjoint sets of topics."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.errors import CranfieldError, PolicyError
+from cranfield.meta.of_tests.fast_tests import TestChoice
+from cranfield.meta.of_tests.splits import draw, split_topics
+
+MODELS = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
+
+
+def made(topics: int = 21, systems: int = 6, shards: int = 3, gaps: float = 0.0) -> tuple[Any, Any]:
+    random = np.random.default_rng(3)
+    spread = random.normal(0, 0.15, (1, systems, 1))
+    values = 0.4 + spread + random.normal(0, 0.2, (topics, 1, 1))
+    values = values + random.normal(0, 0.1, (topics, systems, 1))
+    values = values + random.normal(0, 0.05, (topics, systems, shards))
+    names = [f"q{k}" for k in range(topics)], [f"s{k}" for k in range(systems)]
+    whole = cf.Scores(values.mean(axis=2), *names, "AP")  # type: ignore[arg-type]
+    missing = random.random((topics, 1, shards)) < gaps
+    shard = cf.Scores(np.where(missing, np.nan, values), *names, "AP")  # type: ignore[arg-type]
+    return whole, shard
+
+
+@pytest.mark.parametrize("gaps", [0.0, 0.15])
+@pytest.mark.parametrize(
+    "test", [*MODELS, "t", "t+none", "sign+bh", "friedman", "anova-2+holm", "anova-2+none"]
+)
+def test_fast_verdicts_are_those_of_compare(test: str, gaps: float) -> None:
+    whole, shard = made(gaps=gaps)
+    name, _, correction = test.partition("+")
+    by_shard = name in {"anova-3", "anova-3f"}
+    scores = shard if by_shard else whole
+    found = TestChoice(name, correction or None)(scores)
+    expected = cf.compare(
+        scores,
+        test=name,
+        correction=correction or None,
+        missing="available" if by_shard else None,
+    )
+    assert found.significant.tolist() == expected.is_significant().tolist()
+    assert found.order.tolist() == np.sign(expected.difference).tolist()
+    if not np.isnan(scores.values).any():
+        # A bare array is not checked, and compared the same.
+        bare = TestChoice(name, correction or None)(scores.values)
+        assert bare.significant.tolist() == found.significant.tolist()
+        assert bare.order.tolist() == found.order.tolist()
+
+
+def test_every_repeat_is_what_compare_says() -> None:
+    whole, _ = made()
+    study = split_topics(whole, ["anova-2", "t"], sizes=[8], repeats=3, seed=4)
+    for repeat in range(3):
+        counts = []
+        for topics in draw(21, 8, repeat, 4):
+            part = cf.Scores(
+                whole.values[topics], tuple(whole.topics[k] for k in topics), whole.systems
+            )
+            counts.append(cf.compare(part, test="t").count())
+        row = study.repeated.filter(
+            (pl.col("repeat") == repeat)
+            & (pl.col("sets") == "1-2")
+            & (pl.col("first") == "t")
+            & (pl.col("second") == "t")
+        )
+        assert row["significant first"].item() == counts[0]
+        assert row["significant second"].item() == counts[1]
+
+
+def test_draws_are_disjoint_and_their_own() -> None:
+    for size in (2, 10, 11):
+        one, other = draw(21, size, 0, 7)
+        assert len(one) == size
+        assert len(other) == min(size, 21 - size)
+        assert not set(one) & set(other)
+    assert [k.tolist() for k in draw(21, 5, 3, 7)] == [k.tolist() for k in draw(21, 5, 3, 7)]
+    assert draw(21, 5, 3, 7)[0].tolist() != draw(21, 5, 4, 7)[0].tolist()
+
+
+def test_more_of_it_changes_nothing() -> None:
+    whole, shard = made(gaps=0.1)
+    few = split_topics(whole, ["anova-2"], sizes=[5], repeats=4, seed=2).repeated
+    many = split_topics(whole, MODELS, by_shard=shard, sizes=[10, 5], repeats=12, seed=2).repeated
+    again = many.filter(
+        (pl.col("size") == 5)
+        & (pl.col("repeat") < 4)
+        & (pl.col("first") == "anova-2")
+        & (pl.col("second") == "anova-2")
+    )
+    assert again.equals(few)
+
+
+def test_summary_and_tables() -> None:
+    whole, shard = made()
+    study = split_topics(whole, MODELS, by_shard=shard, sizes=[5, 10], repeats=10)
+    summary = study.summary()
+    pairs = 15
+    parts = ("AA", "AD", "MA", "MD", "neither")
+    assert summary.select(sum=sum(pl.col(name) for name in parts))["sum"].round(9).eq(pairs).all()
+    fake = study.table("AA").filter(pl.col("test") == "anova-2f")
+    against = study.table("AD").filter(pl.col("test") == "anova-2f")
+    assert fake["10"].item() + against["10"].item() == pytest.approx(pairs)
+    contained = study.table("overlap", second="anova-2f", sets="1-1")
+    assert contained["test"].to_list() == ["anova-1", "anova-2", "anova-3"]
+    assert contained.row(1)[1:] == (1.0, 1.0)
+    assert "major error" in study.urbano().columns
+    for bad in ({"what": "nothing"}, {"what": "AA", "second": "t"}, {"what": "AA", "sets": "3"}):
+        with pytest.raises(PolicyError):
+            study.table(**bad)
+
+
+def test_teams() -> None:
+    whole, shard = made()
+    teams = dict(zip(whole.systems, "aabbbc", strict=True))
+    study = split_topics(whole, ["anova-2"], sizes=[5], repeats=2, teams=teams)
+    assert study.groups == {"all systems": 6, "a": 2, "b": 3}
+    alone = split_topics(whole, ["anova-2"], sizes=[5], repeats=2, systems=["s2", "s3", "s4"])
+    mine = study.repeated.filter(pl.col("group") == "b").drop("group")
+    assert mine.equals(alone.repeated.drop("group"))
+
+
+def test_ways_to_give_teams(tmp_path: Path) -> None:
+    whole, _ = made()
+    teams = dict(zip(whole.systems, "aabbbc", strict=True))
+    frame = pl.DataFrame({"system": list(teams), "team": list(teams.values())})
+    frame.write_csv(tmp_path / "teams.csv")
+    ways: list[Any] = [frame, tmp_path / "teams.csv", str(tmp_path / "teams.csv"), teams.get]
+    for way in ways:
+        study = split_topics(whole, ["anova-2"], sizes=[5], repeats=1, teams=way)
+        assert study.groups == {"all systems": 6, "a": 2, "b": 3}
+
+
+def test_topics_without_scores_in_enough_shards() -> None:
+    whole, shard = made()
+    values = shard.values.copy()
+    values[:, :, 1:] = np.nan
+    values[0] = shard.values[0]
+    lonely = cf.Scores(values, shard.topics, shard.systems)
+    study = split_topics(whole, ["anova-3"], by_shard=lonely, sizes=[3], repeats=3)
+    row = study.summary().filter(pl.col("sets") == "1-2")
+    assert row["undone"].item() >= 3
+    assert row["significant first"].item() <= 15
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"sizes": [12]}, "a topic set of 12 is more than half of the 21 topics"),
+        ({"sizes": [1]}, "the size of a topic set must be a whole number from 2, not 1"),
+        ({"sizes": []}, "no size of a topic set is given"),
+        ({"sizes": 5}, "sizes are a list of numbers of topics, not 5"),
+        ({"repeats": 0}, "repeats must be a whole number from 1, not 0"),
+        ({"seed": -1}, "the seed must be a whole number from 0, not -1"),
+        ({"tests": []}, "no test is given"),
+        ({"tests": ["t", "t+holm"]}, "the test t is named twice"),
+        ({"tests": ["anova-3"]}, "anova-3 needs scores by shard"),
+        ({"tests": ["t+tukey"]}, "tukey does not go with the test t; "),
+        ({"tests": [3]}, "a test is named by its text, such as 't' or 't+holm', not 3"),
+        ({"tests": ["nope"]}, "there is no test 'nope'"),
+        ({"systems": ["s0", "zz"]}, "there is no system 'zz'"),
+        ({"systems": ["s0"]}, "a comparison needs two systems, not 1"),
+        ({"teams": {"s0": "a"}}, "system 's1' has no team"),
+        ({"teams": 7}, "teams are a mapping of systems, a function, "),
+        ({"teams": lambda _: "all systems"}, "no team can be called 'all systems'"),
+        ({"jobs": 0}, "jobs must be a whole number from 1, not 0"),
+        ({"alpha": 2}, "alpha must be a number between 0 and 1, not 2"),
+    ],
+)
+def test_bad_options(options: dict[str, Any], message: str) -> None:
+    whole, _ = made()
+    with pytest.raises(CranfieldError) as error:
+        split_topics(whole, **{"sizes": [5], "repeats": 2, **options})
+    assert message in str(error.value)
+
+
+def test_scores_by_shard_of_something_else() -> None:
+    whole, shard = made()
+    other = cf.Scores(shard.values, shard.topics, [f"x{s}" for s in shard.systems])  # type: ignore[arg-type]
+    with pytest.raises(CranfieldError, match="system 's0' has scores of all documents only"):
+        split_topics(whole, by_shard=other, sizes=[5], repeats=2)
+    with pytest.raises(PolicyError, match="by_shard takes scores of shape"):
+        split_topics(whole, by_shard=whole, sizes=[5], repeats=2)
+    turned = cf.Scores(shard.values[::-1, ::-1], shard.topics[::-1], shard.systems[::-1])
+    one, two = (
+        split_topics(whole, ["anova-3"], by_shard=each, sizes=[5], repeats=2).repeated
+        for each in (shard, turned)
+    )
+    assert one.equals(two)

@@ -1,0 +1,334 @@
+"""Stability against the whole result, all samples one by one, and simulated truth."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import comb
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import kendalltau, norm, rankdata
+
+import cranfield as cf
+from cranfield.errors import CranfieldError, PolicyError
+from cranfield.meta.of_topics.resampling import stability
+from cranfield.meta.of_topics.result import Stability
+from cranfield.meta.of_topics.tables import of_top
+from cranfield.meta.work.streams import stream
+from cranfield.scores import Scores
+
+Floats = NDArray[np.float64]
+
+
+def some(topics: int = 12, systems: int = 6, seed: int = 0) -> Floats:
+    random = np.random.default_rng(seed)
+    return (
+        random.random((topics, 1))
+        + 0.3 * random.normal(size=(topics, systems))
+        + np.linspace(0, 0.6, systems)
+    )
+
+
+def scores(values: Any, *, lower_is_better: bool = False) -> Scores:
+    topics, systems = np.shape(values)
+    return Scores(
+        values,
+        tuple(f"q{k}" for k in range(topics)),
+        tuple("abcdefghijkl"[:systems]),
+        lower_is_better=lower_is_better,
+    )
+
+
+def same(one: Stability, other: Stability) -> None:
+    for name in ("by_size", "top", "firsts", "ranks", "samples"):
+        assert getattr(one, name).equals(getattr(other, name)), name
+
+
+@pytest.mark.parametrize(
+    ("test", "correction"), [("anova-2", None), ("anova-2", "holm"), ("t", "bh"), ("anova-1", None)]
+)
+def test_all_topics_are_the_whole_result(test: str, correction: str | None) -> None:
+    values = some()
+    whole = cf.compare(values, test=test, correction=correction)
+    found = stability(values, sizes=[12], repeats=3, test=test, correction=correction)
+    assert found.significant == whole.count() > 0
+    [by_size] = found.by_size.rows(named=True)
+    assert by_size["samples"] == 1
+    assert by_size["significant"] == by_size["significant low"] == whole.count()
+    assert by_size["tau"] == by_size["tau ap"] == 1
+    assert by_size["same first"] == by_size["found again"] == 1
+    assert by_size["contradicted"] == by_size["untested"] == 0
+    assert found.top["same"].to_list() == [1, 1, 1]
+    assert found.top["top"].to_list() == [1, 3, 5]
+    assert found.ranks["rank"].to_list() == [1, 2, 3, 4, 5, 6]
+    assert found.ranks["mean"].to_list() == sorted(values.mean(axis=0), reverse=True)
+
+
+def tau_ap_of(sample: Floats, values: Floats) -> float:
+    """Yilmaz, Aslam and Robertson (2008), equation 4, written out: the list is the sample's."""
+    listed, true = (np.argsort(-one.mean(axis=0)).tolist() for one in (sample, values))
+    correct = [
+        sum(true.index(above) < true.index(listed[i]) for above in listed[:i]) / i
+        for i in range(1, len(listed))
+    ]
+    return 2 / (len(listed) - 1) * float(sum(correct)) - 1
+
+
+@pytest.mark.parametrize("replace", [False, True])
+@pytest.mark.parametrize(("test", "correction"), [("anova-2", "tukey"), ("t", "holm")])
+def test_sample_by_sample(test: str, correction: str, replace: bool) -> None:
+    values = some()
+    options: dict[str, Any] = {"test": test, "correction": correction}
+    found = stability(values, sizes=[4, 9], repeats=8, replace=replace, seed=5, **options)
+    whole = cf.compare(values, **options)
+    first, top = [], []
+    for row in found.samples.rows(named=True):
+        size = row["topics"]
+        drawn = stream(5, size, row["repeat"]).choice(12, size, replace=replace)
+        one = cf.compare(values[drawn], **options)
+        assert row["significant"] == one.count()
+        both = one.is_significant() & whole.is_significant()
+        agree = np.sign(one.difference) == np.sign(whole.difference)
+        assert row["found again"] == (both & agree).sum()
+        assert row["contradicted"] == (both & ~agree).sum()
+        wanted = kendalltau(values[drawn].mean(axis=0), values.mean(axis=0)).statistic
+        assert row["tau"] == pytest.approx(wanted)
+        assert row["tau ap"] == pytest.approx(tau_ap_of(values[drawn], values))
+        order = np.argsort(-values[drawn].mean(axis=0))
+        first.append(order[0] == np.argmax(values.mean(axis=0)))
+        top.append(len(set(order[:3]) & set(np.argsort(-values.mean(axis=0))[:3])))
+    by_size = found.by_size.rows(named=True)
+    tops = found.top.filter(top=3).rows(named=True)
+    for k, part in enumerate((slice(0, 8), slice(8, 16))):
+        samples = found.samples[part]
+        assert by_size[k]["same first"] == np.mean(first[part])
+        assert tops[k]["same"] == np.mean(np.array(top[part]) == 3)
+        assert tops[k]["overlap"] == pytest.approx(np.mean(top[part]) / 3)
+        assert by_size[k]["significant"] == pytest.approx(samples["significant"].to_numpy().mean())
+        for name in ("tau", "tau ap"):
+            assert by_size[k][name] == pytest.approx(samples[name].to_numpy().mean())
+
+
+def test_means_over_all_possible_samples() -> None:
+    values = some(6, 5)
+    taus, firsts = [], np.zeros(5)
+    for drawn in combinations(range(6), 3):
+        means = values[list(drawn)].mean(axis=0)
+        taus.append(kendalltau(means, values.mean(axis=0)).statistic)
+        firsts[np.argmax(means)] += 1 / comb(6, 3)
+    found = stability(scores(values), sizes=[3], repeats=1000)
+    [by_size] = found.by_size.rows(named=True)
+    assert by_size["tau"] == pytest.approx(np.mean(taus), abs=4 * np.std(taus) / np.sqrt(1000))
+    shares = dict(found.firsts.select("system", "first").iter_rows())
+    for k, system in enumerate("abcde"):
+        assert shares.get(system, 0) == pytest.approx(firsts[k], abs=4 * np.sqrt(0.25 / 1000))
+
+
+def test_ranks_by_bootstrap() -> None:
+    values = some(10, 4)
+    found = stability(scores(values), sizes=[5], repeats=150, seed=2, confidence=0.8)
+    ranks = np.empty((150, 4))
+    for repeat in range(150):
+        drawn = stream(2, 0, repeat).choice(10, 10)
+        ranks[repeat] = rankdata(-values[drawn].mean(axis=0))
+    for row in found.ranks.rows(named=True):
+        of_system = np.sort(ranks[:, "abcd".index(row["system"])])
+        assert row["best"] == pytest.approx((of_system == 1).mean())
+        # At most a tenth of the samples lies outside on each side, and more would with less room.
+        assert (of_system < row["low"]).mean() < 0.1 <= (of_system <= row["low"]).mean()
+        assert (of_system > row["high"]).mean() <= 0.1 < (of_system >= row["high"]).mean()
+
+
+def test_limits_are_samples() -> None:
+    found = stability(some(), sizes=[4], repeats=40, confidence=0.8)
+    [by_size] = found.by_size.rows(named=True)
+    for name in ("tau", "tau ap", "significant"):
+        # A tenth of 40 are four; so many samples are at most as high as the lower limit.
+        ordered = np.sort(found.samples[name].to_numpy())
+        assert (by_size[f"{name} low"], by_size[f"{name} high"]) == (ordered[3], ordered[35])
+
+
+def test_contradictions() -> None:
+    difference = np.linspace(0.99, 1.01, 12)
+    difference[[3, 7]] *= -1
+    found = stability(
+        scores(np.column_stack([difference, np.zeros(12)])), sizes=[2], repeats=300, seed=1
+    )
+    assert found.significant == 1
+    against = 0
+    for row in found.samples.rows(named=True):
+        drawn = set(stream(1, 2, row["repeat"]).choice(12, 2, replace=False).tolist())
+        turned = len(drawn & {3, 7})
+        assert row["significant"] == (turned != 1)
+        assert row["found again"] == (turned == 0)
+        assert row["contradicted"] == (turned == 2)
+        against += turned == 2
+    assert found.by_size["contradicted"][0] == against / 300 > 0
+
+
+def test_overlap_of_top_systems_with_ties() -> None:
+    # Twice the mid-ranks: by all topics a, then b and c, then d; in the samples otherwise.
+    whole = np.array([2, 5, 5, 8])
+    samples = np.array([[2, 5, 5, 8], [2, 4, 6, 8], [5, 2, 8, 5], [5, 5, 5, 5]])
+    assert of_top(samples, whole, 1) == {"top": 1, "same": 0.5, "overlap": (1 + 1 + 0 + 1 / 4) / 4}
+    # The two top ones are three by all topics, and 3, 2, 3, 4 in the samples.
+    assert of_top(samples, whole, 2) == {
+        "top": 2,
+        "same": 0.25,
+        "overlap": pytest.approx((1 + 2 / 3 + 2 / 3 + 3 / 4) / 4),
+    }
+
+
+def test_probability_of_being_best_of_two() -> None:
+    # The bootstrap mean of a difference is nearly normal.
+    difference = np.random.default_rng(3).normal(0.2, 1.0, size=60)
+    values = np.column_stack([difference, np.zeros(60)])
+    found = stability(scores(values), sizes=[60], repeats=1000)
+    wanted = norm.cdf(difference.mean() / (difference.std() / np.sqrt(60)))
+    assert found.ranks.filter(system="a")["best"][0] == pytest.approx(wanted, abs=0.04)
+    assert float(found.ranks["best"].to_numpy().sum()) == pytest.approx(1)
+
+
+def test_sizes_beyond_the_topics() -> None:
+    values = some()
+    found = stability(values, sizes=[12, 40], repeats=60, replace=True)
+    few, many = found.by_size["significant"].to_list()
+    assert many > few
+    assert found.by_size["samples"].to_list() == [60, 60]
+    with pytest.raises(PolicyError, match="12 topics, which needs replace=True"):
+        stability(values, sizes=[13])
+
+
+def test_jobs_blocks_and_folders_do_not_matter(tmp_path: Path) -> None:
+    values = scores(some())
+    options: dict[str, Any] = {"sizes": [5, 12], "repeats": 255, "seed": 9}
+    plain = stability(values, **options)
+    same(plain, stability(values, **options, jobs=2, backend="threading"))
+    same(plain, stability(values, **options, folder=tmp_path))
+    calls = []
+    kept = stability(values, **options, folder=tmp_path, progress=lambda *done: calls.append(done))
+    same(plain, kept)
+    assert calls == [(5, 5)]
+    with pytest.raises(PolicyError, match="another study: seed"):
+        stability(values, **{**options, "seed": 1}, folder=tmp_path)
+    # More repeats, or other sizes, leave those that were there as they are.
+    more = stability(values, sizes=[5, 7], repeats=260, seed=9)
+    assert more.samples.filter(topics=5)[:255].equals(plain.samples.filter(topics=5))
+    other = stability(values, sizes=[5], repeats=255, seed=10)
+    assert not other.samples.equals(plain.samples.filter(topics=5))
+
+
+def test_lower_is_better() -> None:
+    values = some()
+    plain = stability(scores(values), sizes=[4], repeats=50)
+    turned = stability(scores(-values, lower_is_better=True), sizes=[4], repeats=50)
+    same(
+        plain,
+        Stability(**{**vars(turned), "ranks": turned.ranks.with_columns(-turned.ranks["mean"])}),
+    )
+
+
+def test_ties_are_shared() -> None:
+    one = some(10, 1)
+    values = np.hstack([one, one, one - 1.0])
+    found = stability(scores(values), sizes=[5, 10], repeats=20, top=[1, 2])
+    assert found.by_size["tau"].to_list() == [1, 1]
+    assert found.by_size["same first"].to_list() == [1, 1]
+    assert found.firsts["first"].to_list() == [0.5] * 4
+    assert found.ranks["rank"].to_list() == [1.5, 1.5, 3]
+    assert found.ranks["best"].to_list() == [0.5, 0.5, 0]
+    assert found.top["overlap"].to_list() == [1] * 4
+    # No pair differs significantly: there is nothing to find again.
+    equal = stability(scores(np.hstack([one, one])), sizes=[5], repeats=3)
+    assert equal.by_size["tau"].to_list() == equal.by_size["found again"].to_list() == [None]
+    assert equal.samples["tau"].null_count() == 3
+
+
+def test_rounding_is_no_difference() -> None:
+    one = some(10, 1)
+    values = np.hstack([one, one + 3 * 2.0**-52, one - 1.0])
+    found = stability(scores(values), sizes=[5], repeats=20)
+    assert found.ranks["rank"].to_list() == [1.5, 1.5, 3]
+    assert found.by_size["tau"].to_list() == [1]
+    # There is hardly an error, but the first two are no further apart than rounding.
+    assert found.samples["significant"].to_list() == [2] * 20
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 10**6), st.floats(0.01, 100), st.floats(-5, 5))
+def test_properties(seed: int, scale: float, shift: float) -> None:
+    values = some(7, 4, seed)
+    found = stability(scores(values), sizes=[3, 5], repeats=20)
+    other = stability(scores(scale * values + shift), sizes=[3, 5], repeats=20)
+    assert found.samples.equals(other.samples)
+    assert found.firsts.equals(other.firsts)
+    turn = np.random.default_rng(seed).permutation(4)
+    labels = tuple("abcd"[k] for k in turn)
+    renamed = stability(Scores(values[:, turn], tuple("1234567"), labels), sizes=[3, 5], repeats=20)
+    assert found.ranks.select("system", "rank", "low", "high", "best").equals(
+        renamed.ranks.select("system", "rank", "low", "high", "best")
+    )
+    assert found.by_size["significant"].equals(renamed.by_size["significant"])
+    for row in found.by_size.rows(named=True):
+        assert -1 <= row["tau low"] <= row["tau"] <= row["tau high"] + 1e-12 <= 1 + 1e-12
+        assert 0 <= row["significant low"] <= row["significant high"] <= found.pairs
+    ranks = found.ranks
+    assert (ranks["low"] <= ranks["high"]).all()
+
+
+def test_missing_scores() -> None:
+    values = some()
+    values[3, 2] = np.nan
+    with pytest.raises(CranfieldError, match="has no score"):
+        stability(values, repeats=2)
+    found = stability(values, repeats=2, missing="drop")
+    assert found.topics == 11
+    assert found.notes == ("1 topic left out for lack of a score",)
+    assert found.by_size["topics"].to_list() == [2, 3, 4, 6, 7, 8, 9, 10, 11]
+
+
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"sizes": [1]},
+        {"sizes": []},
+        {"sizes": 5},
+        {"sizes": [2.5]},
+        {"sizes": [13]},
+        {"repeats": 0},
+        {"seed": -1},
+        {"alpha": 0},
+        {"confidence": 1},
+        {"confidence": "0.9"},
+        {"top": [0]},
+        {"top": [7]},
+        {"top": []},
+        {"top": 3},
+        {"replace": "yes"},
+        {"test": "no-such-test"},
+        {"test": "anova-3"},
+        {"correction": "max"},
+        {"missing": "available"},
+        {"jobs": 0},
+    ],
+)
+def test_what_is_refused(bad: dict[str, Any]) -> None:
+    with pytest.raises(PolicyError):
+        stability(some(), **{"repeats": 2, **bad})
+
+
+def test_shards_are_refused() -> None:
+    with pytest.raises(PolicyError, match="by shard"):
+        stability(np.ones((4, 3, 2)))
+
+
+def test_it_shows_itself() -> None:
+    found = stability(some(), repeats=2)
+    assert repr(found) == (
+        "Stability(6 systems, 2 to 12 of 12 topics, 2 repeats, anova-2 with tukey)"
+    )

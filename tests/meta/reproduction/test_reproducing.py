@@ -1,0 +1,366 @@
+"""Runs and scores beside those of the original experiment, as a whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import cranfield as cf
+from cranfield.errors import CranfieldError, PolicyError
+from cranfield.meta.reproduction.of_runs import replicate, reproduce
+from cranfield.meta.reproduction.of_scores import replicate_scores, reproduce_scores
+from cranfield.meta.reproduction.result import Reproduction
+
+MEASURES = ["AP", "P@10", "nDCG@10"]
+
+ORIGINAL = {"baseline": "bm25L1_bilstm_run", "advanced": "UPrrf93-wt-r5"}
+AGAIN = {"baseline": "bm25L2_bilstm_run", "advanced": "UPrrf102-wt-r5"}
+
+# What repro_eval 0.5.0 says (Python 3.11, SciPy 1.17.1, pytrec_eval-terrier 0.5.11) of these runs
+# of the bundled collection: RpdEvaluator on the topics 1 to 12, written as TREC runs in order of
+# rank with `trim()`; RplEvaluator with the topics 13 to 20 as the other collection. RBO with
+# p = 0.9 and depth = 100.
+KTU = {
+    "baseline": {
+        "1": 0.13212121212121, "2": -0.0440404040404, "3": 0.08444444444444,
+        "4": 0.08242424242424, "5": -0.05292929292929, "6": 0.10060606060606,
+        "7": 0.09656565656566, "8": 0.08929292929293, "9": 0.10020202020202,
+        "10": 0.05616161616162, "11": -0.03151515151515, "12": 0.01131313131313,
+    },
+    "advanced": {
+        "1": -0.00525252525253, "2": 0.22464646464646, "3": 0.06707070707071,
+        "4": -0.01616161616162, "5": -0.02828282828283, "6": 0.09535353535354,
+        "7": -0.01373737373737, "8": 0.00888888888889, "9": 0.05818181818182,
+        "10": 0.16, "11": -0.00808080808081, "12": 0.07191919191919,
+    },
+}  # fmt: skip
+RBO = {
+    "baseline": {
+        "1": 0.2780750574864923, "2": 0.8238237146996183, "3": 0.4977668155135983,
+        "4": 0.7100996546203788, "5": 0.6051208189102301, "6": 0.8444129032398301,
+        "7": 0.9463857212995624, "8": 0.8141744394915919, "9": 0.8684526267158292,
+        "10": 0.9292099566933248, "11": 0.6370334161193135, "12": 0.7620716584938306,
+    },
+    "advanced": {
+        "1": 0.6758166491840063, "2": 0.9030306697763528, "3": 0.9222032528790962,
+        "4": 0.8581665329121301, "5": 0.9025306423803858, "6": 0.6693467857503412,
+        "7": 0.8849785555590682, "8": 0.9249334912954186, "9": 0.8389770611258118,
+        "10": 0.8278234314148591, "11": 0.844774270154159, "12": 0.9073687998636843,
+    },
+}  # fmt: skip
+RMSE = {
+    "baseline": [0.01895485461018022, 0.09128709291752769, 0.06422058092129364],
+    "advanced": [0.007328563187809395, 0.04082482904638629, 0.0333374569571681],
+}
+NRMSE = {
+    "baseline": [0.0217097517713699, 0.11418322840058052, 0.08528248797255115],
+    "advanced": [0.009902208645790982, 0.043789788098443846, 0.03701461322995433],
+}
+P = {
+    "baseline": [0.04395934710334787, 0.004587202646462888, 0.009940910651997864],
+    "advanced": [0.44782170198416776, 0.16608681351829555, 0.1749995527553519],
+}
+ER = [0.9364554951211176, 0.8000000000000002, 0.874781259811632]
+DRI = [0.14451130332301776, 0.10070744902205547, 0.07085360842105098]
+OTHER_P = {
+    "baseline": [0.27900478435019377, 0.18851518762813002, 0.19692994494302815],
+    "advanced": [0.2652285486638597, 0.9999999999999986, 0.5003729359374783],
+}
+OTHER_ER = [1.1839412265618674, 0.35, 0.5710791731841853]
+OTHER_DRI = [0.1353036348679234, 0.26589275843007143, 0.20945121213989512]
+
+
+def on_topics(names: dict[str, str], first: int, last: int) -> dict[str, cf.Run]:
+    """Some runs of the bundled collection, on some of its topics."""
+    runs = {run.name: run for run in cf.collections.trec_covid().runs}
+    return {role: cut(runs[name], first, last) for role, name in names.items()}
+
+
+def cut(run: cf.Run, first: int, last: int) -> cf.Run:
+    return cf.read_run(between(run.to_polars(), first, last), name=run.name)
+
+
+def between(table: pl.DataFrame, first: int, last: int) -> pl.DataFrame:
+    return table.filter(pl.col("topic").cast(pl.Int64).is_between(first, last))
+
+
+def judgments(first: int, last: int) -> pl.DataFrame:
+    return between(cf.collections.trec_covid().qrels.to_polars(), first, last)
+
+
+@pytest.fixture(scope="module")
+def reproduced() -> Reproduction:
+    return reproduce(
+        on_topics(ORIGINAL, 1, 12),
+        on_topics(AGAIN, 1, 12),
+        qrels=judgments(1, 12),
+        measures=MEASURES,
+    )
+
+
+@pytest.mark.parametrize("role", ["baseline", "advanced"])
+def test_scores_against_repro_eval(reproduced: Reproduction, role: str) -> None:
+    table = reproduced.scores.filter(role=role)
+    assert table["measure"].to_list() == MEASURES
+    assert table["topics"].to_list() == [12] * 3
+    np.testing.assert_allclose(table["RMSE"], RMSE[role], rtol=1e-12)
+    np.testing.assert_allclose(table["nRMSE"], NRMSE[role], rtol=1e-12)
+    np.testing.assert_allclose(table["p"], P[role], rtol=1e-9)
+
+
+def test_effects_against_repro_eval(reproduced: Reproduction) -> None:
+    np.testing.assert_allclose(reproduced.effects["ER"], ER, rtol=1e-12)
+    np.testing.assert_allclose(reproduced.effects["DRI"], DRI, rtol=1e-12)
+
+
+@pytest.mark.parametrize("role", ["baseline", "advanced"])
+def test_orders_against_repro_eval(reproduced: Reproduction, role: str) -> None:
+    assert reproduced.orders is not None
+    table = reproduced.orders.filter(role=role)
+    assert table["topic"].to_list() == [str(topic) for topic in range(1, 13)]
+    np.testing.assert_allclose(table["KTU"], [KTU[role][t] for t in table["topic"]], atol=1e-13)
+    # Its RBO is of the 100 ranks that are there, by its value for equal rankings: what lies below
+    # does not count. Here the agreement at rank 100 goes on below.
+    rest = 0.9**100
+    truncated = np.array([RBO[role][t] for t in table["topic"]])
+    expected = truncated * (1 - rest) + rest * table["shared"].to_numpy() / 100
+    np.testing.assert_allclose(table["RBO"], expected, rtol=1e-12)
+
+
+def test_replication_against_repro_eval() -> None:
+    found = replicate(
+        on_topics(ORIGINAL, 1, 12),
+        on_topics(AGAIN, 13, 20),
+        qrels=judgments(1, 12),
+        other_qrels=judgments(13, 20),
+        measures=MEASURES,
+        test="t-unpaired",
+    )
+    assert found.kind == "replication" and found.orders is None
+    for role, pvalues in OTHER_P.items():
+        np.testing.assert_allclose(found.scores.filter(role=role)["p"], pvalues, rtol=1e-9)
+    np.testing.assert_allclose(found.effects["ER"], OTHER_ER, rtol=1e-12)
+    np.testing.assert_allclose(found.effects["DRI"], OTHER_DRI, rtol=1e-12)
+    assert found.scores["RMSE"].null_count() == 6
+    assert found.effects.select("topics", "other topics").rows() == [(12, 8)] * 3
+    assert "12 topics and 8 others" in repr(found)
+    assert found.order_means().columns == ["role", "topics", "tau", "KTU", "RBO"]
+
+
+def test_equal_experiments() -> None:
+    runs = on_topics(ORIGINAL, 1, 12)
+    found = reproduce(runs, runs, qrels=judgments(1, 12), measures=MEASURES)
+    assert found.scores["RMSE"].to_list() == found.scores["nRMSE"].to_list() == [0.0] * 6
+    assert found.scores["p"].to_list() == [1.0] * 6
+    assert found.effects["ER"].to_list() == [1.0] * 3
+    assert found.effects["DRI"].to_list() == [0.0] * 3
+    means = found.order_means()
+    assert means["topics"].to_list() == [12, 12]
+    for name in ("tau", "KTU", "RBO"):
+        assert means[name].to_list() == pytest.approx([1, 1], abs=1e-12)
+
+
+def test_summary_and_text(reproduced: Reproduction) -> None:
+    table = reproduced.summary()
+    assert table.columns == [
+        "measure",
+        "RMSE baseline",
+        "RMSE advanced",
+        "p baseline",
+        "p advanced",
+        "ER",
+        "DRI",
+    ]
+    assert table["RMSE advanced"].to_list() == pytest.approx(RMSE["advanced"])
+    text = str(reproduced)
+    assert "baseline: 'bm25L1_bilstm_run', again 'bm25L2_bilstm_run'" in text
+    assert "AP              0.0190         0.0073      0.0440      0.4478  0.9365  0.1445" in text
+    assert repr(reproduced) == (
+        "Reproduction(Reproduction of baseline and advanced: 12 topics, 3 measures)"
+    )
+    assert reproduced.settings["ties"] == "trec" and reproduced.persistence == 0.9
+
+
+def test_a_single_run_is_a_baseline() -> None:
+    one, two = on_topics(ORIGINAL, 1, 5), on_topics(AGAIN, 1, 5)
+    found = reproduce(one["advanced"], two["advanced"], qrels=judgments(1, 5), measures="AP")
+    assert found.roles == ("baseline",) and found.effects.is_empty()
+    assert found.summary().columns == ["measure", "RMSE baseline", "p baseline"]
+    assert "Reproduction of baseline: 5 topics" in str(found)
+
+
+def test_missing_topics_are_said() -> None:
+    one, two = on_topics(ORIGINAL, 1, 6), on_topics(AGAIN, 1, 6)
+    two["baseline"] = cut(two["baseline"], 1, 4)
+    found = reproduce(one, two, qrels=judgments(1, 6), measures="P@10")
+    # An empty ranking scores 0, as everywhere.
+    assert found.scores["topics"].to_list() == [6, 6]
+    assert any("no results for some judged topics" in note for note in found.notes)
+    assert "baseline: 2 topics with documents in one run only" in found.notes
+    assert found.order_means()["topics"].to_list() == [4, 6]
+    left = reproduce(one, two, qrels=judgments(1, 6), measures="P@10", topics="intersection")
+    assert left.scores["topics"].to_list() == [4, 6]
+    assert left.effects["topics"].to_list() == [4]
+    assert "P@10: baseline: 2 topics with scores on the original side only, left out" in left.notes
+
+
+def test_unjudged_topics_do_not_count() -> None:
+    one, two = on_topics(ORIGINAL, 1, 6), on_topics(AGAIN, 1, 6)
+    found = reproduce(one, two, qrels=judgments(1, 4), measures="P@10")
+    assert found.order_means()["topics"].to_list() == [4, 4]
+    assert any("results for topics without judgments" in note for note in found.notes)
+
+
+def test_depth_holds_for_orders_and_scores() -> None:
+    one, two = on_topics(ORIGINAL, 1, 6), on_topics(AGAIN, 1, 6)
+    found = reproduce(one, two, qrels=judgments(1, 6), measures=["P@20"], depth=10)
+    assert found.orders is not None
+    assert found.orders["original"].to_list() == [10] * 12
+    assert found.scores["original"].max() <= 0.5  # type: ignore[operator]
+
+
+def test_scores_by_scipy() -> None:
+    rng = np.random.default_rng(11)
+    base, better, base2, better2 = rng.beta(2, 3, (4, 25))
+    found = reproduce_scores(
+        {"baseline": base, "advanced": better}, {"baseline": base2, "advanced": better2}
+    )
+    for row, x, y in zip(
+        found.scores.iter_rows(named=True), (base, better), (base2, better2), strict=True
+    ):
+        expected = stats.ttest_rel(x, y)
+        assert row["p"] == pytest.approx(expected.pvalue)
+        assert row["statistic"] == pytest.approx(expected.statistic)
+        assert (row["original"], row["reproduced"]) == pytest.approx((x.mean(), y.mean()))
+    other = replicate_scores(
+        {"baseline": base, "advanced": better}, {"baseline": base2[:9], "advanced": better2[:9]}
+    )
+    expected = stats.ttest_ind(base, base2[:9], equal_var=False)
+    assert other.scores["p"][0] == pytest.approx(expected.pvalue)
+    ranks = reproduce_scores({"baseline": base}, {"baseline": base2}, test="signed-rank")
+    assert ranks.test == "signed-rank"
+    assert ranks.scores["p"][0] == pytest.approx(stats.wilcoxon(base, base2).pvalue)
+
+
+def test_ways_to_give_scores() -> None:
+    covid = cf.collections.trec_covid()
+    names = [run.name for run in covid.runs]
+    picked = {role: covid.runs[names.index(name)] for role, name in ORIGINAL.items()}
+    again = {role: covid.runs[names.index(name)] for role, name in AGAIN.items()}
+    one = cf.evaluate(picked, covid.qrels, ["AP", "P@10"])
+    two = cf.evaluate(again, covid.qrels, ["AP", "P@10"])
+    whole = reproduce_scores(one, two)
+    assert whole.measures == ("AP", "P@10")
+    single = reproduce_scores(one["AP"], two["AP"])
+    assert single.summary().equals(whole.summary()[:1])
+    roles = [
+        {role: cf.evaluate(run, covid.qrels, "AP")["AP"] for role, run in side.items()}
+        for side in (picked, again)
+    ]
+    assert reproduce_scores(*roles).summary().equals(single.summary())
+    runs = reproduce(picked, again, qrels=covid.qrels, measures=["AP", "P@10"])
+    assert runs.summary().equals(whole.summary())
+    framed = reproduce_scores(one["AP"].to_polars(), two["AP"].to_polars(), bounds=(0, 1))
+    assert framed.scores["nRMSE"].to_list() == single.scores["nRMSE"].to_list()
+
+
+def test_order_of_topics_does_not_matter() -> None:
+    first = {"baseline": {"a": 0.1, "b": 0.4, "c": 0.2}, "advanced": {"a": 0.3, "b": 0.5, "c": 0.4}}
+    again = {role: {t: s[t] ** 2 for t in "cab"} for role, s in first.items()}
+    turned = {role: {t: s[t] for t in "bca"} for role, s in again.items()}
+    one, two = reproduce_scores(first, again), reproduce_scores(first, turned)
+    assert one.scores.equals(two.scores) and one.effects.equals(two.effects)
+
+
+def test_what_is_not_defined_is_null_and_noted() -> None:
+    first = {"baseline": [0.0, 0.0], "advanced": [0.0, 0.0]}
+    again = {"baseline": [0.1, 0.2], "advanced": [0.2, 0.4]}
+    found = reproduce_scores(first, again)
+    row = found.effects.row(0, named=True)
+    assert row["ER"] is row["DRI"] is row["original RI"] is None
+    assert row["reproduced RI"] == pytest.approx(1.0)
+    assert "ER is not defined: the original effect is 0" in found.notes
+    assert "RI and DRI are not defined: the original baseline has the mean 0" in found.notes
+    assert "nRMSE needs a lowest and a highest score, and none are known" in found.notes
+    outside = reproduce_scores({"baseline": [0.5, 2]}, {"baseline": [0.5, 1]}, bounds=(0, 1))
+    assert outside.scores["nRMSE"][0] is None
+    assert "nRMSE is not defined: scores outside 0 to 1" in outside.notes
+    alone = reproduce_scores({"baseline": [0.5]}, {"baseline": [0.25]})
+    assert alone.scores.row(0, named=True)["RMSE"] == 0.25
+    assert alone.scores["p"][0] is None
+    assert "no test with fewer than two topics" in alone.notes
+    assert "-" in str(alone)
+
+
+def test_partial_scores_in_a_replication() -> None:
+    nan = np.nan
+    first = {"baseline": [0.2, 0.4, nan], "advanced": [0.3, 0.6, 0.9]}
+    again = {"baseline": [0.2, 0.4], "advanced": [0.3, 0.6]}
+    found = replicate_scores(first, again)
+    # The effect is over topics that both systems have.
+    assert found.effects.row(0, named=True)["ER"] == pytest.approx(1.0)
+    assert found.effects.select("topics", "other topics").row(0) == (2, 2)
+    assert found.scores.filter(role="advanced")["topics"][0] == 3
+    assert found.notes == (
+        "effects: 1 topic of the original side with scores of one role only, left out",
+    )
+
+
+def test_a_random_test_takes_a_seed() -> None:
+    rng = np.random.default_rng(4)
+    first, again = ({"baseline": rng.random(30)} for _ in range(2))
+    one, two, three = (
+        reproduce_scores(first, again, test="bootstrap", seed=seed).scores["p"][0]
+        for seed in (1, 1, 2)
+    )
+    assert one == two != three
+
+
+BASE: dict[str, Any] = {"baseline": {"q": {"a": 1.0}}}
+QRELS = {"q": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "more", "message"),
+    [
+        (BASE, {**BASE, "advanced": BASE["baseline"]}, {}, "one side has baseline, the other"),
+        ({**BASE, "better": BASE["baseline"]}, BASE, {}, "the original run 'better' is none of"),
+        (BASE, BASE, {"test": "welch"}, "does not suit two systems on the same topics"),
+        (BASE, BASE, {"test": "anova-2"}, "does not suit two systems on the same topics"),
+        (BASE, BASE, {"test": "x"}, "x"),
+        (BASE, BASE, {"p": 2}, "p must be a number between 0 and 1"),
+        (BASE, BASE, {"depth": 0}, "depth"),
+        (BASE, BASE, {"ties": "x"}, "ties 'x'"),
+        (BASE, BASE, {"seed": -1}, "the seed must be a whole number"),
+    ],
+)
+def test_bad_options(first: Any, second: Any, more: dict[str, Any], message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        reproduce(first, second, qrels=QRELS, measures="P@1", **more)
+
+
+def test_bad_scores() -> None:
+    with pytest.raises(PolicyError, match="the original scores are of 'bm25': call the systems"):
+        reproduce_scores({"bm25": [0.1, 0.2]}, {"baseline": [0.1, 0.2]})
+    with pytest.raises(PolicyError, match="does not suit two systems on topics of their own"):
+        replicate_scores({"baseline": [0.1, 0.2]}, {"baseline": [0.1, 0.2]}, test="t")
+    with pytest.raises(CranfieldError, match="no topic has scores of"):
+        reproduce_scores({"baseline": {"q1": 0.1}}, {"baseline": {"q2": 0.1}})
+    ap = cf.Scores(np.array([[0.1]]), ("q",), ("baseline",), "AP")
+    rr = cf.Scores(np.array([[0.1]]), ("q",), ("baseline",), "RR")
+    with pytest.raises(PolicyError, match="scores of 'AP' on one side only"):
+        reproduce_scores({"AP": ap}, {"RR": rr})
+    with pytest.raises(PolicyError, match="roles have scores of 'AP' and of 'RR'"):
+        reproduce_scores({"baseline": ap, "advanced": rr}, ap)
+    shards = cf.Scores(np.full((2, 1, 3), 0.5), ("q", "r"), ("baseline",))
+    with pytest.raises(PolicyError, match="scores by shard"):
+        reproduce_scores(shards, shards)
+    endless = cf.Scores(np.array([[np.inf]]), ("q",), ("baseline",))
+    with pytest.raises(CranfieldError, match="infinite scores, or beyond"):
+        reproduce_scores(endless, endless)
+    with pytest.raises(CranfieldError, match="infinite scores, or beyond"):
+        reproduce_scores({"baseline": [1e200, 1]}, {"baseline": [1, 2]})

@@ -1,0 +1,134 @@
+"""Scores and effects beside those of the original experiment."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+from cranfield.errors import CranfieldError, PolicyError
+from cranfield.meta.reproduction.effects import (
+    delta_relative_improvement,
+    effect_ratio,
+    normalised_rmse,
+    relative_improvement,
+    rmse,
+)
+from cranfield.scores import Scores
+
+UNIT = st.floats(0, 1, width=16)
+PAIRS = arrays(np.float64, st.tuples(st.just(2), st.integers(1, 9)), elements=UNIT)
+
+
+def test_by_hand() -> None:
+    # Means .3 and .45; then .2 and .3.
+    first, again = ([0.2, 0.4], [0.3, 0.6]), ([0.1, 0.1, 0.4], [0.1, 0.3, 0.5])
+    assert relative_improvement(*first) == pytest.approx(0.5)
+    assert effect_ratio(*first, *again) == pytest.approx(2 / 3)
+    assert delta_relative_improvement(*first, *again) == pytest.approx(0.0, abs=1e-15)
+    # Means .25 and .3: RI is .2.
+    assert delta_relative_improvement(*first, [0.2, 0.3], [0.2, 0.4]) == pytest.approx(0.3)
+    # Differences .1, -.3 and 0.
+    assert rmse([0.5, 0.2, 0.9], [0.4, 0.5, 0.9]) == pytest.approx((0.1 / 3) ** 0.5)
+    # At most .5, .8 and .9.
+    largest = 0.25 + 0.64 + 0.81
+    assert normalised_rmse([0.5, 0.2, 0.9], [0.4, 0.5, 0.9]) == pytest.approx(
+        (0.1 / largest) ** 0.5
+    )
+    # The same in percent.
+    found = normalised_rmse([50, 20, 90], [40, 50, 90], bounds=(0, 100))
+    assert found == pytest.approx((0.1 / largest) ** 0.5)
+
+
+@settings(max_examples=50)
+@given(PAIRS)
+def test_rmse_is_a_distance(pair: np.ndarray) -> None:
+    one, two = pair
+    assert rmse(one, two) == rmse(two, one) >= 0
+    assert rmse(one, one) == 0 == normalised_rmse(one, one)
+    assert 0 <= normalised_rmse(one, two) <= 1 + 1e-12
+    farthest = np.where(one >= 0.5, 0.0, 1.0)
+    assert normalised_rmse(one, farthest) == pytest.approx(1)
+    assert rmse(one, two) == pytest.approx(np.linalg.norm(one - two) / np.sqrt(one.size))
+
+
+@settings(max_examples=50)
+@given(PAIRS, PAIRS, st.floats(0.1, 50), st.floats(-5, 5))
+def test_effect_ratio_and_affine_maps(
+    first: np.ndarray, again: np.ndarray, slope: float, shift: float
+) -> None:
+    assume(abs(np.diff(first, axis=0).mean()) > 1e-3)
+    found = effect_ratio(*first, *again)
+    assert effect_ratio(*first, *first) == pytest.approx(1)
+    moved = effect_ratio(*(slope * first + shift), *(slope * again + shift))
+    assert moved == pytest.approx(found, rel=1e-8, abs=1e-8)
+    # To exchange the roles changes the sign of both effects.
+    assert effect_ratio(*first[::-1], *again[::-1]) == pytest.approx(found)
+    assert effect_ratio(*first, *again[::-1]) == pytest.approx(-found)
+
+
+@settings(max_examples=50)
+@given(PAIRS, PAIRS)
+def test_delta_relative_improvement(first: np.ndarray, again: np.ndarray) -> None:
+    assume(first[0].mean() > 0.01 and again[0].mean() > 0.01)
+    assert delta_relative_improvement(*first, *first) == 0
+    found = delta_relative_improvement(*first, *again)
+    assert delta_relative_improvement(*again, *first) == pytest.approx(-found)
+    expected = first[1].mean() / first[0].mean() - again[1].mean() / again[0].mean()
+    assert found == pytest.approx(expected, abs=1e-9)
+
+
+def test_topics_are_matched_by_name() -> None:
+    one = Scores(np.array([[0.1], [0.5]]), ("q1", "q2"), ("a",))
+    assert rmse(one, {"q2": 0.5, "q1": 0.1}) == 0
+    with pytest.raises(CranfieldError, match="topic 'q2' has a score on one side only"):
+        rmse(one, {"q1": 0.1})
+    with pytest.raises(CranfieldError, match="topic '3' has a score on one side only"):
+        rmse([0.1, 0.2], [0.1, 0.2, 0.3])
+    missing = Scores(np.array([[0.1], [np.nan]]), ("q1", "q2"), ("a",))
+    with pytest.raises(CranfieldError, match="topic 'q2' has a score on one side only"):
+        relative_improvement(missing, one)
+
+
+def test_ratios_over_nothing() -> None:
+    nothing = [0.0, 0.0]
+    assert np.isnan(effect_ratio([0.1, 0.2], [0.2, 0.1], nothing, [0.1, 0.1]))
+    assert np.isnan(relative_improvement(nothing, [0.1, 0.2]))
+    assert np.isnan(delta_relative_improvement([0.1], [0.2], [0.0], [0.2]))
+    assert effect_ratio([0.1], [0.2], nothing, nothing) == 0
+    # 0.1 + 0.2 is not 0.3: an effect by rounding is none.
+    assert np.isnan(effect_ratio([0.3, 0.5], [0.1 + 0.2, 0.5], [0.1], [0.2]))
+
+
+@pytest.mark.parametrize("bad", [[], "ab", 3, None, [[1.0, 2.0]], ["x"], {"a": "x"}, [np.inf, 1]])
+def test_bad_scores(bad: Any) -> None:
+    with pytest.raises(CranfieldError):
+        rmse(bad, [0.1, 0.2])
+
+
+def test_infinite_and_many_systems() -> None:
+    endless = Scores(np.array([[np.inf]]), ("1",), ("a",))
+    with pytest.raises(CranfieldError, match="infinite scores, or beyond"):
+        rmse(endless, [0.5])
+    two = Scores(np.array([[0.1, 0.2]]), ("1",), ("a", "b"))
+    with pytest.raises(CranfieldError, match="one system are wanted, by topic, not of 2"):
+        rmse(two, [0.5])
+    nothing = Scores(np.array([[np.nan]]), ("1",), ("a",))
+    with pytest.raises(CranfieldError, match="there are no scores"):
+        rmse(nothing, nothing)
+
+
+@pytest.mark.parametrize("bounds", [(1, 0), (0, np.inf), (0,), 3, ("a", 1), (0, 0)])
+def test_bad_bounds(bounds: Any) -> None:
+    with pytest.raises(PolicyError, match="bounds are"):
+        normalised_rmse([0.5], [0.4], bounds=bounds)
+
+
+def test_scores_outside_the_bounds() -> None:
+    with pytest.raises(CranfieldError, match="a score of 1.5, outside 0 to 1"):
+        normalised_rmse([0.5], [1.5])
+    assert normalised_rmse([1 + 1e-15], [1.0]) == pytest.approx(0)

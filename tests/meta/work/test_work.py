@@ -1,0 +1,168 @@
+"""The same parts, the same bits, wherever they are computed."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.errors import InputError, PolicyError
+from cranfield.meta.of_tests.splits import split_topics
+from cranfield.meta.work.parts import run_parts
+from cranfield.meta.work.streams import stream
+
+
+def part(shared: float, task: int) -> pl.DataFrame:
+    return pl.DataFrame({"task": [task], "value": [stream(1, task).normal() + shared]})
+
+
+TASKS = {f"task-{k}": k for k in range(6)}
+
+
+@pytest.fixture(scope="module")
+def scores() -> cf.Scores:
+    random = np.random.default_rng(8)
+    values = random.beta(2, 3, (20, 1)) + random.normal(0, 0.1, (20, 8)) + np.arange(8) / 30
+    return cf.Scores(values, [f"q{k}" for k in range(20)], [f"s{k}" for k in range(8)])  # type: ignore[arg-type]
+
+
+def test_order_of_tasks() -> None:
+    found = run_parts(part, 0.5, TASKS, about={})
+    assert found["task"].to_list() == list(range(6))
+
+
+@pytest.mark.parametrize("backend", [None, "loky", "threading", "serial"])
+def test_backends(backend: str | None, scores: cf.Scores) -> None:
+    options = {"sizes": [5, 10], "repeats": 25, "seed": 11}
+    expected = split_topics(scores, ["anova-2", "randomisation"], resamples=200, **options)  # type: ignore[arg-type]
+    found = split_topics(
+        scores,
+        ["anova-2", "randomisation"],
+        resamples=200,
+        jobs=2,
+        backend=backend,
+        **options,  # type: ignore[arg-type]
+    )
+    assert found.repeated.equals(expected.repeated)
+
+
+def test_dask_cluster(scores: cf.Scores) -> None:
+    distributed = pytest.importorskip("distributed")
+    import joblib
+
+    options = {"sizes": [5], "repeats": 25, "seed": 11}
+    expected = split_topics(scores, ["anova-2", "t"], **options).repeated  # type: ignore[arg-type]
+    with (
+        distributed.LocalCluster(
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+        ) as cluster,
+        distributed.Client(cluster),
+    ):
+        named = split_topics(scores, ["anova-2", "t"], backend="dask", jobs=2, **options)  # type: ignore[arg-type]
+        with joblib.parallel_config("dask"):
+            around = split_topics(scores, ["anova-2", "t"], **options)  # type: ignore[arg-type]
+    assert named.repeated.equals(expected)
+    assert around.repeated.equals(expected)
+
+
+def test_unknown_backend() -> None:
+    with pytest.raises(PolicyError, match="there is no backend 'nope'"):
+        run_parts(part, 0.5, TASKS, about={}, backend="nope")
+
+
+def test_finished_parts_are_not_done_again(tmp_path: Path) -> None:
+    run_parts(part, 0.5, {"task-1": 1}, about={"a": 1}, folder=tmp_path / "x")
+    # What a part holds is believed: proof that it was not computed.
+    pl.DataFrame({"task": [1], "value": [-1.0]}).write_parquet(tmp_path / "x" / "task-1.parquet")
+    seen: list[tuple[int, int]] = []
+    found = run_parts(
+        part,
+        0.5,
+        TASKS,
+        about={"a": 1},
+        folder=tmp_path / "x",
+        progress=lambda done, of: seen.append((done, of)),
+    )
+    assert found["value"][1] == -1.0
+    assert seen[0] == (1, 6)
+    assert seen[-1] == (6, 6)
+    # A part that cannot be read is computed.
+    (tmp_path / "x" / "task-1.parquet").write_bytes(b"PAR1")
+    again = run_parts(part, 0.5, TASKS, about={"a": 1}, folder=tmp_path / "x")
+    assert again.equals(run_parts(part, 0.5, TASKS, about={}))
+
+
+def test_folders_of_another_study(tmp_path: Path, scores: cf.Scores) -> None:
+    split_topics(scores, ["t"], sizes=[5], repeats=2, folder=tmp_path / "x")
+    with pytest.raises(PolicyError, match="holds another study: seed was 0, and is 1"):
+        split_topics(scores, ["t"], sizes=[5], repeats=2, seed=1, folder=tmp_path / "x")
+    other = cf.Scores(scores.values + 1, scores.topics, scores.systems)
+    with pytest.raises(PolicyError, match="another study: scores was"):
+        split_topics(other, ["t"], sizes=[5], repeats=2, folder=tmp_path / "x")
+    # More of the same is no other study.
+    more = split_topics(scores, ["t"], sizes=[5, 10], repeats=25, folder=tmp_path / "x")
+    assert more.repeated.equals(split_topics(scores, ["t"], sizes=[5, 10], repeats=25).repeated)
+    (tmp_path / "y").mkdir()
+    (tmp_path / "y" / "thesis.doc").write_text("all I have")
+    with pytest.raises(PolicyError, match=r"holds 'thesis.doc', and no study.json"):
+        run_parts(part, 0.5, TASKS, about={}, folder=tmp_path / "y")
+    (tmp_path / "x" / "study.json").write_text("{")
+    with pytest.raises(InputError, match="is not JSON"):
+        run_parts(part, 0.5, TASKS, about={}, folder=tmp_path / "x")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="no results folder"):
+        run_parts(part, 0.5, TASKS, about={}, folder=tmp_path / "file")
+
+
+STUDY = """
+import sys, numpy as np, cranfield as cf
+from cranfield.meta.of_tests.splits import split_topics
+random = np.random.default_rng(8)
+values = random.beta(2, 3, (20, 1)) + random.normal(0, 0.1, (20, 8)) + np.arange(8) / 30
+scores = cf.Scores(values, [f"q{k}" for k in range(20)], [f"s{k}" for k in range(8)])
+study = split_topics(scores, ["anova-2", "bootstrap"], sizes=[5, 10], repeats=160, seed=6,
+                     resamples=400, folder=sys.argv[1])
+study.repeated.write_parquet(sys.argv[2])
+"""
+
+
+def test_killed_and_resumed(tmp_path: Path) -> None:
+    def started(folder: str, out: str) -> subprocess.Popen[bytes]:
+        arguments = [sys.executable, "-c", STUDY, str(tmp_path / folder), str(tmp_path / out)]
+        return subprocess.Popen(arguments, env=os.environ)
+
+    assert started("through", "through.parquet").wait() == 0
+    chance = random.Random(4)
+    kills = 0
+    for _ in range(40):
+        process = started("killed", "killed.parquet")
+        parts_before = len(list((tmp_path / "killed").glob("*.parquet")))
+        # Killed at any moment after it began with another part.
+        while process.poll() is None:
+            if len(list((tmp_path / "killed").glob("*.parquet"))) > parts_before:
+                break
+            time.sleep(0.005)
+        time.sleep(chance.uniform(0, 0.05))
+        if process.poll() is not None:
+            break
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kills += 1
+        if kills == 10:
+            assert started("killed", "killed.parquet").wait() == 0
+            break
+    assert kills == 10
+    assert (tmp_path / "killed.parquet").read_bytes() == (tmp_path / "through.parquet").read_bytes()
+    left = sorted(one.name for one in (tmp_path / "killed").iterdir())
+    assert left == sorted(one.name for one in (tmp_path / "through").iterdir())
+    assert json.loads((tmp_path / "killed" / "study.json").read_text())["seed"] == 6

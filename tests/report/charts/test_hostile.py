@@ -1,0 +1,144 @@
+"""All charts at once: names from files stay data, and sizes grow with what is shown."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.report import charts
+from cranfield.report.charts.choosing import labels
+from tests.report.charts.drawn import HOSTILE, random_scores, scores_of, spec_of
+
+Draw = Callable[[cf.Scores], Any]
+
+CHARTS: dict[str, Draw] = {
+    "box": charts.box_plot,
+    "intervals": lambda scores: charts.intervals_chart(cf.compare(scores, test="anova")),
+    "matrix": lambda scores: charts.significance_matrix(cf.compare(scores)),
+    "bars": lambda scores: charts.difference_bars(scores, *scores.systems[:2]),
+    "scatter": lambda scores: charts.difference_scatter(scores, *scores.systems[:2]),
+    "difficulty": charts.difficulty_map,
+}
+
+
+@pytest.fixture(params=CHARTS, name="draw")
+def _draw(request: pytest.FixtureRequest) -> Draw:
+    return CHARTS[request.param]
+
+
+def hostile_scores() -> cf.Scores:
+    values = np.random.default_rng(1).random((len(HOSTILE), len(HOSTILE)))
+    values += np.linspace(0, 1, len(HOSTILE))
+    return scores_of(values, HOSTILE, HOSTILE, measure="nDCG(gains={1: 1, 2: 3})@10")
+
+
+def found_in(value: Any, *keys: str) -> Iterator[Any]:
+    """Yield what stands under a key, at any depth."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            if key in keys:
+                yield one
+            yield from found_in(one, *keys)
+    elif isinstance(value, list):
+        for one in value:
+            yield from found_in(one, *keys)
+
+
+def test_names_are_data(draw: Draw) -> None:
+    spec = spec_of(draw(hostile_scores()))
+    rows = spec.pop("datasets")
+    # What Vega evaluates, or follows: none of it may come from a file.
+    evaluated = [*found_in(spec, "calculate", "expr", "signal", "labelExpr", "test", "filter")]
+    evaluated += [*found_in(spec, "field", "lookup", "href", "url", "sort")]
+    for text in evaluated:
+        assert "img" not in str(text)
+        assert "throw" not in str(text)
+        assert "script" not in str(text)
+    fields = {field for table in rows.values() for row in table for field in row}
+    assert all(field.isidentifier() for field in fields)
+    assert "nDCG(gains={1: 1, 2: 3})@10" in str(spec)
+
+
+def test_every_system_has_a_place_of_its_own() -> None:
+    spec = spec_of(charts.box_plot(hostile_scores()))
+    domain = spec["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert len(set(domain)) == len(HOSTILE)
+    assert {"Dense", "dense", "(no name)", "x" * 200, r"tab\tnew\nline", r"\u202etags"} <= {*domain}
+    axis = spec["layer"][0]["encoding"]["y"]["axis"]
+    assert axis["labelLimit"] < 400
+    assert axis["labelOverlap"] is False
+
+
+@pytest.mark.parametrize("systems", [2, 3, 130])
+def test_any_number_of_systems(draw: Draw, systems: int) -> None:
+    spec = spec_of(draw(random_scores(systems, topics=6)))
+    sizes = [*found_in(spec, "labelFontSize", "titleFontSize")]
+    assert min(sizes) >= 9
+    # No table is cut: the tooltips and the rows know of each system.
+    assert sum(len(rows) for rows in spec["datasets"].values()) >= min(systems, 6)
+
+
+def test_rows_keep_their_height() -> None:
+    for systems in (3, 40, 130):
+        step = spec_of(charts.box_plot(random_scores(systems)))["height"]["step"]
+        size = spec_of(charts.box_plot(random_scores(systems)))["layer"][0]["encoding"]["y"]["axis"]
+        assert step > size["labelFontSize"]
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (["a", "b"], ["a", "b"]),
+        (["", " ", "(no name)"], ["(no name) (2)", "(no name) (3)", "(no name)"]),
+        (["a\n", r"a\n", "a"], [r"a\n (2)", r"a\n", "a"]),
+    ],
+)
+def test_labels(names: list[str], wanted: list[str]) -> None:
+    assert labels(names) == wanted
+
+
+@pytest.mark.parametrize(
+    ("scores", "message"),
+    [
+        (scores_of(np.zeros((2, 2, 2)), "12", "ab"), "scores by shard"),
+        (scores_of(np.full((2, 2), np.nan), "12", "ab"), "no scores to draw"),
+        (scores_of([[0.0, np.inf]], ["1"], "ab"), "topic '1' of system 'b' has an infinite score"),
+    ],
+)
+def test_what_cannot_be_drawn(scores: cf.Scores, message: str) -> None:
+    for draw in (charts.box_plot, charts.difficulty_map):
+        with pytest.raises(cf.CranfieldError, match=message):
+            draw(scores)
+    with pytest.raises(cf.CranfieldError, match=message):
+        charts.difference_bars(scores, "a", "b")
+
+
+def test_unknown_systems() -> None:
+    scores = random_scores(3)
+    with pytest.raises(cf.PolicyError, match=r"there is no system 's9'; did you mean 's"):
+        charts.box_plot(scores, systems=["s9"])
+    with pytest.raises(cf.PolicyError, match="list of systems is empty"):
+        charts.difficulty_map(scores, systems=[])
+    with pytest.raises(cf.PolicyError, match="systems are a list of names, not '3'"):
+        charts.box_plot(scores, systems=3)  # type: ignore[arg-type]
+    with pytest.raises(cf.PolicyError, match="there is no system '4'"):
+        charts.box_plot(scores, systems=[4])  # type: ignore[list-item]
+    with pytest.raises(cf.PolicyError):
+        charts.box_plot(3)
+
+
+def test_names_are_loaded_when_they_are_used() -> None:
+    code = "import sys, cranfield.report.charts as c; print('altair' in sys.modules, c.box_plot)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
+    assert done.stdout.startswith(b"False <function box_plot")
+    for name in charts.__all__:
+        assert callable(getattr(charts, name))
+        assert name in dir(charts)
+    with pytest.raises(AttributeError, match="no attribute 'pie'"):
+        charts.pie  # noqa: B018

@@ -1,0 +1,78 @@
+"""Means with intervals: those that do not overlap differ."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+
+import cranfield as cf
+from cranfield.report.charts import intervals_chart
+from tests.conftest import ADHOC8
+from tests.report.charts.drawn import domain_of, random_scores, rows_with, spec_of
+
+
+def test_trec8_as_in_the_paper() -> None:
+    found = cf.compare(cf.read_scores(ADHOC8))
+    rows = rows_with(intervals_chart(found), "verdict", "mean")
+    assert len(rows) == 129
+    # Ferro and Maistro (2024), section 4.2.6: half-width .0515; 3,423 of 8,256 pairs differ.
+    assert {round(row["high"] - row["mean"], 4) for row in rows} == {0.0515}
+    apart = [a["low"] > b["high"] or b["low"] > a["high"] for a, b in combinations(rows, 2)]
+    assert (sum(apart), len(apart)) == (3423, 8256)
+    top = [row["system"] for row in rows if row["verdict"] in {"reference", "not different"}]
+    assert top == list(found.top_group)
+
+
+@pytest.mark.parametrize("lower_is_better", [False, True])
+def test_verdicts_follow_the_comparison(lower_is_better: bool) -> None:
+    scores = random_scores(8, topics=60, lower_is_better=lower_is_better)
+    found = cf.compare(scores)
+    chart = intervals_chart(found, reference="s4")
+    rows = {row["system"]: row for row in rows_with(chart, "verdict", "mean")}
+    assert list(rows) == domain_of(chart, "y") == found.ranking()["system"].to_list()
+    means = dict(zip(scores.systems, scores.mean(), strict=True))
+    seen = set()
+    for name, row in rows.items():
+        assert row["mean"] == pytest.approx(means[name])
+        if name == "s4":
+            assert row["verdict"] == "reference"
+            continue
+        p = found.pvalues[scores.systems.index(name), 4]
+        better = (means[name] > means["s4"]) != lower_is_better
+        wanted = ("better" if better else "worse") if p <= 0.05 else "not different"
+        assert row["verdict"] == wanted
+        seen.add(wanted)
+    assert seen == {"better", "worse", "not different"}
+
+
+def test_a_baseline_is_the_reference() -> None:
+    found = cf.compare(random_scores(5), baseline="s1", correction="tukey")
+    spec = spec_of(intervals_chart(found))
+    assert spec["layer"][1]["encoding"]["color"]["legend"]["title"] == "compared with s1"
+    other = rows_with(intervals_chart(found, reference="s0"), "verdict", "mean")
+    told = {row["system"]: row["verdict"] for row in other}
+    assert told["s3"] == "not compared"
+    assert told["s1"] != "not compared"
+
+
+def test_ranks() -> None:
+    chart = intervals_chart(cf.compare(random_scores(4), test="friedman"))
+    spec = spec_of(chart)
+    assert spec["layer"][1]["encoding"]["x"]["title"] == "mean rank by AP"
+    assert spec["title"]["text"] == "Mean rank by system: AP"
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"correction": "holm"}, {"test": "t"}, {"baseline": "s0"}],
+)
+def test_without_intervals(options: dict[str, str]) -> None:
+    found = cf.compare(random_scores(4), **options)  # type: ignore[arg-type]
+    with pytest.raises(cf.PolicyError, match="has no intervals around means: compare with"):
+        intervals_chart(found)
+
+
+def test_unknown_reference() -> None:
+    with pytest.raises(cf.PolicyError, match="there is no system 'x'"):
+        intervals_chart(cf.compare(random_scores(3)), reference="x")

@@ -1,0 +1,124 @@
+"""Charts in files: real text, no network, and nothing that a name could break."""
+
+from __future__ import annotations
+
+import json
+import struct
+from html.parser import HTMLParser
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import altair as alt
+import pytest
+from pypdf import PdfReader
+
+import cranfield as cf
+from cranfield.report.charts import box_plot, save
+from tests.report.charts.drawn import HOSTILE, scores_of
+
+SHOWN = ("<img src=x onerror=alert(1)>", "(no name)", "Dense", "dense", "a.b[0]:N", "__proto__")
+
+
+@pytest.fixture(scope="module", name="chart")
+def _chart() -> Any:
+    values = [[0.1 * k for k in range(len(HOSTILE))], [0.5] * len(HOSTILE)]
+    return box_plot(scores_of(values, "12", HOSTILE, "nDCG@10"))
+
+
+def test_svg_has_text(chart: Any, tmp_path: Path) -> None:
+    save(chart, tmp_path / "c.svg")
+    root = ElementTree.parse(tmp_path / "c.svg").getroot()
+    texts = {found.text for found in root.iter("{http://www.w3.org/2000/svg}text")}
+    assert {*SHOWN, "nDCG@10 of a topic"} <= texts
+    assert (root.get("aria-label") or "").startswith("Box plots of the scores by nDCG@10 of 12")
+    assert not list(root.iter("{http://www.w3.org/2000/svg}script"))
+
+
+def test_pdf_has_text(chart: Any, tmp_path: Path) -> None:
+    save(chart, tmp_path / "c.PDF")
+    [page] = PdfReader(BytesIO((tmp_path / "c.PDF").read_bytes())).pages
+    text = page.extract_text()
+    for name in (*SHOWN, "nDCG@10 of a topic"):
+        assert name in text
+
+
+def test_png_has_the_pixels_asked_for(chart: Any, tmp_path: Path) -> None:
+    sizes = []
+    for scale in (1, 2):
+        save(chart, tmp_path / "c.png", scale=scale)
+        content = (tmp_path / "c.png").read_bytes()
+        assert content.startswith(b"\x89PNG")
+        sizes.append(struct.unpack(">II", content[16:24]))
+    assert sizes[1] == pytest.approx([2 * side for side in sizes[0]], abs=1)
+
+
+class Page(HTMLParser):
+    """What a browser sees of a page."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.sources: list[str] = []
+        self.title = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.sources += [value or "" for name, value in attrs if name in {"src", "href"}]
+
+    def handle_data(self, data: str) -> None:
+        if self.tags[-1:] == ["title"]:
+            self.title += data
+
+
+def test_pages_stand_alone_and_names_stay_in_the_script(chart: Any, tmp_path: Path) -> None:
+    save(chart, tmp_path / "c.html")
+    text = (tmp_path / "c.html").read_text(encoding="utf-8")
+    page = Page(text)
+    # Altair's own page would have an image and a further script here.
+    assert page.tags[:6] == ["html", "head", "title", "meta", "style", "script"]
+    assert page.tags[6:] == ["body", "div", "script"]
+    assert page.sources == []
+    assert page.title.startswith("Box plots of the scores by nDCG@10")
+    assert len(text) > 500_000
+    spec = text.split("const spec = ", 1)[1].split(";\n", 1)[0]
+    rows = next(iter(json.loads(spec)["datasets"].values()))
+    assert "</script><script>alert(1)</script>" in {row["system"] for row in rows}
+
+
+def test_json_is_the_specification(chart: Any, tmp_path: Path) -> None:
+    save(chart, tmp_path / "c.json")
+    spec = json.loads((tmp_path / "c.json").read_text())
+    assert spec["$schema"].startswith("https://vega.github.io/schema/vega-lite/v")
+    assert spec == chart.to_dict()
+
+
+@pytest.mark.parametrize("name", ["c.docx", "c", ".svg", "c.svg.gz"])
+def test_other_suffixes(chart: Any, tmp_path: Path, name: str) -> None:
+    with pytest.raises(cf.PolicyError, match=r"does not end in .html, .svg, .pdf, .png or .json"):
+        save(chart, tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("scale", [0, -1, float("nan"), True, "2", 100])
+def test_impossible_scales(chart: Any, tmp_path: Path, scale: Any) -> None:
+    with pytest.raises(cf.PolicyError, match="scale is a number above 0"):
+        save(chart, tmp_path / "c.png", scale=scale)
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_appear_whole_or_not_at_all(chart: Any, tmp_path: Path) -> None:
+    path = tmp_path / "c.json"
+    path.write_text("before")
+    broken = alt.Chart({"values": []}).mark_point().encode(x="x:Q")
+    broken.encoding.x.shorthand = 3
+    with pytest.raises(Exception, match="."):
+        save(broken, path)
+    assert path.read_text() == "before"
+    with pytest.raises(cf.PolicyError, match="no chart of Altair, but dict"):
+        save({}, path)
+    with pytest.raises(cf.InputError, match="cannot be written"):
+        save(chart, tmp_path / "missing" / "c.json")
+    assert [one.name for one in tmp_path.iterdir()] == ["c.json"]

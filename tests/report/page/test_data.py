@@ -1,0 +1,190 @@
+"""Every number on the page is that of the results, to the bit."""
+
+from __future__ import annotations
+
+from base64 import b64decode
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import cranfield as cf
+from cranfield.errors import CranfieldError
+from tests.report.page.reading import floats, read
+
+MEASURES = ["nDCG@10", "AP@20", "RR@10", "P@10"]
+
+
+def same(one: NDArray[Any], other: NDArray[Any]) -> bool:
+    return bool(one.shape == other.shape and np.asarray(one).tobytes() == other.tobytes())
+
+
+def evaluation(systems: int = 8) -> cf.Evaluation:
+    covid = cf.collections.trec_covid()
+    return cf.evaluate(covid.runs[:systems], covid.qrels, MEASURES)
+
+
+def check(measure: dict[str, Any], found: cf.PairwiseComparison) -> None:
+    """Compare the data of one measure with a comparison."""
+    data = measure["comparison"]
+    first, second = (
+        (np.array(data["first"]), np.array(data["second"]))
+        if "first" in data
+        else np.triu_indices(len(found.systems), 1)
+    )
+    assert np.array_equal(first, found.first)
+    assert np.array_equal(second, found.second)
+    for name, wanted in (
+        ("difference", found.difference),
+        ("p", found.adjusted_pvalues),
+        ("effect", found.effect),
+        ("means", found.means),
+    ):
+        assert same(floats(data[name]), wanted)
+    low, high = found.interval
+    if "reach" in data:
+        assert same(floats(data["difference"]) - data["reach"], low)
+        assert same(floats(data["difference"]) + data["reach"], high)
+    else:
+        assert same(floats(data["low"]), low)
+        assert same(floats(data["high"]), high)
+    assert (data["half"] is None) == (found.half_widths is None)
+    if found.half_widths is not None:
+        assert same(floats(data["half"]), found.half_widths)
+    holds = cf.meaning(found).dominance.holds
+    bits = np.frombuffer(b64decode(data["holds"]), dtype=np.uint8)
+    assert np.array_equal(np.unpackbits(bits, bitorder="little")[: len(found)], holds)
+    assert data["order"] == found.order.tolist()
+    assert data["alpha"] == found.alpha
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"test": "t", "correction": "max-t", "alpha": 0.01, "resamples": 200, "seed": 3},
+        {"test": "friedman"},
+        {"test": "sign", "correction": "holm"},
+        {"baseline": "ucd_cs_r3"},
+        {"test": "t", "correction": "holm", "alternative": "greater"},
+    ],
+)
+def test_numbers_of_an_evaluation(tmp_path: Path, options: dict[str, Any]) -> None:
+    ev = evaluation(11)
+    data = read(cf.report(ev, tmp_path / "r.html", scales=False, **options)).data
+    assert data["systems"] == list(ev.systems)
+    assert data["topics"] == list(ev.topics)
+    assert [one["name"] for one in data["measures"]] == list(ev)
+    for one in data["measures"]:
+        scores = ev[one["name"]]
+        assert same(floats(one["scores"]).reshape(scores.values.shape), scores.values)
+        assert same(floats(one["overall"]), scores.overall())
+        check(one, cf.compare(scores, **options))
+
+
+def test_groups_and_verdicts(tmp_path: Path) -> None:
+    ev = evaluation(11)
+    found = cf.compare(ev["nDCG@10"])
+    data = read(cf.report(found, tmp_path / "r.html")).data["measures"][0]["comparison"]
+    assert dict(zip(found.systems, data["letters"], strict=True)) == found.groups()
+    found = cf.compare(ev["nDCG@10"], baseline="ucd_cs_r3")
+    data = read(cf.report(found, tmp_path / "r.html")).data["measures"][0]["comparison"]
+    assert data["letters"] is None
+    words = dict(zip(found.systems, data["against"]["verdicts"], strict=True))
+    assert words.pop("ucd_cs_r3") == ""
+    rows = {row["first"]: row for row in found.to_polars().to_dicts()}
+    for system, word in words.items():
+        better = "better" if rows[system]["difference"] > 0 else "worse"
+        assert word == (better if rows[system]["significant"] else "not different")
+    k = found.systems.index("UPrrf93-wt-r5")
+    assert floats(data["against"]["low"])[k] == rows["UPrrf93-wt-r5"]["low"]
+
+
+def test_lower_is_better(tmp_path: Path) -> None:
+    values = np.array([[0.9, 0.1, 0.5], [0.8, 0.2, 0.5], [0.95, 0.1, 0.45], [0.7, 0.0, 0.4]])
+    scores = cf.Scores(values, tuple("1234"), tuple("abc"), measure="effort", lower_is_better=True)
+    page = read(cf.report(cf.compare(scores, baseline="c"), tmp_path / "r.html"))
+    one = page.data["measures"][0]
+    assert one["comparison"]["against"]["verdicts"] == ["worse", "better", ""]
+    assert one["comparison"]["order"][0] == 1
+    assert one["lowerIsBetter"]
+
+
+def test_comparisons_on_topics_of_their_own(tmp_path: Path) -> None:
+    first = cf.Scores(
+        np.array([[0.1, 0.2], [0.3, 0.5], [0.2, 0.9]]), tuple("123"), tuple("ab"), measure="x"
+    )
+    second = cf.Scores(
+        np.array([[0.4, 0.2], [0.3, 0.1], [0.3, 0.3]]), tuple("324"), tuple("ab"), measure="y"
+    )
+    data = read(cf.report([cf.compare(first), cf.compare(second)], tmp_path / "r.html")).data
+    assert data["topics"] == ["1", "2", "3", "4"]
+    y = floats(data["measures"][1]["scores"]).reshape(4, 2)
+    assert np.isnan(y[0]).all()
+    assert y[[2, 1, 3]].tolist() == second.values.tolist()
+
+
+def test_scores_by_shard(tmp_path: Path) -> None:
+    values = np.random.default_rng(1).random((6, 3, 2))
+    scores = cf.Scores(values, tuple("123456"), tuple("abc"), measure="x")
+    found = cf.compare(scores)
+    one = read(cf.report(found, tmp_path / "r.html")).data["measures"][0]
+    assert same(floats(one["scores"]).reshape(6, 3), np.nanmean(values, axis=2))
+    check(one, found)
+
+
+def test_missing_scores_are_reported(tmp_path: Path) -> None:
+    scores = cf.Scores(
+        np.array([[0.1, np.nan], [0.3, 0.5], [0.4, 0.6]]), tuple("123"), tuple("ab"), measure="x"
+    )
+    with pytest.warns(cf.CranfieldWarning, match="not compared"):
+        page = read(cf.report(scores, tmp_path / "r.html"))
+    assert page.data["measures"][0]["comparison"] is None
+    assert "x is not compared" in page.shown
+    kept = read(cf.report(scores, tmp_path / "r.html", missing="drop"))
+    assert kept.data["topics"] == ["2", "3"]
+
+
+def test_one_system_and_one_topic(tmp_path: Path) -> None:
+    ev = cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, ["AP", "RR"])
+    page = read(cf.report(ev, tmp_path / "r.html"))
+    assert "run scores 0.5000 on AP" in page.shown
+    assert "there is one system" in page.shown
+
+
+def test_what_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    scores = cf.Scores(np.array([[0.1, 0.2], [0.3, 0.5]]), tuple("12"), tuple("ab"), measure="x")
+    with pytest.raises(cf.PolicyError, match="no test"):
+        cf.report(scores, path, test="nope")
+    with pytest.raises(cf.PolicyError, match="alpha: the comparisons are made"):
+        cf.report(cf.compare(scores), path, alpha=0.01)
+    with pytest.raises(CranfieldError, match="nothing to report"):
+        cf.report([], path)
+    with pytest.raises(cf.PolicyError, match="not int"):
+        cf.report(3, path)
+    other = cf.Scores(np.array([[0.1, 0.2], [0.3, 0.5]]), tuple("12"), tuple("ac"), measure="y")
+    with pytest.raises(CranfieldError, match="same systems"):
+        cf.report([scores, other], path)
+    with pytest.raises(cf.InputError, match="cannot be read"):
+        cf.report(scores, path, inputs=[tmp_path / "no.txt"])
+    assert not path.exists()
+
+
+def test_what_is_taken(tmp_path: Path) -> None:
+    path = tmp_path / "r.html"
+    by_system = {"bm25": [0.2, 0.4, 0.3, 0.5], "dense": [0.4, 0.5, 0.5, 0.6]}
+    assert read(cf.report(by_system, path)).data["systems"] == ["bm25", "dense"]
+    found = cf.compare(by_system)
+    sign = cf.compare(by_system, test="sign")
+    names = [
+        [one["name"] for one in read(cf.report(given, path)).data["measures"]]
+        for given in (found, [found, found], {"a": found, "b": cf.meaning(sign)})
+    ]
+    assert names == [
+        ["score"],
+        ["score (Paired t-test)", "score (Paired t-test) #2"],
+        ["score (Paired t-test)", "score (Sign test)"],
+    ]

@@ -1,0 +1,133 @@
+"""The answer in plain words says what the results say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import cranfield as cf
+from cranfield.report.page.contents import collect
+from cranfield.report.page.words import answer, coverage_lines, facts, row_of, warnings_of
+from tests.report.page.reading import read
+
+
+def evaluation() -> cf.Evaluation:
+    covid = cf.collections.trec_covid()
+    return cf.evaluate(covid.runs, covid.qrels, "nDCG@20")
+
+
+def test_the_bundled_collection() -> None:
+    contents = collect(evaluation(), title="x", scales=False)
+    assert facts(contents) == [
+        ("systems", "40"),
+        ("topics", "50"),
+        ("judgments", "23,151"),
+        ("measures", "1"),
+    ]
+    [part] = contents.parts
+    # The numbers stand in docs/scales.md and in the output of the demonstration too.
+    assert answer(part)[:4] == [
+        "Of 40 systems, 14 share the top group on nDCG@20 (best: UPrrf93-wt-r5, 0.8496).",
+        "Two-way ANOVA (MD2) with Tukey's HSD finds 473 of 780 pairs different (alpha 0.05).",
+        "This is not invariant under changes of the scale: Two-way ANOVA (MD2) needs an interval"
+        " scale, and nDCG@20 is declared ordinal; what it says may depend on how the scale is"
+        " spaced.",
+        "Of 473 pairs that differ, 441 keep the order of means under every increasing"
+        " transformation of the scores.",
+    ]
+    assert row_of(part) == ["UPrrf93-wt-r5", "14 of 40", "473 of 780", "441 of 473"]
+    assert warnings_of(contents) == contents.evaluation.coverage.notes()  # type: ignore[union-attr]
+
+
+def test_coverage() -> None:
+    qrels = {"q": {"a": 1, "b": 0}, "r": {"a": 1}}
+    runs = {"x": {"q": {"a": 2.0, "c": 1.0}}, "y": {"q": {"a": 1.0, "b": 1.0}, "r": {"a": 1.0}}}
+    contents = collect(cf.evaluate(runs, qrels, "AP"), title="x")
+    assert any("no results for some judged topics" in line for line in warnings_of(contents))
+    assert coverage_lines(contents) == [
+        "Relevant documents by topic: 1 to 1, on average 1.0.",
+        "Of the documents in the top 10, 25.0% are unjudged on average, most in x (50.0%); they"
+        " count as not relevant.",
+        "1 system has documents that share their score with another of the same topic, most y"
+        " (2 of 3); the policy for ties is trec.",
+    ]
+    elsewhere = collect(
+        cf.Scores(np.array([[0.1, 0.2], [0.2, 0.2]]), tuple("12"), tuple("ab")), title="x"
+    )
+    assert "not known" in coverage_lines(elsewhere)[0]
+
+
+def scores(*columns: list[float], name: str = "m") -> cf.Scores:
+    values = np.array(columns).T
+    topics = tuple(str(k) for k in range(len(values)))
+    return cf.Scores(values, topics, tuple("abcdef"[: len(columns)]), measure=name)
+
+
+def first_of(given: cf.Scores, **options: Any) -> list[str]:
+    [part] = collect(given, title="x", **options).parts
+    return answer(part)
+
+
+def test_two_systems() -> None:
+    low, high = [0.1, 0.2, 0.15, 0.1, 0.2], [0.6, 0.7, 0.6, 0.65, 0.7]
+    found = first_of(scores(low, high))
+    assert found[0] == "On m b (0.6500) is better than a (0.1500)."
+    assert found[1] == "Paired t-test finds a difference between them (alpha 0.05)."
+    assert found[2].startswith("Whether this is meaningful is unknown: ")
+    found = first_of(scores([0.1, 0.5, 0.3], [0.5, 0.1, 0.4]))
+    assert found[0] == "On m b and a are not found to differ."
+    assert found[1] == "Paired t-test finds no difference between them (alpha 0.05)."
+
+
+def test_top_groups() -> None:
+    low, high = [0.1, 0.2, 0.15, 0.1, 0.2], [0.6, 0.7, 0.6, 0.65, 0.7]
+    mixed = [0.3, 0.6, 0.1, 0.7, 0.2]
+    assert "one stands alone" in first_of(scores(low, low, high))[0]
+    assert (
+        "2 share the top group on m (best: b and c, 0.6500)"
+        in (first_of(scores(low, high, high))[0])
+    )
+    assert first_of(scores(mixed, mixed[::-1], mixed))[0].startswith("None of the 3 systems is")
+
+
+def test_baseline() -> None:
+    low, high = [0.1, 0.2, 0.15, 0.1, 0.2], [0.6, 0.7, 0.6, 0.65, 0.7]
+    middle = [0.35, 0.4, 0.4, 0.35, 0.4]
+    found = first_of(scores(low, middle, high, [0.36, 0.39, 0.4, 0.36, 0.4]), baseline="b")
+    assert found[0] == (
+        "Compared with the baseline b (0.3800) on m, 1 system is better, 1 is worse, and 1 is not"
+        " found to differ from it."
+    )
+    assert "Dunnett's test finds 2 of 3 pairs different" in found[1]
+
+
+def test_ranks_are_called_so() -> None:
+    low, high = [0.1, 0.2, 0.15, 0.1, 0.2], [0.6, 0.7, 0.6, 0.65, 0.7]
+    assert "mean rank 3.00" in first_of(scores(low, [0.3] * 5, high), test="friedman")[0]
+
+
+def test_scales(tmp_path: Path) -> None:
+    covid = cf.collections.trec_covid()
+    measures = ["RR@5", "AP@100", "RR", "Judged@10", "interval(RR@5)", "P@5"]
+    ev = cf.evaluate(covid.runs[:12], covid.qrels, measures)
+    parts = {part.name: part.scaling for part in collect(ev, title="x").parts}
+    before = cf.compare(ev["RR@5"]).is_significant()
+    after = cf.compare(ev["interval(RR@5)"]).is_significant()
+    found = parts["RR@5"].scaled
+    assert found is not None
+    assert (found.before, found.after) == (before.sum(), after.sum())
+    assert (found.lost, found.won) == ((before & ~after).sum(), (~before & after).sum())
+    assert parts["RR@5"].found == "ordinal"
+    assert parts["P@5"].found == "interval"
+    assert parts["P@5"].scaled is not None
+    assert parts["P@5"].scaled.tau == 1.0
+    assert "up to cutoff 20" in parts["AP@100"].reason
+    assert parts["RR"].reason == "it has no cutoff"
+    assert parts["Judged@10"].reason.startswith("depends on more than the grades")
+    assert parts["interval(RR@5)"].reason == "it is interval-scaled already"
+    assert parts["AP@100"].by_topic is True
+    page = read(cf.report(ev, tmp_path / "r.html")).shown
+    assert "interval(RR@5)" in page
+    assert "it has no cutoff" in page

@@ -1,0 +1,139 @@
+"""Charts of studies of a collection: what is drawn is what the studies found."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.errors import PolicyError
+from cranfield.meta import LeaveOneOut, Stability, leave_one_out, stability
+from cranfield.report.charts.leave_one_out import leave_one_out_chart
+from cranfield.report.charts.stability import stability_chart
+
+RUNS = {
+    "a1": {"q": {"x": 3.0, "y": 2.0, "n": 1.0}},
+    "a2": {"q": {"x": 3.0, "w": 2.0, "n": 1.0}},
+    "b1": {"q": {"y": 3.0, "z": 2.0, "n": 1.0}},
+}
+QRELS = {"q": {"x": 1, "y": 1, "z": 1, "n": 0, "w": 0}}
+TEAMS = {"a1": "A", "a2": "A", "b1": "B"}
+
+
+def study(measure: str = "AP", **options: Any) -> Stability:
+    random = np.random.default_rng(1)
+    values = random.random((10, 1)) + 0.3 * random.random((10, 5)) + np.linspace(0, 0.5, 5)
+    scores = cf.Scores(values, tuple(map(str, range(10))), tuple("abcde"), measure=measure)
+    return stability(scores, **{"sizes": [3, 6, 10], "repeats": 30, **options})
+
+
+def left(**options: Any) -> LeaveOneOut:
+    return leave_one_out(RUNS, QRELS, ["AP", "P@2"], **{"teams": TEAMS, **options})
+
+
+def data(made: dict[str, Any], layer: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the rows that a layer of a panel draws; layers of the same data share them."""
+    [panel] = [one for one in made["concat"] if any(layer is part for part in one["layer"])]
+    source = layer.get("data") or panel["data"]
+    found: list[dict[str, Any]] = made["datasets"][source["name"]]
+    return found
+
+
+def test_lines_and_bands_of_stability() -> None:
+    found = study()
+    made = stability_chart(found).to_dict()
+    for panel, name in zip(made["concat"], ("significant", "tau", "found again"), strict=True):
+        band, line = panel["layer"]
+        rows = data(made, line)
+        assert data(made, band) == rows
+        assert [row["topics"] for row in rows] == [3, 6, 10]
+        assert [row["mean"] for row in rows] == pytest.approx(found.by_size[name].to_list())
+        if name != "found again":
+            for end in ("low", "high"):
+                wanted = found.by_size[f"{name} {end}"].to_list()
+                assert [row[end] for row in rows] == pytest.approx(wanted)
+        else:
+            for row in rows:
+                shares = found.samples.filter(topics=row["topics"])["found again"].to_numpy()
+                inside = (shares / found.significant >= row["low"]) & (
+                    shares / found.significant <= row["high"]
+                )
+                assert inside.mean() >= 0.95
+    # One study needs no legend.
+    assert made["concat"][0]["layer"][1]["encoding"]["color"]["legend"] is None
+
+
+def test_stability_of_two_measures_and_of_two_tests() -> None:
+    made = stability_chart([study("AP"), study("RR")]).to_dict()
+    for panel in made["concat"]:
+        names = {row["measure"] for row in data(made, panel["layer"][0])}
+        assert names == {"AP", "RR"}
+    two = stability_chart([study(), study(test="t")]).to_dict()
+    colour = two["concat"][0]["layer"][1]["encoding"]["color"]
+    assert colour["scale"]["domain"] == ["AP, anova-2", "AP, t"]
+
+
+def test_where_nothing_is_significant() -> None:
+    values = np.random.default_rng(2).random((6, 3))
+    found = stability(values, sizes=[3], repeats=5)
+    assert found.significant == 0
+    made = stability_chart(found).to_dict()
+    assert [row["mean"] for row in data(made, made["concat"][2]["layer"][0])] == [None]
+
+
+@pytest.mark.parametrize(
+    ("studies", "message"),
+    [
+        ([], "there is no study to draw"),
+        ([study(), study()], "two studies are both of AP, anova-2"),
+        ([study(), stability(np.eye(10)[:, :3], repeats=2)], "studies of 3 and 10 pairs"),
+    ],
+)
+def test_studies_that_do_not_go_together(studies: list[Stability], message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        stability_chart(studies)
+
+
+def test_points_of_leaving_out() -> None:
+    found = left()
+    made = leave_one_out_chart(found, "P@2").to_dict()
+    assert [panel["title"] for panel in made["concat"]] == [
+        "P@2, raw lists",
+        "Ranks by it",
+        "P@2, condensed lists",
+        "Ranks by it",
+    ]
+    for panel, kind in zip(made["concat"][::2], ("raw", "condensed"), strict=True):
+        line, points = panel["layer"]
+        rows = found.systems.filter(measure="P@2", list=kind)
+        drawn = data(made, points)
+        assert [row["system"] for row in drawn] == ["a1", "a2", "b1"]
+        for what in ("before", "after"):
+            assert [row[f"score {what}"] for row in drawn] == rows[what].to_list()
+            assert [row[f"rank {what}"] for row in drawn] == rows[f"rank {what}"].to_list()
+        assert [row["runs of the team"] for row in drawn] == ["2 runs", "2 runs", "1 run"]
+        for end in data(made, line):
+            assert end["x"] == end["y"]
+        low, high = points["encoding"]["x"]["scale"]["domain"]
+        assert low <= rows["after"].min() and rows["before"].max() <= high
+
+
+def test_runs_left_out_alone_have_one_colour() -> None:
+    made = leave_one_out_chart(left(teams=None, lists="raw")).to_dict()
+    assert len(made["concat"]) == 2
+    assert "value" in made["concat"][0]["layer"][1]["encoding"]["color"]
+    assert made["concat"][0]["layer"][1]["encoding"]["y"]["title"].endswith("of the run alone")
+
+
+def test_a_measure_that_is_not_there() -> None:
+    with pytest.raises(PolicyError, match="the study has no measure 'RR': AP, P@2"):
+        leave_one_out_chart(left(), "RR")
+
+
+def test_they_can_be_drawn(tmp_path: Path) -> None:
+    for name, chart in (("s", stability_chart(study())), ("l", leave_one_out_chart(left()))):
+        chart.save(tmp_path / f"{name}.svg")
+        assert "<svg" in (tmp_path / f"{name}.svg").read_text()[:200]

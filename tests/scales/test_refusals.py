@@ -1,0 +1,240 @@
+"""What is out of reach or makes no sense is refused in a line, at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.errors import CranfieldError, MeasureError, PolicyError
+from cranfield.scales import (
+    all_runs,
+    at_or_below,
+    covers,
+    difference_axioms,
+    dominance,
+    image,
+    induced,
+    interval,
+    meaning,
+    natural_distance,
+    order_matrix,
+    rbto,
+    rbto_runs,
+    scale_of,
+    scale_over_topics,
+    score_runs,
+    verdicts,
+)
+
+ONE = {"q": {"a": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: image("DCG", 100_000), "up to 2,000 are feasible"),
+        (lambda: image("P@5", 100_000), "up to 2,000 are feasible"),
+        (lambda: image("P@5", 5, 10**8), "up to 1,000 are feasible"),
+        (lambda: image("DCG", 2000, 500), "with so many grades up to 65 ranks are feasible"),
+        (lambda: image("P@5", judgments=10**9), "up to 100,000 is feasible"),
+        (lambda: image("AP@5", judgments=10**30), "up to 100,000 is feasible"),
+        (lambda: image("IPrec@0.5", 2000), "2^2000 runs of length 2000"),
+        (lambda: scale_of("P@5", 100_000), "up to 2,000 are feasible"),
+        (lambda: scale_of("AP@5", 5, recall_base=10**8), "from 1 to 100,000"),
+        (lambda: scale_of("AP@5", 5, recall_base=10**30), "from 1 to 100,000"),
+        (lambda: scale_over_topics("P", 100_000, 5), "up to 2,000 are feasible"),
+        (lambda: scale_over_topics("P", 5, 10**8), "from 1 to 100,000"),
+        (lambda: scale_over_topics("P", 2000, 2000), "up to 2,500 are feasible"),
+        (lambda: all_runs(10**9), "up to length 22"),
+        (lambda: covers(10**9), "up to 2,000 are feasible"),
+        (lambda: covers(2000), "up to length 12"),
+        (lambda: rbto([[0, 1]], length=10**9), "up to 2,000 are feasible"),
+        (lambda: rbto_runs([1], 10**9), "up to 2,000 are feasible"),
+        (lambda: score_runs("P@5", [[1]], judgments=10**9), "up to 100,000 is feasible"),
+        (lambda: cf.evaluate(ONE, {"q": {"a": 1}}, "interval(DCG@10000000)"), "up to 2,000 are"),
+        (lambda: cf.evaluate(ONE, {"q": {"a": 10**7}}, "interval(DCG@10)"), "up to 1,000 are"),
+    ],
+)
+def test_large_arguments(call: Callable[[], Any], message: str) -> None:
+    start = time.perf_counter()
+    with pytest.raises(PolicyError) as caught:
+        call()
+    # A second is what a person waits; the limit is wider for machines that are busy.
+    assert time.perf_counter() - start < 5
+    assert message in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_what_is_just_within_reach() -> None:
+    """The longest runs, whose number has more digits than a float has room for."""
+    report = scale_of("RBP(p=0.3)", 2000)
+    assert "about 2^2000 runs" in str(report)
+    assert image("DCG", 2000).size.bit_length() > 1000
+    assert image("nDCG@5", judgments=100_000).size == 32
+    many: Any = np.int64(100_000)
+    assert scale_of("AP@5", recall_base=many).recall_base == 100_000
+    assert verdicts.many(2**999).endswith("e+300 runs")
+
+
+def test_a_cutoff_without_a_limit_has_a_name() -> None:
+    """Such a measure can be made; only its scores are beyond reach."""
+    assert "surrogate" in interval("R@100000000").info.scale_note
+    assert interval("P@100000000").info.scale_note == ""
+
+
+SCORES = {"a": [0.1, 0.2], "b": [0.3, 0.1]}
+ROWS = "runs are rows of whole grades"
+NONE: Any = None
+TEXT: Any = "x"
+LIST: Any = [1, 2]
+RAGGED: Any = [[1], [1, 2]]
+GAP: Any = [1, None]
+TABLE: Any = [[1, 2]]
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: image("P@5").rank("x"), "scores are numbers, not 'x'"),
+        (lambda: image("P@5").rank("0.2"), "scores are numbers, not '0.2'"),
+        (lambda: image("P@5").rank(NONE), "scores are numbers, not 'None'"),
+        (lambda: image("P@5").rank(RAGGED), "scores are numbers"),
+        (lambda: image("P@5").rank(1j), "scores are numbers"),
+        (lambda: image("P@5").rank([10**400]), "scores are numbers"),
+        (lambda: image("P@5").share("x"), "ranks are numbers, not 'x'"),
+        (lambda: image("P@5").share(NONE), "ranks are numbers"),
+        (lambda: image("P@5").rank_runs([[0, 1], None]), ROWS),
+        (lambda: image("P@5").require(1, "average"), "unique, mid, min, max"),
+        (lambda: image("P@5", jobs=-1), "jobs must be a whole number from 1, not -1"),
+        (lambda: image("P@5", jobs=0), "jobs must be a whole number from 1, not 0"),
+        (lambda: image("P@5", jobs=TEXT), "jobs must be a whole number"),
+        (lambda: image("P@5", memory=-1), "memory must be a whole number from 1, not -1"),
+        (lambda: image("P@5", judgments=RAGGED), "list of their grades"),
+        (lambda: scale_of("P@5", recall_base=RAGGED), "the recall base is"),
+        (lambda: scale_over_topics("P", 1, TEXT), "recall base must be a whole number"),
+        (lambda: score_runs("P", None), ROWS),
+        (lambda: score_runs("P", [[0.5, 1]]), ROWS),
+        (lambda: score_runs("P", [[0, 2]]), "there is grade 2"),
+        (lambda: score_runs("P", [[0, 1]], grades=TEXT), "highest grade"),
+        (lambda: score_runs("P", [[0, 1]], judgments=TEXT), "list of their grades"),
+        (lambda: score_runs("P", [[0, 1]], judgments=-1), "-1 relevant documents"),
+        (lambda: score_runs(NONE, [[0, 1]]), "NoneType is neither a measure nor its text"),
+        (lambda: score_runs("nDGC", [[0, 1]]), "did you mean nDCG"),
+        (lambda: dominance([[1, 2]], [0], [1]), "dominance takes Scores, .* not list"),
+        (lambda: dominance(None, [0], [1]), "dominance takes Scores, .* not NoneType"),
+        (lambda: dominance(SCORES, [0], [2]), "indices from 0 to 1, not 2"),
+        (lambda: dominance(SCORES, [-1], [1]), "indices from 0 to 1, not -1"),
+        (lambda: dominance(SCORES, "a", "b"), "a list of indices from 0 to 1"),
+        (lambda: dominance(SCORES, [0, 0], [1]), "there are 2 and 1"),
+        (lambda: meaning(NONE), "meaning takes what .* returns, not NoneType"),
+        (lambda: meaning(LIST), "meaning takes what .* returns, not list"),
+        (lambda: natural_distance(NONE), "ranks are a list of numbers"),
+        (lambda: natural_distance(TABLE), "ranks are a list of numbers"),
+        (lambda: natural_distance(GAP), "ranks are a list of numbers"),
+        (lambda: induced("P", [[0, 1]], judgments=TEXT), "list of their grades"),
+        (lambda: at_or_below([1, [2]], [1]), ROWS),
+        (lambda: order_matrix([[1], None]), ROWS),
+        (lambda: difference_axioms([[1], [1, 2]]), "a value of each object"),
+        (lambda: difference_axioms([1, "a"]), "are numbers"),
+        (lambda: difference_axioms([1, None]), "are numbers"),
+    ],
+)
+def test_wrong_arguments(call: Callable[[], Any], message: str) -> None:
+    with pytest.raises((PolicyError, MeasureError), match=message) as caught:
+        call()
+    assert "\n" not in str(caught.value)
+
+
+def test_texts_and_lists_are_taken() -> None:
+    assert score_runs("P", [[1, 0], [1]]).tolist() == [0.5, 0.5]
+    assert score_runs("P@5", [[1, 0]]).tolist() == [0.2]
+    lists = dominance(SCORES, [0], [1])
+    array = dominance(np.array([[0.1, 0.3], [0.2, 0.1]]), np.array([0]), np.array([1]))
+    assert lists.holds.tolist() == array.holds.tolist() == [True]
+    assert dominance(SCORES, [], []).holds.size == 0
+
+
+@pytest.mark.parametrize("text", ["interval", "interval()", "Interval", "interval@5", " interval "])
+def test_interval_needs_a_measure_inside(text: str) -> None:
+    calls: list[Callable[[str], object]] = [
+        interval,
+        scale_of,
+        lambda one: image(one, 5),
+        lambda one: scale_over_topics(one, 2, 2),
+    ]
+    for call in calls:
+        with pytest.raises(MeasureError, match=r"a measure inside, such as interval\(DCG@10\)$"):
+            call(text)
+
+
+def test_scores_of_other_recall_bases_are_explained() -> None:
+    score = float(score_runs("nDCG@5", [[0, 1, 0, 0, 0]], judgments=3)[0])
+    with pytest.raises(PolicyError, match="with 5 judged documents; .* such as judgments=3"):
+        image("nDCG@5").rank([score])
+    assert image("nDCG@5", judgments=3).rank([score]).tolist() == [5]
+    with pytest.raises(PolicyError) as caught:
+        image("DCG@5").rank([0.3])
+    assert "judgments" not in str(caught.value)
+
+
+def test_error_and_tolerance_are_two_things() -> None:
+    exact, floats, long = image("P@5"), image("IPrec@0.5", 5), image("RBP(p=0.8)@500")
+    assert (exact.error, exact.tolerance, exact.exact) == (0, 0, True)
+    assert (floats.error, floats.tolerance, floats.exact) == (0, 2.0**-40, False)
+    assert 0 < long.error < 1e-6
+    assert (long.tolerance, long.exact) == (0, False)
+    assert str(exact) == "Image(P@5, length=5, grades=1)"
+    assert str(floats) == "Image(IPrec@0.5, length=5, grades=1, values within 9e-13 are one)"
+    assert str(long) == "Image(RBP@500, length=500, grades=1, shares only)"
+
+
+def refusal(call: Callable[[], object]) -> str:
+    try:
+        call()
+    except CranfieldError as error:
+        return str(error)
+    return ""
+
+
+def test_what_can_be_ranked_is_known_before() -> None:
+    """`require` refuses what `rank_runs` would, and nothing else, without ranking."""
+    cases: list[tuple[str, int, str]] = [
+        *(
+            (name, 8, ties)
+            for name in ("P", "AP", "RR", "DCG", "RBP")
+            for ties in ("unique", "mid")
+        ),
+        ("RBP", 100, "unique"),
+        ("RR", 100, "unique"),
+        ("RR", 100, "min"),
+        ("P", 100, "unique"),
+        ("P", 100, "max"),
+        ("P", 20, "max"),
+        ("RBP(p=0.3)", 100, "unique"),
+        ("RBP(p=0.3)", 60, "unique"),
+        ("DCG(discount='max(1,log10(rank))')", 100, "mid"),
+    ]
+    for name, length, ties in cases:
+        found = image(name, length)
+        before = refusal(partial(found.require, 1, ties))
+        assert before == refusal(partial(found.rank_runs, [[1]], ties)), (name, length, ties)
+
+
+def test_many_runs_of_a_large_image() -> None:
+    found = image("DCG", 44)
+    found.require(6000)
+    with pytest.raises(PolicyError, match="would take days"):
+        found.require(10**9)
+
+
+def test_floats_over_topics_are_said_to_be_floats() -> None:
+    found = scale_over_topics("nDCG", 3, 2)
+    assert not found.exact
+    assert "values are floats; those within 2^-40 of the largest count as equal" in str(found)
+    assert "floats" not in str(scale_over_topics("DCG", 3, 2))

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.checks import check_whole
 from cranfield.collection.shard_judging import JudgedShards, judge_shards
 from cranfield.collection.shard_maps import as_sharding
-from cranfield.collection.shards import Sharding, check_whole, random_shards
+from cranfield.collection.shards import Sharding, random_shards
 from cranfield.evaluation import Evaluation, score
 from cranfield.measures import Measure, parse_measures
 from cranfield.scores import Scores

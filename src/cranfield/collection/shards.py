@@ -12,9 +12,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.checks import check_whole
 from cranfield.collection.columns import typed
 from cranfield.collection.siphash import siphash
-from cranfield.errors import PolicyError
 
 Shards = NDArray[np.int32]
 """Shard of each document, as an index into the labels; -1 for a document that is in none."""
@@ -160,14 +160,6 @@ def random_shards(shards: int = 3, seed: int = 0, sampling: int = 0) -> RandomSh
     [1, 2, 2]
     """
     return RandomShards(shards, seed, sampling)
-
-
-def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    """Refuse what is no whole number within limits."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-    if not whole or value < least or (most is not None and value > most):
-        limits = f"from {least}" if most is None else f"from {least} to {most:,}"
-        raise PolicyError(f"{name} must be a whole number {limits}, not {value!r}")
 
 
 def _typed(table: Mapping[str, Any]) -> pl.Series:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.checks import check_whole
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.engine import Engine
@@ -16,7 +17,6 @@ from cranfield.scales.forms import Additive, Form, form
 from cranfield.scales.images import Image
 from cranfield.scales.judgments import pool
 from cranfield.scales.runs import as_measure, check_size
-from cranfield.significance.options import check_whole
 
 
 def image(

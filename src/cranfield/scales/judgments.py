@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.checks import check_whole
 from cranfield.errors import PolicyError
 from cranfield.scales.arrays import as_array
-from cranfield.significance.options import check_whole
 
 MOST_JUDGED = 100_000
 """Relevant documents of a topic that is made up."""

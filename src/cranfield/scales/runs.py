@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.checks import check_whole
 from cranfield.collection.coverage import Coverage
 from cranfield.collection.judged import JudgedRuns, Judgments, Rows
 from cranfield.collection.policies import Policies
@@ -22,7 +23,6 @@ from cranfield.errors import MeasureError, PolicyError
 from cranfield.measures import Measure, parse_measure
 from cranfield.scales.arrays import as_array
 from cranfield.scales.judgments import pool
-from cranfield.significance.options import check_whole
 from cranfield.text import counted
 
 Grades = NDArray[np.int64]

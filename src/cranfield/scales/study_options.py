@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.checks import check_whole
 from cranfield.errors import MeasureError, PolicyError, quoted
 from cranfield.measures import Measure, parse_measure
 from cranfield.scales.images import TIES
@@ -15,7 +16,7 @@ from cranfield.scales.interval import Interval
 from cranfield.scales.runs import as_measure
 from cranfield.significance.compare import compare
 from cranfield.significance.corrections import find_correction
-from cranfield.significance.options import Options, check_whole
+from cranfield.significance.options import Options
 from cranfield.significance.registry import find_test
 
 TRIAL = {"a": [0.1, 0.5, 0.2, 0.7], "b": [0.4, 0.6, 0.3, 0.2], "c": [0.9, 0.3, 0.8, 0.1]}

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
-import numpy as np
-
+from cranfield.checks import check_whole
 from cranfield.errors import PolicyError, quoted
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -66,15 +64,3 @@ class Options:
     def two_sided(self) -> bool:
         """Whether differences in both directions count."""
         return self.alternative == "two-sided"
-
-
-def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
-    """Refuse what is no whole number within limits."""
-    if (
-        isinstance(value, bool)
-        or not isinstance(value, (int, np.integer))
-        or value < least
-        or (most is not None and value > most)
-    ):
-        limits = f"from {least}" if most is None else f"from {least} to {most:,}"
-        raise PolicyError(f"{name} must be a whole number {limits}, not {value!r}")

@@ -35,14 +35,16 @@ def spec_of(chart: Any) -> dict[str, Any]:
 def rows_with(chart: Any, *fields: str) -> list[dict[str, Any]]:
     """Return the rows of the one table of a chart that has these fields."""
     [rows] = [
-        rows for rows in spec_of(chart)["datasets"].values() if rows and set(fields) <= set(rows[0])
+        rows
+        for rows in chart.to_dict(validate=False)["datasets"].values()
+        if rows and set(fields) <= set(rows[0])
     ]
     return list(rows)
 
 
 def domain_of(chart: Any, channel: str) -> list[str]:
     """Return the names along an axis, in the order in which they are drawn."""
-    spec = spec_of(chart)
+    spec = chart.to_dict(validate=False)
     domains = [
         layer["encoding"][channel]["scale"]["domain"]
         for layer in spec.get("layer", [spec])

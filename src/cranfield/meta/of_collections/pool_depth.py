@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.checks import check_whole
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.policies import DEEPEST
 from cranfield.errors import PolicyError
@@ -28,7 +29,6 @@ from cranfield.meta.of_collections.rankings import (
     ranks,
 )
 from cranfield.meta.of_collections.tracing import Marks, TracedRuns, traced
-from cranfield.significance.options import check_whole
 from cranfield.tabular import frame_html
 from cranfield.text import counted
 

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.checks import check_whole
 from cranfield.collection.policies import DEEPEST
 from cranfield.collection.segments import Ints
 from cranfield.errors import PolicyError, quoted
@@ -21,7 +22,6 @@ from cranfield.meta.of_collections.contributors import (
 )
 from cranfield.meta.of_collections.teams import teams_of
 from cranfield.meta.of_collections.tracing import TracedRuns, traced
-from cranfield.significance.options import check_whole
 from cranfield.text import counted
 
 Marks = NDArray[np.bool_]

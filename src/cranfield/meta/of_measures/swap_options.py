@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.checks import check_whole
 from cranfield.errors import CranfieldError, PolicyError, quoted
 from cranfield.scores import Scores
-from cranfield.significance.options import check_whole
 from cranfield.text import counted
 
 BINS = tuple(k / 100 for k in range(21))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.checks import check_whole
 from cranfield.errors import PolicyError, quoted
 from cranfield.meta.of_measures.swap_counts import count_swaps
 from cranfield.meta.of_measures.swap_fit import extrapolated, rate, smallest
@@ -19,7 +20,7 @@ from cranfield.meta.of_measures.swap_options import BINS, TIES, check_scores, re
 from cranfield.meta.work.folder import fingerprint
 from cranfield.meta.work.parts import Progress, run_parts
 from cranfield.significance.corrections import find_correction
-from cranfield.significance.options import Options, check_whole
+from cranfield.significance.options import Options
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import find_test
 from cranfield.tabular import frame_html

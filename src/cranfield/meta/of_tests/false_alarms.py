@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 from scipy.special import betaincinv
 
+from cranfield.checks import check_whole
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
 from cranfield.meta.of_tests.study_input import Indices, StudyInput, checked_sizes, study_input
 from cranfield.meta.work.parts import Progress, blocks, run_parts
 from cranfield.meta.work.streams import stream
 from cranfield.scores import Scores
-from cranfield.significance.options import check_whole
 from cranfield.tabular import frame_html
 
 LIMITS = 0.95

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.checks import check_whole
 from cranfield.errors import PolicyError, quoted
 from cranfield.meta.of_tests.agreement import agreement, publication_bias, renamed
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
 from cranfield.meta.of_tests.study_input import Indices, StudyInput, study_input
 from cranfield.meta.work.parts import Progress, blocks, run_parts
 from cranfield.meta.work.streams import stream
-from cranfield.significance.options import check_whole
 from cranfield.tabular import frame_html
 
 KEYS = ("group", "size", "sets", "first", "second")

@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.checks import check_whole
 from cranfield.errors import CranfieldError, PolicyError, quoted
 from cranfield.meta.of_collections.teams import teams_of
 from cranfield.meta.of_tests.fast_tests import SHARDS_ONLY, TestChoice, read_choice
 from cranfield.meta.work.folder import fingerprint
 from cranfield.scores import Scores
-from cranfield.significance.options import check_whole
 from cranfield.significance.prepare import as_scores
 
 Indices = NDArray[np.intp]

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.checks import check_whole
 from cranfield.errors import PolicyError
 from cranfield.meta.of_tests.fast_tests import TestChoice
 from cranfield.meta.of_tests.study_input import checked_sizes
@@ -27,7 +28,6 @@ from cranfield.meta.of_topics.topic_samples import AllTopics, blocks, examined, 
 from cranfield.meta.of_topics.topic_scores import check_share, topic_scores
 from cranfield.meta.work.folder import fingerprint
 from cranfield.meta.work.parts import Progress, run_parts
-from cranfield.significance.options import check_whole
 
 MOST_TOPICS = 100_000
 """In a sample with replacement."""

@@ -10,8 +10,8 @@ from typing import Any
 import polars as pl
 from scipy.special import chdtri, fdtri
 
+from cranfield.checks import check_whole
 from cranfield.meta.of_topics.topic_scores import check_share
-from cranfield.significance.options import check_whole
 from cranfield.tabular import frame_html
 
 SIZES = (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500)

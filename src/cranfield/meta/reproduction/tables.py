@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.checks import check_whole
 from cranfield.errors import CranfieldError, MeasureError, PolicyError, quoted
 from cranfield.measures import parse_measure
 from cranfield.meta.reproduction.effects import (
@@ -25,7 +26,6 @@ from cranfield.meta.reproduction.effects import (
 from cranfield.meta.reproduction.result import ROLES
 from cranfield.scores import Scores
 from cranfield.significance.compare import compare
-from cranfield.significance.options import check_whole
 from cranfield.significance.registry import find_test
 from cranfield.text import counted
 

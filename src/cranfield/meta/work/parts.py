@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from cranfield.checks import check_whole
 from cranfield.errors import MissingDependencyError, PolicyError, quoted
 from cranfield.meta.work.folder import ResultsFolder
-from cranfield.significance.options import check_whole
 
 Task = TypeVar("Task")
 Progress = Callable[[int, int], None]

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.checks import check_whole
 from cranfield.errors import PolicyError
 from cranfield.report.charts.apart import Floats, apart
 from cranfield.report.charts.naming import Named, named
@@ -16,7 +17,6 @@ from cranfield.report.charts.theme import COLOURS, data_of, themed
 from cranfield.scales.image import image
 from cranfield.scales.images import Image
 from cranfield.scales.runs import all_runs, more_than
-from cranfield.significance.options import check_whole
 from cranfield.text import counted
 
 if TYPE_CHECKING:

@@ -14,7 +14,10 @@ SCORES = "topic,a_b,b,c\n1,.1,.5,.6\n2,.2,.4,.7\n3,.1,.6,.6\n4,.3,.5,.9\n"
 def test_evaluate_writes_tables(folder: Path) -> None:
     start = ("evaluate", "qrels", "one.run", "two.run", "-m", "AP", "-m", "RR")
     latex, _ = cranfield(folder, *start, "-f", "latex", "--caption", "A & b", "--label", "tab:x")
-    assert r"\caption[{A \& b}]{A \& b. The best of each measure in bold.}" in latex
+    assert (
+        r"\caption[{A \& b}]{A \& b. 2 systems, 2 topics. The best of each measure in bold.}"
+        in latex
+    )
     assert r"two\_x & \textbf{1.0000} & \textbf{1.0000} \\" in latex
     assert "longtable" in cranfield(folder, *start, "-f", "latex", "--long")[0]
     markdown, _ = cranfield(folder, *start, "-f", "markdown", "-p", "2")

@@ -264,7 +264,7 @@ def test_whole_tables_in_latex() -> None:
     assert whole.startswith("% a remark\n\\begin{table}\n")
     assert r"\caption[{A title}]{A title. Bold. A note.}" in whole
     assert r"\label{tab:a_b}" in whole
-    assert r"\caption[{Mine \& yours}]{Mine \& yours. Bold." in table.to_latex(
+    assert r"\caption[{Mine \& yours}]{Mine \& yours. A title. Bold." in table.to_latex(
         caption="Mine & yours"
     )
     long = table.to_latex(long=True, label="tab:long")

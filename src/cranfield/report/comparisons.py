@@ -25,9 +25,7 @@ def plain_text(found: Mapping[str, Meaning]) -> str:
     """Write each measure's comparison, whole, and what it means."""
     parts = []
     for one in found.values():
-        # That the scale of the measure is not enough stands among the notes already.
-        told = one.has is not None and one.has < one.needs
-        lines = one.lines()[told:]
+        lines = _meant(one)
         parts.append(text_of(one.comparison, limit=None))
         if lines:
             parts.append("\n".join(f"meaning: {line}" for line in lines))
@@ -53,6 +51,12 @@ def csv_text(found: Mapping[str, Meaning]) -> str:
     return out.getvalue().decode()
 
 
+def _meant(found: Meaning) -> list[str]:
+    """Say what a comparison means, but for what stands among its notes already."""
+    told = found.has is not None and found.has < found.needs
+    return found.lines()[told:]
+
+
 def tables(found: Mapping[str, Meaning]) -> list[Table]:
     """Return the tables of each measure: the ranking or the pairs, and where variance comes from.
 
@@ -62,7 +66,7 @@ def tables(found: Mapping[str, Meaning]) -> list[Table]:
     for meant in found.values():
         one = meant.comparison
         shown = one.table()
-        said = [f"meaning: {line}" for line in meant.lines()]
+        said = [f"meaning: {line}" for line in _meant(meant)]
         made.append(replace(shown, remarks=[*shown.remarks, *said]))
         if one.anova is not None:
             variance = one.anova.table()
@@ -89,7 +93,7 @@ def marked_table(found: Mapping[str, Meaning], kind: str | None = None) -> Table
     scores = {name: one.scores for name, one in comparisons.items()}
     made = marks_of(comparisons, kind)
     said = [
-        f"{name}: {line}" if name else line for name, one in found.items() for line in one.lines()
+        f"{name}: {line}" if name else line for name, one in found.items() for line in _meant(one)
     ]
     return evaluation_table(scores, replace(made, remarks=[*made.remarks, *said]))
 

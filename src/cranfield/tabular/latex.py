@@ -48,11 +48,10 @@ def written(
 
 def _caption(table: Table, title: str | None) -> list[str]:
     shown = table.title if title is None else title
+    said = table.said(title)
     # The list of tables wants the title alone; braces keep a bracket from ending it.
-    short = (
-        f"[{{{latex(shown)}}}]" if table.said(shown) not in {shown, f"{shown}."} and shown else ""
-    )
-    return [rf"\caption{short}{{{latex(table.said(title))}}}"]
+    short = f"[{{{latex(shown)}}}]" if shown and said not in {shown, f"{shown}."} else ""
+    return [rf"\caption{short}{{{latex(said)}}}"]
 
 
 def _floating(tabular: list[str], caption: list[str], label: list[str]) -> list[str]:

@@ -99,8 +99,8 @@ class Table:
         """Return the columns with a raised mark in any row."""
         return frozenset(k for row in self.cells() for k, cell in enumerate(row) if cell.mark)
 
-    def said(self, title: str | None = None) -> str:
-        """Return title and notes as sentences.
+    def said(self, first: str | None = None) -> str:
+        """Return title and notes as sentences, behind a first one if there is any.
 
         Examples
         --------
@@ -108,7 +108,7 @@ class Table:
         'nDCG. The best in bold. Ready?'
         """
         notes = [one[:1].upper() + one[1:] for one in (self.faces, *self.notes)]
-        parts = [self.title if title is None else title, *notes]
+        parts = [first or "", self.title, *notes]
         return " ".join(one if one[-1] in ".?!" else f"{one}." for one in parts if one)
 
     def to_text(self) -> str:
@@ -125,9 +125,9 @@ class Table:
         Parameters
         ----------
         caption
-            True, or a text that takes the place of the title: a whole `table` environment, with the
-            notes behind it. By default, and without a label, only the `tabular`, with title and
-            notes in comments above it.
+            True, or a text: a whole `table` environment, whose caption is the text, the title and
+            the notes. By default, and without a label, only the `tabular`, with title and notes in
+            comments above it.
         label
             What `\ref` calls it.
         long

@@ -51,7 +51,7 @@ def grid(table: Table) -> str:
     --------
     >>> from cranfield.tabular import Cell, Table
     >>> print(grid(Table("", ["system", "AP"], [["tf", "0.25"], ["bm25", Cell("0.5", "ab")]])))
-    system       AP
+    system    AP
     tf      0.25
     bm25     0.5 ab
     """
@@ -64,7 +64,11 @@ def grid(table: Table) -> str:
         ]
         for row in rows
     ]
-    return text_table([as_cell(one).text for one in table.head], shown, left=table.left)
+    head = [
+        as_cell(one).text + " " * (width + 1 if width else 0)
+        for one, width in zip(table.head, widest, strict=True)
+    ]
+    return text_table(head, shown, left=table.left)
 
 
 def written(table: Table) -> str:

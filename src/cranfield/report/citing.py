@@ -38,7 +38,8 @@ STUDIES = {
     "stability": ("Stability", "Hall and Miller (2009)"),
     "generalizability": (
         "Generalizability",
-        "Brennan (2001); Bodoff and Li (2007); Feldt (1965); Arteaga, Jeyaratnam and Franklin (1982)",
+        "Brennan (2001); Bodoff and Li (2007); Feldt (1965);"
+        " Arteaga, Jeyaratnam and Franklin (1982)",
     ),
     "reproduction": ("Reproduction", "Breuer and others (2020); Maistro and others (2023)"),
 }

@@ -35,8 +35,13 @@ STUDIES = {
         "Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013)",
     ),
     "concordance": ("Concordance", "Sakai (2013)"),
-    "generalizability": ("Generalizability", "Brennan (2001); Bodoff and Li (2007)"),
-    "reproduction": ("Reproduction", "Breuer and others (2020)"),
+    "stability": ("Stability", "Hall and Miller (2009)"),
+    "generalizability": (
+        "Generalizability",
+        "Brennan (2001); Bodoff and Li (2007); Feldt (1965);"
+        " Arteaga, Jeyaratnam and Franklin (1982)",
+    ),
+    "reproduction": ("Reproduction", "Breuer and others (2020); Maistro and others (2023)"),
 }
 """Studies by name: the class of their result, and where they come from."""
 

@@ -150,7 +150,7 @@ def _is(entry: Entry, names: str, year: str) -> bool:
         return False
     asked = re.split(r", | and ", _OTHERS.sub("", names))
     have = entry.families
-    if not _OTHERS.search(names) and len(asked) != len(have):
+    if (len(have) > len(asked)) != bool(_OTHERS.search(names)):
         return False
     return [_ascii(one) for one in asked] == [_ascii(one) for one in have[: len(asked)]]
 

@@ -13,22 +13,19 @@ import pytest
 
 import cranfield as cf
 from tests.cli.conftest import RUN
+from tests.cli.running import cranfield
 
 
-def cranfield(
-    folder: Path, *arguments: str, stdin: bytes = b"", status: int = 0
-) -> tuple[str, str]:
+def test_process(folder: Path) -> None:
+    start = [sys.executable, "-m", "cranfield", "evaluate", "qrels"]
     done = subprocess.run(
-        [sys.executable, "-m", "cranfield", *arguments],
-        cwd=folder,
-        input=stdin,
-        capture_output=True,
-        check=False,
+        [*start, "one.run", "-m", "AP"], cwd=folder, capture_output=True, check=False
     )
-    out, err = done.stdout.decode(), done.stderr.decode()
-    assert done.returncode == status, err
-    assert "Traceback" not in err
-    return out, err
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"0.7500" in done.stdout
+    done = subprocess.run([*start, "none.run"], cwd=folder, capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert done.stderr.startswith(b"cranfield: error: none.run: ")
 
 
 def test_table(folder: Path) -> None:

@@ -6,7 +6,7 @@ import hashlib
 import shlex
 from pathlib import Path
 
-from tests.cli.test_commands import cranfield
+from tests.cli.running import cranfield
 from tests.report.page.reading import read
 
 

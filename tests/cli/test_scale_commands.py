@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
-from tests.cli.test_commands import cranfield
+from tests.cli.running import cranfield
 
 
 def test_scale(folder: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 import cranfield as cf
 from cranfield.meta import extrapolate, leave_one_out, pool_depths, reproduce, stability
 from cranfield.report.studies import WRITERS
-from tests.cli.test_study_measures import cranfield
+from tests.cli.running import cranfield
 
 RUNS = tuple(f"s{s}.run" for s in range(6))
 START = ("study", "collection", "qrels.txt", *RUNS, "--repeats", "20", "--sizes", "4,8")

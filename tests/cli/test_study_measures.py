@@ -2,38 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
-import warnings
 from pathlib import Path
-from unittest import mock
 
 import numpy as np
 import polars as pl
 import pytest
 
 from cranfield.cli import study_measures, study_options
-from cranfield.cli.main import run
 from cranfield.meta import discriminative_power, swap_method
 from cranfield.meta.of_measures import coefficients
 from cranfield.meta.work import parts as work
 from cranfield.report.studies import WRITERS
 from cranfield.scorefiles import read_scores_by_measure
-
-
-def cranfield(folder: Path, *arguments: str, status: int = 0) -> tuple[str, str]:
-    """Run the program's main function: starting Python for each command would take longer."""
-    out, err = io.StringIO(), io.StringIO()
-    with (
-        contextlib.chdir(folder),
-        contextlib.redirect_stdout(out),
-        contextlib.redirect_stderr(err),
-        warnings.catch_warnings(),
-        mock.patch("sys.argv", ["cranfield", *arguments]),
-    ):
-        assert run() == status, err.getvalue()
-    return out.getvalue(), err.getvalue()
+from tests.cli.running import cranfield
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ import pytest
 import cranfield as cf
 from cranfield.meta import false_alarms, split_topics
 from cranfield.report.studies import WRITERS
-from tests.cli.test_study_measures import cranfield
+from tests.cli.running import cranfield
 
 RUNS = tuple(f"s{s}.run" for s in range(6))
 SMALL = ("--sizes", "3,6", "--repeats", "5")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cli.test_commands import cranfield
+from tests.cli.running import cranfield
 
 SCORES = "topic,a_b,b,c\n1,.1,.5,.6\n2,.2,.4,.7\n3,.1,.6,.6\n4,.3,.5,.9\n"
 

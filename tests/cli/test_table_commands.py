@@ -2,13 +2,32 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import sys
+import warnings
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
-from tests.cli.test_commands import cranfield
+from cranfield.cli.main import run
 
 SCORES = "topic,a_b,b,c\n1,.1,.5,.6\n2,.2,.4,.7\n3,.1,.6,.6\n4,.3,.5,.9\n"
+
+
+def cranfield(folder: Path, *arguments: str, status: int = 0) -> tuple[str, str]:
+    """Run a command in this process, which is much quicker, and return what it prints."""
+    out, err = io.StringIO(), io.StringIO()
+    with (
+        contextlib.chdir(folder),
+        contextlib.redirect_stdout(out),
+        contextlib.redirect_stderr(err),
+        warnings.catch_warnings(),
+        mock.patch.object(sys, "argv", ["cranfield", *arguments]),
+    ):
+        assert run() == status, err.getvalue()
+    return out.getvalue(), err.getvalue()
 
 
 def test_evaluate_writes_tables(folder: Path) -> None:

@@ -30,7 +30,8 @@ def test_import_is_light() -> None:
 
 
 @pytest.mark.parametrize("name", ["README.md"])
-def test_examples_of_the_readme(name: str) -> None:
+def test_examples_of_the_readme(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     failed, tried = doctest.testfile(str(ROOT / name), module_relative=False, optionflags=flags)
     assert tried

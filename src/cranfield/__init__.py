@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cranfield.report.citing import cite
     from cranfield.report.page import report
     from cranfield.report.tables.make import table
+    from cranfield.report.tables.of_studies import tables
     from cranfield.scale import Scale
     from cranfield.scales.image import image
     from cranfield.scales.interval import interval
@@ -69,6 +70,7 @@ _HOMES = {
     "measures.grammar": ("parse_measure", "parse_measures"),
     "report.citing": ("cite",),
     "report.tables.make": ("table",),
+    "report.tables.of_studies": ("tables",),
     "scale": ("Scale",),
     "scales.image": ("image",),
     "scales.interval": ("interval",),
@@ -128,6 +130,7 @@ __all__ = [
     "score_shards",
     "significance",
     "table",
+    "tables",
     "write_qrels",
     "write_run",
 ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
 from cranfield.meta.of_tests.false_alarms import FalseAlarms
@@ -47,15 +49,11 @@ def shown(study: SplitStudy, alarms: FalseAlarms | None = None) -> StudyText:
         tables += [_sized(study, group, *what, of=of) for what in BY_SIZE]
         tables += _overlaps(study, group, of)
         tables.append(_largest(study, group, of))
-    frames: dict[str, tuple[pl.DataFrame, tuple[str, ...]]] = {"agreement": (summary, KEYS)}
+    frames: dict[str, tuple[pl.DataFrame, Sequence[str]]] = {"agreement": (summary, KEYS)}
     if alarms is not None:
-        found = alarms.summary()
-        title = (
-            f"False alarms: among {alarms.systems} systems made equal by swapping their scores"
-            f" within topics, {counted(alarms.repeats, 'repeat')}"
-        )
-        tables.append(by_column(found, title, left=["test"]))
-        frames["false alarms"] = (found, ("size", "test"))
+        beside = alarms_shown(alarms)
+        tables += beside.tables
+        frames |= beside.frames
     about = {
         "measure": study.measure,
         "topics": study.topics,
@@ -68,6 +66,18 @@ def shown(study: SplitStudy, alarms: FalseAlarms | None = None) -> StudyText:
         "options": study.options,
     }
     return StudyText(heading, tables, frames, about)
+
+
+def alarms_shown(alarms: FalseAlarms) -> StudyText:
+    """Show a study of false alarms."""
+    found = alarms.summary()
+    title = (
+        f"False alarms: among {alarms.systems} systems made equal by swapping their scores"
+        f" within topics, {counted(alarms.repeats, 'repeat')}"
+    )
+    table = by_column(found, title, left=["test"])
+    heading = f"alpha {alarms.alpha:g}, seed {alarms.seed}"
+    return StudyText([heading], [table], {"false alarms": (found, ("size", "test"))})
 
 
 def _sized(study: SplitStudy, group: str, what: str, title: str, places: int, *, of: str) -> Table:

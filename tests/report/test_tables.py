@@ -223,7 +223,7 @@ def test_results_that_have_no_table() -> None:
         cf.table(cf.compare(some_scores()), second=True)
     with pytest.raises(CranfieldError, match="by shard"):
         cf.table(cf.Scores(np.zeros((1, 1, 2)), ("1",), ("a",)))
-    with pytest.raises(CranfieldError, match="other systems or topics"):
+    with pytest.raises(CranfieldError, match="other systems than the rest"):
         evaluation_table({"x": some_scores(), "y": some_scores(systems=("a", "b"))})
     with pytest.raises(CranfieldError, match="one measure at least"):
         evaluation_table({})
@@ -365,3 +365,30 @@ def test_letters_are_those_of_ranx() -> None:
         *(["0.834 ", "0.812 "], ["0.826 ", "0.796 "], ["0.827 ", "0.793 "]),
         *(["0.832 ", "0.792 "], ["0.842 ", "0.791 "]),
     ]
+
+
+def test_what_was_tested_is_shown() -> None:
+    y = 0.5 + 0.02 * np.random.default_rng(0).random(12)
+    x = np.full(12, np.nan)
+    x[:2] = [0.95, 0.9]
+    names = tuple(map(str, range(12)))
+    scores = cf.Scores(np.stack([x, y], axis=1), names, ("x", "y"), "AP")
+    filled = cf.table(scores, test="t", missing="zero").to_markdown()
+    assert "| a | x | 0.1542 |" in filled
+    assert "| b | y | **0.5105**<sup>a</sup> |" in filled
+    plain = cf.table(scores).to_markdown()
+    assert "AP: 1 system lacks scores (up to 10 of 12 topics); means are over the others" in plain
+    both = {
+        "AP": scores,
+        "RR": cf.Scores(np.stack([y, y + y], axis=1), names, ("x", "y"), "RR"),
+    }
+    assert "2 to 12 topics" in cf.table(both, test="t", missing="drop").to_markdown()
+
+
+@pytest.mark.parametrize(
+    "option", [{"places": -1}, {"places": 2.5}, {"places": "x"}, {"best": "no"}, {"baseline": 5}]
+)
+def test_options_of_the_wrong_kind(option: dict[str, Any]) -> None:
+    scores = cf.Scores([[0.1, 0.2], [0.3, 0.4]], ("1", "2"), ("x", "y"), "AP")  # type: ignore[arg-type]
+    with pytest.raises(PolicyError):
+        cf.table(scores, **option)

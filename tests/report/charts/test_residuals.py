@@ -9,6 +9,7 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
+from cranfield.errors import PolicyError
 from cranfield.report.charts.residuals import residual_plots
 from cranfield.significance.anova_table import AnovaTable
 
@@ -45,3 +46,9 @@ def test_gaps_are_left_out() -> None:
     table = cf.compare(scores, missing="available").anova
     assert table is not None
     assert len(drawn(table)[0]) == 33
+
+
+def test_no_analysis_of_variance() -> None:
+    two = cf.compare({"a": [0.1, 0.4, 0.3], "b": [0.2, 0.4, 0.6]})
+    with pytest.raises(PolicyError, match="residuals are those of an analysis of variance"):
+        residual_plots(two.anova)  # type: ignore[arg-type]

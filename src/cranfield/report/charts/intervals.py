@@ -97,9 +97,18 @@ def intervals_chart(
     )
     y = rows_of([names[k] for k in order], "system")
 
+    ends = float(np.min(frame["low"].to_numpy())), float(np.max(frame["high"].to_numpy()))
+    # An axis of no length would be drawn from 0 to 1, whatever the means are.
+    around = alt.Scale(zero=False)
+    if ends[0] == ends[1]:
+        around = alt.Scale(zero=False, domain=[ends[0] - 0.1, ends[1] + 0.1])
+
     def x(field: str) -> alt.X:
         return alt.X(
-            f"{field}:Q", title=title, scale=alt.Scale(zero=False), axis=value_axis(len(names))
+            f"{field}:Q",
+            title=title,
+            scale=around,
+            axis=value_axis(len(names)),
         )
 
     legend = alt.Legend(title=says, orient="top", titleLimit=WIDTH, labelLimit=WIDTH, columns=4)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from cranfield.errors import CranfieldError
+from cranfield.errors import CranfieldError, PolicyError
 from cranfield.report.charts.theme import COLOURS, data_of, themed
 from cranfield.significance.anova_table import AnovaTable
 
@@ -48,6 +48,10 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     >>> [panel["layer"][0]["mark"]["type"] for panel in chart.to_dict()["hconcat"]]
     ['point', 'point']
     """
+    if not isinstance(table, AnovaTable):
+        raise PolicyError(
+            "residuals are those of an analysis of variance: cf.compare(scores, test='anova').anova"
+        )
     import altair as alt
 
     known = ~np.isnan(table.residuals)

@@ -68,6 +68,8 @@ def save(chart: Any, path: str | PathLike[str], *, scale: float = SCALE) -> None
         ...
     cranfield.errors.PolicyError: 'box.docx' does not end in .html, .svg, .pdf, .png or .json
     """
+    if not isinstance(path, (str, PathLike)):
+        raise PolicyError(f"a file is named by its path, not by {type(path).__name__}")
     name = Path(fspath(path)).name
     suffix = Path(name).suffix.lower().removeprefix(".")
     if suffix not in FORMATS:

@@ -81,11 +81,11 @@ def evaluation_table(
     ]
     words = ["the best of each measure in bold"] * best + ["second best underlined"] * second
     return Table(
-        f"{counted(len(order), 'system')}, {counted(len(first.topics), 'topic')}",
+        f"{counted(len(order), 'system')}, {_topics(scores)}",
         [*([""] if named else []), "System", *scores],
         rows,
         left=range(1 + len(named)),
-        notes=[*(["means times 100"] if percent else []), *marks.legend],
+        notes=[*(["means times 100"] if percent else []), *_gaps(scores), *marks.legend],
         remarks=marks.remarks,
         faces=", ".join(words) if len(order) > 1 else "",
     )
@@ -102,6 +102,9 @@ def topics_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
         Decimals.
     """
     first = _checked(scores)
+    for name, one in scores.items():
+        if one.topics != first.topics:
+            raise CranfieldError(f"{quoted(name)} has other topics than the rest")
 
     def cells(values: Sequence[float]) -> list[str | Cell]:
         return [NO_VALUE if np.isnan(one) else f"{one:.{places}f}" for one in values]
@@ -129,9 +132,30 @@ def _checked(scores: Mapping[str, Scores]) -> Scores:
     for name, one in scores.items():
         if one.values.ndim != 2:
             raise CranfieldError("scores by shard have no table of systems and measures")
-        if one.systems != first.systems or one.topics != first.topics:
-            raise CranfieldError(f"{quoted(name)} has other systems or topics than the rest")
+        if one.systems != first.systems:
+            raise CranfieldError(f"{quoted(name)} has other systems than the rest")
     return first
+
+
+def _topics(scores: Mapping[str, Scores]) -> str:
+    """Count the topics; a test may have left out some of one measure."""
+    counts = sorted({len(one.topics) for one in scores.values()})
+    if len(counts) == 1:
+        return counted(counts[0], "topic")
+    return f"{counts[0]} to {counts[-1]} topics"
+
+
+def _gaps(scores: Mapping[str, Scores]) -> list[str]:
+    """Say which means are over fewer topics than others."""
+    notes = []
+    for name, one in scores.items():
+        missing = np.isnan(one.values).sum(axis=0)
+        lacking = int((missing > 0).sum())
+        if lacking:
+            systems = "1 system lacks" if lacking == 1 else f"{lacking:,} systems lack"
+            most = f"up to {missing.max():,} of {len(one.topics):,}"
+            notes.append(f"{name}: {systems} scores ({most} topics); means are over the others")
+    return notes
 
 
 def _order(

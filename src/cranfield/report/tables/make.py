@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import polars as pl
 
+from cranfield.checks import check_whole
 from cranfield.errors import PolicyError
 from cranfield.report.tables.evaluations import evaluation_table
 from cranfield.report.tables.marks import Marks, kind_of, levels_of, marks_of
@@ -122,6 +124,9 @@ def table(
     scores = {results.measure: results} if isinstance(results, Scores) else results
     if not all(isinstance(one, Scores) for one in scores.values()):
         raise PolicyError("a table is made of Scores by measure; cf.read_scores makes them")
+    _check_options(places, best=best, second=second, percent=percent)
+    if not (baseline is None or isinstance(baseline, (str, list, tuple))):
+        raise PolicyError(f"a baseline is the name of a system, not {baseline!r}")
     wanted = [name for name in ("baseline", "test", "correction") if chosen[name]]
     made = Marks()
     if marks != "none" and (wanted or marks is not None):
@@ -140,6 +145,8 @@ def table(
             for name, one in scores.items()
         }
         made = marks_of(found, kind, levels)
+        # What was tested is what is shown, also where missing scores were filled in or left out.
+        scores = {name: one.scores for name, one in found.items()}
     elif options:
         raise PolicyError(f"{next(iter(options))} is an option of a test; name one")
     return evaluation_table(
@@ -148,6 +155,18 @@ def table(
 
 
 OPTIONS = ("alternative", "missing", "exact", "exact_n", "resamples", "seed", "jobs")
+
+
+MOST_PLACES = 17
+"""Decimals of a float that mean anything."""
+
+
+def _check_options(places: int | None, **flags: bool) -> None:
+    if places is not None:
+        check_whole("places", places, 0, MOST_PLACES)
+    for name, value in flags.items():
+        if not isinstance(value, (bool, np.bool_)):
+            raise PolicyError(f"{name} is True or False, not {value!r}")
 
 
 def _known(options: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -166,6 +185,7 @@ def _ready(results: Any, places: int | None, chosen: Sequence[str]) -> Table:
         )
     if chosen:
         raise PolicyError(f"{chosen[0]} is for a table of an evaluation")
+    _check_options(places)
     if isinstance(results, PairwiseComparison):
         return results.table(places)
     if isinstance(results, AnovaTable):

@@ -11,4 +11,4 @@ def counted(number: int, noun: str) -> str:
     >>> counted(1, "topic"), counted(2000, "run")
     ('1 topic', '2,000 runs')
     """
-    return f"{number:,} {noun}{'s' * (number != 1)}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -40,7 +40,7 @@ def shown(study: SplitStudy, alarms: FalseAlarms | None = None) -> StudyText:
     ]
     undone = int(summary.filter(pl.col("sets") == "1-2")["undone"].sum())
     if undone:
-        heading.append("note: some tests could not be done on some sets, and found nothing there")
+        heading.append("note: some tests could not be done on some sets, which are left out")
     tables = []
     for group, systems in study.groups.items():
         pairs = systems * (systems - 1) // 2

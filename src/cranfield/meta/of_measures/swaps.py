@@ -18,7 +18,7 @@ from cranfield.meta.of_measures.swap_counts import count_swaps
 from cranfield.meta.of_measures.swap_fit import extrapolated, rate, smallest
 from cranfield.meta.of_measures.swap_options import BINS, TIES, check_scores, read_edges, read_sizes
 from cranfield.meta.work.folder import fingerprint
-from cranfield.meta.work.parts import Progress, run_parts
+from cranfield.meta.work.parts import MOST_REPEATS, Progress, run_parts
 from cranfield.significance.corrections import find_correction
 from cranfield.significance.options import Options
 from cranfield.significance.prepare import as_scores
@@ -242,7 +242,7 @@ def swap_method(
     check_scores(given)
     if ties not in TIES:
         raise PolicyError(f"ties {quoted(ties)} is none of {', '.join(TIES)}")
-    check_whole("repeats", repeats, 1)
+    check_whole("repeats", repeats, 1, MOST_REPEATS)
     Options(alpha=alpha, resamples=resamples, seed=seed)
     edges = read_edges(bins)
     options: dict[str, Any] | None = None

@@ -14,7 +14,7 @@ from scipy.special import betaincinv
 from cranfield.checks import check_whole
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
 from cranfield.meta.of_tests.study_input import Indices, StudyInput, checked_sizes, study_input
-from cranfield.meta.work.parts import Progress, blocks, run_parts
+from cranfield.meta.work.parts import MOST_REPEATS, Progress, blocks, run_parts
 from cranfield.meta.work.streams import stream
 from cranfield.scores import Scores
 from cranfield.tabular import frame_html
@@ -60,21 +60,26 @@ class FalseAlarms:
             A row for each size and test: `per pair`, the share of pairs called different, which a
             test without correction holds at alpha; `any pair`, the share of repeats with one pair
             at least, which a correction for the family-wise error holds at alpha, with its exact
-            (Clopper-Pearson) 0.95 limits `low` and `high`.
+            (Clopper-Pearson) 0.95 limits `low` and `high`. Repeats in which the test could not be
+            done are left out, and counted as `undone`.
         """
+        done = pl.col("undone") == 0
+        found, pairs = pl.col("found").filter(done), pl.col("pairs").filter(done)
         table = self.repeated.group_by("size", "test", maintain_order=True).agg(
-            (pl.col("found").sum() / pl.col("pairs").sum()).alias("per pair"),
-            (pl.col("found") > 0).mean().alias("any pair"),
-            (pl.col("found") > 0).sum().alias("count"),
+            (found.sum() / pairs.sum()).alias("per pair"),
+            (found > 0).mean().alias("any pair"),
+            (found > 0).sum().alias("count"),
+            done.sum().alias("done"),
             pl.col("undone").sum(),
         )
         count = table["count"].to_numpy().astype(np.float64)
+        done_ones = table["done"].to_numpy().astype(np.float64)
         tail = (1 - LIMITS) / 2
-        low = betaincinv(np.maximum(count, 1), self.repeats - count + 1, tail)
-        high = betaincinv(count + 1, np.maximum(self.repeats - count, 1), 1 - tail)
+        low = betaincinv(np.maximum(count, 1), done_ones - count + 1, tail)
+        high = betaincinv(count + 1, np.maximum(done_ones - count, 1), 1 - tail)
         return table.with_columns(
             pl.Series("low", np.where(count == 0, 0.0, low)),
-            pl.Series("high", np.where(count == self.repeats, 1.0, high)),
+            pl.Series("high", np.where(count == done_ones, 1.0, high)),
         ).select("size", "test", "per pair", "any pair", "low", "high", "undone")
 
     def _repr_html_(self) -> str:
@@ -157,7 +162,7 @@ def false_alarms(
     │ t+none  ┆ 0.047556 ┆ 0.635    │
     └─────────┴──────────┴──────────┘
     """
-    check_whole("repeats", repeats, 1)
+    check_whole("repeats", repeats, 1, MOST_REPEATS)
     check_whole("the seed", seed, 0)
     given = study_input(scores, by_shard, tests, systems, None, alpha, missing, resamples)
     topics = len(given.scores.topics)

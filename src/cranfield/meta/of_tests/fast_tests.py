@@ -145,13 +145,26 @@ class TestChoice:
             # A topic may be there more than once.
             topics, systems = (tuple(map(str, range(number))) for number in scores.shape[:2])
             scores = Scores(scores, topics, systems)
-        missing = self.missing
-        if missing is None and scores.values.ndim == 3:
-            missing = "available" if self.test in SHARDS_ONLY else None
+        missing = self._missing(scores)
         if not fast:
             return self._compared(scores, missing, seed)
         ready = prepared(scores, find_test(self.test).info, missing)
         return self._by_model(ready.scores.values, ready.flat)
+
+    def check(self, scores: Scores) -> None:
+        """Refuse scores that the test could not take, such as missing ones without a policy.
+
+        Raises
+        ------
+        CranfieldError, PolicyError
+            As :func:`compare`.
+        """
+        prepared(scores, find_test(self.test).info, self._missing(scores))
+
+    def _missing(self, scores: Scores) -> str | None:
+        if self.missing is None and scores.values.ndim == 3 and self.test in SHARDS_ONLY:
+            return "available"
+        return self.missing
 
     def _by_model(self, values: Floats, flat: Floats) -> Verdict:
         """Compare by analysis of variance and Tukey's HSD, and compute nothing else."""

@@ -15,7 +15,7 @@ from cranfield.errors import PolicyError, quoted
 from cranfield.meta.of_tests.agreement import agreement, publication_bias, renamed
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
 from cranfield.meta.of_tests.study_input import Indices, StudyInput, study_input
-from cranfield.meta.work.parts import Progress, blocks, run_parts
+from cranfield.meta.work.parts import MOST_REPEATS, Progress, blocks, run_parts
 from cranfield.meta.work.streams import stream
 from cranfield.tabular import frame_html
 
@@ -59,7 +59,7 @@ class SplitStudy:
         Table with a row for each `group`, `size`, `repeat`, pair of topic sets (`sets`: `1-2` two
         disjoint sets, `1-1` and `2-2` the same one), and pair of tests, `first` and `second`. Its
         numbers are those of :func:`agreement`; `undone` counts tests that could not be done on
-        these topics, and so found nothing.
+        these topics, and so found nothing: the summary leaves these repeats out.
     """
 
     measure: str
@@ -81,13 +81,14 @@ class SplitStudy:
         DataFrame
             A row for each group, size, pair of sets and pair of tests, and a column for the mean of
             each number, its standard deviation (`AA sd`) and its 5 and 95 percent quantiles
-            (`AA low`, `AA high`). `bias` is that of the mean counts, as the source has it; `bias
-            mean` is the mean over the repeats. What is not defined in a repeat is left out of the
-            mean, and `defined jaccard`, `defined overlap` and `defined bias` count the rest.
+            (`AA low`, `AA high`). Repeats in which one of the two tests could not be done are left
+            out; `undone` counts such tests. `bias` is that of the mean counts, as the source has
+            it; `bias mean` is the mean over the repeats. What is not defined in a repeat is left
+            out of the mean, and `defined jaccard`, `defined overlap` and `defined bias` count the rest.
         """
         columns: list[pl.Expr] = [pl.col("undone").sum()]
         for name in NUMBERS:
-            known = pl.col(name).drop_nans()
+            known = pl.col(name).filter(pl.col("undone") == 0).drop_nans()
             mean = "bias mean" if name == "bias" else name
             columns += [
                 known.mean().alias(mean),
@@ -98,7 +99,9 @@ class SplitStudy:
             if name in {"jaccard", "overlap", "bias"}:
                 columns.append(known.count().alias(f"defined {name}"))
         table = self.repeated.group_by(*KEYS, maintain_order=True).agg(columns)
-        counts = [table[name].to_numpy() for name in ("AA", "AD", "MA", "MD")]
+        counts = [
+            table[name].fill_null(float("nan")).to_numpy() for name in ("AA", "AD", "MA", "MD")
+        ]
         return table.with_columns(pl.Series("bias", publication_bias(*counts)))
 
     def table(
@@ -239,7 +242,7 @@ def split_topics(
     │ anova-2f ┆ 41.0  ┆ 42.5  │
     └──────────┴───────┴───────┘
     """
-    check_whole("repeats", repeats, 1)
+    check_whole("repeats", repeats, 1, MOST_REPEATS)
     check_whole("the seed", seed, 0)
     given = study_input(scores, by_shard, tests, systems, teams, alpha, missing, resamples)
     wanted = given.sizes(sizes)

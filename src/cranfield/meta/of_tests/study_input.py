@@ -53,9 +53,9 @@ class StudyInput:
         most = (topics + 1) // 2
         if asked is None:
             found = tuple(size for size in SIZES if size <= most)
-            if not found:
-                raise CranfieldError(f"{topics} topics are too few to be split into two sets of 5")
-            return found
+            if most < 2:
+                raise CranfieldError(f"{topics} topics are too few to be split into two sets of 2")
+            return found or (most,)
         return checked_sizes(asked, most, f"half of the {topics} topics")
 
     def about(self, seed: int) -> dict[str, Any]:
@@ -120,6 +120,8 @@ def study_input(
     shards = None if by_shard is None else _aligned(as_scores(by_shard), whole)
     if isinstance(tests, str):
         tests = [tests]
+    if not isinstance(tests, Iterable):
+        raise PolicyError(f"tests are a list of their names, not {tests!r}")
     chosen = [read_choice(one, alpha=alpha, missing=missing, resamples=resamples) for one in tests]
     if not chosen:
         raise PolicyError("no test is given")
@@ -130,7 +132,11 @@ def study_input(
     for one in chosen:
         if one.test in SHARDS_ONLY and shards is None:
             raise PolicyError(f"{one.test} needs scores by shard")
-    return StudyInput(whole, shards, tuple(chosen), _groups(whole, systems, teams))
+    made = StudyInput(whole, shards, tuple(chosen), _groups(whole, systems, teams))
+    for one in chosen:
+        # What cannot be tested on all topics is an error; on a few of them it is a finding.
+        one.check(made.by_shard if one.by_shard and made.by_shard is not None else whole)
+    return made
 
 
 def _aligned(shards: Scores, whole: Scores) -> Scores:
@@ -152,6 +158,9 @@ def _aligned(shards: Scores, whole: Scores) -> Scores:
 
 
 def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:
+    if not (systems is None or isinstance(systems, Iterable)):
+        raise PolicyError(f"systems are a list of their names, not {systems!r}")
+    systems = [systems] if isinstance(systems, str) else systems
     names = list(scores.systems) if systems is None else list(dict.fromkeys(systems))
     whole = ALL if systems is None else "systems"
     groups = {whole: find_systems(scores, names)}

@@ -111,6 +111,8 @@ def generalizability(
         for source, estimate in zip(SOURCES, estimates, strict=True)
         if estimate < 0
     )
+    if not variances[[0, 2]].any():
+        negative += ("systems do not vary at all: how well their order holds is not defined",)
     return Generalizability(
         measure=ready.scores.measure,
         systems=systems,

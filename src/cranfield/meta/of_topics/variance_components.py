@@ -184,6 +184,8 @@ class Generalizability:
         system, topic, rest = self.components["variance"].to_list()
         error = topic + rest if absolute else rest
         tail = (1 - self.confidence) / 2
+        if error <= 0 and system <= 0:
+            return math.nan, math.nan, math.nan
         value = system / error if error > 0 else math.inf
         limit = self._absolute_limit if absolute else self._relative_limit
         return value, limit(tail), limit(1 - tail)

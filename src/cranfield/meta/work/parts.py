@@ -22,6 +22,12 @@ BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 """Backends of joblib that the command line offers; the library takes any that joblib knows."""
 
 
+MOST_JOBS = 100_000
+"""More workers than any cluster has."""
+
+MOST_REPEATS = 10**6
+"""More repeats would only fill the memory."""
+
 BLOCK = 10
 """Repeats in a part: few enough to be lost without regret, enough to be worth a file."""
 
@@ -91,7 +97,7 @@ def run_parts(
     >>> run_parts(square, 0, {"two": 2, "three": 3}, about={})["square"].to_list()
     [4, 9]
     """
-    check_whole("jobs", jobs, 1)
+    check_whole("jobs", jobs, 1, MOST_JOBS)
     kept = None if folder is None else ResultsFolder(folder, about)
     done = {} if kept is None else {n: part for n in tasks if (part := kept.read(n)) is not None}
     if progress is not None:

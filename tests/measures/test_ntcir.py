@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -204,7 +205,7 @@ def test_values_of_another_program(ranking: str) -> None:
 graded = st.lists(st.integers(0, 3), min_size=1, max_size=9).filter(any)
 
 
-def several(measures: list[str], ranking: list[int | None], missed: list[int]) -> list[float]:
+def several(measures: list[str], ranking: Sequence[int | None], missed: list[int]) -> list[float]:
     run = {"q": {f"d{i:02}": -float(i) for i in range(len(ranking))}}
     qrels = {f"d{i:02}": grade for i, grade in enumerate(ranking) if grade is not None}
     judgments = {"q": qrels | {f"m{i}": grade for i, grade in enumerate(missed)}}
@@ -212,14 +213,14 @@ def several(measures: list[str], ranking: list[int | None], missed: list[int]) -
     return [float(found[measure].values[0, 0]) for measure in measures]
 
 
-def one(measure: str, ranking: list[int | None], missed: list[int]) -> float:
+def one(measure: str, ranking: Sequence[int | None], missed: list[int]) -> float:
     return several([measure], ranking, missed)[0]
 
 
 @settings(max_examples=30)
 @given(graded, st.sampled_from(["0", "1", "7.5"]), st.sampled_from(["linear", "exponential"]))
 def test_the_ideal_ranking_scores_one(grades: list[int], beta: str, gains: str) -> None:
-    ideal: list[int | None] = sorted(grades, reverse=True)
+    ideal = sorted(grades, reverse=True)
     own = f"beta={beta}, gains='{gains}'"
     measures = [f"{name}({own})" for name in ("Q", "RMeasure", "OMeasure", "PMeasure", "PPlus")]
     measures += [f"Q({own})@2", f"NCU({own})", f"NCU({own}, stopping='graded')"]
@@ -242,7 +243,7 @@ def test_relations_between_measures(ranking: list[int], missed: list[int]) -> No
     special += ["NCU(beta=0)", "NCU(beta=0, stopping='graded')"]
     known = ["AP(denominator='min')@3", "Rprec", "RR", "Q"]
     known += ["NCU(utility='P')", "NCU(stopping='graded', utility='P')"]
-    found = several(special + known, list(ranking), missed)
+    found = several(special + known, ranking, missed)
     assert found[: len(special)] == pytest.approx(found[len(special) :])
 
 

@@ -543,23 +543,200 @@ def rbp_residual(
     return tail + unjudged
 
 
-def err(ranking: Ranking, judged: list[int], *, max_grade: int, k: int | None = None) -> float:
+def stop_chance(grade: int | None, gain: Gain, max_grade: int) -> float:
+    if grade is None or grade < 0:
+        return 0.0
+    return gain(grade) / (max(gain(g) for g in range(max_grade + 1)) + 1)
+
+
+def exponential_gain(grade: int) -> float:
+    return 2.0**grade - 1
+
+
+def err(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    max_grade: int,
+    k: int | None = None,
+    gain: Gain = exponential_gain,
+) -> float:
     total = 0.0
     still_looking = 1.0
     for rank, grade in enumerate(top(ranking, k), start=1):
-        stops = 0.0
-        if grade is not None and grade >= 0:
-            stops = (2**grade - 1) / 2**max_grade
+        stops = stop_chance(grade, gain, max_grade)
         total += still_looking * stops / rank
         still_looking *= 1 - stops
     return total
 
 
-def nerr(ranking: Ranking, judged: list[int], *, max_grade: int, k: int | None = None) -> float:
+def nerr(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    max_grade: int,
+    k: int | None = None,
+    gain: Gain = exponential_gain,
+) -> float:
     best: Ranking = []
-    for grade in sorted(judged, reverse=True):
+    for grade in sorted(judged, key=lambda g: gain_of(g, gain), reverse=True):
         best.append(grade)
     return ratio(
-        err(ranking, judged, max_grade=max_grade, k=k),
-        err(best, judged, max_grade=max_grade, k=k),
+        err(ranking, judged, max_grade=max_grade, k=k, gain=gain),
+        err(best, judged, max_grade=max_grade, k=k, gain=gain),
     )
+
+
+# --- Blended ratio ----------------------------------------------------------------------------
+
+
+def blended_ratio(
+    ranking: Ranking,
+    judged: list[int],
+    rank: int,
+    *,
+    rel: int = 1,
+    beta: float = 1.0,
+    gain: Gain = linear_gain,
+) -> float:
+    def relevant_gain(grade: int) -> float:
+        return gain(grade) if grade >= rel else 0.0
+
+    found = num_rel_ret(ranking[:rank], judged, rel=rel)
+    got = sum(gain_of(grade, relevant_gain) for grade in ranking[:rank])
+    most = sum(ideal_gains(judged, relevant_gain)[:rank])
+    return ratio(found + beta * got, rank + beta * most)
+
+
+def relevant_ranks(ranking: Ranking, rel: int) -> list[int]:
+    return [rank for rank, grade in enumerate(ranking, start=1) if is_relevant(grade, rel)]
+
+
+def first_best_rank(ranking: Ranking, rel: int) -> int:
+    best = 0
+    for rank in relevant_ranks(ranking, rel):
+        if best == 0 or (ranking[rank - 1] or 0) > (ranking[best - 1] or 0):
+            best = rank
+    return best
+
+
+def q_measure(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    k: int | None = None,
+    denominator: Literal["R", "min"] = "min",
+    rel: int = 1,
+    beta: float = 1.0,
+    gain: Gain = linear_gain,
+) -> float:
+    total = 0.0
+    for rank in relevant_ranks(top(ranking, k), rel):
+        total += blended_ratio(ranking, judged, rank, rel=rel, beta=beta, gain=gain)
+    relevant = num_rel(ranking, judged, rel=rel)
+    if denominator == "min" and k is not None:
+        return ratio(total, min(k, relevant))
+    return ratio(total, relevant)
+
+
+def r_measure(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    rel: int = 1,
+    beta: float = 1.0,
+    gain: Gain = linear_gain,
+) -> float:
+    base = num_rel(ranking, judged, rel=rel)
+    return blended_ratio(ranking, judged, base, rel=rel, beta=beta, gain=gain)
+
+
+def o_measure(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    k: int | None = None,
+    rel: int = 1,
+    beta: float = 1.0,
+    gain: Gain = linear_gain,
+) -> float:
+    ranks = relevant_ranks(top(ranking, k), rel)
+    if not ranks:
+        return 0.0
+    return blended_ratio(ranking, judged, ranks[0], rel=rel, beta=beta, gain=gain)
+
+
+def p_measure(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    k: int | None = None,
+    rel: int = 1,
+    beta: float = 1.0,
+    gain: Gain = linear_gain,
+) -> float:
+    rank = first_best_rank(top(ranking, k), rel)
+    return blended_ratio(ranking, judged, rank, rel=rel, beta=beta, gain=gain)
+
+
+def p_plus(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    k: int | None = None,
+    rel: int = 1,
+    beta: float = 1.0,
+    gain: Gain = linear_gain,
+) -> float:
+    ranks = relevant_ranks(ranking[: first_best_rank(top(ranking, k), rel)], rel)
+    total = 0.0
+    for rank in ranks:
+        total += blended_ratio(ranking, judged, rank, rel=rel, beta=beta, gain=gain)
+    return ratio(total, len(ranks))
+
+
+def ncu(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    stop: Literal["graded", "rank-biased"],
+    utility: Literal["BR", "P"],
+    gamma: float = 0.95,
+    k: int | None = None,
+    rel: int = 1,
+    beta: float = 1.0,
+    gain: Gain = linear_gain,
+    weight: Gain | None = None,
+) -> float:
+    if weight is None:
+        weight = gain
+    total = 0.0
+    for seen, rank in enumerate(relevant_ranks(top(ranking, k), rel), start=1):
+        useful = seen / rank
+        if utility == "BR":
+            useful = blended_ratio(ranking, judged, rank, rel=rel, beta=beta, gain=gain)
+        total += useful * (gain_of(ranking[rank - 1], weight) if stop == "graded" else gamma**seen)
+    relevant = [grade for grade in judged if is_relevant(grade, rel)]
+    if stop == "graded":
+        return ratio(total, sum(weight(grade) for grade in relevant))
+    return ratio(total, sum(gamma**seen for seen in range(1, len(relevant) + 1)))
+
+
+def ebr(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    max_grade: int,
+    k: int | None = None,
+    rel: int = 1,
+    beta: float = 1.0,
+    gain: Gain = linear_gain,
+) -> float:
+    total = 0.0
+    still_looking = 1.0
+    for rank in relevant_ranks(top(ranking, k), rel):
+        stops = stop_chance(ranking[rank - 1], gain, max_grade)
+        br = blended_ratio(ranking, judged, rank, rel=rel, beta=beta, gain=gain)
+        total += still_looking * stops * br
+        still_looking *= 1 - stops
+    return total

@@ -108,6 +108,49 @@ CASES: dict[str, Oracle] = {
     "ERR(max_grade=4)": lambda r, j: ref.err(r, j, max_grade=4),
     "ERR(max_grade=5)@3": lambda r, j: ref.err(r, j, max_grade=5, k=3),
     "nERR(max_grade=4)@6": lambda r, j: ref.nerr(r, j, max_grade=4, k=6),
+    "ERR(gains='linear', max_grade=4)@5": lambda r, j: ref.err(r, j, max_grade=4, k=5, gain=float),
+    "nERR(gains={1: 0.5, 2: 3, 4: 7}, max_grade=4)@3": lambda r, j: ref.nerr(
+        r, j, max_grade=4, k=3, gain=mapped
+    ),
+    "nERR(gains={1: 9, 2: 3}, max_grade=4)@3": lambda r, j: ref.nerr(
+        r, j, max_grade=4, k=3, gain=lambda g: {1: 9.0, 2: 3.0}.get(g, float(g))
+    ),
+    "Q": lambda r, j: ref.q_measure(r, j),
+    "Q(beta=0)@4": lambda r, j: ref.ap(r, j, k=4, denominator="min"),
+    "Q(beta=2.5, gains='exponential', rel=2)@3": lambda r, j: ref.q_measure(
+        r, j, k=3, beta=2.5, gain=exponential, rel=2
+    ),
+    "Q(denominator='R', gains={1: 0, 2: 3})@3": lambda r, j: ref.q_measure(
+        r, j, k=3, denominator="R", gain=lambda g: {1: 0.0, 2: 3.0}.get(g, float(g))
+    ),
+    "RMeasure": lambda r, j: ref.r_measure(r, j),
+    "RMeasure(beta=10, gains='exponential', rel=2)": lambda r, j: ref.r_measure(
+        r, j, beta=10, gain=exponential, rel=2
+    ),
+    "OMeasure": lambda r, j: ref.o_measure(r, j),
+    "OMeasure(beta=3, rel=2)@4": lambda r, j: ref.o_measure(r, j, k=4, beta=3, rel=2),
+    "PMeasure": lambda r, j: ref.p_measure(r, j),
+    "PMeasure(beta=3, rel=0)@4": lambda r, j: ref.p_measure(r, j, k=4, beta=3, rel=0),
+    "PPlus": lambda r, j: ref.p_plus(r, j),
+    "PPlus(gains='exponential', rel=2)@4": lambda r, j: ref.p_plus(
+        r, j, k=4, gain=exponential, rel=2
+    ),
+    "NCU": lambda r, j: ref.ncu(r, j, stop="rank-biased", utility="BR"),
+    "NCU(gamma=0.5, rel=2, utility='P')@4": lambda r, j: ref.ncu(
+        r, j, stop="rank-biased", utility="P", gamma=0.5, k=4, rel=2
+    ),
+    "NCU(gamma=1)": lambda r, j: ref.q_measure(r, j),
+    "NCU(stopping='graded')@6": lambda r, j: ref.ncu(r, j, stop="graded", utility="BR", k=6),
+    "NCU(gains='exponential', stopping='graded', utility='P')": lambda r, j: ref.ncu(
+        r, j, stop="graded", utility="P", gain=exponential
+    ),
+    "NCU(rel=2, stopping='graded', stops={1: 0.5, 2: 3, 4: 7})": lambda r, j: ref.ncu(
+        r, j, stop="graded", utility="BR", rel=2, weight=mapped
+    ),
+    "EBR(max_grade=4)": lambda r, j: ref.ebr(r, j, max_grade=4),
+    "EBR(beta=0.5, gains='exponential', max_grade=5, rel=2)@5": lambda r, j: ref.ebr(
+        r, j, max_grade=5, k=5, beta=0.5, gain=exponential, rel=2
+    ),
     "NumQ": lambda r, j: 1,
     "NumRet": lambda r, j: ref.num_ret(r, j),
     "NumRel(rel=2)": lambda r, j: ref.num_rel(r, j, rel=2),

@@ -37,6 +37,7 @@ TEXTS = [
     *("gP@3", "gP(gains='exponential', max_grade=3)@4", "gP(gains={1: 2, 2: -1})@3", "gR@4"),
     *("gR(gains={0: 0.1, 2: 7})@2", "RBP(gains='graded', p=0.3333333333333333)", "SetF(beta=0.3)"),
     *("RBP(gains='graded', max_grade=4)", "ERR", "ERR(max_grade=5)@4", "nERR", "nERR@3"),
+    *("ERR(gains='linear', max_grade=4)", "nERR(gains={0: 0.5, 1: 3, 2: 1})@3"),
 ]
 
 
@@ -80,7 +81,7 @@ def test_precise_inverse_logarithms() -> None:
 
 
 def test_cascade_stops_with_the_chance_of_the_paper() -> None:
-    shape = Cascade(3, 2, 3, 2)
+    shape = Cascade(3, 2, 3, (Fraction(0), Fraction(1, 4), Fraction(3, 4)))
     assert shape.step(2, Fraction(1, 4), 2) == Step(Fraction(3, 32), Fraction(1, 16))
     assert shape.step(4, Fraction(1, 4), 2) == Step(Fraction(0), Fraction(1, 4))
 

@@ -13,6 +13,7 @@ from cranfield.measures import (
     counts,
     dcg,
     dcg_variants,
+    ntcir,
     precision,
     preference,
     sets,
@@ -54,6 +55,13 @@ RBP = user_models.RankBiasedPrecision()
 RBPResidual = user_models.RankBiasedResidual()
 ERR = user_models.ExpectedReciprocalRank()
 nERR = user_models.NormalisedExpectedReciprocalRank()
+Q = ntcir.QMeasure()
+RMeasure = ntcir.RMeasure()
+OMeasure = ntcir.OMeasure()
+PMeasure = ntcir.PMeasure()
+PPlus = ntcir.PPlusMeasure()
+NCU = ntcir.NormalisedCumulativeUtility()
+EBR = ntcir.ExpectedBlendedRatio()
 NumQ = counts.NumTopics()
 NumRet = counts.NumRetrieved()
 NumRel = counts.NumRelevant()
@@ -64,6 +72,13 @@ Unjudged = counts.UnjudgedShare()
 
 __all__ = [
     "ALIASES",
+    "Q",
+    "RMeasure",
+    "OMeasure",
+    "PMeasure",
+    "PPlus",
+    "NCU",
+    "EBR",
     "AP",
     "AP11",
     "DCG",

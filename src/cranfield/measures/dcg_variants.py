@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.collection.judged import JudgedRuns, Rows
-from cranfield.collection.segments import Ints, ratio
+from cranfield.collection.segments import ratio
 from cranfield.measures.base import Floats, Measure, measure
-from cranfield.measures.gained import GAINS_DOC, gained, ideal
+from cranfield.measures.gained import GAINS_DOC, gained, ideal, upto
 from cranfield.measures.gains import LINEAR, Gain, gain
 from cranfield.measures.parameters import parameter
 from cranfield.measures.precision import REL, REL_DOC
@@ -15,16 +15,6 @@ from cranfield.measures.precision import REL, REL_DOC
 
 def _discounted(rows: Rows) -> Floats:
     return rows.gains / np.log2(rows.rank + 1)
-
-
-def _upto(best: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
-    """Value of a running total of the ideal ranking at a rank, or at its end; and that rank."""
-    length = best.count[:, 0]
-    first = np.cumsum(length) - length
-    at = np.minimum(rank, length[topic])
-    # A topic without an ideal ranking has no value; row 0 stands in and is never used.
-    rows = np.where(at > 0, first[topic] + at - 1, 0)
-    return np.where(at > 0, running[rows] if running.size else 0.0, 0.0), at
 
 
 @measure(
@@ -48,7 +38,7 @@ class nDCGAtRelevant(Measure):
         if not best.cell.size:
             return np.zeros(judged.shape)
         ideal_so_far = best.running(_discounted(best))
-        here, _ = _upto(best, ideal_so_far, rows.topic, rows.rank)
+        here, _ = upto(best, ideal_so_far, rows.topic, rows.rank)
         positive = rows.gains > 0
         at_hits = np.where(positive, ratio(rows.running(_discounted(rows)), here), 0.0)
         missed = best.count - rows.where(positive).count
@@ -110,7 +100,7 @@ class NormalisedGain(Measure):
         """Sum of gains by the discount of lost gain, over the ideal sum."""
         rows, best = gained(judged, self.gains), ideal(judged, self.gains)
         cost = best.running(np.maximum(best.gains, 1.0))
-        spent, within = _upto(best, cost, rows.topic, rows.rank)
+        spent, within = upto(best, cost, rows.topic, rows.rank)
         spent = spent + (rows.rank - within)
         with np.errstate(invalid="ignore", divide="ignore"):
             lost = np.log2(2.0 + spent - rows.running(rows.gains))

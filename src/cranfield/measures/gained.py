@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import numpy as np
+
 from cranfield.collection.judged import JudgedRuns, Rows
-from cranfield.measures.gains import Gain
+from cranfield.collection.segments import Floats, Ints
+from cranfield.measures.gains import Gain, gain
 
 GAINS_DOC = "gain of a grade: 'linear', 'exponential' (2^g - 1), or a mapping of grades to gains"
 
@@ -20,3 +25,21 @@ def gained(judged: JudgedRuns, gains: Gain) -> Rows:
 def ideal(judged: JudgedRuns, gains: Gain) -> Rows:
     """The ideal ranking of each topic: all judged documents with a positive gain, best first."""
     return judged.judgments.ideal(gains.of(judged.judgments.grade))
+
+
+def upto(best: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:
+    """Value of a running total of the ideal ranking at a rank, or at its end; and that rank."""
+    length = best.count[:, 0]
+    first = np.cumsum(length) - length
+    at = np.minimum(rank, length[topic])
+    # A topic without an ideal ranking has no value; row 0 stands in and is never used.
+    rows = np.where(at > 0, first[topic] + at - 1, 0)
+    return np.where(at > 0, running[rows] if running.size else 0.0, 0.0), at
+
+
+def no_loss(value: Any) -> Gain:
+    """Check a gain parameter whose gains must not be negative, for what is a share of a gain."""
+    checked = gain(value)
+    if isinstance(checked.kind, tuple) and any(worth < 0 for _, worth in checked.kind):
+        raise ValueError("a mapping with gains of at least 0")
+    return checked

@@ -11,6 +11,7 @@ from cranfield.collection.judged import JudgedRuns, Rows
 from cranfield.collection.segments import ratio
 from cranfield.errors import MeasureError
 from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.gained import GAINS_DOC, gained, ideal, no_loss
 from cranfield.measures.gains import HIGHEST, Gain, pairs
 from cranfield.measures.parameters import choice, integer, number, optional, parameter
 from cranfield.measures.precision import REL, REL_DOC
@@ -18,7 +19,7 @@ from cranfield.scale import Scale
 
 _P = number(0, 1, open_low=True, open_high=True)
 _P_DOC = "persistence: the chance that a user goes on to the next document"
-_MAX_GRADE = parameter(
+MAX_GRADE = parameter(
     None,
     optional(integer(1, HIGHEST)),
     "highest grade of the scale; by default that of the judgments",
@@ -38,7 +39,7 @@ def _rbp_gains(value: Any) -> Gain:
     raise ValueError("'binary', 'graded', or a mapping of grades to gains from 0 to 1")
 
 
-def _max_grade(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
+def highest_of(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
     """Return the highest grade of the scale, which no judgment may exceed."""
     highest = judged.judgments.max_grade
     if max_grade is None:
@@ -76,7 +77,7 @@ class RankBiasedPrecision(Measure):
     gains: Gain = parameter(
         Gain("binary"), _rbp_gains, "'binary', 'graded', or a mapping of grades to gains in [0, 1]"
     )
-    max_grade: int | None = _MAX_GRADE
+    max_grade: int | None = MAX_GRADE
 
     @property
     def scale(self) -> Scale:
@@ -96,7 +97,7 @@ class RankBiasedPrecision(Measure):
                 worth[rows.grade == grade] = gain
             return worth
         if self.gains.kind == "graded":
-            highest = _max_grade(judged, self.max_grade, str(self))
+            highest = highest_of(judged, self.max_grade, str(self))
             return np.maximum(rows.grade, 0) / highest
         return (rows.grade >= self.rel).astype(np.float64)
 
@@ -130,21 +131,39 @@ class RankBiasedResidual(Measure):
         return parts[self.part]
 
 
+def stopping(rows: Rows, gains: Gain, highest: int, name: str) -> Floats:
+    """Chance that a user stops at each row, satisfied: ERR's probability of stopping.
+
+    A document satisfies with probability gain / (highest gain + 1), which is
+    (2^g - 1) / 2^max_grade for exponential gains.
+    """
+    if highest > HIGHEST:
+        raise MeasureError(f"{name}: grade {highest} of the judgments is above {HIGHEST}")
+    stop = rows.gains / (gains.of(np.arange(highest + 1)).max() + 1.0)
+    going_on = rows.running_product(1.0 - stop)
+    reach = np.ones(rows.cell.size)
+    later = np.flatnonzero(rows.seen > 1)
+    reach[later] = going_on[later - 1]
+    out: Floats = reach * stop
+    return out
+
+
 class _ERR(Measure):
-    max_grade: int | None = _MAX_GRADE
+    gains: Gain = parameter(
+        Gain("exponential"),
+        no_loss,
+        GAINS_DOC + "; a document satisfies with probability gain / (highest gain + 1)",
+    )
+    max_grade: int | None = MAX_GRADE
 
     def _of(self, rows: Rows, highest: int) -> Floats:
-        if highest > HIGHEST:
-            raise MeasureError(f"{self}: grade {highest} of the judgments is above {HIGHEST}")
-        stop = (np.exp2(rows.grade) - 1.0) / 2.0**highest
-        going_on = rows.running_product(1.0 - stop)
-        reach = np.ones(rows.cell.size)
-        later = np.flatnonzero(rows.seen > 1)
-        reach[later] = going_on[later - 1]
-        return rows.total(reach * stop / rows.rank)
+        return rows.total(stopping(rows, self.gains, highest, str(self)) / rows.rank)
+
+    def _highest(self, judged: JudgedRuns) -> int:
+        return highest_of(judged, self.max_grade, str(self))
 
     def _err(self, judged: JudgedRuns) -> Floats:
-        return self._of(judged.relevant(1), _max_grade(judged, self.max_grade, str(self)))
+        return self._of(gained(judged, self.gains), self._highest(judged))
 
 
 @measure(
@@ -156,10 +175,17 @@ class _ERR(Measure):
     family="user models",
     needs="graded judgments (binary ones do)",
     scale_note="not interval (Ferrante et al. 2019)",
-    elsewhere={"gdeval": "ERR@k with max_grade=4", "ir_measures": "ERR@k is max_grade=4"},
+    elsewhere={
+        "gdeval": "ERR@k with max_grade=4",
+        "ir_measures": "ERR@k is max_grade=4",
+        "NTCIREVAL": "ERR@k with gains='linear'",
+    },
 )
 class ExpectedReciprocalRank(_ERR):
-    """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade."""
+    """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade.
+
+    With `gains='linear'` the probability is g / (max_grade + 1), as in NTCIREVAL.
+    """
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum over ranks of the chance to stop there, over the rank."""
@@ -174,15 +200,14 @@ class ExpectedReciprocalRank(_ERR):
     family="user models",
     needs="graded judgments (binary ones do)",
     scale_note="not interval; within a topic it is ERR by a constant",
-    elsewhere={"pyNTCIREVAL": "nERR@k (with other stopping probabilities)"},
+    elsewhere={"NTCIREVAL": "nERR@k with gains='linear'"},
 )
 class NormalisedExpectedReciprocalRank(_ERR):
     """ERR, normalised."""
 
     def values(self, judged: JudgedRuns) -> Floats:
         """ERR over ideal ERR."""
-        best = judged.judgments.ideal(np.maximum(judged.judgments.grade, 0).astype(np.float64))
+        best = ideal(judged, self.gains)
         if self.cutoff is not None:
             best = best.where(best.rank <= self.cutoff)
-        highest = _max_grade(judged, self.max_grade, str(self))
-        return ratio(self._err(judged), self._of(best, highest))
+        return ratio(self._err(judged), self._of(best, self._highest(judged)))

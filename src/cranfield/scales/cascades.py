@@ -17,7 +17,7 @@ from cranfield.measures.user_models import (
 )
 from cranfield.scales.bases import ONE
 from cranfield.scales.forms import Form, Setting, Stateful, Step, form_of
-from cranfield.scales.formulas import ZERO, highest_grade
+from cranfield.scales.formulas import ZERO, grade_gains, highest_grade
 from cranfield.scales.irrational import rational
 
 
@@ -95,7 +95,7 @@ class Cascade(Stateful):
     """ERR: the state is the chance that the user still reads."""
 
     depth: int
-    max_grade: int
+    stops: tuple[Fraction, ...]
 
     @property
     def start(self) -> Hashable:
@@ -104,21 +104,24 @@ class Cascade(Stateful):
 
     def step(self, rank: int, state: Any, grade: int) -> Step:
         """The chance to read on to here and to stop here, over the rank."""
-        if grade < 1 or rank > self.depth:
+        stop = self.stops[grade]
+        if not stop or rank > self.depth:
             return Step(ZERO, state)
-        stop = Fraction(2**grade - 1, 2**self.max_grade)
         return Step(state * stop / rank, state * (1 - stop))
 
 
 @form_of(ExpectedReciprocalRank, NormalisedExpectedReciprocalRank)
 def _err(measure: Any, setting: Setting) -> Form:
     depth, highest = setting.depth(measure), highest_grade(measure, setting)
-    shape = Cascade(setting.length, setting.grades, depth, highest)
+    gains = grade_gains(measure.gains, highest)
+    stops = tuple(one / (max(gains) + 1) for one in gains)
+    shape = Cascade(setting.length, setting.grades, depth, stops)
     if isinstance(measure, ExpectedReciprocalRank):
         return Form(shape)
-    ideal = Cascade(setting.length, setting.grades, len(setting.judgments), highest)
+    ideal = Cascade(setting.length, setting.grades, len(setting.judgments), stops)
+    judgments = sorted(setting.judgments, key=stops.__getitem__, reverse=True)
     best, state = ZERO, ideal.start
-    for rank, grade in enumerate(setting.judgments[: measure.cutoff], 1):
+    for rank, grade in enumerate(judgments[: measure.cutoff], 1):
         contribution, state = ideal.step(rank, state, grade)
         best += contribution
     return Form(shape, rational(best))

@@ -125,10 +125,10 @@ def _utility(measure: Utility, setting: Setting) -> Form:
 def _generalised(measure: Any, setting: Setting) -> Form:
     if isinstance(measure, GeneralisedPrecision):
         highest = highest_grade(measure, setting)
-        worth = _gains(measure.gains, highest)
+        worth = grade_gains(measure.gains, highest)
         below = worth[highest] * (measure.cutoff or 1)
     else:
-        worth = _gains(measure.gains, setting.grades)
+        worth = grade_gains(measure.gains, setting.grades)
         below = sum(_ideal_gains(worth, setting), ZERO)
     # The divisor of a form is positive; that of gP is what the highest grade gains.
     sign = -1 if below < 0 else 1
@@ -140,7 +140,7 @@ def _generalised(measure: Any, setting: Setting) -> Form:
 
 @form_of(DCG, nDCG)
 def _dcg(measure: Any, setting: Setting) -> Form:
-    gains = _gains(measure.gains, setting.grades)
+    gains = grade_gains(measure.gains, setting.grades)
     depth = setting.depth(measure)
     bases, coefficients = [], []
     for rank in range(1, setting.length + 1):
@@ -172,7 +172,8 @@ def _argument(discount: Discount, rank: int) -> Fraction:
     return arguments[discount.form]
 
 
-def _gains(gains: Gain, grades: int) -> tuple[Fraction, ...]:
+def grade_gains(gains: Gain, grades: int) -> tuple[Fraction, ...]:
+    """Gain of each grade from 0, exactly."""
     gains.of(np.arange(grades + 1))  # refuses grades that are too high
     exponential = gains.kind == "exponential"
     found = [Fraction(2**g - 1 if exponential else g) for g in range(grades + 1)]

@@ -13,6 +13,7 @@ from cranfield.measures import (
     counts,
     dcg,
     dcg_variants,
+    expected,
     precision,
     preference,
     sets,
@@ -54,6 +55,14 @@ RBP = user_models.RankBiasedPrecision()
 RBPResidual = user_models.RankBiasedResidual()
 ERR = user_models.ExpectedReciprocalRank()
 nERR = user_models.NormalisedExpectedReciprocalRank()
+INST = expected.INST()
+INSTTotal = expected.INSTTotal()
+INSTDepth = expected.INSTDepth()
+INSTResidual = expected.INSTResidual()
+INSQ = expected.INSQ()
+INSQResidual = expected.INSQResidual()
+SDCG = expected.ScaledDCG()
+SDCGResidual = expected.ScaledDCGResidual()
 NumQ = counts.NumTopics()
 NumRet = counts.NumRetrieved()
 NumRel = counts.NumRelevant()
@@ -69,12 +78,19 @@ __all__ = [
     "DCG",
     "ERR",
     "GMAP",
+    "INSQ",
+    "INST",
     "RBP",
     "REGISTRY",
     "RR",
+    "SDCG",
     "Bpref",
     "G",
     "GMBpref",
+    "INSQResidual",
+    "INSTDepth",
+    "INSTResidual",
+    "INSTTotal",
     "IPrec",
     "Info",
     "Judged",
@@ -90,6 +106,7 @@ __all__ = [
     "RelP",
     "RnDCG",
     "Rprec",
+    "SDCGResidual",
     "SetAP",
     "SetE",
     "SetF",

@@ -1,14 +1,14 @@
 r"""How users read a ranking, by the chance that they go on: the C/W/L framework.
 
-A user who reads rank i goes on to the next with the chance C(i), the continuation. Two other vectors
-say the same thing: W(i), the share of attention that rank i gets, and L(i), the chance that it is the
-last rank that is read (Moffat, Bailey, Scholer and Thomas 2017; Ferro and Maistro 2024, section 3).
-Any one of them gives the others:
+A user who reads rank i goes on to the next with the chance C(i), the continuation. Two other
+vectors say the same thing: W(i), the share of attention that rank i gets, and L(i), the chance that
+it is the last rank that is read (Moffat, Bailey, Scholer and Thomas 2017; Ferro and Maistro 2024,
+section 3). Any one of them gives the others:
 
 .. math:: V(i) = \prod_{j<i} C(j), \quad W(i) = \frac{V(i)}{\sum_j V(j)}, \quad
     L(i) = V(i) \, (1 - C(i)) = \frac{W(i) - W(i+1)}{W(1)}, \quad C(i) = \frac{W(i+1)}{W(i)}
 
-Vectors have a number for each of n ranks, and nobody reads beyond the last of them: C(n) counts as 0.
+Vectors have a number for each of n ranks, and nobody reads beyond the last: C(n) counts as 0.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def last_from_weights(weights: ArrayLike) -> Floats:
     [0.5, 0.0, 0.5]
     """
     share = _weights(weights)
-    return (share - np.append(share[1:], 0.0)) / share[0]
+    return np.asarray((share - np.append(share[1:], 0.0)) / share[0])
 
 
 def continuation_from_weights(weights: ArrayLike) -> Floats:
@@ -154,7 +154,7 @@ class UserModel:
     --------
     >>> going_on = UserModel("half", lambda gains: np.full(gains.size, 0.5))
     >>> going_on.expected([1.0, 0.0, 1.0])
-    Expected(utility=0.7142857142857142, total=1.25, depth=1.75)
+    Expected(utility=0.714285714285714..., total=1.25, depth=1.75)
     """
 
     name: str
@@ -220,24 +220,24 @@ def average_precision() -> UserModel:
     return UserModel("AP", continuation)
 
 
-def insq(T: float) -> UserModel:
+def insq(wanted: float) -> UserModel:
     """Model of INSQ: a user wants T documents, whatever is found (Moffat and others 2012)."""
 
     def continuation(gains: Floats) -> Floats:
-        above = _ranks(gains) + 2.0 * T
+        above = _ranks(gains) + 2.0 * wanted
         return ((above - 1.0) / above) ** 2
 
-    return UserModel(f"INSQ(T={T:g})", continuation)
+    return UserModel(f"INSQ(T={wanted:g})", continuation)
 
 
-def inst(T: float) -> UserModel:
+def inst(wanted: float) -> UserModel:
     """Model of INST: what is found is taken off T (Moffat, Bailey, Scholer and Thomas 2015)."""
 
     def continuation(gains: Floats) -> Floats:
-        above = _ranks(gains) + 2.0 * T - np.cumsum(gains)
+        above = _ranks(gains) + 2.0 * wanted - np.cumsum(gains)
         return ((above - 1.0) / above) ** 2
 
-    return UserModel(f"INST(T={T:g})", continuation)
+    return UserModel(f"INST(T={wanted:g})", continuation)
 
 
 def _ranks(gains: Floats) -> Floats:

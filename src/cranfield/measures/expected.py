@@ -1,7 +1,7 @@
 """Measures of the C/W/L framework: what a user who reads in a certain way can expect.
 
-The user models are in :mod:`cranfield.measures.continuation`. Documents that are unjudged, or beyond
-the end of the list or the cutoff, have no gain; residuals tell what they could add at most.
+The user models are in :mod:`cranfield.measures.continuation`. Documents that are unjudged, or
+beyond the end of the list or the cutoff, have no gain; residuals tell what they could add.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _DEPTH = parameter(
 )
 _FAMILY = "user models"
 _CONTINUATION = r"C(i) = \left( \frac{i + T + T_i - 1}{i + T + T_i} \right)^2"
-_LEFT = r"\quad T_i = T - \sum_{j \le i} g_j"
+_LEFT = r", \quad T_i = T - \sum_{j \le i} g_j"
 _VIEWED = r"\quad V(r) = \prod_{i<r} C(i)"
 _INST_SOURCE = "Moffat and others (2015); Moffat and others (2017)"
 _INSQ_WEIGHTS = r"\quad W(r) \propto \frac{1}{(r + 2T - 1)^2}"
@@ -49,7 +49,7 @@ class _INST(UnitGains):
 @measure(
     "INST",
     summary="Expected gain a document of a user who wants T and goes on less the more is found.",
-    formula=rf"\frac{{\sum_r V(r) \, g_r}}{{\sum_r V(r)}}, {_VIEWED}, \quad {_CONTINUATION}, {_LEFT}",
+    formula=rf"\frac{{\sum_r V(r) \, g_r}}{{\sum_r V(r)}}, {_VIEWED}, \quad {_CONTINUATION}{_LEFT}",
     source=_INST_SOURCE,
     family=_FAMILY,
     scale_note="nothing is known",
@@ -67,7 +67,7 @@ class INST(_INST):
 @measure(
     "INSTTotal",
     summary="Expected total utility: gain that the user of INST has found on stopping.",
-    formula=rf"\sum_r V(r) \, g_r, {_VIEWED}, \quad {_CONTINUATION}, {_LEFT}",
+    formula=rf"\sum_r V(r) \, g_r, {_VIEWED}, \quad {_CONTINUATION}{_LEFT}",
     source="Moffat and others (2017)",
     range=(0.0, float("inf")),
     family=_FAMILY,
@@ -86,7 +86,7 @@ class INSTTotal(_INST):
 @measure(
     "INSTDepth",
     summary="Expected depth: documents that the user of INST reads; with costs of 1, total cost.",
-    formula=rf"\sum_r V(r) = \frac{{1}}{{W(1)}}, {_VIEWED}, \quad {_CONTINUATION}, {_LEFT}",
+    formula=rf"\sum_r V(r) = \frac{{1}}{{W(1)}}, {_VIEWED}, \quad {_CONTINUATION}{_LEFT}",
     source="Moffat and others (2017)",
     range=(1.0, float("inf")),
     lower_is_better=True,
@@ -177,7 +177,8 @@ class INSQResidual(Measure):
 def _sdcg(rows: Rows, cutoff: int | None) -> Floats:
     """Weights of SDCG at each row, which is in the top k."""
     k = cutoff or 1
-    return 1.0 / np.log2(rows.rank + 1) / (1.0 / np.log2(np.arange(2, k + 2))).sum()
+    total = float((1.0 / np.log2(np.arange(2, k + 2))).sum())
+    return np.asarray(1.0 / np.log2(rows.rank + 1) / total)
 
 
 @measure(

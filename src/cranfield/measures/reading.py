@@ -1,7 +1,7 @@
 r"""Chances that an INST or INSQ user reads each judged rank, without a loop over ranks.
 
-Both users go on from rank i with the chance ((i + a - 1) / (i + a))^2, where a is 2T less the gain so
-far (INSQ: 2T). Between two gains a is constant, and the product of these chances telescopes: the
+Both users go on from rank i with the chance ((i + a - 1) / (i + a))^2, where a is 2T less the gain
+so far (INSQ: 2T). Between two gains a is constant, and the product of these chances telescopes: the
 chance to read rank i is proportional to 1 / (i - 1 + a)^2. Its sums are differences of the trigamma
 function, also where the ranking has no end. Where every rank gains 1, it is i + a that is constant,
 and the chances fall geometrically.

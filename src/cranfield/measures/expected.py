@@ -48,11 +48,10 @@ class _INST(UnitGains):
 
 @measure(
     "INST",
-    summary="Expected gain a document of a user who wants T and goes on less the more is found.",
+    summary="Gain a document of a user who wants T, and stops sooner the more is found.",
     formula=rf"\frac{{\sum_r V(r) \, g_r}}{{\sum_r V(r)}}, {_VIEWED}, \quad {_CONTINUATION}{_LEFT}",
     source=_INST_SOURCE,
     family=_FAMILY,
-    scale_note="nothing is known",
     elsewhere={"cwl_eval": "EU of INST-T=..., with depth=1000"},
 )
 class INST(_INST):
@@ -66,12 +65,11 @@ class INST(_INST):
 
 @measure(
     "INSTTotal",
-    summary="Expected total utility: gain that the user of INST has found on stopping.",
+    summary="Gain that the user of INST has found on stopping: the expected total utility.",
     formula=rf"\sum_r V(r) \, g_r, {_VIEWED}, \quad {_CONTINUATION}{_LEFT}",
     source="Moffat and others (2017)",
     range=(0.0, float("inf")),
     family=_FAMILY,
-    scale_note="nothing is known",
     elsewhere={"cwl_eval": "ETU of INST-T=..., but for its cut at rank 1000"},
 )
 class INSTTotal(_INST):
@@ -85,13 +83,12 @@ class INSTTotal(_INST):
 
 @measure(
     "INSTDepth",
-    summary="Expected depth: documents that the user of INST reads; with costs of 1, total cost.",
+    summary="Documents that the user of INST reads: the expected total cost, if each costs 1.",
     formula=rf"\sum_r V(r) = \frac{{1}}{{W(1)}}, {_VIEWED}, \quad {_CONTINUATION}{_LEFT}",
     source="Moffat and others (2017)",
     range=(1.0, float("inf")),
     lower_is_better=True,
     family=_FAMILY,
-    scale_note="nothing is known",
     elsewhere={"cwl_eval": "EI of INST-T=..., with depth=1000"},
 )
 class INSTDepth(_INST):
@@ -109,7 +106,6 @@ class INSTDepth(_INST):
     source="Moffat and others (2017)",
     lower_is_better=True,
     family=_FAMILY,
-    scale_note="nothing is known",
     elsewhere={"cwl_eval": "residual of EU of INST-T=..., with depth=1000"},
 )
 class INSTResidual(_INST):
@@ -133,11 +129,10 @@ def _insq(rows: Rows, wanted: float, depth: int | None) -> Floats:
 
 @measure(
     "INSQ",
-    summary="Expected gain a document of a user who wants T and takes no notice of what is found.",
+    summary="Gain a document of a user who wants T, whatever is found on the way.",
     formula=rf"\sum_r W(r) \, g_r, {_INSQ_WEIGHTS}",
     source="Moffat and others (2012)",
     family=_FAMILY,
-    scale_note="nothing is known",
     elsewhere={"cwl_eval": "EU of INSQ-T=..., with depth=1000"},
 )
 class INSQ(UnitGains):
@@ -159,7 +154,6 @@ class INSQ(UnitGains):
     source="Moffat and others (2012)",
     lower_is_better=True,
     family=_FAMILY,
-    scale_note="nothing is known",
     elsewhere={"cwl_eval": "residual of EU of INSQ-T=..., with depth=1000"},
 )
 class INSQResidual(Measure):
@@ -184,7 +178,7 @@ def _sdcg(rows: Rows, cutoff: int | None) -> Floats:
 @measure(
     "SDCG",
     aliases=("sDCG",),
-    summary="Scaled DCG: gain a document of a user who reads the top k as DCG discounts them.",
+    summary="Scaled DCG: gain a document of a user who reads the top k as DCG weighs it.",
     formula=rf"\sum_{{r=1}}^{{k}} W(r) \, g_r, {_SDCG_WEIGHTS}",
     source="Moffat and others (2013)",
     family=_FAMILY,
@@ -209,7 +203,6 @@ class ScaledDCG(UnitGains):
     lower_is_better=True,
     family=_FAMILY,
     at_wanted="required",
-    scale_note="nothing is known",
     elsewhere={"cwl_eval": "residual of EU of NDCG-k@..."},
 )
 class ScaledDCGResidual(Measure):

@@ -83,7 +83,7 @@ class INSTTotal(_INST):
 
 @measure(
     "INSTDepth",
-    summary="Documents that the user of INST reads: the expected total cost, if each costs 1.",
+    summary="Documents that the user of INST reads: expected total cost, if each costs 1.",
     formula=rf"\sum_r V(r) = \frac{{1}}{{W(1)}}, {_VIEWED}, \quad {_CONTINUATION}{_LEFT}",
     source="Moffat and others (2017)",
     range=(1.0, float("inf")),
@@ -149,7 +149,7 @@ class INSQ(UnitGains):
 
 @measure(
     "INSQResidual",
-    summary="How much INSQ could still rise: the weight of what is unjudged or not retrieved.",
+    summary="How much INSQ could still rise: weight of what is unjudged or not retrieved.",
     formula=rf"\sum_{{r \text{{ without a judgment}}}} W(r), {_INSQ_WEIGHTS}",
     source="Moffat and others (2012)",
     lower_is_better=True,

@@ -376,6 +376,9 @@ A score that is undefined, such as average precision for a topic without relevan
 | $p$ | persistence: the chance that a user goes on to the next document |
 | $R_i$ | in ERR, the chance that the document at rank $i$ satisfies |
 | $iDCG$, $iERR$ | value of the ideal ranking: all judged documents by falling gain |
+| $C(i)$ | in INST, the chance that a user who reads rank $i$ goes on |
+| $V(r)$, $W(r)$ | chance that rank $r$ is read; its share of all that is read |
+| $T$, $T_i$ | in INST and INSQ, gain that the user wants; what of it is missing after rank $i$ |
 | $g^*$ | gains of the ideal ranking |
 | $ig(r)$, $cg(r)$ | in G, gain so far of the ideal ranking and of the ranking |
 | $n_r$ | documents above rank $r$ that are not relevant; in Bpref, that are judged not relevant |

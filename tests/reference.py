@@ -20,6 +20,8 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Literal
 
+from scipy.special import zeta
+
 Ranking = list[int | None]
 Gain = Callable[[int], float]
 Discount = Callable[[int], float]
@@ -740,3 +742,84 @@ def ebr(
         total += still_looking * stops * br
         still_looking *= 1 - stops
     return total
+
+
+def inst_reading(
+    ranking: Ranking, *, wanted: float, gain: Gain, depth: int | None, unjudged: float
+) -> tuple[float, float]:
+    """Total gain and depth of a user of INST; what is not judged gains ``unjudged``."""
+    total = 0.0
+    ranks = 0.0
+    here = 1.0
+    found = 0.0
+    for rank in range(1, (len(ranking) if depth is None else depth) + 1):
+        grade = ranking[rank - 1] if rank <= len(ranking) else None
+        worth = unjudged if grade is None else gain_of(grade, gain)
+        total += here * worth
+        ranks += here
+        found += worth
+        still_wanted = wanted - found
+        here *= ((rank + wanted + still_wanted - 1) / (rank + wanted + still_wanted)) ** 2
+    if depth is not None:
+        return total, ranks
+    if unjudged == 1:
+        # From here on a rank more is a document less that is wanted, so C stays as it is.
+        level = len(ranking) + 2 * wanted - found
+        tail = here / (1 - ((level - 1) / level) ** 2)
+        return total + tail, ranks + tail
+    # V(i) falls as 1 / (i - 1 + 2T - found)^2, whose sum is a zeta function of Hurwitz.
+    start = len(ranking) + 2 * wanted - found
+    return total, ranks + here * start**2 * float(zeta(2, start))
+
+
+def inst(
+    ranking: Ranking,
+    judged: list[int],
+    *,
+    wanted: float,
+    gain: Gain,
+    what: Literal["rate", "total", "depth", "residual"] = "rate",
+    depth: int | None = None,
+    k: int | None = None,
+) -> float:
+    kept = top(ranking, k)
+    total, ranks = inst_reading(kept, wanted=wanted, gain=gain, depth=depth, unjudged=0.0)
+    if what == "total":
+        return total
+    if what == "depth":
+        return ranks
+    if what == "residual":
+        most, most_ranks = inst_reading(kept, wanted=wanted, gain=gain, depth=depth, unjudged=1.0)
+        return most / most_ranks - total / ranks
+    return total / ranks
+
+
+def weighted(ranking: Ranking, *, weight: Callable[[int], float], gain: Gain) -> float:
+    return sum(weight(rank) * gain_of(grade, gain) for rank, grade in enumerate(ranking, start=1))
+
+
+def without_judgment(ranking: Ranking, *, weight: Callable[[int], float]) -> float:
+    judged = 0.0
+    for rank, grade in enumerate(ranking, start=1):
+        if grade is not None:
+            judged += weight(rank)
+    return 1 - judged
+
+
+def insq_weight(wanted: float, depth: int | None = None) -> Callable[[int], float]:
+    if depth is None:
+        everything = float(zeta(2, 2 * wanted))
+    else:
+        everything = sum(1 / (rank + 2 * wanted - 1) ** 2 for rank in range(1, depth + 1))
+
+    def weight(rank: int) -> float:
+        if depth is not None and rank > depth:
+            return 0.0
+        return 1 / (rank + 2 * wanted - 1) ** 2 / everything
+
+    return weight
+
+
+def sdcg_weight(k: int) -> Callable[[int], float]:
+    everything = sum(1 / math.log2(rank + 1) for rank in range(1, k + 1))
+    return lambda rank: 1 / math.log2(rank + 1) / everything if rank <= k else 0.0

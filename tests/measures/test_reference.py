@@ -151,6 +151,35 @@ CASES: dict[str, Oracle] = {
     "EBR(beta=0.5, gains='exponential', max_grade=5, rel=2)@5": lambda r, j: ref.ebr(
         r, j, max_grade=5, k=5, beta=0.5, gain=exponential, rel=2
     ),
+    "INST": lambda r, j: ref.inst(r, j, wanted=1, gain=binary(1)),
+    "INST(T=2.5, rel=2)@5": lambda r, j: ref.inst(r, j, wanted=2.5, gain=binary(2), k=5),
+    "INST(T=0.5, depth=9, gains='graded', max_grade=4)": lambda r, j: ref.inst(
+        r, j, wanted=0.5, gain=lambda g: g / 4, depth=9
+    ),
+    "INST(depth=1)": lambda r, j: ref.inst(r, j, wanted=1, gain=binary(1), depth=1),
+    "INSTTotal(T=4)": lambda r, j: ref.inst(r, j, wanted=4, gain=binary(1), what="total"),
+    "INSTDepth(T=3, gains={1: 0.3, 3: 1})": lambda r, j: ref.inst(
+        r, j, wanted=3, gain=lambda g: {1: 0.3, 3: 1.0}.get(g, 0.0), what="depth"
+    ),
+    "INSTResidual": lambda r, j: ref.inst(r, j, wanted=1, gain=binary(1), what="residual"),
+    "INSTResidual(T=0.5)@6": lambda r, j: ref.inst(
+        r, j, wanted=0.5, gain=binary(1), what="residual", k=6
+    ),
+    "INSTResidual(T=3, depth=7)": lambda r, j: ref.inst(
+        r, j, wanted=3, gain=binary(1), what="residual", depth=7
+    ),
+    "INSQ": lambda r, j: ref.weighted(r, weight=ref.insq_weight(1), gain=binary(1)),
+    "INSQ(T=2.5, depth=6)": lambda r, j: ref.weighted(
+        r, weight=ref.insq_weight(2.5, 6), gain=binary(1)
+    ),
+    "INSQResidual(T=3)@4": lambda r, j: ref.without_judgment(
+        ref.top(r, 4), weight=ref.insq_weight(3)
+    ),
+    "SDCG@5": lambda r, j: ref.weighted(r, weight=ref.sdcg_weight(5), gain=binary(1)),
+    "SDCG(gains='graded', max_grade=4)@9": lambda r, j: ref.weighted(
+        r, weight=ref.sdcg_weight(9), gain=lambda g: g / 4
+    ),
+    "SDCGResidual@4": lambda r, j: ref.without_judgment(r, weight=ref.sdcg_weight(4)),
     "NumQ": lambda r, j: 1,
     "NumRet": lambda r, j: ref.num_ret(r, j),
     "NumRel(rel=2)": lambda r, j: ref.num_rel(r, j, rel=2),

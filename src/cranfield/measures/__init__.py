@@ -13,6 +13,7 @@ from cranfield.measures import (
     counts,
     dcg,
     dcg_variants,
+    expected,
     ntcir,
     precision,
     preference,
@@ -62,6 +63,14 @@ PMeasure = ntcir.PMeasure()
 PPlus = ntcir.PPlusMeasure()
 NCU = ntcir.NormalisedCumulativeUtility()
 EBR = ntcir.ExpectedBlendedRatio()
+INST = expected.INST()
+INSTTotal = expected.INSTTotal()
+INSTDepth = expected.INSTDepth()
+INSTResidual = expected.INSTResidual()
+INSQ = expected.INSQ()
+INSQResidual = expected.INSQResidual()
+SDCG = expected.ScaledDCG()
+SDCGResidual = expected.ScaledDCGResidual()
 NumQ = counts.NumTopics()
 NumRet = counts.NumRetrieved()
 NumRel = counts.NumRelevant()
@@ -84,12 +93,19 @@ __all__ = [
     "DCG",
     "ERR",
     "GMAP",
+    "INSQ",
+    "INST",
     "RBP",
     "REGISTRY",
     "RR",
+    "SDCG",
     "Bpref",
     "G",
     "GMBpref",
+    "INSQResidual",
+    "INSTDepth",
+    "INSTResidual",
+    "INSTTotal",
     "IPrec",
     "Info",
     "Judged",
@@ -105,6 +121,7 @@ __all__ = [
     "RelP",
     "RnDCG",
     "Rprec",
+    "SDCGResidual",
     "SetAP",
     "SetE",
     "SetF",

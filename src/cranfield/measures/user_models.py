@@ -26,8 +26,8 @@ MAX_GRADE = parameter(
 )
 
 
-def _rbp_gains(value: Any) -> Gain:
-    """Check the gains of RBP, which have to lie in [0, 1] for the score to do so."""
+def _unit_gains(value: Any) -> Gain:
+    """Check gains of RBP and its like, which have to lie in [0, 1] for the score to do so."""
     if isinstance(value, Gain):
         return value
     if value in ("binary", "graded"):
@@ -51,6 +51,28 @@ def highest_of(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
     return max_grade
 
 
+class UnitGains(Measure):
+    """Measures of gains from 0 to 1: what RBP and its relatives share."""
+
+    rel: int = parameter(1, REL, REL_DOC + " (binary gains)")
+    gains: Gain = parameter(
+        Gain("binary"), _unit_gains, "'binary', 'graded', or a mapping of grades to gains in [0, 1]"
+    )
+    max_grade: int | None = MAX_GRADE
+
+    def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        """Gain of each row."""
+        if isinstance(self.gains.kind, tuple):
+            worth = np.zeros(rows.grade.size)
+            for grade, gain in self.gains.kind:
+                worth[rows.grade == grade] = gain
+            return worth
+        if self.gains.kind == "graded":
+            highest = highest_of(judged, self.max_grade, str(self))
+            return np.maximum(rows.grade, 0) / highest
+        return (rows.grade >= self.rel).astype(np.float64)
+
+
 @measure(
     "RBP",
     summary="Expected gain a document of a user who goes on with probability p.",
@@ -65,7 +87,7 @@ def highest_of(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
         "trec_eval": "rbp (version 10) is gains='graded', p=0.9",
     },
 )
-class RankBiasedPrecision(Measure):
+class RankBiasedPrecision(UnitGains):
     """Rank-biased precision.
 
     Gains are in [0, 1]: `binary` (grade >= rel), `graded` (grade / max_grade), or a mapping in
@@ -73,11 +95,6 @@ class RankBiasedPrecision(Measure):
     """
 
     p: float = parameter(0.8, _P, _P_DOC)
-    rel: int = parameter(1, REL, REL_DOC + " (binary gains)")
-    gains: Gain = parameter(
-        Gain("binary"), _rbp_gains, "'binary', 'graded', or a mapping of grades to gains in [0, 1]"
-    )
-    max_grade: int | None = MAX_GRADE
 
     @property
     def scale(self) -> Scale:
@@ -88,18 +105,7 @@ class RankBiasedPrecision(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum of gains by the chance that the rank is read."""
         rows = judged.judged()
-        return rows.total(self._worth(judged, rows) * (1.0 - self.p) * self.p ** (rows.rank - 1))
-
-    def _worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        if isinstance(self.gains.kind, tuple):
-            worth = np.zeros(rows.grade.size)
-            for grade, gain in self.gains.kind:
-                worth[rows.grade == grade] = gain
-            return worth
-        if self.gains.kind == "graded":
-            highest = highest_of(judged, self.max_grade, str(self))
-            return np.maximum(rows.grade, 0) / highest
-        return (rows.grade >= self.rel).astype(np.float64)
+        return rows.total(self.worth(judged, rows) * (1.0 - self.p) * self.p ** (rows.rank - 1))
 
 
 @measure(

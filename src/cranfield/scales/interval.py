@@ -24,6 +24,7 @@ BINARY_GAINS = ("binary",)
 
 MORE_THAN_GRADES = (
     *("Bpref", "GMBpref", "infAP", "IPrec", "AP11", "RBPResidual", "Judged", "Unjudged"),
+    *("INSTResidual", "INSQResidual", "SDCGResidual"),
     *("SetP", "SetRelP", "SetAP", "SetF", "SetE", "Utility", "Rprec"),
     *("nDCGrel", "RnDCG", "G", "NumQ", "NumRet", "NumRel", "NumNonrelRet"),
 )

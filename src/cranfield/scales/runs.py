@@ -192,6 +192,7 @@ def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
 
 BY_JUDGMENTS = (
     *("Bpref", "GMBpref", "infAP", "RBPResidual", "Judged", "Unjudged"),
+    *("INSTResidual", "INSQResidual", "SDCGResidual"),
     *("NumQ", "NumRet", "NumRel", "NumNonrelRet"),
 )
 """Measures that depend on what is judged, or on nothing in a run of grades."""

@@ -84,7 +84,8 @@ class SplitStudy:
             (`AA low`, `AA high`). Repeats in which one of the two tests could not be done are left
             out; `undone` counts such tests. `bias` is that of the mean counts, as the source has
             it; `bias mean` is the mean over the repeats. What is not defined in a repeat is left
-            out of the mean, and `defined jaccard`, `defined overlap` and `defined bias` count the rest.
+            out of the mean, and `defined jaccard`, `defined overlap` and `defined bias` count the
+            rest.
         """
         columns: list[pl.Expr] = [pl.col("undone").sum()]
         for name in NUMBERS:

@@ -45,7 +45,8 @@ def page_data(contents: Contents) -> dict[str, Any]:
     -------
     dict
         `systems` and `topics` with their labels; and by measure `overall` (systems), `scores`
-        (topics, systems), `absent` topics, `policy` for missing scores, and `comparison`: `difference`, `p`, `effect` (pairs), limits, `means`,
+        (topics, systems), `absent` topics, the `policy` for missing scores, and `comparison`:
+        `difference`, `p`, `effect` (pairs), limits, `means`,
         groups. Arrays are :func:`packed`; NaN is no score. Without `first` and `second` the pairs
         are all, in order.
     """

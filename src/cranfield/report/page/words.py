@@ -201,7 +201,8 @@ def _baseline_sentence(part: Part, one: PairwiseComparison) -> str:
         sentences.append(
             f"Compared with the baseline {label(baseline)} ({at}) on {label(part.name)},"
             f" {counted(better, 'system') if better else 'no system'} {_is(better or 1)} better"
-            f"{',' if alike else ' and'} {f'{worse:,}' if worse else 'none'} {_is(worse or 1)} worse"
+            f"{',' if alike else ' and'}"
+            f" {f'{worse:,}' if worse else 'none'} {_is(worse or 1)} worse"
             + (f", and {alike:,} {_is(alike)} not found to differ from it." if alike else ".")
         )
     return " ".join(sentences)

@@ -9,7 +9,7 @@ import numpy as np
 from cranfield.escape import plain
 from cranfield.report.page.contents import Contents, Part
 from cranfield.report.page.data import places, verdicts
-from cranfield.report.page.html import label
+from cranfield.report.page.html import joined, label, named
 from cranfield.scales.meaning import MEANINGFUL, Meaning
 from cranfield.significance.describing import NAMES, heading
 from cranfield.significance.result import PairwiseComparison
@@ -97,7 +97,7 @@ def warnings_of(contents: Contents) -> list[str]:
 def against(one: PairwiseComparison) -> str:
     """Head what is said of the first baseline; its name is there where it is not the only one."""
     if len(one.baselines) > 1:
-        return f"against {label(one.baselines[0])}"
+        return joined("against ", named(one.baselines[0]))
     return "against the baseline"
 
 

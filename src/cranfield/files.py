@@ -27,7 +27,13 @@ def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     b'done'
     """
     target = Path(fspath(path))
-    if target.exists() and not target.is_file():
+    try:
+        special = target.exists() and not target.is_file()
+    except (OSError, ValueError) as error:
+        # Names that are too long, or that hold a NUL.
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"cannot be written: {reason}", source=str(target)) from error
+    if special:
         # A pipe or a device is written to as it is; nothing can take its place.
         try:
             with target.open("wb") as out:
@@ -37,9 +43,9 @@ def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
             raise InputError(f"cannot be written: {reason}", source=str(target)) from error
         return
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
+        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
         raise InputError(f"cannot be written: {reason}", source=str(target)) from error
     try:
         with os.fdopen(handle, "wb") as out:

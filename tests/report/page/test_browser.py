@@ -162,7 +162,7 @@ def test_two_systems(page: Any, evaluation: cf.Evaluation) -> None:
         order = np.argsort(-np.where(np.abs(difference) < 1e-12, 0, difference), kind="stable")
         topics = page.locator("#topics tbody th").all_inner_texts()
         assert topics == [evaluation.topics[t] for t in order]
-        shown = page.locator("#topics tbody tr").first.locator("td").all_inner_texts()[:3]
+        shown = page.locator("#topics tbody tr").first.locator("td").all_inner_texts()[1:]
         best = order[0]
         numbers = (scores.values[best, first], scores.values[best, second], difference[best])
         assert shown == [minus(f"{number:.4f}") for number in numbers]
@@ -222,7 +222,7 @@ def test_numbers_as_in_python(page: Any, browser: Any, tmp_path: Path) -> None:
     one.page.get_by_label("First system").select_option("0")
     one.page.get_by_label("Second system").select_option("1")
     rows = one.page.locator("#topics tbody tr")
-    shown = [rows.nth(k).locator("td").first.inner_text() for k in range(4)]
+    shown = [rows.nth(k).locator("td").nth(1).inner_text() for k in range(4)]
     assert shown == ["0.5000", f"{0.09375:.4f}", f"{0.03125:.4f}", "0.0000"]
     one.page.close()
 
@@ -325,3 +325,70 @@ def test_ready_soon_when_large(browser: Any, tmp_path: Path) -> None:
         if ready[-1] < 2000:
             break
     assert min(ready) < 2000
+
+
+def of_pair(page: Any) -> tuple[str, list[list[str]]]:
+    rows = page.locator("#topics tbody tr:visible").all()
+    found = [[str(one) for one in row.locator("th, td").all_inner_texts()] for row in rows]
+    return str(page.locator("#statement").inner_text()), found
+
+
+def test_scores_that_are_missing_or_infinite(browser: Any, tmp_path: Path) -> None:
+    values = np.array([[0.1, 0.5], [np.nan, 0.5], [0.3, np.nan], [0.2, 0.1], [np.inf, 0.2]])
+    scores = cf.Scores(values, tuple("12345"), ("a", "b"), measure="x")
+    with pytest.warns(cf.CranfieldWarning, match="not compared"):
+        path = cf.report(scores, tmp_path / "r.html")
+    one = opened(browser, path)
+    one.page.get_by_label("First system").select_option("0")
+    one.page.get_by_label("Second system").select_option("1")
+    said, rows = of_pair(one.page)
+    assert "2 topics lack a score of one of the two." in said
+    assert "a has inf on x" in said
+    assert [[row[0], *row[2:]] for row in rows] == [
+        ["5", "inf", "0.2000", "inf"],
+        ["4", "0.2000", "0.1000", "0.1000"],
+        ["1", "0.1000", "0.5000", "−0.4000"],
+    ]
+    widths = [str(rod.get_attribute("style")) for rod in one.page.locator("#topics .rod").all()]
+    assert [float(text.split(":")[1].strip(" %;")) for text in widths] == [100, 25, 100]
+    assert "inf" in one.page.locator("#systems").inner_text()
+    one.page.get_by_label("Second system").select_option("0")
+    assert of_pair(one.page) == ("Choose two different systems.", [])
+    assert one.page.locator("#facts dt").count() == 0
+    one.page.close()
+
+
+def test_lower_is_better(browser: Any, tmp_path: Path) -> None:
+    values = np.random.default_rng(5).random((10, 2)) + [0, 2]
+    scores = cf.Scores(values, tuple("0123456789"), ("a", "b"), "x", lower_is_better=True)
+    page = opened(browser, cf.report(scores, tmp_path / "r.html")).page
+    page.get_by_label("First system").select_option("0")
+    page.get_by_label("Second system").select_option("1")
+    assert "a is better (lower is better)" in page.locator("#statement").inner_text()
+    assert page.locator("#topics .left .rod.for-first").count() == 10
+    assert page.locator("#head-left").inner_text() == "first better (lower)"
+    assert "difference (negative: the first is better)" in page.locator("#facts").inner_text()
+    page.close()
+
+
+def test_no_hit_and_long_names(browser: Any, tmp_path: Path) -> None:
+    values = np.random.default_rng(5).random((10, 3))
+    names = ("x" * 300, "bm25", "dense")
+    found = [cf.Scores(values, tuple("0123456789"), names, f"m{k}") for k in range(10)]
+    path = cf.report(found, tmp_path / "r.html")
+    page = opened(browser, path, viewport={"width": 390, "height": 800}).page
+    long = page.locator("#systems .name", has_text="x" * 300)
+    assert long.get_attribute("title") == "x" * 300
+    assert long.bounding_box()["height"] < 120
+    assert page.evaluate("document.documentElement.scrollWidth") == 390
+    # The chosen measure, and the bars of a pair, are in sight.
+    page.get_by_label("Measure", exact=True).select_option(label="m7")
+    for place in ("#systems tbody tr:first-child td.chosen", "#topics tbody td.diverging >> nth=0"):
+        box = page.locator(place).bounding_box()
+        assert box["x"] >= 0 and box["x"] + box["width"] <= 390
+    page.set_viewport_size({"width": 1280, "height": 800})
+    assert page.locator("#systems thead th").nth(3).inner_text().strip() == "m0"
+    page.get_by_label("Show systems whose name has").fill("zzz")
+    assert page.locator("#shown").inner_text() == "no system has it in its name"
+    assert not page.locator("#systems thead").is_visible()
+    page.close()

@@ -188,3 +188,51 @@ def test_what_is_taken(tmp_path: Path) -> None:
         ["score (Paired t-test)", "score (Paired t-test) #2"],
         ["score (Paired t-test)", "score (Sign test)"],
     ]
+
+
+@pytest.mark.parametrize("missing", ["zero", "drop"])
+def test_what_was_compared_is_shown(tmp_path: Path, missing: str) -> None:
+    y = 0.5 + 0.02 * np.random.default_rng(0).random(12)
+    x = np.full(12, np.nan)
+    x[:2] = 0.95, 0.9
+    scores = cf.Scores(np.stack([x, y], 1), tuple(map(str, range(12))), ("x", "y"), "AP")
+    found = cf.compare(scores, missing=missing)
+    page = read(cf.report(scores, tmp_path / "r.html", missing=missing))
+    one = page.data["measures"][0]
+    # By hand: 1.85 / 12, or the two topics that both have.
+    mean = 1.85 / 12 if missing == "zero" else 0.925
+    assert np.allclose(floats(one["overall"])[0], mean)
+    assert same(floats(one["scores"]).reshape(-1, 2), found.scores.values)
+    assert page.data["topics"] == [str(k) for k in range(12 if missing == "zero" else 2)]
+    rows = [row for name, row in page.elements if name == "tr" and "data-system" in row]
+    assert [row["data-system"] for row in rows] == (["1", "0"] if missing == "zero" else ["0", "1"])
+    said = "missing scores counted as 0" if missing == "zero" else "left out for lack of a score"
+    assert f"10 {said}" in page.shown.replace("topics ", "") and one["policy"]
+    # The same for comparisons that are made.
+    made = read(cf.report(found, tmp_path / "m.html")).data["measures"][0]
+    assert made["overall"] == one["overall"]
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"inputs": 5}, cf.PolicyError),
+        ({"inputs": [5]}, cf.PolicyError),
+        ({"inputs": b"x"}, cf.PolicyError),
+        ({"inputs": "zz"}, cf.InputError),
+        ({"command": 5}, cf.PolicyError),
+        ({"command": [5]}, cf.PolicyError),
+        ({"path": None}, cf.PolicyError),
+        ({"path": 5}, cf.PolicyError),
+        ({"path": b"x"}, cf.PolicyError),
+        ({"path": "a" * 300}, cf.InputError),
+        ({"path": "a\0b"}, cf.InputError),
+    ],
+)
+def test_paths_that_are_none(tmp_path: Path, options: dict[str, Any], error: type) -> None:
+    given: dict[str, Any] = {"path": tmp_path / "r.html", **options}
+    if isinstance(given["path"], str):
+        given["path"] = str(tmp_path / given["path"])
+    with pytest.raises(error) as caught:
+        cf.report({"a": [0.1, 0.2, 0.4], "b": [0.2, 0.5, 0.3]}, **given)
+    assert "\n" not in str(caught.value)

@@ -131,3 +131,32 @@ def test_scales(tmp_path: Path) -> None:
     page = read(cf.report(ev, tmp_path / "r.html")).shown
     assert "interval(RR@5)" in page
     assert "it has no cutoff" in page
+
+
+def test_counts_and_one_sided_answers(tmp_path: Path) -> None:
+    values = np.random.default_rng(4).random((8, 4)) + [0, 0, 0, 2]
+    scores = cf.Scores(values, tuple("12345678"), tuple("abcz"), "AP")
+    [part] = collect(scores, title="x", alternative="greater").parts
+    assert answer(part)[0].startswith("Of 4 systems, the best on AP is z (2.")
+    one = cf.Scores(values[:, :1], tuple("12345678"), ("a",), "AP")
+    assert "1 system, 8 topics, 1 measure" in read(cf.report(one, tmp_path / "r.html")).shown
+    # Apart from each other without doubt: no word of those that are not found to differ.
+    apart = np.random.default_rng(4).random((8, 3)) / 100 + [0, 1, 2]
+    [part] = collect(
+        cf.Scores(apart, tuple("12345678"), tuple("abc"), "AP"), title="x", baseline="b"
+    ).parts
+    assert answer(part)[0].endswith("on AP, 1 system is better and 1 is worse.")
+    alike = cf.Scores(np.tile(values[:, :1], 3), tuple("12345678"), tuple("abc"), "AP")
+    [part] = collect(alike, title="x").parts
+    assert row_of(part)[-1] == "–"
+    assert "None of the tests of the assumptions could be done." in (
+        read(cf.report(np.full((5, 3), 0.5), tmp_path / "r.html")).shown
+    )
+
+
+def test_several_baselines(tmp_path: Path) -> None:
+    values = np.random.default_rng(4).random((8, 4))
+    scores = cf.Scores(values, tuple("12345678"), ("a", "b1", "b2", "z"), "AP")
+    page = read(cf.report(scores, tmp_path / "r.html", baseline=["b1", "b2"]))
+    assert "against b1" in page.shown
+    assert "against the baseline" not in page.shown

@@ -8,6 +8,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
+from cranfield.errors import PolicyError
 from cranfield.files import whole_file
 
 TITLE = "Evaluation report"
@@ -54,9 +55,11 @@ def report(
         Whether measures with a cutoff are also compared by their interval-scaled versions, where
         that is quick: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, else 20.
     inputs
-        Files that the results come from: the page lists their names and SHA-256.
+        Files that the results come from: the page lists their names and SHA-256. Results do not
+        know their files: without it there is no such list.
     command
-        The command that makes the page again, as text or as its arguments.
+        The command that makes the page again, as text or as its arguments. Without it there is
+        none on the page.
     date
         A date to be shown. By default there is none: the same input gives the same bytes.
     jobs
@@ -70,7 +73,8 @@ def report(
     Raises
     ------
     PolicyError
-        For unknown options, or options of a comparison for comparisons that are made already.
+        For unknown options, a path, inputs or a command that are none, or options of a
+        comparison for comparisons that are made already.
     CranfieldError
         When there is nothing to report, or measures are of different systems.
     InputError
@@ -90,6 +94,9 @@ def report(
     from cranfield.report.page.contents import collect, labelled
     from cranfield.report.page.settings import hashed
 
+    target = _named(path, "the page")
+    files = hashed(_files(inputs))
+    shown = _command(command)
     contents = collect(
         results,
         title=title,
@@ -105,10 +112,34 @@ def report(
         seed=seed,
         jobs=jobs,
     )
-    if command is not None and not isinstance(command, str):
-        command = shlex.join(command)
-    contents = labelled(contents, inputs=hashed(inputs), command=command, date=date)
+    contents = labelled(contents, inputs=files, command=shown, date=date)
     made = page(contents).encode()
-    with whole_file(path) as out:
+    with whole_file(target) as out:
         out.write(made)
-    return Path(fspath(path))
+    return Path(target)
+
+
+def _named(path: Any, what: str) -> str:
+    """Return the name of a file as text."""
+    name = fspath(path) if isinstance(path, (str, PathLike)) else None
+    if not isinstance(name, str):
+        raise PolicyError(f"{what} needs the path of a file, not {type(path).__name__}")
+    return name
+
+
+def _files(inputs: Any) -> list[str]:
+    """Return the names of the files of a page; one path is one file."""
+    if isinstance(inputs, (str, PathLike)):
+        inputs = [inputs]
+    if not isinstance(inputs, Iterable) or isinstance(inputs, (bytes, bytearray)):
+        raise PolicyError(f"inputs: a list of paths is needed, not {type(inputs).__name__}")
+    return [_named(one, "each of inputs") for one in inputs]
+
+
+def _command(command: Any) -> str | None:
+    """Return a command as text."""
+    if command is None or isinstance(command, str):
+        return command
+    if isinstance(command, Sequence) and all(isinstance(one, str) for one in command):
+        return shlex.join(command)
+    raise PolicyError("command: text is needed, or a list of its arguments as text")

@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.report.page import words
 from cranfield.report.page.contents import Contents, Part
-from cranfield.report.page.html import Html, el, joined, label
+from cranfield.report.page.html import Html, el, joined, label, named
 from cranfield.report.page.sections import Rows, of_measure, table
 from cranfield.significance.anova_table import AnovaTable, shown_p
 from cranfield.significance.assumptions import Assumptions
@@ -83,8 +83,15 @@ def _assumptions(found: Assumptions) -> list[object]:
     return [
         table("What the residuals say of the assumptions", head, rows, left=(0, 1, 4),
               name="narrow") if rows else None,
-        el("ul", *(el("li", note) for note in found.notes())),
+        el("ul", *(el("li", note) for note in _notes(found))),
     ]  # fmt: skip
+
+
+def _notes(found: Assumptions) -> list[str]:
+    if found.checks:
+        return found.notes()
+    none = "None of the tests of the assumptions could be done."
+    return [none, *(note for note in found.notes() if not note.startswith("No test speaks"))]
 
 
 def _intervals(one: PairwiseComparison) -> Html:
@@ -92,14 +99,14 @@ def _intervals(one: PairwiseComparison) -> Html:
     if shows_pairs(one):
         shown, found = pair_rows(one, places_of(one))
         head = [*_texts(shown)[:-1], "differs"]
-        rows: Rows = [[label(a), label(b), *rest[:-1], "yes" if rest[-1] else "no"]
+        rows: Rows = [[named(a), named(b), *rest[:-1], "yes" if rest[-1] else "no"]
                       for a, b, *rest in map(_texts, found)]  # fmt: skip
         made = table("Pairs", head, rows, left=(0, 1, 8), name="tall")
         title = "All pairs in numbers"
     else:
         names, ranked = ranking_rows(one, places_of(one))
         head = _texts(names)
-        rows = [[label(name), *rest] for name, *rest in map(_texts, ranked)]
+        rows = [[named(name), *rest] for name, *rest in map(_texts, ranked)]
         left = (0, len(head) - 1) if head[-1] == "groups" else (0,)
         made = table("Means, intervals and groups", head, rows, left=left, name="narrow tall")
         title = "Intervals and groups of all systems in numbers"

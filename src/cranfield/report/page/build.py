@@ -39,12 +39,11 @@ def page(contents: Contents) -> str:
         f"default-src 'none'; style-src '{digest(style)}'; script-src '{digest(code)}';"
         " img-src data:; base-uri 'none'; form-action 'none'"
     )
-    counts = ", ".join(f"{number} {name}" for name, number in words.facts(contents))
     pieces = {
         # Hashes are quoted in the policy, so that it is no text to be escaped.
         "policy": Html(policy),
         "title": text(contents.title),
-        "counts": text(counts),
+        "counts": text(words.counts(contents)),
         "style": Html(style),
         "script": Html(code),
         "options": measure_options(contents),

@@ -23,6 +23,9 @@ from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import find_test
 from cranfield.significance.result import PairwiseComparison
 
+MISSING = ("missing score", "for lack of a score")
+"""What notes on the policy for missing scores have in them."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Part:
@@ -37,7 +40,7 @@ class Part:
     scores
         The scores: those that were compared, where there is a comparison.
     overall
-        The one number of each system: mean, sum or geometric mean.
+        The one number of each system: mean, sum or geometric mean of these scores.
     meaning
         The comparison with what it means; None where there is none.
     refused
@@ -61,6 +64,12 @@ class Part:
     def comparison(self) -> PairwiseComparison | None:
         """The comparison of its systems."""
         return None if self.meaning is None else self.meaning.comparison
+
+    @property
+    def policy(self) -> tuple[str, ...]:
+        """What was done about missing scores before the comparison."""
+        notes = () if self.comparison is None else self.comparison.notes
+        return tuple(note for note in notes if any(word in note for word in MISSING))
 
     @property
     def table(self) -> Floats:
@@ -212,21 +221,39 @@ def _part(
     comparison, refused = (
         (one, "") if isinstance(one, PairwiseComparison) else _compared(one, given)
     )
-    scores = one.scores if isinstance(one, PairwiseComparison) else one
+    # What was compared is what is shown: with missing scores as the policy has left them.
+    scores = comparison.scores if comparison is not None else _scores(one)
     known = _measure(scores.measure, evaluation)
-    means = scores.overall()
-    if means.ndim > 1:
-        means = np.asarray(np.nanmean(scores.values, axis=(0, 2)))
     return Part(
         name=name,
         measure=known,
-        scores=scores if comparison is None else comparison.scores,
-        overall=means,
+        scores=scores,
+        overall=_overall(scores, comparison),
         meaning=None if comparison is None else meaning(comparison),
         refused=refused,
         assumptions=None if comparison is None else _assumptions(comparison),
         scaling=scaling_of(known, comparison, evaluation, given, wanted=scales),
     )
+
+
+def _scores(one: Scores | PairwiseComparison) -> Scores:
+    return one.scores if isinstance(one, PairwiseComparison) else one
+
+
+def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
+    """Return the one number of each system, over shards too."""
+    if scores.values.ndim == 2:
+        own = scores.overall()
+        compared = comparison is not None and comparison.mean_of == "mean"
+        if comparison is None or not compared or scores.aggregate != "mean":
+            return own
+        # A model may adjust means for topics that a system lacks; else they differ by rounding.
+        near = np.allclose(own, comparison.means, rtol=1e-12, atol=1e-15, equal_nan=True)
+        return own if near else comparison.means
+    with warnings.catch_warnings():
+        # A system without a score has no mean.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.asarray(np.nanmean(scores.values, axis=(0, 2)))
 
 
 def _compared(scores: Scores, given: Mapping[str, Any]) -> tuple[PairwiseComparison | None, str]:

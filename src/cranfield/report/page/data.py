@@ -45,7 +45,8 @@ def page_data(contents: Contents) -> dict[str, Any]:
     -------
     dict
         `systems` and `topics` with their labels; and by measure `overall` (systems), `scores`
-        (topics, systems) and `comparison`: `difference`, `p`, `effect` (pairs), limits, `means`,
+        (topics, systems), `absent` topics, the `policy` for missing scores, and `comparison`:
+        `difference`, `p`, `effect` (pairs), limits, `means`,
         groups. Arrays are :func:`packed`; NaN is no score. Without `first` and `second` the pairs
         are all, in order.
     """
@@ -95,6 +96,8 @@ def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
         "lowerIsBetter": part.scores.lower_is_better,
         "overall": packed(part.overall),
         "scores": packed(scores),
+        "absent": sorted(set(range(len(topics))) - {row[topic] for topic in part.scores.topics}),
+        "policy": list(part.policy),
         "refused": part.refused,
         "comparison": None if part.meaning is None else _comparison(part),
     }

@@ -9,6 +9,9 @@ from cranfield.escape import plain
 EMPTY = "(no name)"
 """What stands for an empty label."""
 
+LONG = 40
+"""Names of more characters may be cut; they are whole in a title."""
+
 VOID = ("meta", "link", "col", "br", "input")
 """Elements without an end tag."""
 
@@ -55,6 +58,12 @@ def el(name: str, *children: object, **attributes: object) -> Html:
 def joined(*children: object) -> Html:
     """Put pieces one after the other."""
     return Html("".join(text(child) for child in children if child is not None))
+
+
+def named(name: str) -> Html:
+    """Show a name that may be long: it breaks anywhere, and is cut after some lines."""
+    shown = label(name)
+    return el("span", shown, class_="name", title=shown if len(shown) > LONG else None)
 
 
 def label(name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -166,7 +167,10 @@ def _scaled(
     except CranfieldError as error:
         return None, str(error).removeprefix("interval: ").removeprefix(f"{measure} ")
     one, other = comparison.is_significant(), after.is_significant()
-    notes = [version.info.scale_note, *(str(warning.message) for warning in told)]
+    # The note names a section of the work that the version comes from.
+    work = version.info.source.split(", section")[0]
+    own = re.sub(r"\((section [\d.]+) there\)", rf"({work}, \1)", version.info.scale_note)
+    notes = [own, *(str(warning.message) for warning in told)]
     return Scaled(
         name=str(version),
         before=int(one.sum()),

@@ -7,7 +7,7 @@ import numpy as np
 from cranfield.report.page import words
 from cranfield.report.page.contents import Contents, Part
 from cranfield.report.page.data import places, verdicts
-from cranfield.report.page.html import Html, el, joined, label
+from cranfield.report.page.html import Html, el, joined, label, named
 from cranfield.scale import Scale
 from cranfield.significance.describing import shortened
 
@@ -63,7 +63,7 @@ def evaluated(contents: Contents) -> Html:
     lines = [el("p", line) for line in words.coverage_lines(contents)]
     rows: Rows = [
         [
-            label(part.name),
+            named(part.name),
             part.measure.info.summary if part.measure is not None else "",
             _range(part),
             "lower is better" if part.scores.lower_is_better else "higher is better",
@@ -89,10 +89,10 @@ def answers(contents: Contents) -> Html:
     each = [_answer(k, part) for k, part in enumerate(parts)]
     if len(parts) == 1:
         return joined(*each)
-    baseline = any(part.comparison is not None and part.comparison.baselines for part in parts)
-    head = ["measure", "best", "against the baseline" if baseline else "top group"]
+    heads = [words.against(one) for part in parts if (one := part.comparison) and one.baselines]
+    head = ["measure", "best", heads[0] if heads else "top group"]
     head += ["pairs that differ", "of them keep their order on any scale"]
-    rows: Rows = [[label(part.name), *words.row_of(part)] for part in parts]
+    rows: Rows = [[named(part.name), *words.row_of(part)] for part in parts]
     return joined(*each, table("By each measure", head, rows, left=(0, 1)))
 
 
@@ -120,7 +120,7 @@ def systems(contents: Contents) -> Html:
         cells.append(el("th", head, scope="col", class_="n", data_sort=k, data_measure=k))
     rows = []
     for i in order:
-        name = el("span", label(contents.systems[i]), class_="name")
+        name = named(contents.systems[i])
         row = [
             el("th", name, scope="row", class_="system"),
             el("td", class_="interval js-only"),
@@ -163,8 +163,10 @@ def _grouped(part: Part) -> tuple[str, list[str]]:
         return "", nothing
     if one.baselines:
         found = verdicts(one)
-        found[one.systems.index(one.baselines[0])] = "baseline"
-        return "against the baseline", found
+        for name in one.baselines:
+            at = one.systems.index(name)
+            found[at] = found[at] or "baseline"
+        return words.against(one), found
     if one.alternative != "two-sided":
         return "", nothing
     groups = one.groups()
@@ -179,13 +181,13 @@ def scales(contents: Contents) -> Html:
         found = part.scaling
         verdict = "not compared" if part.meaning is None else part.meaning.verdict
         by_topic = {None: "not known", True: "yes", False: "no"}[found.by_topic]
-        rows.append([label(part.name), found.declared or "unknown", found.found or "not known",
+        rows.append([named(part.name), found.declared or "unknown", found.found or "not known",
                      found.why, by_topic, verdict])  # fmt: skip
     head = ["measure", "declared", "found at its cutoff", "why", "own scale by topic", "verdict"]
     first = table("Scales", head, rows, left=(0, 1, 2, 3, 4, 5), name="prose")
     rows = [
         [
-            label(part.name),
+            named(part.name),
             one.name,
             f"{one.before:,}",
             f"{one.after:,}",

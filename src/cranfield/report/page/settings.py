@@ -16,7 +16,7 @@ from cranfield import __version__
 from cranfield.collection.policies import CHOICES
 from cranfield.errors import InputError
 from cranfield.report.page.contents import Contents
-from cranfield.report.page.html import Html, el, joined, label
+from cranfield.report.page.html import Html, el, joined, named
 from cranfield.report.page.sections import Rows, table
 from cranfield.significance.describing import NAMES
 
@@ -77,7 +77,7 @@ def settings(contents: Contents) -> Html:
     pieces.append(table("Versions", ["program", "version"], made, left=(0, 1), name="narrow"))
     if contents.inputs:
         rows: Rows = [
-            [label(name), el("code", digest) if digest else NO_FILE]
+            [named(name), el("code", digest) if digest else NO_FILE]
             for name, digest in contents.inputs
         ]
         pieces.append(
@@ -107,7 +107,7 @@ def _policies(contents: Contents) -> Html | None:
 def _tests(contents: Contents) -> Html | None:
     rows: Rows = [
         [
-            label(part.name),
+            named(part.name),
             one.info.title,
             NAMES[one.correction],
             one.alternative,

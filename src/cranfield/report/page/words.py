@@ -9,7 +9,7 @@ import numpy as np
 from cranfield.escape import plain
 from cranfield.report.page.contents import Contents, Part
 from cranfield.report.page.data import places, verdicts
-from cranfield.report.page.html import label
+from cranfield.report.page.html import joined, label, named
 from cranfield.scales.meaning import MEANINGFUL, Meaning
 from cranfield.significance.describing import NAMES, heading
 from cranfield.significance.result import PairwiseComparison
@@ -21,14 +21,22 @@ NAMED = 3
 
 def facts(contents: Contents) -> list[tuple[str, str]]:
     """Return what was evaluated: a word and a number with what it counts, in order."""
+    return [(f"{noun}s", f"{number:,}") for noun, number in _numbers(contents)]
+
+
+def counts(contents: Contents) -> str:
+    """Say in a line what was evaluated."""
+    return ", ".join(counted(number, noun) for noun, number in _numbers(contents))
+
+
+def _numbers(contents: Contents) -> list[tuple[str, int]]:
     found = [
-        ("systems", f"{len(contents.systems):,}"),
-        ("topics", f"{len(contents.topics):,}"),
-        ("measures", f"{len(contents.parts):,}"),
+        ("system", len(contents.systems)),
+        ("topic", len(contents.topics)),
+        ("measure", len(contents.parts)),
     ]
     if contents.evaluation is not None:
-        judged = contents.evaluation.judged
-        found.insert(2, ("judgments", f"{judged.judgments.topic.size:,}"))
+        found.insert(2, ("judgment", contents.evaluation.judged.judgments.topic.size))
     return found
 
 
@@ -81,7 +89,16 @@ def warnings_of(contents: Contents) -> list[str]:
         for part in contents.parts
         if part.refused
     ]
-    return notes
+    return notes + [
+        f"{label(part.name)}: {note}" for part in contents.parts for note in part.policy
+    ]
+
+
+def against(one: PairwiseComparison) -> str:
+    """Head what is said of the first baseline; its name is there where it is not the only one."""
+    if len(one.baselines) > 1:
+        return joined("against ", named(one.baselines[0]))
+    return "against the baseline"
 
 
 def title_of(one: PairwiseComparison) -> str:
@@ -110,7 +127,8 @@ def answer(part: Part) -> list[str]:
         return [f"{_best_of(part)} {_started(part.refused)}."]
     one = part.meaning.comparison
     first = _baseline_sentence(part, one) if one.baselines else _top_sentence(part, one)
-    return [first, _test_sentence(one), *meant(part.meaning)]
+    policy = [f"{note[:1].upper()}{note[1:]}." for note in part.policy]
+    return [first, _test_sentence(one), *policy, *meant(part.meaning)]
 
 
 def _started(line: str) -> str:
@@ -154,7 +172,8 @@ def _top_sentence(part: Part, one: PairwiseComparison) -> str:
     equal = [one.systems[k] for k in one.order if one.means[k] == one.means[best]]
     shown = f"best: {_list(equal)}, {_mean(part, one, best)}"
     if one.alternative != "two-sided":
-        return f"Of {number} on {name}, {shown}."
+        verb = "is" if len(equal) == 1 else "are"
+        return f"Of {number}, the best on {name} {verb} {_list(equal)} ({_mean(part, one, best)})."
     if len(one.systems) == 2:
         worse = label(one.systems[int(one.order[1])])
         if one.count():
@@ -181,9 +200,10 @@ def _baseline_sentence(part: Part, one: PairwiseComparison) -> str:
         better, worse, alike = (count[word] for word in count)
         sentences.append(
             f"Compared with the baseline {label(baseline)} ({at}) on {label(part.name)},"
-            f" {counted(better, 'system') if better else 'no system'} {_is(better or 1)} better,"
-            f" {f'{worse:,}' if worse else 'none'} {_is(worse or 1)} worse, and"
-            f" {f'{alike:,}' if alike else 'none'} {_is(alike or 1)} not found to differ from it."
+            f" {counted(better, 'system') if better else 'no system'} {_is(better or 1)} better"
+            f"{',' if alike else ' and'}"
+            f" {f'{worse:,}' if worse else 'none'} {_is(worse or 1)} worse"
+            + (f", and {alike:,} {_is(alike)} not found to differ from it." if alike else ".")
         )
     return " ".join(sentences)
 
@@ -233,6 +253,7 @@ def row_of(part: Part) -> list[str]:
     more = int((one.means == one.means[best]).sum()) - 1
     named = label(one.systems[best]) + (f" and {more:,} more" if more else "")
     pairs = f"{one.count():,} of {len(one):,}"
+    holds = f"{part.meaning.holds:,} of {one.count():,}" if one.count() else "–"
     if one.baselines:
         words = verdicts(one)
         top = ", ".join(f"{words.count(word)} {word}" for word in ("better", "worse"))
@@ -240,4 +261,4 @@ def row_of(part: Part) -> list[str]:
         top = f"{len(one.top_group):,} of {len(one.systems):,}"
     else:
         top = ""
-    return [named, top, pairs, f"{part.meaning.holds:,} of {one.count():,}"]
+    return [named, top, pairs, holds]

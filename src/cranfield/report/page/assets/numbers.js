@@ -27,7 +27,7 @@ function array(owner, name) {
 /** A number with some decimals. Of two equally near ones the even one is taken, as elsewhere here. */
 function fixed(number, places) {
   if (Number.isNaN(number)) return "–";
-  if (!Number.isFinite(number)) return number > 0 ? "∞" : "−∞";
+  if (!Number.isFinite(number)) return number > 0 ? "inf" : "−inf";
   const size = Math.abs(number);
   let shown = size.toFixed(places);
   const [, digits] = size.toFixed(Math.min(100, places + 60)).split(".");
@@ -51,6 +51,18 @@ function element(name, className = "", text = "") {
   if (className) made.className = className;
   if (text) made.textContent = text;
   return made;
+}
+
+/** A name that may be long: it is cut after some lines, and whole in its title. */
+function named(name) {
+  const made = element("span", "name", name);
+  if (name.length > 40) made.title = name;
+  return made;
+}
+
+/** A number with what it counts. */
+function counted(number, noun) {
+  return `${number} ${noun}${number === 1 ? "" : "s"}`;
 }
 
 /**

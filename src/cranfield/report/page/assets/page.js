@@ -31,6 +31,7 @@ document.getElementById("swap").addEventListener("click", () => {
   [chooseFirst.value, chooseSecond.value] = [chooseSecond.value, chooseFirst.value];
   showPair(chosen());
 });
+phone.addEventListener("change", () => arrangeColumns(chosen()));
 const filter = document.getElementById("filter");
 filter.value = "";
 filter.addEventListener("input", () => filterSystems(filter.value));

@@ -50,7 +50,9 @@ function filterSystems(wanted) {
     row.hidden = !data.systemLabels[row.dataset.system].toLowerCase().includes(text);
     shown += row.hidden ? 0 : 1;
   }
-  document.getElementById("shown").textContent = `${shown} of ${systemRows.length} systems`;
+  systemsTable.hidden = shown === 0;
+  document.getElementById("shown").textContent =
+    shown === 0 ? "no system has it in its name" : `${shown} of ${counted(systemRows.length, "system")}`;
 }
 
 /** Middle, low and high of each system: its mean, or its difference from the baseline. */
@@ -93,9 +95,25 @@ function drawInterval(found, k, x) {
   return picture;
 }
 
+const phone = window.matchMedia("(max-width: 46rem)");
+let arranged = false;
+
+/** On phones the chosen measure stands next to the names; elsewhere columns keep their order. */
+function arrangeColumns(k) {
+  if (!phone.matches && !arranged) return;
+  arranged = phone.matches;
+  for (const row of [systemsTable.tHead.rows[0], ...systemRows]) {
+    const [name, interval, groups] = [".system", ".interval", ".groups"].map((one) => row.querySelector(one));
+    const measures = data.measures.map((_, m) => row.querySelector(`[data-measure="${m}"]`));
+    const chosenCell = phone.matches ? measures.splice(k, 1) : [];
+    row.replaceChildren(name, ...chosenCell, interval, groups, ...measures);
+  }
+}
+
 /** Fill the columns of groups and intervals for a measure. */
 function showMeasureInTable(k) {
-  const { comparison, label } = data.measures[k];
+  const { comparison, label, policy } = data.measures[k];
+  arrangeColumns(k);
   for (const cell of systemsTable.querySelectorAll("[data-measure]")) {
     cell.classList.toggle("chosen", Number(cell.dataset.measure) === k);
   }
@@ -121,8 +139,10 @@ function showMeasureInTable(k) {
   // Limits of one-sided tests go on for ever; they are drawn to the edge.
   const inside = (value) => Math.min(Math.max(value, least), most);
   const x = (value) => (most > least ? ((inside(value) - least) / (most - least)) * WIDTH : WIDTH / 2);
-  const base = comparison.baselines[0];
-  if (comparison.against) groupHead.textContent = "against the baseline";
+  const { baselines } = comparison;
+  const several = baselines.length > 1;
+  if (several) groupHead.append("against ", named(data.systemLabels[baselines[0]]));
+  else if (comparison.against) groupHead.textContent = "against the baseline";
   else if (comparison.letters) groupHead.textContent = "groups";
   const scale = element("span", "axis");
   scale.append(element("span", "", fixed(least, 2)), element("span", "", fixed(most, 2)));
@@ -130,18 +150,20 @@ function showMeasureInTable(k) {
   for (const row of systemRows) {
     const system = Number(row.dataset.system);
     const words = comparison.against?.verdicts ?? comparison.letters ?? [];
-    row.querySelector(".groups").textContent = system === base ? "baseline" : words[system] ?? "";
+    row.querySelector(".groups").textContent = baselines.includes(system) ? "baseline" : words[system] ?? "";
     row.querySelector(".interval").replaceChildren(drawInterval(found, system, x));
     row.classList.toggle("top", found.top[system]);
   }
-  legend.textContent = legendOf(comparison, found, label);
+  const more = policy.map((note) => ` ${note[0].toUpperCase()}${note.slice(1)}.`).join("");
+  legend.textContent = legendOf(comparison, found, label) + more;
 }
 
 /** Say what the columns of groups and intervals show. */
 function legendOf(comparison, found, label) {
   const sure = `${+(100 * (1 - comparison.alpha)).toFixed(4)}%`;
   if (comparison.against) {
-    return `${label}: difference from ${data.systemLabels[comparison.baselines[0]]} with its ${sure} limits (${comparison.intervalOf}, ${comparison.intervalKind}).`;
+    const others = comparison.baselines.length > 1 ? " The other baselines are in the pair view below." : "";
+    return `${label}: difference from ${data.systemLabels[comparison.baselines[0]]} with its ${sure} limits (${comparison.intervalOf}, ${comparison.intervalKind}).${others}`;
   }
   const letters = comparison.letters ? " Systems that share a letter are not found to differ." : "";
   if (!found.band) return `${label}: ${comparison.meanOf} of each system.${letters}`;

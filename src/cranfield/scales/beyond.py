@@ -8,6 +8,7 @@ import numpy as np
 
 from cranfield.measures import Measure
 from cranfield.scale import Scale
+from cranfield.scales.cascades import Cascade
 from cranfield.scales.enumeration import (
     LISTED,
     OWN,
@@ -123,9 +124,15 @@ def _rising(measure: Measure, grades: int) -> bool:
     if gains is None or gains.kind in {"binary", "graded"}:
         return True
     found = form(measure, 2, grades)
-    if found is None or not isinstance(found.shape, Additive):
+    if found is None:
         return False
-    row = found.shape.coefficients[0]
+    if isinstance(found.shape, Cascade):
+        # Whoever stops earlier gains more: the chance to stop has to rise.
+        row = list(found.shape.stops)
+    elif isinstance(found.shape, Additive):
+        row = list(found.shape.coefficients[0])
+    else:
+        return False
     return all(one <= other for one, other in pairwise(row))
 
 

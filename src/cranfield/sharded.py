@@ -189,7 +189,7 @@ def _by_shard(
     sharded: JudgedShards, whole: Evaluation, lowest: Mapping[str, int], compat: str | None
 ) -> ShardedEvaluation:
     # A copy, so that what measures keep for each other is gone when they are done.
-    copies = (replace(judged, _views={}) for judged in sharded.shards)
+    copies = (replace(judged, views={}) for judged in sharded.shards)
     parts = [score(judged, whole.measures, compat=compat).scores for judged in copies]
     made = {}
     for name, low in lowest.items():

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.collection.annotations import Annotations, Groups
+from cranfield.collection.beside import DocumentTable
 from cranfield.collection.coverage import Coverage, SystemCoverage
-from cranfield.collection.judged import JudgedRuns, Judgments, Rows
+from cranfield.collection.intents import Intents
+from cranfield.collection.judged import JudgedRuns, Judgments
 from cranfield.collection.policies import Policies
 from cranfield.collection.qrels import Qrels, topic_order
-from cranfield.collection.segments import Ints
+from cranfield.collection.rows import Rows
+from cranfield.collection.segments import Floats, Ints
 from cranfield.errors import CranfieldWarning, InputError, quoted
 
 
@@ -31,6 +35,18 @@ class Part:
     extra: dict[str, int]
     tied: int
     contradictions: int
+    source: Ints
+    beside: Mapping[str, Beside]
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Rows of one run that a table of documents has: topic of the judgments, rank, code, value."""
+
+    topic: Ints
+    rank: Ints
+    code: Ints
+    value: Floats
 
 
 def named(parts: Sequence[Part]) -> list[str]:
@@ -54,36 +70,47 @@ def named(parts: Sequence[Part]) -> list[str]:
     return renamed
 
 
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known besides judgments, and the same for all runs.
+
+    Attributes
+    ----------
+    tables
+        Tables of documents, by name: `lengths`, `groups`.
+    intents
+        Grades by intent, in the order of the judgments.
+    """
+
+    tables: Mapping[str, DocumentTable] = field(default_factory=dict)
+    intents: Intents | None = None
+
+
 def assembled(
-    names: list[str], parts: Sequence[Part], qrels: Qrels, chosen: Policies
+    names: list[str],
+    parts: Sequence[Part],
+    qrels: Qrels,
+    chosen: Policies,
+    known: Known = Known(),
+    labels: Sequence[str] | None = None,
 ) -> JudgedRuns:
-    """Put the systems side by side on the topics that the policy asks for."""
+    """Put the systems side by side on the topics that the policy asks for, or on `labels`."""
     has = np.stack([part.has for part in parts], axis=1)
-    if chosen.topics != "run" and not has.any():
-        some = next(iter(parts[0].extra), "")
-        raise InputError(
-            f"no topic of the runs is judged (runs have {quoted(some)},"
-            f" judgments have {quoted(qrels.topics[0])})"
-        )
-    used: NDArray[np.bool_] = np.ones(len(qrels.topics), dtype=bool)
-    if chosen.topics != "qrels":
-        used = np.logical_or.reduce(has, axis=1)
-    extra = {name for part in parts for name in part.extra} if chosen.topics == "run" else set()
-    labels = topic_order(
-        [name for name, use in zip(qrels.topics, used.tolist(), strict=True) if use]
-    )
-    labels = topic_order([*labels, *extra]) if extra else labels
+    if labels is None:
+        labels = _topics(parts, qrels, chosen, has)
     place = {name: i for i, name in enumerate(labels)}
     new = np.array([place.get(name, -1) for name in qrels.topics], dtype=np.int64)
+    used = new >= 0
 
     shape = (len(labels), len(parts))
     retrieved = np.zeros(shape, dtype=np.int64)
     scored = np.zeros(shape, dtype=bool)
-    cells, ranks, grades = [], [], []
+    cells, ranks, grades, sources = [], [], [], []
     for system, part in enumerate(parts):
         cells.append(system * shape[0] + new[part.topic])
         ranks.append(part.rank)
         grades.append(part.grade)
+        sources.append(part.source)
         retrieved[new[used], system] = part.retrieved[used]
         scored[new[used], system] = part.has[used]
         for name, count in part.extra.items():
@@ -97,25 +124,92 @@ def assembled(
     kept = topic >= 0
     grade = qrels.grades.astype(np.int64)
     order = np.lexsort((-grade[kept], topic[kept]))
+    row = np.flatnonzero(kept)[order]
+    number = np.full(len(qrels), -1, dtype=np.int64)
+    number[row] = np.arange(row.size)
     low = 0 if chosen.negative == "unjudged" else -(2**31)
     cell, rank, graded = np.concatenate(cells), np.concatenate(ranks), np.concatenate(grades)
+    source = number[np.concatenate(sources)]
     if (cell[1:] < cell[:-1]).any():
         # Topics without judgments can change the order of the others.
         by_cell = np.lexsort((rank, cell))
         cell, rank, graded = cell[by_cell], rank[by_cell], graded[by_cell]
-    documents = Rows(cell, rank, graded, shape)
+        source = source[by_cell]
+    documents = Rows(cell, rank, graded, shape, source=source)
     return JudgedRuns(
         topics=tuple(labels),
         systems=tuple(names),
         documents=documents,
         retrieved=retrieved,
         judgments=Judgments(
-            shape[0], topic[kept][order], grade[kept][order], low, max(qrels.max_grade, 0)
+            shape[0],
+            topic[row],
+            grade[row],
+            low,
+            max(qrels.max_grade, 0),
+            {name: values[row] for name, values in qrels.columns.items()},
         ),
         scored=scored,
         policies=chosen,
         coverage=_coverage(names, parts, qrels, retrieved, documents, low),
+        annotations=_annotations(parts, known, new, labels, number, row, qrels),
     )
+
+
+def _topics(
+    parts: Sequence[Part], qrels: Qrels, chosen: Policies, has: NDArray[np.bool_]
+) -> list[str]:
+    """List the topics that the policy asks for, in order."""
+    if chosen.topics != "run" and not has.any():
+        some = next(iter(parts[0].extra), "")
+        raise InputError(
+            f"no topic of the runs is judged (runs have {quoted(some)},"
+            f" judgments have {quoted(qrels.topics[0])})"
+        )
+    every = chosen.topics == "qrels"
+    labels = [qrels.topics[i] for i in np.flatnonzero(has.any(axis=1) | every)]
+    if chosen.topics == "run":
+        labels += {name for part in parts for name in part.extra}
+    return topic_order(labels)
+
+
+def _annotations(
+    parts: Sequence[Part],
+    known: Known,
+    new: Ints,
+    labels: Sequence[str],
+    number: Ints,
+    row: Ints,
+    qrels: Qrels,
+) -> Annotations:
+    """Put what is known of documents and topics in the order of the judged runs."""
+    shape = (len(labels), len(parts))
+    found: dict[str, Rows] = {}
+    for name in known.tables:
+        tables = [part.beside[name] for part in parts]
+        cell = np.concatenate([i * shape[0] + new[one.topic] for i, one in enumerate(tables)])
+        rank, code, value = (
+            np.concatenate([getattr(one, column) for one in tables])
+            for column in ("rank", "code", "value")
+        )
+        kept = np.flatnonzero(np.concatenate([new[one.topic] >= 0 for one in tables]))
+        order = kept[np.lexsort((code[kept], rank[kept], cell[kept]))]
+        found[name] = Rows(cell[order], rank[order], code[order], shape, value[order])
+    groups = None
+    if "groups" in known.tables:
+        table = known.tables["groups"]
+        asked, rows = table.found(qrels.docs)
+        judgment = number[asked]
+        asked, rows = judgment[judgment >= 0], rows[judgment >= 0]
+        order = np.lexsort((table.codes[rows], asked))
+        asked, rows = asked[order], rows[order]
+        groups = Groups(table.names, found["groups"], asked, table.codes[rows], table.values[rows])
+    intents = known.intents
+    if intents is not None:
+        code_of = {name: code for code, name in enumerate(qrels.topics)}
+        codes = np.array([code_of.get(name, -1) for name in labels], dtype=np.int64)
+        intents = intents.of_topics(codes, row)
+    return Annotations(found.get("lengths"), groups, intents)
 
 
 def _coverage(

@@ -14,10 +14,17 @@ from cranfield.errors import InputError, quoted
 
 _TYPES: dict[str, type[pl.DataType]] = {
     "score": pl.Float64,
+    "length": pl.Float64,
+    "weight": pl.Float64,
+    "probability": pl.Float64,
     "grade": pl.Int32,
     "rank": pl.Int32,
 }
-_WANTED = {"score": "a finite number", "grade": "an integer (of 32 bits)"}
+_NUMBERS = frozenset({"score", "length", "weight", "probability"})
+_WANTED = {
+    **dict.fromkeys(_NUMBERS, "a finite number"),
+    "grade": "an integer (of 32 bits)",
+}
 _ID = "text or an integer"
 
 
@@ -85,8 +92,7 @@ def _from_series(name: str, series: pl.Series) -> pl.Series | None:
 def _from_list(name: str, values: list[Any]) -> pl.Series:
     """Convert Python values of any kinds; the usual ones are not looked at one by one."""
     kinds = set(map(type, values))
-    usual: dict[str, set[type]] = {"score": {float, int}, "grade": {int}}
-    plain = usual.get(name, {str})
+    plain: set[type] = {float, int} if name in _NUMBERS else {int} if name == "grade" else {str}
     if kinds <= plain:
         try:
             made = _from_series(name, pl.Series(name, values, dtype=_exact(name), strict=True))
@@ -94,12 +100,12 @@ def _from_list(name: str, values: list[Any]) -> pl.Series:
             made = None
         if made is not None:
             return made
-    one = {"score": _score, "grade": _grade, "rank": _grade}.get(name, _id)
+    one = _score if name in _NUMBERS else _grade if name in {"grade", "rank"} else _id
     return pl.Series(name, [one(value) for value in values], dtype=_TYPES.get(name, pl.String))
 
 
 def _exact(name: str) -> type[pl.DataType]:
-    return {"score": pl.Float64, "grade": pl.Int64}.get(name, pl.String)
+    return pl.Float64 if name in _NUMBERS else pl.Int64 if name == "grade" else pl.String
 
 
 def _score(value: Any) -> float | None:

@@ -6,16 +6,20 @@ table in order of (system, topic, rank); of all others only their number matters
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.collection.annotations import Annotations, Groups
 from cranfield.collection.coverage import Coverage
+from cranfield.collection.intents import Intents
 from cranfield.collection.policies import Policies
-from cranfield.collection.segments import Floats, Ints, places, scan
+from cranfield.collection.rows import Rows
+from cranfield.collection.segments import Floats, Ints, places
+from cranfield.errors import MeasureError, quoted
 from cranfield.tabular import frame_html
 from cranfield.text import counted
 
@@ -34,6 +38,8 @@ class Judgments:
         The lowest grade that counts as a judgment.
     max_grade
         The highest grade of all judgments, those of topics that do not count included.
+    columns
+        Other columns of the judgments by name, such as `class` or `stratum`.
     """
 
     topics: int
@@ -41,6 +47,7 @@ class Judgments:
     grade: Ints
     judged_from: int
     max_grade: int = 0
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def count(self, low: int, high: int | None = None) -> Ints:
         """Judgments of each topic with low <= grade (< high); shape (topics, 1)."""
@@ -64,85 +71,6 @@ class Judgments:
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
-    """Some rows of a table of judged documents, in order of cell and rank.
-
-    Attributes
-    ----------
-    cell
-        The (system, topic) that each row belongs to, as one number.
-    rank
-        Rank of the document, from 1.
-    grade
-        Its grade.
-    shape
-        (topics, systems).
-    gains
-        Gain of each row, where rows were made from gains.
-    """
-
-    cell: Ints
-    rank: Ints
-    grade: Ints
-    shape: tuple[int, int]
-    gains: Floats = field(default_factory=lambda: np.empty(0))
-
-    @cached_property
-    def seen(self) -> Ints:
-        """How many of these rows the cell has had so far, this one included."""
-        return places(self.cell)
-
-    @property
-    def topic(self) -> Ints:
-        """Topic of each row, as an index."""
-        return self.cell % self.shape[0]
-
-    @property
-    def count(self) -> Ints:
-        """Rows of each cell; shape (topics, systems)."""
-        return self._table(np.bincount(self.cell, minlength=self.shape[0] * self.shape[1]))
-
-    def total(self, values: NDArray[Any]) -> Floats:
-        """Sum values over each cell's rows, in order of rank; shape (topics, systems)."""
-        cells = self.shape[0] * self.shape[1]
-        return self._table(np.bincount(self.cell, weights=values, minlength=cells)).astype(float)
-
-    def running(self, values: NDArray[Any]) -> Floats:
-        """For each row the sum of its cell's values so far, its own included."""
-        return scan(values, self.seen, np.add)
-
-    def counted(self, chosen: NDArray[np.bool_]) -> Ints:
-        """For each row how many of its cell's rows so far, its own included, are chosen."""
-        total = np.cumsum(chosen, dtype=np.int64)
-        first = np.arange(total.size) - self.seen + 1
-        out: Ints = total - (total[first] - chosen[first])
-        return out
-
-    def running_product(self, values: NDArray[Any]) -> Floats:
-        """For each row the product of its cell's values so far, its own included."""
-        return scan(values, self.seen, np.multiply)
-
-    def largest(self, values: NDArray[Any]) -> Floats:
-        """Largest value of each cell, 0 for a cell without rows; shape (topics, systems)."""
-        best = np.zeros(self.shape[0] * self.shape[1])
-        np.maximum.at(best, self.cell, values)
-        return self._table(best)
-
-    def where(self, chosen: NDArray[np.bool_]) -> Rows:
-        """Return the chosen rows."""
-        gains = self.gains[chosen] if self.gains.size else self.gains
-        return Rows(self.cell[chosen], self.rank[chosen], self.grade[chosen], self.shape, gains)
-
-    def at(self, per_cell: NDArray[Any]) -> NDArray[Any]:
-        """Look up, for each row, the value of its cell in a (topics, systems) or (topics, 1)."""
-        full = np.broadcast_to(per_cell, self.shape)
-        return full[self.topic, self.cell // self.shape[0]]
-
-    def _table(self, flat: NDArray[Any]) -> NDArray[Any]:
-        return flat.reshape(self.shape[1], self.shape[0]).T
-
-
-@dataclass(frozen=True, eq=False)
 class JudgedRuns:
     """Rankings of several systems as grades by rank; made by :func:`cranfield.judge`.
 
@@ -162,6 +90,10 @@ class JudgedRuns:
         How the rankings were judged.
     coverage
         What the runs and the judgments did not have in common.
+    annotations
+        What else is known of topics and documents.
+    views
+        The same runs seen in other ways, kept so that each is made once.
     """
 
     topics: tuple[str, ...]
@@ -172,7 +104,8 @@ class JudgedRuns:
     scored: NDArray[np.bool_]
     policies: Policies
     coverage: Coverage
-    _views: dict[Any, Any] = field(default_factory=dict, repr=False)
+    annotations: Annotations = field(default_factory=Annotations)
+    views: dict[Any, Any] = field(default_factory=dict, repr=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -181,26 +114,35 @@ class JudgedRuns:
 
     def top(self, cutoff: int) -> JudgedRuns:
         """Return the same runs cut off after rank `cutoff`."""
-        view = self._views.get(cutoff)
+        view = self.views.get(cutoff)
         if view is None:
             view = replace(
                 self,
                 documents=self.documents.where(self.documents.rank <= cutoff),
                 retrieved=np.minimum(self.retrieved, cutoff),
-                _views={},
+                annotations=self.annotations.top(cutoff),
+                views={},
             )
-            self._views[cutoff] = view
+            self.views[cutoff] = view
         return view
 
     def condensed(self) -> JudgedRuns:
         """Return the same runs without unjudged documents (Sakai 2013, section 2.2)."""
-        view = self._views.get("condensed")
+        view = self.views.get("condensed")
         if view is None:
             judged = self.judged()
-            documents = Rows(judged.cell, judged.seen, judged.grade, judged.shape)
-            view = replace(self, documents=documents, retrieved=documents.count, _views={})
-            view._views["condensed"] = view
-            self._views["condensed"] = view
+            documents = Rows(
+                judged.cell, judged.seen, judged.grade, judged.shape, source=(judged, None)
+            )
+            view = replace(
+                self,
+                documents=documents,
+                retrieved=documents.count,
+                annotations=self.annotations.condensed(judged),
+                views={},
+            )
+            view.views["condensed"] = view
+            self.views["condensed"] = view
         return view
 
     def judged(self) -> Rows:
@@ -214,9 +156,9 @@ class JudgedRuns:
         return self._rows(("relevant", low), self.documents.grade >= low)
 
     def _rows(self, key: Any, chosen: NDArray[np.bool_]) -> Rows:
-        rows = self._views.get(key)
+        rows = self.views.get(key)
         if rows is None:
-            rows = self._views[key] = self.documents.where(chosen)
+            rows = self.views[key] = self.documents.where(chosen)
         return rows
 
     def binary(self, rel: int = 1) -> JudgedRuns:
@@ -232,7 +174,43 @@ class JudgedRuns:
             max_grade=min(1, self.judgments.max_grade),
         )
         documents = replace(self.documents, grade=flat(self.documents.grade))
-        return replace(self, documents=documents, judgments=judgments, _views={})
+        return replace(self, documents=documents, judgments=judgments, views={})
+
+    def intents(self, name: str) -> Intents:
+        """Return the grades by intent; `name` is the measure that needs them."""
+        if self.annotations.intents is None:
+            raise MeasureError(f"{name} needs judgments by subtopic, and these have none")
+        return self.annotations.intents
+
+    def lengths(self, name: str) -> Rows:
+        """Return the lengths of retrieved documents; `name` is the measure that needs them."""
+        if self.annotations.lengths is None:
+            raise MeasureError(f"{name} needs the lengths of documents, and none are given")
+        return self.annotations.lengths
+
+    def groups(self, name: str) -> Groups:
+        """Return the groups of documents; `name` is the measure that needs them."""
+        if self.annotations.groups is None:
+            raise MeasureError(f"{name} needs groups of documents, and none are given")
+        return self.annotations.groups
+
+    def aspect(self, aspect: str, name: str) -> JudgedRuns:
+        """Return the same runs judged on another aspect; `name` is the measure that needs it."""
+        if aspect not in self.annotations.aspects:
+            have = ", ".join(quoted(one) for one in self.annotations.aspects) or "none"
+            raise MeasureError(
+                f"{name} needs judgments on the aspect {quoted(aspect)}; those given: {have}"
+            )
+        return self.annotations.aspects[aspect]
+
+    def column(self, column: str, name: str) -> NDArray[Any]:
+        """Return a column of the judgments; `name` is the measure that needs it."""
+        if column not in self.judgments.columns:
+            have = ", ".join(self.judgments.columns) or "none"
+            raise MeasureError(
+                f"{name} needs a column {quoted(column)} of the judgments; those given: {have}"
+            )
+        return self.judgments.columns[column]
 
     def recall_base(self, rel: int = 1) -> Ints:
         """RB: judged documents of each topic with grade >= rel; shape (topics, 1)."""

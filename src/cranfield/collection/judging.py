@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
-from cranfield.collection.assembling import Part, assembled, named
+from cranfield.collection.assembling import Beside, Known, Part, assembled, named
+from cranfield.collection.beside import DocumentTable, read_groups, read_intents, read_lengths
+from cranfield.collection.intents import intents_of
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.policies import Policies, policies
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.ranking import order_of
+from cranfield.collection.ranking import Order, order_of
 from cranfield.collection.reading import read_qrels
 from cranfield.collection.run import Run
 from cranfield.collection.runs import Runs, read_runs
+from cranfield.collection.segments import Ints
 from cranfield.errors import InputError, PolicyError
 
 _IN_FLIGHT = 1 << 29
@@ -38,6 +42,10 @@ def judge(
     negative: str | None = None,
     depth: int | None = None,
     compat: str | None = None,
+    lengths: Any = None,
+    groups: Any = None,
+    intents: Any = None,
+    aspects: Mapping[str, Any] | None = None,
     jobs: int | None = None,
     progress: Progress | None = None,
 ) -> JudgedRuns:
@@ -62,6 +70,15 @@ def judge(
         Ranks kept of each ranking; None for all.
     compat
         Start from another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`.
+    lengths
+        Lengths of documents, for measures of time and text read: see :func:`read_lengths`.
+    groups
+        Groups of documents, for measures of fairness: see :func:`read_groups`.
+    intents
+        Probabilities and types of intents, for measures of diversity: see :func:`read_intents`.
+        Without, the intents of a topic are equally likely.
+    aspects
+        Judgments on other aspects than relevance, by the aspect's name.
     jobs
         Runs judged at a time, in threads; by default twice the number of processors, 8 at the
         most, and fewer when the files are so large that memory would suffer.
@@ -95,19 +112,52 @@ def judge(
     chosen = policies(
         compat, ties=ties, topics=topics, unjudged=unjudged, negative=negative, depth=depth
     )
-    judgments = read_qrels(qrels).flat()
+    by_subtopic = read_qrels(qrels, subtopics=True if intents is not None else None)
+    judgments = by_subtopic.flat()
+    known = _known(by_subtopic, judgments, lengths, groups, intents)
+    others = {name: read_qrels(one).flat() for name, one in (aspects or {}).items()}
     many = read_runs(runs)
     if not len(many):
         raise InputError("no runs were given")
     # What all threads share is made before they start.
-    judgments.index, judgments.place  # noqa: B018
+    for one in (judgments, *others.values()):
+        one.index, one.place  # noqa: B018
 
-    def one(i: int) -> Part:
-        return judge_one(many[i], many.stem(i), judgments, chosen)
+    def of_run(i: int) -> tuple[Part, list[Part]]:
+        run, stem = many[i], many.stem(i)
+        part = judge_one(run, stem, judgments, chosen, known.tables)
+        return part, [judge_one(run, stem, other, chosen) for other in others.values()]
 
-    parts = list(of_each_run(many, one, jobs, progress))
-    judged = assembled(named(parts), parts, judgments, chosen)
+    found = list(of_each_run(many, of_run, jobs, progress))
+    parts = [part for part, _ in found]
+    names = named(parts)
+    judged = assembled(names, parts, judgments, chosen, known)
+    if others:
+        on = {
+            name: replace(
+                assembled(
+                    names, [more[i] for _, more in found], other, chosen, labels=judged.topics
+                ),
+                scored=judged.scored,
+                retrieved=judged.retrieved,
+            )
+            for i, (name, other) in enumerate(others.items())
+        }
+        judged = replace(judged, annotations=replace(judged.annotations, aspects=on))
     return judged.condensed() if chosen.unjudged == "condensed" else judged
+
+
+def _known(by_subtopic: Qrels, judgments: Qrels, lengths: Any, groups: Any, intents: Any) -> Known:
+    """Read what was given besides judgments."""
+    tables = {}
+    if lengths is not None:
+        tables["lengths"] = read_lengths(lengths)
+    if groups is not None:
+        tables["groups"] = read_groups(groups)
+    table = None if intents is None else read_intents(intents)
+    if by_subtopic.subtopics is None and table is None:
+        return Known(tables)
+    return Known(tables, intents_of(by_subtopic, judgments, table))
 
 
 def of_each_run(
@@ -142,8 +192,14 @@ def _workers(runs: Runs) -> int:
     return max(1, min(8, 2 * (os.cpu_count() or 1), fitting))
 
 
-def judge_one(run: Run, stem: str | None, qrels: Qrels, chosen: Policies) -> Part:
-    """Judge one run."""
+def judge_one(
+    run: Run,
+    stem: str | None,
+    qrels: Qrels,
+    chosen: Policies,
+    tables: Mapping[str, DocumentTable] | None = None,
+) -> Part:
+    """Judge one run, and look its documents up in tables."""
     order = order_of(run, chosen.ties)
     code_of = {name: code for code, name in enumerate(qrels.topics)}
     to_qrels = np.array([code_of.get(name, -1) for name in run.topics], dtype=np.int64)
@@ -159,10 +215,11 @@ def judge_one(run: Run, stem: str | None, qrels: Qrels, chosen: Policies) -> Par
     if chosen.depth is not None:
         counts = np.minimum(counts, chosen.depth)
         kept = rank <= chosen.depth
-        rank, topic, grade = rank[kept], topic[kept], grade[kept]
+        rank, topic, grade, found = rank[kept], topic[kept], grade[kept], found[kept]
     # In the order of the table that the parts will make, while other runs are still being read.
     order_in_table = np.argsort((qrels.place[topic] << 32) | rank)
     topic, rank, grade = topic[order_in_table], rank[order_in_table], grade[order_in_table]
+    found = found[order_in_table]
     known = to_qrels >= 0
     retrieved = np.zeros(len(qrels.topics), dtype=np.int64)
     retrieved[to_qrels[known]] = counts[known]
@@ -177,4 +234,22 @@ def judge_one(run: Run, stem: str | None, qrels: Qrels, chosen: Policies) -> Par
         extra={run.topics[i]: int(counts[i]) for i in np.flatnonzero(~known)},
         tied=order.tied,
         contradictions=order.contradictions,
+        source=found,
+        beside={
+            name: _beside(run, order, to_qrels, table, chosen.depth)
+            for name, table in (tables or {}).items()
+        },
     )
+
+
+def _beside(
+    run: Run, order: Order, to_qrels: Ints, table: DocumentTable, depth: int | None
+) -> Beside:
+    """Find a run's documents in a table of documents."""
+    asked, found = table.found(run.docs)
+    topic, rank = to_qrels[run.codes[asked]], order.ranks_of(asked)
+    kept = topic >= 0
+    if depth is not None:
+        kept &= rank <= depth
+    found = found[kept]
+    return Beside(topic[kept], rank[kept], table.codes[found], table.values[found])

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -38,6 +39,9 @@ class Qrels:
         in more than one.
     origin
         Where the rows came from, for messages.
+    columns
+        Other columns by name, a value a judgment: `class` (equivalence class), `stratum` and
+        `inclusion` (of sampled judgments).
 
     Examples
     --------
@@ -53,6 +57,7 @@ class Qrels:
     grades: NDArray[np.int32]
     subtopics: pl.Series | None = None
     origin: Origin = field(default=Origin("judgments"))
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.subtopics is None:
@@ -154,6 +159,7 @@ class Qrels:
             grades=self.grades[rows],
             subtopics=None if self.subtopics is None else self.subtopics.gather(rows),
             origin=Origin(self.origin.name),
+            columns={name: values[rows] for name, values in self.columns.items()},
             keys=self.keys[rows],
         )
         return copy

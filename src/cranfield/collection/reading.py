@@ -32,7 +32,13 @@ _BY_SUFFIX = {
 }
 
 
-def read_qrels(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> Qrels:
+def read_qrels(
+    data: Any,
+    *,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    subtopics: bool | None = None,
+) -> Qrels:
     """Read relevance judgments.
 
     Parameters
@@ -46,12 +52,14 @@ def read_qrels(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> Q
         `tsv`, `json`, `jsonl`, `parquet`.
     encoding
         Of TREC text; `latin-1` reads any bytes.
+    subtopics
+        Whether the iteration column is the subtopic; by default it is where it tells subtopics
+        apart: where some document of a topic is judged in more than one.
 
     Returns
     -------
     Qrels
-        The judgments. The iteration column is kept as the subtopic where it tells subtopics apart:
-        where some document of a topic is judged in more than one.
+        The judgments.
 
     Raises
     ------
@@ -73,7 +81,7 @@ def read_qrels(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> Q
         codes=columns.codes,
         docs=columns.docs,
         grades=columns.joined("grade"),
-        subtopics=_subtopics(columns),
+        subtopics=_subtopics(columns, subtopics),
         origin=origin,
     )
 
@@ -208,8 +216,8 @@ class _Columns:
         return np.concatenate([part.to_numpy() for part in filled])
 
 
-def _subtopics(columns: _Columns) -> pl.Series | None:
-    """Keep the iteration column only where it tells subtopics apart.
+def _subtopics(columns: _Columns, wanted: bool | None) -> pl.Series | None:
+    """Keep the iteration column only where it tells subtopics apart, unless that is said.
 
     It does when one document of one topic is judged in several iterations; the ad hoc tracks write
     0, or the round of judging, there.
@@ -217,6 +225,8 @@ def _subtopics(columns: _Columns) -> pl.Series | None:
     if "subtopic" not in columns.values:
         return None
     column = pl.concat(columns.values.pop("subtopic"))
+    if wanted is not None:
+        return column if wanted else None
     if column.n_unique() == 1:
         return None
     pairs = pl.DataFrame({"code": columns.codes, "doc": columns.docs, "part": column})

@@ -141,7 +141,7 @@ def judge_shards(
     def together(parts: Sequence[Part], judgments: Qrels) -> JudgedRuns:
         judged = assembled(names, parts, judgments, chosen)
         highest = replace(judged.judgments, max_grade=max(whole.max_grade, 0))
-        judged = replace(judged, judgments=highest, _views={})
+        judged = replace(judged, judgments=highest, views={})
         return judged.condensed() if chosen.unjudged == "condensed" else judged
 
     sharded = []

@@ -23,12 +23,21 @@ NAMES = {
     "rank": ("rank",),
     "subtopic": ("subtopic", "subtopic_id", "iteration", "iter"),
     "tag": ("tag", "run_tag", "system", "run", "run_id", "runid"),
+    "length": ("length", "words", "characters", "tokens", "doc_length", "doclen"),
+    "group": ("group", "group_id", "provider", "author"),
+    "weight": ("weight", "share", "membership"),
+    "intent": ("intent", "subtopic", "intent_id", "subtopic_id", "iteration"),
+    "probability": ("probability", "prob", "p"),
+    "type": ("type", "intent_type", "kind"),
 }
 """Column names that are understood, in order of preference; case does not matter."""
 
 KINDS = {
     "run": (("topic", "doc", "score"), ("rank", "tag")),
     "qrels": (("topic", "doc", "grade"), ("subtopic",)),
+    "table of lengths": (("doc", "length"), ()),
+    "table of groups": (("doc", "group"), ("weight",)),
+    "table of intents": (("topic", "intent", "probability"), ("type",)),
 }
 """Columns that each kind of table must have, and those it may have."""
 

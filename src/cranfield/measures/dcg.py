@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.collection.judged import JudgedRuns, Rows
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
 from cranfield.collection.segments import ratio
 from cranfield.errors import MeasureError
 from cranfield.measures.base import Floats, Measure, measure

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns, Rows
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
 from cranfield.collection.segments import ratio
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.gained import GAINS_DOC, gained, ideal, upto

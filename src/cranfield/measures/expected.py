@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns, Rows
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.parameters import integer, number, optional, parameter
 from cranfield.measures.reading import Reading, read, trigamma

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns, Rows
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
 from cranfield.collection.segments import Floats, Ints
 from cranfield.measures.gains import Gain, gain
 

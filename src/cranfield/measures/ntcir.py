@@ -22,7 +22,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns, Rows
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
 from cranfield.collection.segments import Ints, ratio
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.gained import GAINS_DOC, no_loss, upto

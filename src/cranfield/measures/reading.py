@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.collection.judged import Rows
+from cranfield.collection.rows import Rows
 from cranfield.collection.segments import Floats
 
 

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns, Rows
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
 from cranfield.collection.segments import ratio
 from cranfield.errors import MeasureError
 from cranfield.measures.base import Floats, Measure, measure

@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 
 from cranfield.checks import check_whole
 from cranfield.collection.coverage import Coverage
-from cranfield.collection.judged import JudgedRuns, Judgments, Rows
+from cranfield.collection.judged import JudgedRuns, Judgments
 from cranfield.collection.policies import Policies
+from cranfield.collection.rows import Rows
 from cranfield.errors import MeasureError, PolicyError
 from cranfield.measures import Measure, parse_measure
 from cranfield.scales.arrays import as_array

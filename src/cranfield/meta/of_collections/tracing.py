@@ -12,11 +12,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.collection.judged import JudgedRuns, Judgments, Rows
+from cranfield.collection.judged import JudgedRuns, Judgments
 from cranfield.collection.judging import Progress, judge
 from cranfield.collection.policies import Policies, policies
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.reading import read_qrels
+from cranfield.collection.rows import Rows
 from cranfield.collection.segments import Ints
 from cranfield.errors import PolicyError
 from cranfield.text import counted
@@ -120,7 +121,7 @@ class TracedRuns:
             retrieved=self.judged.retrieved[:, start:stop],
             scored=self.judged.scored[:, start:stop],
             judgments=judgments,
-            _views={},
+            views={},
         )
 
     def __repr__(self) -> str:
@@ -187,10 +188,10 @@ def traced(
         numbered,
         documents=replace(numbered.documents, grade=grade[number]),
         policies=chosen,
-        _views={},
+        views={},
     )
     made = TracedRuns(judged, number, topic, given.docs, grade)
-    full = replace(judged, judgments=_judgments(made, np.ones(grade.size, dtype=bool)), _views={})
+    full = replace(judged, judgments=_judgments(made, np.ones(grade.size, dtype=bool)), views={})
     return replace(made, judged=full)
 
 

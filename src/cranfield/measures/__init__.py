@@ -14,6 +14,9 @@ from cranfield.measures import (
     dcg,
     dcg_variants,
     expected,
+    global_gain,
+    intent_aware,
+    novelty,
     ntcir,
     precision,
     preference,
@@ -71,6 +74,20 @@ INSQ = expected.INSQ()
 INSQResidual = expected.INSQResidual()
 SDCG = expected.ScaledDCG()
 SDCGResidual = expected.ScaledDCGResidual()
+alpha_DCG = novelty.AlphaDCG()
+alpha_nDCG = novelty.AlphaNDCG()
+ERR_IA = novelty.ERRIA()
+nERR_IA = novelty.NormalisedERRIA()
+NRBP = novelty.NoveltyRBP()
+nNRBP = novelty.NormalisedNRBP()
+AP_IA = intent_aware.AveragePrecisionIA()
+P_IA = intent_aware.PrecisionIA()
+StRecall = intent_aware.SubtopicRecall()
+PQ = intent_aware.PPlusQ()
+IA = intent_aware.IntentAware
+Sharp = intent_aware.Sharp
+D = global_gain.GlobalGain
+DIN = global_gain.TypeSensitiveGlobalGain
 NumQ = counts.NumTopics()
 NumRet = counts.NumRetrieved()
 NumRel = counts.NumRelevant()
@@ -81,6 +98,20 @@ Unjudged = counts.UnjudgedShare()
 
 __all__ = [
     "ALIASES",
+    "AP_IA",
+    "D",
+    "DIN",
+    "ERR_IA",
+    "IA",
+    "NRBP",
+    "PQ",
+    "P_IA",
+    "Sharp",
+    "StRecall",
+    "alpha_DCG",
+    "alpha_nDCG",
+    "nERR_IA",
+    "nNRBP",
     "Q",
     "RMeasure",
     "OMeasure",

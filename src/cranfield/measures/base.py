@@ -121,10 +121,12 @@ class Measure:
     def __init__(self, /, **given: Any) -> None:
         self.check_names(given)
         for name, one in self.parameters.items():
-            value = given.get(name, one.default)
-            vars(self)[name] = checked(self.info.name, name, value, one.check)
+            self._set(name, given.get(name, one.default))
         if self.cutoff is not None and not self.takes_cutoff():
             raise MeasureError(f"{self.info.name} takes no cutoff")
+
+    def _set(self, name: str, value: Any) -> None:
+        vars(self)[name] = checked(self.info.name, name, value, self.parameters[name].check)
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"{self} cannot be changed; {self.info.name}({name}=...) is new")
@@ -213,13 +215,13 @@ class Measure:
 
     def __str__(self) -> str:
         shown = [
-            f"{name}={_text(value)}"
+            f"{name}={text_of(value)}"
             for name, one in self.parameters.items()
             if name != self.info.at and (value := getattr(self, name)) != one.default
         ]
         inside = f"({', '.join(sorted(shown))})" if shown else ""
         at = getattr(self, self.info.at) if self.info.at_wanted != "none" else None
-        return f"{self.info.name}{inside}" + ("" if at is None else f"@{_text(at)}")
+        return f"{self.info.name}{inside}" + ("" if at is None else f"@{text_of(at)}")
 
     __repr__ = __str__
 
@@ -230,7 +232,8 @@ class Measure:
         return hash(str(self))
 
 
-def _text(value: Any) -> str:
+def text_of(value: Any) -> str:
+    """Write the value of a parameter as it stands in a measure's text."""
     if isinstance(value, float):
         return short(value)
     return str(value.text) if hasattr(value, "text") else repr(value)

@@ -175,6 +175,8 @@ def _built(node: ast.expr, text: str) -> Measure:
 
 
 def _wrapped(name: str, inner: Measure, parameters: Mapping[str, Any]) -> Measure:
+    if isinstance(WRAPPERS[name], type):
+        return WRAPPERS[name](inner, **parameters)
     known = [one for one in signature(WRAPPERS[name]).parameters if one != "measure"]
     for given in parameters:
         if given not in known:

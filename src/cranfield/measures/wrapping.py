@@ -1,0 +1,121 @@
+"""Measures of a measure, such as its version for several intents: `IA(nDCG@10)`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, Self, TypeVar
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.errors import MeasureError, quoted
+from cranfield.measures.base import REGISTRY, Floats, Info, Measure, text_of
+from cranfield.measures.grammar import WRAPPERS, parse_measure
+
+
+class Wrapping(Measure):
+    """A measure made of another one, which stands inside: `Name(inner, option=value)`.
+
+    What is behind an `@` goes to the measure inside, and so do parameters that are not the
+    wrapping's own.
+
+    Attributes
+    ----------
+    inner
+        The measure inside.
+    """
+
+    about: ClassVar[Info] = Info("")
+    inner: Measure
+
+    def __init__(self, inner: Measure | str, /, **options: Any) -> None:
+        known = self.option_names()
+        for name in options:
+            if name not in known:
+                have = ", ".join(known) or "none"
+                raise MeasureError(
+                    f"{self.about.name} has no parameter {quoted(name)} (it has: {have})"
+                )
+        vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
+        for name in known:
+            self._set(name, options.get(name, self.parameters[name].default))
+        vars(self).update(cutoff=self.inner.cutoff, judged_only=self.inner.judged_only)
+        self.check(self.inner)
+        vars(self)["info"] = self.declared()
+
+    def declared(self) -> Info:
+        """Say what it is; what depends on the measure inside is changed here by subclasses."""
+        inside, own = self.inner.info, self.about
+        return replace(
+            own,
+            range=inside.range,
+            lower_is_better=inside.lower_is_better,
+            aggregate=inside.aggregate,
+            at=inside.at,
+            at_wanted=inside.at_wanted,
+        )
+
+    def check(self, inner: Measure) -> None:
+        """Refuse a measure that makes no sense inside; a hook for subclasses."""
+
+    @classmethod
+    def option_names(cls) -> list[str]:
+        """Names of its own parameters."""
+        return [name for name in cls.parameters if name not in {"cutoff", "judged_only"}]
+
+    def score(self, judged: JudgedRuns) -> Floats:
+        """Score every ranking; cut-offs and condensed lists are those of the measure inside."""
+        self.require_complete()
+        return self.values(judged)
+
+    def require_complete(self) -> None:
+        """Refuse a measure inside that lacks its cutoff."""
+        self.inner.require_complete()
+
+    def __matmul__(self, at: Any) -> Self:
+        return type(self)(self.inner @ at, **self.options())
+
+    def __call__(self, /, **parameters: Any) -> Self:
+        """Return the measure with other parameters, its own or those of the measure inside."""
+        own = set(self.option_names())
+        inside = {name: value for name, value in parameters.items() if name not in own}
+        chosen = {name: value for name, value in parameters.items() if name in own}
+        inner = self.inner(**inside) if inside else self.inner
+        return type(self)(inner, **{**self.options(), **chosen})
+
+    def options(self) -> Mapping[str, Any]:
+        """Return its own parameters."""
+        return {name: getattr(self, name) for name in self.option_names()}
+
+    def __str__(self) -> str:
+        shown = [
+            f", {name}={text_of(value)}"
+            for name, value in sorted(self.options().items())
+            if value != self.parameters[name].default
+        ]
+        return f"{self.about.name}({self.inner}{''.join(shown)})"
+
+    __repr__ = __str__
+
+
+W = TypeVar("W", bound=type[Wrapping])
+
+
+def wrapping(name: str, **about: Any) -> Callable[[W], W]:
+    """Enter a class of :class:`Wrapping` under its name in text.
+
+    Parameters
+    ----------
+    name
+        Its name.
+    about
+        The other attributes of :class:`Info`.
+    """
+
+    def enter(cls: W) -> W:
+        if name in WRAPPERS or name in REGISTRY:
+            raise MeasureError(f"there is a measure {name} already")
+        cls.about = cls.info = Info(name=name, **about)
+        WRAPPERS[name] = cls
+        return cls
+
+    return enter

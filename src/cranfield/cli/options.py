@@ -14,7 +14,7 @@ from cranfield.collection.judging import Progress, judge
 from cranfield.collection.policies import CHOICES, PRESETS, policies
 from cranfield.collection.reading import FORMATS, read_qrels
 from cranfield.collection.runs import Runs, read_runs
-from cranfield.errors import PolicyError
+from cranfield.errors import PolicyError, quoted
 from cranfield.evaluation import Evaluation, score
 from cranfield.files import whole_file
 from cranfield.measures import Measure
@@ -68,6 +68,16 @@ _JUDGING: tuple[Callable[[Any], Any], ...] = (
         show_default=True,
         help="Of TREC text; latin-1 reads any bytes.",
     ),
+    click.option("--lengths", help="File of the lengths of documents: document, length."),
+    click.option("--groups", help="File of groups of documents: document, group[, weight]."),
+    click.option("--intents", help="File of intents: topic, intent, probability[, inf or nav]."),
+    click.option(
+        "--aspect",
+        "aspects",
+        multiple=True,
+        metavar="NAME=QRELS",
+        help="Judgments on another aspect than relevance; may be given several times.",
+    ),
     click.option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result."),
 )
 
@@ -103,6 +113,10 @@ def judged_runs(
     input_format: str,
     encoding: str,
     jobs: int | None,
+    lengths: str | None = None,
+    groups: str | None = None,
+    intents: str | None = None,
+    aspects: tuple[str, ...] = (),
     **chosen: str | None,
 ) -> JudgedRuns:
     """Read and judge."""
@@ -110,11 +124,42 @@ def judged_runs(
         raise PolicyError("standard input cannot be both the judgments and a run")
     policies(compat, depth=depth, **chosen)
     many = read_runs(runs, format=input_format, encoding=encoding)
-    judgments = read_qrels(qrels, format=input_format, encoding=encoding)
+    judgments = read_qrels(
+        qrels,
+        format=input_format,
+        encoding=encoding,
+        subtopics=True if intents is not None else None,
+    )
     with progress_of(many) as progress:
         return judge(
-            many, judgments, compat=compat, depth=depth, jobs=jobs, progress=progress, **chosen
+            many,
+            judgments,
+            compat=compat,
+            depth=depth,
+            lengths=lengths,
+            groups=groups,
+            intents=intents,
+            aspects=_aspects(aspects),
+            jobs=jobs,
+            progress=progress,
+            ties=chosen.get("ties"),
+            topics=chosen.get("topics"),
+            unjudged=chosen.get("unjudged"),
+            negative=chosen.get("negative"),
         )
+
+
+def _aspects(given: tuple[str, ...]) -> dict[str, str]:
+    """Take `NAME=QRELS` apart."""
+    aspects: dict[str, str] = {}
+    for one in given:
+        name, sign, path = one.partition("=")
+        if not (name and sign and path):
+            raise PolicyError(f"--aspect {quoted(one)} is not of the form NAME=QRELS")
+        if name in aspects:
+            raise PolicyError(f"there are two files of the aspect {quoted(name)}")
+        aspects[name] = path
+    return aspects
 
 
 def evaluated(

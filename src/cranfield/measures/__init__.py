@@ -20,6 +20,7 @@ from cranfield.measures import (
     ntcir,
     precision,
     preference,
+    risk,
     sets,
     user_models,
 )
@@ -87,6 +88,8 @@ PQ = intent_aware.PPlusQ()
 IA = intent_aware.IntentAware
 Sharp = intent_aware.Sharp
 D = global_gain.GlobalGain
+URisk = risk.RiskReward
+TRisk = risk.StandardisedRisk
 DIN = global_gain.TypeSensitiveGlobalGain
 NumQ = counts.NumTopics()
 NumRet = counts.NumRetrieved()
@@ -101,6 +104,8 @@ __all__ = [
     "AP_IA",
     "D",
     "DIN",
+    "TRisk",
+    "URisk",
     "ERR_IA",
     "IA",
     "NRBP",

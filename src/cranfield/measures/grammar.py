@@ -11,6 +11,7 @@ from typing import Any
 
 from cranfield.errors import MeasureError, quoted
 from cranfield.measures.base import ALIASES, REGISTRY, Measure
+from cranfield.measures.paper_names import from_paper
 from cranfield.measures.trec_names import FAMILIES, trec_measures
 
 LONGEST = 500
@@ -127,7 +128,7 @@ def _parsed(text: str, compat: str | None) -> list[Measure]:
             raise MeasureError(f"{quoted(text)} is too long a measure")
         return measures
     try:
-        tree = ast.parse(text, mode="eval").body
+        tree = ast.parse(from_paper(text), mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise MeasureError(
             f"{quoted(text)} is no measure; the form is Name(param=value)@cutoff"
@@ -189,8 +190,8 @@ def _kind(name: str) -> type[Measure]:
     kind = REGISTRY.get(ALIASES.get(name, name))
     if kind is not None:
         return kind
-    names = (*FAMILIES, *ON_DEMAND, *WRAPPERS, *ALIASES, *REGISTRY)
-    known = {known.lower(): known for known in names}
+    names = [*FAMILIES, *ON_DEMAND, *WRAPPERS, *ALIASES, *REGISTRY]
+    known = {known.lower(): known for known in names if known.isascii()}
     near = difflib.get_close_matches(name.lower(), known, 3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(known[n] for n in near)}?" if near else ""
     raise MeasureError(f"there is no measure {quoted(name)}{hint}")

@@ -1,0 +1,134 @@
+r"""Risk-sensitive versions of a measure: losses against a baseline weigh more than gains.
+
+On a topic where a system scores :math:`\Delta` more than the baseline it wins :math:`\Delta`; where
+it scores less it loses :math:`(1 + \alpha) |\Delta|`. The mean over topics is :math:`U_{risk}`;
+with :math:`\alpha = 0` it is the difference of the means (Wang, Bennett and Collins-Thompson 2012).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.segments import ratio
+from cranfield.errors import MeasureError, quoted
+from cranfield.measures.base import Floats, Info, Measure
+from cranfield.measures.parameters import number, parameter
+from cranfield.measures.wrapping import Wrapping, wrapping
+
+_FAMILY = "risk"
+_ALPHA = parameter(1.0, number(0, 1e6), "how much more a loss weighs than a gain")
+_INFINITE = (float("-inf"), float("inf"))
+
+
+def _label(value: Any) -> str:
+    if isinstance(value, str) and value:
+        return value
+    raise ValueError("the name of a system")
+
+
+def weighed(values: Floats, baseline: Floats, alpha: float) -> Floats:
+    """Differences to a baseline, losses weighed with 1 + alpha.
+
+    Parameters
+    ----------
+    values, baseline
+        Scores of the systems, shape (topics, systems), and of the baseline, shape (topics, 1).
+    alpha
+        How much more a loss weighs than a gain.
+
+    Examples
+    --------
+    >>> weighed(np.array([[0.5], [0.25]]), np.array([[0.25], [0.5]]), 1.0).tolist()
+    [[0.25], [-0.5]]
+    """
+    difference = values - baseline
+    return np.asarray(np.where(difference < 0, 1.0 + alpha, 1.0) * difference)
+
+
+class _Risk(Wrapping):
+    baseline: str = parameter("", _label, "the system that the others are compared with")
+    alpha: float = _ALPHA
+
+    def _set(self, name: str, value: Any) -> None:
+        if name == "baseline" and value == "":
+            raise MeasureError(
+                f"{self.about.name} needs a baseline, such as"
+                f" {self.about.name}(nDCG@20, baseline='bm25')"
+            )
+        super()._set(name, value)
+
+    def check(self, inner: Measure) -> None:
+        """Refuse a measure whose topics do not add up to a mean, or where less is better."""
+        if inner.info.aggregate != "mean" or inner.info.lower_is_better:
+            raise MeasureError(
+                f"{self.about.name}: {inner} is no score that is averaged, where more is better"
+            )
+
+    def declared(self) -> Info:
+        """Differences have no bounds of their own once they are weighed."""
+        return replace(super().declared(), range=_INFINITE)
+
+    def differences(self, judged: JudgedRuns) -> Floats:
+        """Weighed differences to the baseline."""
+        if self.baseline not in judged.systems:
+            known = ", ".join(quoted(name) for name in judged.systems[:5])
+            raise MeasureError(f"{self}: no system is called that; the first are {known}")
+        values = self.inner.score(judged)
+        at = judged.systems.index(self.baseline)
+        return weighed(values, values[:, [at]], self.alpha)
+
+
+@wrapping(
+    "URisk",
+    summary="What a system wins over a baseline, losses weighed more.",
+    formula=r"\begin{cases} \Delta & \Delta \ge 0 \\ (1 + \alpha) \Delta & \Delta < 0 \end{cases},"
+    r" \quad \Delta = M(s) - M(b)",
+    source="Wang, Bennett and Collins-Thompson (2012)",
+    family=_FAMILY,
+    elsewhere={"ndeval, gdeval": "risk-sensitive versions of the Web track 2013 and 2014"},
+)
+class RiskReward(_Risk):
+    """U_risk: its mean over topics is that of the papers.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> runs = {"old": {"q": {"a": 1}, "r": {"b": 1}}, "new": {"q": {"a": 1}, "r": {"a": 1}}}
+    >>> qrels = {"q": {"a": 1}, "r": {"b": 1}}
+    >>> ev = cf.evaluate(runs, qrels, "URisk(P@1, baseline='old', alpha=5)")
+    >>> ev.means().rows()
+    [("URisk(P@1, alpha=5, baseline='old')", 0.0, -3.0)]
+    """
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Weighed differences."""
+        return self.differences(judged)
+
+
+@wrapping(
+    "TRisk",
+    summary="U_risk in units of its standard error: how sure the risk or the reward is.",
+    formula=r"\frac{U_{risk}}{SE(U_{risk})}, \quad SE = \frac{s}{\sqrt{n}}",
+    source="Dinçer, Macdonald and Ounis (2014)",
+    family=_FAMILY,
+    elsewhere={"its distribution": "Student's t with n - 1 degrees of freedom, for one system"},
+)
+class StandardisedRisk(_Risk):
+    """T_risk: each topic's share, whose mean over the topics is the statistic.
+
+    0 where all topics have the same weighed difference to the baseline.
+    """
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Weighed differences over their standard error."""
+        differences = self.differences(judged)
+        scored = np.where(judged.scored, differences, np.nan)
+        with np.errstate(invalid="ignore"):
+            count = (~np.isnan(scored)).sum(axis=0)
+            centred = scored - np.nansum(scored, axis=0) / np.maximum(count, 1)
+            square = np.nansum(centred**2, axis=0) / np.maximum(count - 1, 1)
+        return ratio(differences, np.sqrt(square / np.maximum(count, 1)))

@@ -1,0 +1,153 @@
+"""D-, DIN-, sharp and intent-aware measures and P+Q against NTCIREVAL's outputs, and by hand."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.errors import MeasureError
+
+DATA = Path(__file__).parents[1] / "data" / "ntcireval"
+
+
+def lines(name: str) -> list[str]:
+    """Lines of a packed file."""
+    return gzip.decompress((DATA / f"{name}.gz").read_bytes()).decode().splitlines()
+
+
+@pytest.fixture(scope="module")
+def judged() -> cf.JudgedRuns:
+    """The example run, judged by intent."""
+    rows = []
+    for line in lines("TRECRUN.Dqrels"):
+        topic, intent, doc, level = line.split()
+        rows.append({"topic": topic, "doc": doc, "grade": int(level[1:]), "subtopic": intent})
+    run: dict[str, dict[str, float]] = defaultdict(dict)
+    for line in lines("TRECRUN.run"):
+        topic, doc = line.split()
+        run[topic][doc] = -len(run[topic])
+    qrels = cf.read_qrels(rows, subtopics=True)
+    return cf.judge(dict(run), qrels, intents=DATA / "Dtest.DINprob", depth=10)
+
+
+def printed(name: str) -> dict[tuple[str, str], float]:
+    """Values of whole topics by topic and name."""
+    found = {}
+    for line in lines(name):
+        if "#" in line.split("=")[0] and "intent_num" not in line and "#-" not in line:
+            continue
+        if match := re.fullmatch(r"(\d+) (?:SUMp= \S+ )?(\S+)=\s+(\S+)", line):
+            found[match[1], match[2]] = float(match[3])
+    return found
+
+
+def forms(wrap: str) -> dict[str, str]:
+    """Names of the program with ours, inside a wrapper."""
+    inside = {
+        "RR": "RR",
+        "O-measure": "OMeasure",
+        "P-measure": "PMeasure",
+        "P-plus": "PPlus",
+        "AP": "AP",
+        "Q-measure": "Q",
+        "NCUrb,P": "NCU(utility='P')",
+        "NCUrb,BR": "NCU",
+        "AP@0010": "AP(denominator='min')@10",
+        "Q@0010": "Q@10",
+        "nDCG@0010": "nDCG(discount='max(1,log2(rank))')@10",
+        "MSnDCG@0010": "nDCG@10",
+        "P@0010": "P@10",
+        "Hit@0010": "Success@10",
+        "RBP": "RBP(gains='graded', max_grade='topic', p=0.95)",
+        "RBP@0010": "RBP(gains='graded', max_grade='topic', p=0.95)@10",
+        "ERR": "ERR(gains='linear', max_grade='topic')",
+        "ERR@0010": "ERR(gains='linear', max_grade='topic')@10",
+        "nERR@0010": "nERR(gains='linear', max_grade='topic')@10",
+        "EBR": "EBR(max_grade='topic')",
+        "EBR@0010": "EBR(max_grade='topic')@10",
+    }
+    found = {name: f"{wrap}({form})" for name, form in inside.items()}
+    if wrap == "IA":
+        return {f"IA-{name}": form for name, form in found.items()}
+    return found | {"I-rec@n": "StRecall(upto='intents')", "I-rec@0010": "StRecall@10"}
+
+
+@pytest.mark.parametrize(
+    ("wrap", "file"), [("D", "TRECRUN.Dnev"), ("DIN", "TRECRUN.DINnev"), ("IA", "TRECRUN.nevIA")]
+)
+def test_ntcireval(judged: cf.JudgedRuns, wrap: str, file: str) -> None:
+    """Every value of the files, to the printed digits."""
+    known = forms(wrap)
+    compared = 0
+    for (topic, name), expected in printed(file).items():
+        if "#-" in name or name == "#intent_num":
+            continue
+        [measure] = cf.parse_measures(known[name])
+        value = cf.score(judged, measure)[measure].values[judged.topics.index(topic), 0]
+        assert value == pytest.approx(expected, abs=5.1e-5), (topic, name)
+        compared += 1
+    assert compared == (9 if wrap == "IA" else 69)
+
+
+@pytest.mark.parametrize("wrap", ["D", "DIN"])
+def test_sharp(judged: cf.JudgedRuns, wrap: str) -> None:
+    """The program adds up numbers that it has rounded to four places; so does the test."""
+    expected = printed(f"TRECRUN.{wrap}nev")
+    recall = cf.score(judged, "StRecall@10")["StRecall@10"].values[:, 0]
+    for inner, theirs in (("Q", "Q@0010"), ("nDCG", "nDCG@0010")):
+        form = f"Sharp({wrap}({inner}@10))"
+        value = cf.score(judged, form)[form].values[:, 0]
+        plain = cf.score(judged, f"{wrap}({inner}@10)")[f"{wrap}({inner}@10)"].values[:, 0]
+        assert value == pytest.approx((recall + plain) / 2)
+        rounded = (recall.round(4) + plain.round(4)) / 2
+        for place, topic in enumerate(judged.topics):
+            assert rounded[place] == pytest.approx(expected[topic, f"{wrap}#-{theirs}"], abs=5.1e-5)
+
+
+def test_p_plus_q(judged: cf.JudgedRuns) -> None:
+    """P+Q by equation (34)."""
+    expected = printed("TRECRUN.nevPQ")
+    values = cf.score(judged, "PQ@10")["PQ@10"].values[:, 0]
+    for topic, value in zip(judged.topics, values, strict=True):
+        assert value == pytest.approx(expected[topic, "PplusQ@0010"], abs=5.1e-5)
+
+
+def test_by_hand() -> None:
+    """Equations (27), (28), (32) and (33) on four documents."""
+    grades = {"a": (2, 0), "b": (0, 1), "c": (1, 1), "d": (0, 0)}
+    rows = [
+        {"topic": "q", "doc": doc, "grade": grade, "subtopic": intent}
+        for doc, pair in grades.items()
+        for intent, grade in zip(("books", "site"), pair, strict=True)
+    ]
+    run = {"q": {doc: -rank for rank, doc in enumerate("bca")}}
+    intents = [("q", "books", 0.75, "inf"), ("q", "site", 0.25, "nav")]
+    names = ("topic", "intent", "probability", "type")
+    measures = ["D(DCG)", "D(nDCG)", "DIN(nDCG)", "Sharp(D(nDCG)@2, gamma=0.25)"]
+    found = cf.evaluate(
+        run, rows, measures, intents=[dict(zip(names, one, strict=True)) for one in intents]
+    )
+    gain = {"a": 1.5, "b": 0.25, "c": 1.0}
+    discount = 1 / np.log2([2, 3, 4])
+    dcg = np.dot([gain[doc] for doc in "bca"], discount)
+    ideal = np.dot([gain[doc] for doc in "acb"], discount)
+    once = np.dot([0.25, 0.75, 1.5], discount)
+    ideal_2 = np.dot([1.5, 1.0], discount[:2])
+    sharp = 0.25 + 0.75 * np.dot([0.25, 1.0], discount[:2]) / ideal_2
+    values = [scores.values[0, 0] for scores in found.values()]
+    assert values == pytest.approx([dcg, dcg / ideal, once / ideal, sharp])
+
+
+def test_refusals() -> None:
+    """What makes no sense inside is refused by name."""
+    for text in ("D(D(nDCG@10))", "IA(alpha_nDCG@10)", "D(NumRel)", "Sharp(DCG@10)", "IA(GMAP)"):
+        with pytest.raises(MeasureError):
+            cf.parse_measure(text)
+    with pytest.raises(MeasureError, match="has no parameter 'beta'"):
+        cf.parse_measure("Sharp(PQ@10, beta=1)")

@@ -1,0 +1,237 @@
+"""Measures of novelty, risk and subtopic recall: ndeval, gdeval, hand-made examples, properties."""
+
+from __future__ import annotations
+
+import csv
+from itertools import permutations
+from math import log2
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.errors import MeasureError
+
+DATA = Path(__file__).parents[1] / "data" / "web2012"
+RUNS = ("ql-cata", "rm-catb-filtered", "ql-cata-filtered")
+NDEVAL = {
+    **{
+        f"{theirs}@{k}": f"{ours}@{k}"
+        for theirs, ours in (
+            ("ERR-IA", "ERR_IA"),
+            ("nERR-IA", "nERR_IA"),
+            ("alpha-DCG", "alpha_DCG"),
+            ("alpha-nDCG", "alpha_nDCG"),
+            ("P-IA", "P_IA"),
+            ("strec", "StRecall"),
+        )
+        for k in (5, 10, 20)
+    },
+    "NRBP": "NRBP",
+    "nNRBP": "nNRBP",
+    "MAP-IA": "AP_IA",
+}
+GDEVAL = {"ndcg@20": "nDCG(gains='exponential')@20", "err@20": "ERR(max_grade=4)@20"}
+
+
+def judged(qrels: str) -> cf.JudgedRuns:
+    """The three runs, judged."""
+    runs = [cf.read_run(DATA / f"{name}.run.xz", name=name) for name in RUNS]
+    return cf.judge(runs, DATA / f"qrels.{qrels}.xz")
+
+
+def printed(name: str) -> list[dict[str, str]]:
+    """Rows of a file of ndeval or gdeval."""
+    with (DATA / name).open() as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("run", RUNS[:2])
+@pytest.mark.parametrize(
+    ("program", "columns", "half"), [("ndeval", NDEVAL, 5e-7), ("gdeval", GDEVAL, 5e-6)]
+)
+def test_web_track(run: str, program: str, columns: dict[str, str], half: float) -> None:
+    """All columns of the track's programs, to the printed digits."""
+    runs = judged("ndeval" if program == "ndeval" else "adhoc")
+    scores = cf.score(runs, list(columns.values()))
+    rows = printed(f"{run}.{program}.csv")
+    assert len(rows) == 4
+    for row in rows:
+        for column, measure in columns.items():
+            value = scores[measure].values[runs.topics.index(row["topic"]), runs.systems.index(run)]
+            assert value == pytest.approx(float(row[column]), abs=half * 1.001), (column, row)
+
+
+@pytest.mark.parametrize(
+    ("program", "columns", "half"), [("ndeval", NDEVAL, 5e-7), ("gdeval", GDEVAL, 5e-6)]
+)
+def test_risk_of_the_web_track(program: str, columns: dict[str, str], half: float) -> None:
+    """Risk-sensitive versions against a baseline, alpha = 5."""
+    runs = judged("ndeval" if program == "ndeval" else "adhoc")
+    forms = {
+        column: f"URisk({measure}, baseline='ql-cata-filtered', alpha=5)"
+        for column, measure in columns.items()
+    }
+    scores = cf.score(runs, list(forms.values()))
+    for row in printed(f"risk-a5.{program}.csv"):
+        for column, form in forms.items():
+            [measure] = cf.parse_measures(form)
+            value = scores[measure].values[runs.topics.index(row["topic"]), 1]
+            assert value == pytest.approx(float(row[column]), abs=half * 1.001), (column, row)
+
+
+def by_subtopic(grades: dict[str, dict[str, int]]) -> list[dict[str, Any]]:
+    """Judgments of one topic: {document: {intent: grade}}."""
+    return [
+        {"topic": "q", "doc": doc, "grade": grade, "subtopic": intent}
+        for doc, intents in grades.items()
+        for intent, grade in intents.items()
+    ]
+
+
+def value(measure: str, ranking: str, grades: dict[str, dict[str, int]], **more: Any) -> float:
+    """Score a ranking of documents with one letter each."""
+    run = {"q": {doc: -rank for rank, doc in enumerate(ranking)}}
+    qrels = cf.read_qrels(by_subtopic(grades), subtopics=True)
+    return float(cf.evaluate(run, qrels, measure, **more)[measure].values[0, 0])
+
+
+EXAMPLE = {
+    "a": {"1": 1, "2": 1},
+    "b": {"1": 1, "2": 0},
+    "c": {"1": 0, "3": 2},
+    "d": {"2": 0},
+}
+
+
+def test_gain_by_hand() -> None:
+    """Equation (25): 1 for the first answer to an intent, then half of it and half again."""
+    # a answers 1 and 2, b answers 1 again, c answers 3; each intent has probability 1/3.
+    raw = (2 + 0.5 / log2(3) + 1 / log2(4)) / 3
+    assert value("alpha_DCG(over='none')@3", "abc", EXAMPLE) == pytest.approx(raw)
+    perfect = 1 + 0.5 / log2(3) + 0.25 / log2(4)
+    assert value("alpha_DCG@3", "abc", EXAMPLE) == pytest.approx(raw / perfect)
+    best = (2 + 1 / log2(3) + 0.5 / log2(4)) / 3
+    assert value("alpha_nDCG@3", "abc", EXAMPLE) == pytest.approx(raw / best)
+    assert value("ERR_IA(over='none')@3", "abc", EXAMPLE) == pytest.approx(
+        (2 + 0.5 / 2 + 1 / 3) / 3
+    )
+    assert value("NRBP", "abc", EXAMPLE) == pytest.approx(0.75 * (2 + 0.25 + 0.25) / 3)
+
+
+def test_alpha_zero_counts_intents() -> None:
+    """Without loss of worth, alpha-DCG is DCG by the number of intents."""
+    assert value("alpha_DCG(alpha=0, over='none')@3", "bca", EXAMPLE) == pytest.approx(
+        (1 + 1 / log2(3) + 2 / 2) / 3
+    )
+
+
+def test_probabilities() -> None:
+    """Probabilities weigh the intents; an intent without relevant documents does not count."""
+    given_ = {"q": {"1": 0.5, "2": 0.2, "3": 0.2, "4": 0.1}}
+    assert value("alpha_DCG(over='none')@1", "c", EXAMPLE, intents=given_) == pytest.approx(0.2)
+    assert value("StRecall", "ac", EXAMPLE, intents=given_) == 1.0
+    with pytest.raises(cf.InputError, match="no probability"):
+        value("StRecall", "ac", EXAMPLE, intents={"q": {"1": 1.0}})
+
+
+def test_needs_subtopics() -> None:
+    """Judgments without subtopics are refused by name of the measure."""
+    with pytest.raises(MeasureError, match="alpha_nDCG@5 needs judgments by subtopic"):
+        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "alpha_nDCG@5")
+
+
+GRADES = st.dictionaries(
+    st.sampled_from("abcdef"),
+    st.dictionaries(st.sampled_from("123"), st.integers(-1, 2), min_size=1, max_size=3),
+    min_size=1,
+    max_size=6,
+).filter(lambda one: any(g > 0 for grades in one.values() for g in grades.values()))
+NORMALISED = ("alpha_nDCG@5", "nERR_IA@5", "nNRBP@5")
+
+
+def by_hand(ranking: str, grades: dict[str, dict[str, int]], alpha: float) -> list[float]:
+    """Novelty-biased gains, document by document."""
+    intents = sorted({i for one in grades.values() for i, g in one.items() if g > 0})
+    seen = dict.fromkeys(intents, 0)
+    gains = []
+    for doc in ranking:
+        hit = [i for i in intents if grades.get(doc, {}).get(i, 0) > 0]
+        gains.append(sum((1 - alpha) ** seen[i] for i in hit) / len(intents))
+        for i in hit:
+            seen[i] += 1
+    return gains
+
+
+@given(GRADES, st.permutations("abcdef"), st.sampled_from([0.0, 0.3, 0.5]))
+def test_against_the_formula(
+    grades: dict[str, dict[str, int]], order: list[str], alpha: float
+) -> None:
+    """Sums of gains and discounts, written out; scores lie in [0, 1]."""
+    ranking = "".join(order)
+    gains = by_hand(ranking, grades, alpha)[:5]
+    form = f"(alpha={alpha}, over='none')@5"
+    dcg = sum(gain / log2(rank + 2) for rank, gain in enumerate(gains))
+    err = sum(gain / (rank + 1) for rank, gain in enumerate(gains))
+    assert value("alpha_DCG" + form, ranking, grades) == pytest.approx(dcg)
+    assert value("ERR_IA" + form, ranking, grades) == pytest.approx(err)
+    for measure in ("alpha_DCG@5", "ERR_IA@5", "NRBP@5", "StRecall@5"):
+        assert 0 <= value(measure, ranking, grades) <= 1 + 1e-12
+
+
+@given(GRADES)
+def test_ideal_ranking_is_greedy(grades: dict[str, dict[str, int]]) -> None:
+    """A ranking that takes the best document each time scores 1, and few score more."""
+    left, ranking = sorted(grades, reverse=True), ""
+    while left:
+        best = max(left, key=lambda doc: round(by_hand(ranking + doc, grades, 0.5)[-1], 12))
+        ranking += best
+        left.remove(best)
+    for measure in NORMALISED:
+        assert value(measure, ranking, grades) == pytest.approx(1.0)
+
+
+def test_greedy_is_not_always_best() -> None:
+    """Building the ideal ranking greedily is an approximation: a ranking may beat it."""
+    grades = {
+        "a": {"1": 1, "2": 1, "3": 0, "4": 0},
+        "b": {"1": 1, "3": 1},
+        "c": {"2": 1, "4": 1},
+        "d": {"1": 1, "2": 1},
+    }
+    best = max(value("alpha_nDCG@2", "".join(one), grades) for one in permutations("abc", 2))
+    assert best > 1.0
+
+
+@given(GRADES, st.permutations("abcdef"))
+def test_renaming_intents(grades: dict[str, dict[str, int]], order: list[str]) -> None:
+    """Names of intents mean nothing."""
+    names = {"1": "x", "2": "b", "3": "a"}
+    renamed = {
+        doc: {names[intent]: grade for intent, grade in one.items()} for doc, one in grades.items()
+    }
+    ranking = "".join(order)
+    for measure in ("alpha_nDCG@5", "nERR_IA@5", "P_IA@3", "AP_IA"):
+        assert value(measure, ranking, grades) == pytest.approx(value(measure, ranking, renamed))
+
+
+def test_risk() -> None:
+    """U_risk weighs losses; T_risk is it over its standard error; unknown baselines are refused."""
+    runs = {
+        "old": {"1": {"a": 1}, "2": {"a": 1}, "3": {"b": 1, "a": 0}},
+        "new": {"1": {"b": 1, "a": 0}, "2": {"a": 1}, "3": {"a": 1}},
+    }
+    qrels = {topic: {"a": 1} for topic in "123"}
+    ev = cf.evaluate(runs, qrels, ["URisk(RR, baseline='old')", "TRisk(RR, baseline='old')"])
+    plain, standard = ev.values()
+    assert plain.values[:, 1].tolist() == [-1.0, 0.0, 0.5]
+    error = np.std([-1.0, 0.0, 0.5], ddof=1) / 3**0.5
+    assert standard.mean()[1] == pytest.approx((-0.5 / 3) / error)
+    with pytest.raises(MeasureError, match="no system is called"):
+        cf.evaluate(runs, qrels, "URisk(RR, baseline='bm25')")
+    with pytest.raises(MeasureError, match="needs a baseline"):
+        cf.parse_measure("URisk(RR)")

@@ -1,0 +1,157 @@
+"""Lengths, groups, intents and aspects: reading them, and where judged runs keep them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.collection.beside import read_groups, read_intents, read_lengths
+from cranfield.collection.intent_views import by_intent
+from cranfield.errors import InputError, MeasureError
+
+RUN = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}, "r": {"b": 2, "a": 1}}
+QRELS = {"q": {"b": 1, "d": 0}, "r": {"a": 2}}
+
+
+def test_lengths_from_anything(tmp_path: Path) -> None:
+    """Dicts, frames and files mean the same."""
+    (tmp_path / "lengths.txt").write_text("# words\nd1 10\n\nd2\t2.5\n")
+    (tmp_path / "lengths.csv").write_text("docno,words\nd1,10\nd2,2.5\n")
+    (tmp_path / "lengths.jsonl").write_text(
+        '{"doc": "d1", "length": 10}\n{"doc": "d2", "length": 2.5}'
+    )
+    for data in (
+        {"d1": 10, "d2": 2.5},
+        pl.DataFrame({"doc": ["d1", "d2"], "length": [10.0, 2.5]}),
+        tmp_path / "lengths.txt",
+        tmp_path / "lengths.csv",
+        tmp_path / "lengths.jsonl",
+    ):
+        table = read_lengths(data)
+        assert dict(zip(table.docs, table.values.tolist(), strict=True)) == {"d1": 10, "d2": 2.5}
+
+
+@pytest.mark.parametrize(
+    ("read", "data", "reason"),
+    [
+        (read_lengths, {"d1": -1}, "length -1 is below 0"),
+        (read_lengths, {"d1": "long"}, "length 'long' is not a finite number"),
+        (read_lengths, [("d1", 1), ("d1", 2)], "document twice in the lengths"),
+        (read_lengths, {}, "is empty"),
+        (read_lengths, 3, "int cannot be read as a table of lengths"),
+        (read_groups, {"d1": ["a", "a"]}, "document twice in one group"),
+        (read_groups, {"d1": {"a": -0.5}}, "weight -0.5 is below 0"),
+        (read_intents, {"q": {"1": 1.5}}, "probability 1.5 of intent '1' is not from 0 to 1"),
+        (read_intents, {"q": 1}, "topic 'q' has int where {intent: probability} is wanted"),
+        (read_intents, [("q", "1", 0.5), ("q", "1", 0.5)], "intent '1' twice"),
+    ],
+)
+def test_what_is_refused(read: Any, data: Any, reason: str) -> None:
+    """One line that names the reason."""
+    with pytest.raises(InputError) as error:
+        read(data)
+    assert reason in str(error.value)
+
+
+def test_file_errors_name_the_line(tmp_path: Path) -> None:
+    """File, line and reason."""
+    path = tmp_path / "intents.txt"
+    path.write_text("q 1 0.5 inf\nq 2\n")
+    with pytest.raises(InputError, match=r"intents.txt:2: 2 columns where a line"):
+        read_intents(path)
+    path.write_text("q 1 0.5 often\n")
+    with pytest.raises(InputError, match="type 'often' of an intent is none of inf"):
+        read_intents(path)
+    path.write_text("q;1;0.5\nq;2;0.5;nav\n")
+    with pytest.raises(InputError, match=r"intents.txt:2: 4 columns after lines of 3"):
+        read_intents(path)
+
+
+def test_intents_of_ntcir() -> None:
+    """The file of NTCIREVAL's example."""
+    path = Path(__file__).parents[1] / "data" / "ntcireval" / "Dtest.DINprob"
+    table = read_intents(path)
+    assert table.topics[:4] == ("0001", "0001", "0001", "0002")
+    assert table.probabilities[0] == 0.5714
+    assert table.navigational.tolist()[:5] == [True, True, False, False, False]
+
+
+def test_lengths_of_judged_runs() -> None:
+    """Every retrieved document with a length has a row, at its rank; views move them along."""
+    judged = cf.judge(RUN, QRELS, lengths={"a": 10, "b": 20, "d": 40, "x": 1})
+    rows = judged.lengths("mine")
+    assert rows.cell.tolist() == [0, 0, 0, 1, 1]
+    assert rows.rank.tolist() == [1, 2, 4, 1, 2]
+    assert rows.gains.tolist() == [10, 20, 40, 20, 10]
+    assert judged.top(2).lengths("mine").gains.tolist() == [10, 20, 20, 10]
+    condensed = judged.condensed().lengths("mine")
+    assert condensed.rank.tolist() == [1, 2, 1]
+    assert condensed.gains.tolist() == [20, 40, 10]
+    with pytest.raises(MeasureError, match="TBG needs the lengths of documents"):
+        cf.judge(RUN, QRELS).lengths("TBG")
+
+
+def test_groups_of_judged_runs() -> None:
+    """A document may be in several groups; judged documents have theirs without being retrieved."""
+    qrels = {"q": {"b": 1, "z": 2}, "r": {"a": 2}}
+    judged = cf.judge(RUN, qrels, groups={"b": ["x", "y"], "a": "y", "z": {"x": 0.25}})
+    groups = judged.groups("mine")
+    assert groups.names == ("x", "y")
+    rows = groups.rows
+    assert list(zip(rows.cell.tolist(), rows.rank.tolist(), rows.grade.tolist(), strict=True)) == [
+        (0, 1, 1),
+        (0, 2, 0),
+        (0, 2, 1),
+        (1, 1, 0),
+        (1, 1, 1),
+        (1, 2, 1),
+    ]
+    of = judged.judgments.grade[groups.judgment]
+    found = sorted(zip(of.tolist(), groups.group.tolist(), groups.weight.tolist(), strict=True))
+    assert found == [(1, 0, 1.0), (1, 1, 1.0), (2, 0, 0.25), (2, 1, 1.0)]
+
+
+def test_aspects() -> None:
+    """The same rankings on other judgments, with the same topics."""
+    judged = cf.judge(RUN, QRELS, aspects={"trust": {"q": {"a": 3}}})
+    other = judged.aspect("trust", "mine")
+    assert other.topics == judged.topics
+    assert other.documents.grade.tolist() == [3]
+    assert other.documents.rank.tolist() == [1]
+    with pytest.raises(MeasureError, match="needs judgments on the aspect 'ease'"):
+        judged.aspect("ease", "mine")
+
+
+def test_judgment_of_each_row() -> None:
+    """Rows know their judgment, in every view."""
+    judged = cf.judge(RUN, QRELS)
+    for view in (judged, judged.top(1), judged.condensed()):
+        for rows in (view.documents, view.relevant(), view.judged()):
+            assert view.judgments.grade[rows.judgment].tolist() == rows.grade.tolist()
+
+
+def test_views_by_intent() -> None:
+    """Each intent is a topic; what is judged for the topic alone is not relevant to the intent."""
+    rows = [("q", "b", 1, "1"), ("q", "d", 2, "2"), ("q", "b", 0, "2"), ("r", "a", 1, "1")]
+    qrels = [dict(zip(("topic", "doc", "grade", "subtopic"), row, strict=True)) for row in rows]
+    view = by_intent(cf.judge(RUN, qrels, lengths={"b": 7}), "mine")
+    assert view.judged.topics == ("q/1", "q/2", "r/1")
+    assert view.judged.documents.rank.tolist() == [2, 4, 2, 4, 2]
+    assert view.judged.documents.grade.tolist() == [1, 0, 0, 2, 1]
+    assert view.judged.recall_base().ravel().tolist() == [1, 1, 1]
+    assert view.judged.lengths("mine").gains.tolist() == [7.0, 7.0, 7.0]
+    assert view.probability.tolist() == [0.5, 0.5, 1.0]
+
+
+def test_subtopics_are_kept_when_asked_for() -> None:
+    """Where no document is judged twice, only the user knows what the iteration column means."""
+    rows = [("q", "a", 1, "1"), ("q", "b", 1, "2")]
+    qrels = [dict(zip(("topic", "doc", "grade", "subtopic"), row, strict=True)) for row in rows]
+    assert cf.read_qrels(qrels).subtopics is None
+    assert cf.read_qrels(qrels, subtopics=True).subtopics is not None
+    found = cf.evaluate(RUN, qrels, "StRecall@1", intents={"q": {"1": 0.5, "2": 0.5}})
+    assert found["StRecall@1"].values[0, 0] == 0.5

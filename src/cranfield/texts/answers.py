@@ -65,7 +65,7 @@ class JudgedAnswers:
     def total(self, values: Floats) -> Floats:
         """Sum a value of each match over each answer; shape (topics, systems)."""
         sums = np.bincount(self.cell, weights=values, minlength=self.answered.size)
-        return sums.reshape(self.answered.shape)
+        return sums.reshape(self.answered.shape).astype(np.float64)
 
     @property
     def full(self) -> Floats:

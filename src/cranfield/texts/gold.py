@@ -51,7 +51,8 @@ class Nuggets:
 
     def total(self, values: Floats) -> Floats:
         """Sum a value of each nugget over each topic; shape (topics,)."""
-        return np.bincount(self.topic, weights=values, minlength=len(self.topics))
+        sums = np.bincount(self.topic, weights=values, minlength=len(self.topics))
+        return sums.astype(np.float64)
 
     @property
     def places(self) -> dict[tuple[str, str], int]:
@@ -164,13 +165,13 @@ def nuggets_of(table: Table) -> Nuggets:
     most = np.zeros(len(topics))
     np.maximum.at(most, topic_of, yes)
     pyramid = yes / np.where(most > 0, most, 1.0)[topic_of]
-    given = np.array(weights)
+    weighed = np.array(weights)
     voted = np.where(asked > 0, pyramid, np.nan)
     made = Nuggets(
         topics=tuple(topics),
         ids=tuple(nugget for _, nugget in first),
         topic=topic_of,
-        weight=np.where(np.isnan(given), voted, given),
+        weight=np.where(np.isnan(weighed), voted, weighed),
         vital_length=np.array(lengths),
         vital=np.where(asked > 0, (yes > asked / 2).astype(float), np.nan),
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import nan
-from typing import Any
 
 from cranfield.errors import quoted
 from cranfield.texts.tables import Table, absent, finite

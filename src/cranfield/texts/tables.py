@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import isfinite, isnan, nan
 from os import PathLike, fspath
 from typing import Any
 
 from cranfield.collection.source import Source
 from cranfield.collection.strict import is_number
 from cranfield.errors import InputError, quoted
+from cranfield.texts.content import decoded, json_lines, lines_of, parsed_json
 
 COLUMNS = {
     "topic": ("topic", "topicid", "query", "queryid", "qid", "question", "questionid"),
@@ -88,7 +88,7 @@ def absent(cell: Any) -> bool:
     """Tell whether a cell is empty."""
     if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
         return True
-    return not cell.strip() if isinstance(cell, str) else isinstance(cell, float) and cell != cell
+    return not cell.strip() if isinstance(cell, str) else isinstance(cell, float) and isnan(cell)
 
 
 def finite(cell: Any) -> float | None:
@@ -189,21 +189,6 @@ def _from_file(
     return (*_plain(text, name, what, plain, least), name)
 
 
-def decoded(raw: bytes, source: str) -> str:
-    """Decode UTF-8 text; what is not, is an InputError that names the line."""
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = raw.count(b"\n", 0, error.start) + 1
-        raise InputError("is not UTF-8 text", source=source, line=line) from None
-
-
-def lines_of(text: str) -> list[tuple[int, str]]:
-    """Return the lines that are not empty, with their numbers."""
-    lines = enumerate(re.split(r"\r\n|\r|\n", text), 1)
-    return [(number, line) for number, line in lines if line.strip()]
-
-
 def _plain(
     text: str, source: str, what: str, names: Sequence[str], least: int | None
 ) -> tuple[list[str], Cells, list[int]]:
@@ -247,35 +232,6 @@ def _delimited(text: str, source: str, separator: str) -> tuple[list[str], Cells
     return head, rows[1:], numbers[1:]
 
 
-def json_lines(text: str, source: str) -> Iterable[tuple[int, Any]]:
-    """Read JSON lines: the number and the value of each line that is not empty."""
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield number, parsed_json(line, source, number)
-
-
-def parsed_json(text: str, source: str, line: int | None = None) -> Any:
-    """Parse JSON; what is wrong, or twice in one object, is an InputError."""
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            raise InputError(f"{quoted(twice)} is twice in one object", source=source, line=line)
-        return made
-
-    try:
-        return json.loads(text, object_pairs_hook=once)
-    except RecursionError:
-        reason, at = "it is nested too deeply", line
-    except json.JSONDecodeError as error:
-        reason, at = error.msg, line or error.lineno
-    except ValueError as error:
-        reason, at = str(error).split(";")[0], line
-    raise InputError(f"is no valid JSON: {reason}", source=source, line=at)
-
-
 def _from_frame(data: Any, source: str) -> tuple[list[str], Cells]:
     import narwhals.stable.v1 as nw
 
@@ -298,7 +254,10 @@ def _from_records(
             line = None if lines is None else lines[k]
             raise InputError(f"{where} {type(one).__name__}, no record", source=source, line=line)
     if not records or isinstance(records[0], Mapping):
-        rows = [one if isinstance(one, Mapping) else dict(zip(plain, one)) for one in records]
+        rows = [
+            one if isinstance(one, Mapping) else dict(zip(plain, one, strict=False))
+            for one in records
+        ]
         names = list(dict.fromkeys(str(name) for row in rows for name in row))
         return names, [[row.get(name) for name in names] for row in rows]
     rows_ = [[*one, *[None] * (len(plain) - len(one))][: len(plain)] for one in records]

@@ -92,52 +92,65 @@ def lcs_length(text: Words, reference: Words) -> int:
     >>> lcs_length([0, 1, 2, 3], [0, 2, 1, 3])
     3
     """
-    row = (1 << len(reference)) - 1
-    return len(reference) - _rows(text, reference)[-1].bit_count() if text and row else 0
+    if not text or not reference:
+        return 0
+    return len(reference) - _rows(text, bits(reference), len(reference))[-1].bit_count()
 
 
-def _rows(text: Words, reference: Words) -> list[int]:
-    """Rows of the table, one a word of the text: a bit is 0 where the length grows by one."""
-    full = (1 << len(reference)) - 1
-    places = _bits(reference)
-    row, rows = full, []
-    for word in text:
-        here = row & places.get(word, 0)
-        row = ((row + here) | (row - here)) & full
-        rows.append(row)
-    return rows
+def bits(words: Words) -> dict[int, int]:
+    """Return the places of each word, as bits of a number.
 
-
-def _bits(words: Words) -> dict[int, int]:
+    Examples
+    --------
+    >>> bits([7, 8, 7])
+    {7: 5, 8: 2}
+    """
     found: dict[int, int] = {}
     for place, word in enumerate(words):
         found[word] = found.get(word, 0) | 1 << place
     return found
 
 
-def lcs_places(text: Words, reference: Words) -> int:
-    """Return the words of the reference in a longest common subsequence, as bits of a number.
+def _rows(text: Words, places: dict[int, int], length: int) -> list[int]:
+    """Rows of the table, one a word of the text: a bit is 0 where the length grows by one."""
+    row = full = (1 << length) - 1
+    rows = []
+    for word in text:
+        if here := row & places.get(word, 0):
+            row = ((row + here) | (row - here)) & full
+        rows.append(row)
+    return rows
+
+
+def lcs_places(text: Words, places: dict[int, int], length: int) -> int:
+    """Return the words of a reference in a longest common subsequence, as bits of a number.
 
     Of several subsequences it is the one that the usual way back through the table finds: from the
     ends, along the reference while the length stays the same.
 
+    Parameters
+    ----------
+    text
+        The text.
+    places, length
+        The places of the words of the reference, as of :func:`bits`, and its length.
+
     Examples
     --------
-    >>> bin(lcs_places([0, 1, 2], [0, 5, 2]))
+    >>> bin(lcs_places([0, 1, 2], bits([0, 5, 2]), 3))
     '0b101'
     """
-    places = _bits(reference)
-    found, end = 0, len(reference)
-    rows = _rows(text, reference)
-    for word, row in zip(reversed(text), reversed(rows), strict=True):
+    found, left = 0, (1 << length) - 1
+    for word, row in zip(reversed(text), reversed(_rows(text, places, length)), strict=True):
         here = places.get(word, 0)
-        stop = ((here | ~row) & ((1 << end) - 1)).bit_length()
+        stop = ((here | ~row) & left).bit_length()
         if not stop:
             break
-        end = stop
-        if here >> (stop - 1) & 1:
-            found |= 1 << (stop - 1)
-            end -= 1
+        last = 1 << (stop - 1)
+        left = 2 * last - 1
+        if here & last:
+            found |= last
+            left = last - 1
     return found
 
 
@@ -155,9 +168,10 @@ def union_overlap(text: Sequence[Words], reference: Sequence[Words]) -> Overlap:
     wanted = Counter(word for sentence in reference for word in sentence)
     common = 0
     for sentence in reference:
-        union = 0
+        union, places = 0, bits(sentence)
         for other in text:
-            union |= lcs_places(other, sentence)
+            if not places.keys().isdisjoint(other):
+                union |= lcs_places(other, places, len(sentence))
         for place, word in enumerate(sentence):
             if union >> place & 1 and left[word] > 0 and wanted[word] > 0:
                 common += 1

@@ -16,7 +16,7 @@ from cranfield.collection.source import Source
 from cranfield.errors import CranfieldWarning, InputError, MeasureError, quoted
 from cranfield.text import counted
 from cranfield.texts.gold import Floats, Ints, Nuggets, read_nuggets
-from cranfield.texts.labels import support_in
+from cranfield.texts.labels import support_in, text_length
 from cranfield.texts.tables import Table, absent, read_table
 
 _OPTIONAL = ("system", "position", "support", "length", "text")
@@ -117,17 +117,6 @@ class JudgedAnswers:
         matches = f"{len(self.cell):,} match{'' if len(self.cell) == 1 else 'es'}"
         size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
         return f"JudgedAnswers({size}, {matches})"
-
-
-def text_length(text: str) -> int:
-    """Count the characters of an answer that are not white space, as TREC's question answering.
-
-    Examples
-    --------
-    >>> text_length("born in 1942 ")
-    10
-    """
-    return len("".join(text.split()))
 
 
 def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> JudgedAnswers:

@@ -100,7 +100,7 @@ class CitationRecallMeasure(_Weighted):
 class CitationFMeasure(_Weighted):
     """F-measure of weighted precision and recall."""
 
-    beta: float = parameter(1.0, number(0), "how much more recall weighs than precision")
+    beta: float = parameter(1.0, number(0, 1e6), "how much more recall weighs than precision")
 
     def values(self, judged: JudgedCitations) -> Floats:
         """F-measure of citation precision and recall."""

@@ -1,4 +1,4 @@
-"""Words and numbers of assessors: how important a nugget is, and how well it is supported."""
+"""What is said of nuggets and answers: how important, how well supported, how long."""
 
 from __future__ import annotations
 
@@ -49,3 +49,14 @@ def support_in(table: Table, row: int, name: str = "support") -> float:
             row, f"{name} {quoted(cell)} is neither full, partial, none nor from 0 to 1", topic
         )
     return value
+
+
+def text_length(text: str) -> int:
+    """Count the characters of an answer that are not white space, as TREC's question answering.
+
+    Examples
+    --------
+    >>> text_length("born in 1942 ")
+    10
+    """
+    return len("".join(text.split()))

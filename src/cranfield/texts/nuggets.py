@@ -28,7 +28,7 @@ _FAMILY = "nuggets"
 
 def _allow() -> float:
     doc = "characters that each matched nugget may use"
-    allowance: float = parameter(100.0, number(0), doc)
+    allowance: float = parameter(100.0, number(0, 1e12), doc)
     return allowance
 
 
@@ -122,7 +122,7 @@ class NuggetPrecisionMeasure(NuggetMeasure):
 class NuggetFMeasure(NuggetMeasure):
     """F-measure of TREC's question answering, where beta was 3 from 2004 on (5 in 2003)."""
 
-    beta: float = parameter(3.0, number(0), "how much more recall weighs than precision")
+    beta: float = parameter(3.0, number(0, 1e6), "how much more recall weighs than precision")
     allowance: float = _allow()
 
     def values(self, judged: JudgedAnswers) -> Floats:

@@ -37,7 +37,7 @@ _T = r"\frac{\sum_{v \in V} |\mathit{vs}(v)|}{l}"
 
 def _patience() -> float:
     doc = "characters after which a reader has no patience left"
-    patience: float = parameter(1000.0, number(0, open_low=True), doc)
+    patience: float = parameter(1000.0, number(0, 1e12, open_low=True), doc)
     return patience
 
 
@@ -173,7 +173,7 @@ class SSharpMeasure(NuggetMeasure):
     """S#: beta above 1 gives S-flat more weight; NTCIREVAL's F-flat has 1."""
 
     L: float = _patience()
-    beta: float = parameter(1.0, number(0), "how much more S-flat weighs than T-flat")
+    beta: float = parameter(1.0, number(0, 1e6), "how much more S-flat weighs than T-flat")
 
     def values(self, judged: JudgedAnswers) -> Floats:
         """F-measure of S-flat and T-flat."""

@@ -97,7 +97,9 @@ class VitalScoreMeasure(_Score):
 class WeightedScoreMeasure(_Score):
     """Weighted score, and with `strict=True` weighted strict."""
 
-    okay: float = parameter(0.5, number(0), "weight of a nugget that is okay; a vital one has 1")
+    okay: float = parameter(
+        0.5, number(0, 1e6), "weight of a nugget that is okay; a vital one has 1"
+    )
 
     def values(self, judged: JudgedAnswers) -> Floats:
         """Mean support of all nuggets by weight."""

@@ -51,7 +51,7 @@ class _Rouge(TextMeasure):
 
     reads = JudgedSummaries
     of: str = parameter("F", _OF, _OF_DOC)
-    beta: float = parameter(1.0, number(0), "how much more recall weighs than precision in F")
+    beta: float = parameter(1.0, number(0, 1e6), "how much more recall weighs than precision in F")
     references: str = parameter(
         "best", choice("best", "average"), "what several references give: 'best' or 'average'"
     )

@@ -35,6 +35,9 @@ COLUMNS = {
 }
 """Usual names of columns, in lower case without blanks, hyphens and underscores."""
 
+LARGEST = 1e15
+"""The largest weight, length or position; sums and products of such stay finite."""
+
 
 @dataclass(frozen=True)
 class Table:
@@ -70,17 +73,17 @@ class Table:
             raise self.wrong(row, f"has no {name.replace('_', ' ')}")
         return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
 
-    def number(self, row: int, name: str, *, most: float = float("inf")) -> float:
-        """Return the number in a cell, from 0 to `most`; NaN where there is none."""
+    def number(self, row: int, name: str) -> float:
+        """Return the number in a cell, from 0; NaN where there is none."""
         cell = self.rows[row].get(name)
         if absent(cell):
             return nan
         value = finite(cell)
-        if value is None or not 0 <= value <= most:
-            limits = "a number of at least 0" if most == float("inf") else f"from 0 to {most:g}"
+        if value is None or not 0 <= value <= LARGEST:
+            wanted = "a number of at least 0" if value is None or value < 0 else "a sensible number"
+            topic = str(self.rows[row].get("topic"))
             shown = name.replace("_", " ")
-            topic = self.rows[row].get("topic")
-            raise self.wrong(row, f"{shown} {quoted(cell)} is not {limits}", str(topic))
+            raise self.wrong(row, f"{shown} {quoted(cell)} is not {wanted}", topic)
         return value
 
 

@@ -6,15 +6,15 @@ import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isnan, nan
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.collection.source import Source
 from cranfield.errors import CranfieldWarning, InputError, MeasureError, quoted
 from cranfield.text import counted
+from cranfield.texts.content import stem_of
 from cranfield.texts.gold import Floats, Ints, Nuggets, read_nuggets
 from cranfield.texts.labels import support_in, text_length
 from cranfield.texts.tables import Table, absent, read_table
@@ -172,8 +172,7 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
 def _table(data: Any, name: str | None) -> Table:
     if isinstance(data, Mapping):
         data = list(_flat(data))
-    is_path = isinstance(data, (str, PathLike))
-    stem = Source(fspath(data)).stem if is_path else "run"
+    is_path, stem = isinstance(data, (str, PathLike)), stem_of(data)
     table = read_table(data, "answers", ("topic", "nugget"), _OPTIONAL, _NTCIR, least=2)
     rows = []
     for row in table.rows:

@@ -12,7 +12,7 @@ from cranfield.collection.source import Source
 from cranfield.errors import CranfieldWarning, InputError, quoted
 from cranfield.text import counted
 from cranfield.texts.answers import JudgedAnswers, judged_of
-from cranfield.texts.content import decoded, json_lines
+from cranfield.texts.content import content, decoded, json_lines
 from cranfield.texts.gold import nuggets_of
 from cranfield.texts.tables import Table, absent
 
@@ -104,7 +104,7 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
 def _records(data: Any) -> Iterable[tuple[str, int | None, Mapping[str, Any], str]]:
     if isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
-        for line, record in json_lines(decoded(source.read(), source.name), source.name):
+        for line, record in json_lines(decoded(content(source), source.name), source.name):
             if not isinstance(record, Mapping):
                 raise InputError("is no object", source=source.name, line=line)
             yield source.name, line, record, source.stem

@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import isnan, nan
-from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 
-from cranfield.collection.source import Source
 from cranfield.errors import InputError, MeasureError, quoted
 from cranfield.text import counted
+from cranfield.texts.content import stem_of
 from cranfield.texts.gold import Floats, Ints
 from cranfield.texts.labels import support_in
 from cranfield.texts.tables import Table, absent, read_table
@@ -112,8 +111,7 @@ def read_citations(data: Any, *, name: str | None = None) -> JudgedCitations:
     >>> read_citations({"a": {"q1": [["full"], [], ["partial", "none"]]}})
     JudgedCitations(1 topic, 1 system, 3 sentences, 3 citations)
     """
-    is_path = isinstance(data, (str, PathLike))
-    stem = name or (Source(fspath(data)).stem if is_path else "run")
+    stem = name or stem_of(data)
     if isinstance(data, Mapping):
         data = list(_flat(data))
     table = read_table(data, "citations", ("topic", "sentence"), _OPTIONAL)

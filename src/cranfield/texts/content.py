@@ -5,9 +5,35 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable
+from os import PathLike, fspath
 from typing import Any
 
+from cranfield.collection.source import Source
 from cranfield.errors import InputError, quoted
+
+
+def content(source: Source) -> bytes:
+    """Return what is in a file; a name that no file can have is an InputError too."""
+    try:
+        return source.read()
+    except UnicodeEncodeError:
+        raise InputError(f"no file is called {quoted(source.name)}") from None
+
+
+def stem_of(data: Any) -> str:
+    """Return the name that a system has by its file; `run` for what is no file.
+
+    Examples
+    --------
+    >>> stem_of("runs/mine.csv.gz"), stem_of([])
+    ('mine', 'run')
+    """
+    if not isinstance(data, (str, PathLike)):
+        return "run"
+    try:
+        return Source(fspath(data)).stem
+    except UnicodeEncodeError:
+        raise InputError(f"no file is called {quoted(data)}") from None
 
 
 def decoded(raw: bytes, source: str) -> str:

@@ -6,15 +6,14 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.collection.source import Source
 from cranfield.errors import CranfieldWarning, InputError, PolicyError, quoted
 from cranfield.text import counted
+from cranfield.texts.content import stem_of
 from cranfield.texts.tables import read_table
 
 Tokeniser = Callable[[str], list[str]]
@@ -127,7 +126,6 @@ def judge_summaries(
     gold: dict[str, list[str]] = {}
     for topic, _, text in _texts(references, "references", ""):
         gold.setdefault(topic, []).append(text)
-    stem = Source(fspath(texts)).stem if isinstance(texts, (str, PathLike)) else "run"
     topics = {topic: k for k, topic in enumerate(gold)}
     words: dict[str, int] = {}
 
@@ -140,7 +138,7 @@ def judge_summaries(
     systems: dict[str, int] = {}
     found: dict[tuple[int, int], Sentences] = {}
     others: dict[str, None] = {}
-    for topic, system, text in _texts(texts, "summaries", name or stem):
+    for topic, system, text in _texts(texts, "summaries", name or stem_of(texts)):
         s = systems.setdefault(system, len(systems))
         if topic not in topics:
             others[topic] = None

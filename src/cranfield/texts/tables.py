@@ -14,7 +14,7 @@ from typing import Any
 from cranfield.collection.source import Source
 from cranfield.collection.strict import is_number
 from cranfield.errors import InputError, quoted
-from cranfield.texts.content import decoded, json_lines, lines_of, parsed_json
+from cranfield.texts.content import content, decoded, json_lines, lines_of, parsed_json
 
 COLUMNS = {
     "topic": ("topic", "topicid", "query", "queryid", "qid", "question", "questionid"),
@@ -165,7 +165,7 @@ Cells = list[list[Any]]
 def _from_file(
     source: Source, what: str, plain: Sequence[str], least: int | None
 ) -> tuple[list[str], Cells, list[int] | None, str]:
-    raw = source.read()
+    raw = content(source)
     name = source.name
     if source.suffix == ".parquet":
         import polars as pl

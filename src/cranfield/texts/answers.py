@@ -1,0 +1,290 @@
+"""Answers that were compared with the gold nuggets: which ones each has, and where."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from math import isnan, nan
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.errors import CranfieldWarning, InputError, MeasureError, quoted
+from cranfield.text import counted
+from cranfield.texts.content import stem_of
+from cranfield.texts.gold import Floats, Ints, Nuggets, read_nuggets
+from cranfield.texts.labels import support_in, text_length
+from cranfield.texts.tables import Table, absent, read_table
+
+_OPTIONAL = ("system", "position", "support", "length", "text")
+_NTCIR = ("topic", "nugget", "position")
+_SYSLEN = "syslen="
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgedAnswers:
+    """Answers of all systems, side by side, as lists of the nuggets that they have.
+
+    Attributes
+    ----------
+    nuggets
+        The gold nuggets.
+    systems
+        Labels of the systems.
+    answered
+        Whether a system has an answer; shape (topics, systems).
+    length
+        Characters of the answer; NaN where not given; shape (topics, systems).
+    cell
+        For each match its answer, as topic * systems + system; shape (matches,).
+    nugget
+        Index of the gold nugget that is matched.
+    position
+        Character of the answer where the nugget ends; NaN where not given.
+    support
+        How well the answer supports the nugget: 1 fully, 0.5 in part.
+    """
+
+    nuggets: Nuggets
+    systems: tuple[str, ...]
+    answered: NDArray[np.bool_]
+    length: Floats
+    cell: Ints
+    nugget: Ints
+    position: Floats
+    support: Floats
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """Labels of the topics; all that have nuggets."""
+        return self.nuggets.topics
+
+    def total(self, values: Floats) -> Floats:
+        """Sum a value of each match over each answer; shape (topics, systems)."""
+        sums = np.bincount(self.cell, weights=values, minlength=self.answered.size)
+        return sums.reshape(self.answered.shape).astype(np.float64)
+
+    @property
+    def full(self) -> Floats:
+        """1 for each match with full support, else 0; what measures of matched nuggets count."""
+        return (self.support >= 1).astype(np.float64)
+
+    def of_matches(self, values: Floats) -> Floats:
+        """Return the value of the nugget of each match; shape (matches,)."""
+        return values[self.nugget]
+
+    def require(self, measure: object, *parts: str) -> None:
+        """Refuse a measure that needs more than is known.
+
+        Parameters
+        ----------
+        measure
+            The measure, for the message.
+        parts
+            Of `weight`, `vital_length`, `vital`, `length`, `position`.
+        """
+        for part in parts:
+            if part == "length":
+                bad = np.argwhere(self.answered & np.isnan(self.length))
+                if len(bad):
+                    topic, system = bad[0]
+                    self._refuse(measure, "the length of each answer", int(topic), int(system))
+            elif part == "position":
+                where = np.flatnonzero(np.isnan(self.position) & (self.full > 0))
+                if where.size:
+                    topic, system = divmod(int(self.cell[where[0]]), len(self.systems))
+                    self._refuse(measure, "the position of each nugget", topic, system)
+            else:
+                where = np.flatnonzero(np.isnan(getattr(self.nuggets, part)))
+                if where.size:
+                    shown = {"vital": "importance", "vital_length": "vital string length"}
+                    self._refuse(
+                        measure,
+                        f"the {shown.get(part, part)} of each nugget",
+                        int(self.nuggets.topic[where[0]]),
+                    )
+
+    def _refuse(self, measure: object, what: str, topic: int, system: int | None = None) -> None:
+        place = f"topic {quoted(self.topics[topic])}"
+        if system is not None:
+            place += f" and system {quoted(self.systems[system])}"
+        raise MeasureError(f"{measure} needs {what}; {place} lacks it")
+
+    def __repr__(self) -> str:
+        matches = f"{len(self.cell):,} match{'' if len(self.cell) == 1 else 'es'}"
+        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
+        return f"JudgedAnswers({size}, {matches})"
+
+
+def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> JudgedAnswers:
+    """Read which gold nuggets the answers have.
+
+    Parameters
+    ----------
+    answers
+        A table with a row for each match, with the columns `topic`, `nugget`, and any of `system`,
+        `position` (of the nugget's last character), `support` (full, partial, none, or a number
+        from 0 to 1; full where there is no such column), `length` of the answer in characters, or
+        its `text`, whose characters other than white space are counted. A row without a nugget is
+        an answer that may have none. Or batch match files of NTCIR, one a system, whose lines are
+        `topic syslen= length` and `topic nugget position`. Or a mapping
+        `{system: {topic: answer}}`, where an answer is a list of nuggets, a mapping
+        `{nugget: position}`, or `{"nuggets": ..., "length": ..., "text": ...}`. Or a list of files.
+    nuggets
+        What :func:`read_nuggets` takes.
+    name
+        The system, where the table has no such column; by default the name of the file.
+
+    Returns
+    -------
+    JudgedAnswers
+        Of all topics that have nuggets; a system without an answer to one has no nugget there.
+
+    Raises
+    ------
+    InputError
+        Naming the file, the line and the reason: a nugget that the topic does not have, one that
+        is matched twice in an answer, two lengths of one answer, a negative length or position.
+
+    Warns
+    -----
+    CranfieldWarning
+        Where answers to topics without nuggets are left out.
+
+    Examples
+    --------
+    >>> gold = {"q1": {"born": 3, "died": 1}}
+    >>> judge_answers({"a": {"q1": ["born"]}, "b": {"q1": {"born": 10, "died": 25}}}, gold)
+    JudgedAnswers(1 topic, 2 systems, 3 matches)
+    """
+    gold = read_nuggets(nuggets)
+    several = isinstance(answers, (list, tuple)) and answers
+    if several and all(isinstance(one, (str, PathLike)) for one in answers):
+        tables = [_table(one, name) for one in answers]
+    else:
+        tables = [_table(answers, name)]
+    return judged_of(tables, gold)
+
+
+def _table(data: Any, name: str | None) -> Table:
+    if isinstance(data, Mapping):
+        data = list(_flat(data))
+    is_path, stem = isinstance(data, (str, PathLike)), stem_of(data)
+    table = read_table(data, "answers", ("topic", "nugget"), _OPTIONAL, _NTCIR, least=2)
+    rows = []
+    for row in table.rows:
+        one = {"system": name or stem, **row}
+        if is_path and row["nugget"] == _SYSLEN:
+            one |= {"nugget": None, "position": None, "length": row.get("position")}
+        rows.append(one)
+    return replace(table, rows=rows)
+
+
+def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
+    for system, topics in data.items():
+        if not isinstance(topics, Mapping):
+            raise InputError(
+                f"system {quoted(system)} has {type(topics).__name__} where {{topic: answer}} is"
+                " wanted",
+                source="answers",
+            )
+        for topic, answer in topics.items():
+            row: dict[str, Any] = {"system": system, "topic": topic}
+            found = answer
+            if isinstance(answer, Mapping) and {"nuggets", "length", "text"} & answer.keys():
+                row |= {name: answer.get(name) for name in ("length", "text")}
+                found = answer.get("nuggets", ())
+            yield {**row, "nugget": None}
+            if isinstance(found, Mapping):
+                for nugget, value in found.items():
+                    more = value if isinstance(value, Mapping) else {"position": value}
+                    yield {**row, **more, "nugget": nugget}
+            elif isinstance(found, (list, tuple, set, frozenset)):
+                yield from ({**row, "nugget": nugget} for nugget in found)
+            else:
+                raise InputError(
+                    f"system {quoted(system)} has {type(found).__name__} where nuggets are wanted",
+                    source="answers",
+                    topic=str(topic),
+                )
+
+
+def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
+    """Put answers from several tables side by side."""
+    topics = {topic: k for k, topic in enumerate(gold.topics)}
+    places = gold.places
+    systems: dict[str, int] = {}
+    lengths: dict[tuple[int, int], float] = {}
+    matches: dict[tuple[int, int, int], tuple[float, float]] = {}
+    others: dict[str, None] = {}
+    for table in tables:
+        for row in range(len(table.rows)):
+            topic, system = table.label(row, "topic"), table.label(row, "system")
+            s = systems.setdefault(system, len(systems))
+            length, position = _length(table, row), table.number(row, "position")
+            support = support_in(table, row)
+            nugget = None if absent(table.rows[row]["nugget"]) else table.label(row, "nugget")
+            if topic not in topics and nugget is None:
+                others[topic] = None
+                continue
+            if nugget is not None and (topic, nugget) not in places:
+                raise table.wrong(row, f"there is no gold nugget {quoted(nugget)}", topic)
+            t = topics[topic]
+            known = lengths.setdefault((t, s), nan)
+            if not isnan(length):
+                if not isnan(known) and known != length:
+                    raise table.wrong(row, f"two lengths, {known:g} and {length:g}", topic)
+                lengths[t, s] = length
+            if nugget is not None:
+                place = places[topic, nugget]
+                if (t, s, place) in matches:
+                    raise table.wrong(
+                        row, f"nugget {quoted(nugget)} is matched twice by {quoted(system)}", topic
+                    )
+                matches[t, s, place] = (position, 1.0 if isnan(support) else support)
+    if others:
+        shown = ", ".join(quoted(topic) for topic in list(others)[:3])
+        warnings.warn(
+            CranfieldWarning(
+                f"{tables[0].source}: answers to {counted(len(others), 'topic')} without nuggets"
+                f" are left out ({shown}{', …' if len(others) > 3 else ''})"
+            ),
+            stacklevel=3,
+        )
+    return _arrays(gold, tuple(systems), lengths, matches)
+
+
+def _length(table: Table, row: int) -> float:
+    length = table.number(row, "length")
+    text = table.rows[row].get("text")
+    return float(text_length(text)) if isnan(length) and isinstance(text, str) else length
+
+
+def _arrays(
+    gold: Nuggets,
+    systems: tuple[str, ...],
+    lengths: dict[tuple[int, int], float],
+    matches: dict[tuple[int, int, int], tuple[float, float]],
+) -> JudgedAnswers:
+    shape = (len(gold.topics), len(systems))
+    length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
+    for (t, s), value in lengths.items():
+        length[t, s], answered[t, s] = value, True
+    keys = np.array(list(matches), dtype=np.int64).reshape(-1, 3)
+    values = np.array(list(matches.values()), dtype=np.float64).reshape(-1, 2)
+    # What is not supported at all is no match; that there is an answer is kept all the same.
+    keep = values[:, 1] > 0
+    keys, values = keys[keep], values[keep]
+    return JudgedAnswers(
+        nuggets=gold,
+        systems=systems,
+        answered=answered,
+        length=length,
+        cell=keys[:, 0] * shape[1] + keys[:, 1],
+        nugget=keys[:, 2],
+        position=values[:, 0],
+        support=values[:, 1],
+    )

@@ -1,0 +1,214 @@
+"""Answers as sentences with citations, and how well each citation supports its sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isnan, nan
+from typing import Any
+
+import numpy as np
+
+from cranfield.errors import InputError, MeasureError, quoted
+from cranfield.text import counted
+from cranfield.texts.content import stem_of
+from cranfield.texts.gold import Floats, Ints
+from cranfield.texts.labels import support_in
+from cranfield.texts.tables import Table, absent, read_table
+
+_OPTIONAL = ("system", "citation", "support", "joint", "without")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgedCitations:
+    """Sentences of all answers, side by side, and their citations.
+
+    Attributes
+    ----------
+    topics, systems
+        Labels.
+    cell
+        For each sentence its answer, as topic * systems + system; shape (sentences,).
+    joint
+        Whether all citations of the sentence together support it: 1, 0, or NaN where not given.
+    sentence
+        For each citation its sentence; shape (citations,).
+    place
+        Place of the citation in its sentence, from 1.
+    support
+        How well the citation alone supports the sentence, from 0 to 1; NaN where not given.
+    without
+        Whether the other citations of the sentence support it: 1, 0, or NaN where not given.
+    """
+
+    topics: tuple[str, ...]
+    systems: tuple[str, ...]
+    cell: Ints
+    joint: Floats
+    sentence: Ints
+    place: Ints
+    support: Floats
+    without: Floats
+
+    def total(self, cell: Ints, values: Floats) -> Floats:
+        """Sum values over the answers in `cell`; shape (topics, systems)."""
+        shape = len(self.topics), len(self.systems)
+        sums = np.bincount(cell, weights=values, minlength=shape[0] * shape[1])
+        return sums.reshape(shape).astype(np.float64)
+
+    @property
+    def sentences(self) -> Floats:
+        """Number of sentences of each answer; shape (topics, systems)."""
+        return self.total(self.cell, np.ones(len(self.cell)))
+
+    @property
+    def citations(self) -> Ints:
+        """Number of citations of each sentence; shape (sentences,)."""
+        return np.bincount(self.sentence, minlength=len(self.cell))
+
+    def lacking(self, measure: object, what: str, sentence: int) -> MeasureError:
+        """Make the error of a measure that needs more than is known of a sentence."""
+        topic, system = divmod(int(self.cell[sentence]), len(self.systems))
+        return MeasureError(
+            f"{measure} needs {what}; a sentence of topic {quoted(self.topics[topic])} and system"
+            f" {quoted(self.systems[system])} lacks it"
+        )
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
+        cited = counted(len(self.sentence), "citation")
+        return f"JudgedCitations({size}, {counted(len(self.cell), 'sentence')}, {cited})"
+
+
+def read_citations(data: Any, *, name: str | None = None) -> JudgedCitations:
+    """Read citations that were judged.
+
+    Parameters
+    ----------
+    data
+        A table with a row for each citation, in the order of the answer, with the columns `topic`,
+        `sentence` (any label), `citation` (the document), `support` (full, partial, none, or a
+        number from 0 to 1), and perhaps `system`, `joint` and `without` (yes or no, as of
+        :class:`JudgedCitations`). A sentence without citations has one row whose citation and
+        support are empty. Or a mapping `{system: {topic: sentences}}`, where a sentence is the list
+        of the support of its citations.
+    name
+        The system, where there is no such column; by default the name of the file.
+
+    Returns
+    -------
+    JudgedCitations
+        Of all topics and systems that have a row.
+
+    Raises
+    ------
+    InputError
+        Naming the file, the line and the reason: a document that a sentence cites twice, a second
+        row of a sentence without citations, an unknown label, a citation that nothing is said of.
+
+    Examples
+    --------
+    >>> read_citations({"a": {"q1": [["full"], [], ["partial", "none"]]}})
+    JudgedCitations(1 topic, 1 system, 3 sentences, 3 citations)
+    """
+    stem = name or stem_of(data)
+    if isinstance(data, Mapping):
+        data = list(_flat(data))
+    table = read_table(data, "citations", ("topic", "sentence"), _OPTIONAL)
+    return _made(table, stem)
+
+
+def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
+    for system, topics in data.items():
+        if not isinstance(topics, Mapping):
+            raise InputError(
+                f"system {quoted(system)} has {type(topics).__name__} where {{topic: sentences}} is"
+                " wanted",
+                source="citations",
+            )
+        for topic, sentences in topics.items():
+            for k, supports in enumerate(_listed(sentences, topic), 1):
+                row = {"system": system, "topic": topic, "sentence": k}
+                cited = list(enumerate(_listed(supports, topic), 1))
+                yield from ({**row, "citation": c, "support": value} for c, value in cited)
+                if not cited:
+                    yield row
+
+
+def _listed(value: Any, topic: Any) -> list[Any]:
+    if not isinstance(value, (list, tuple)):
+        raise InputError(
+            f"{type(value).__name__} where a list is wanted: sentences, each a list of supports",
+            source="citations",
+            topic=str(topic),
+        )
+    return list(value)
+
+
+def _made(table: Table, stem: str) -> JudgedCitations:
+    topics: dict[str, int] = {}
+    systems: dict[str, int] = {}
+    sentences: dict[tuple[int, int, str], int] = {}
+    joint: list[float] = []
+    cited: list[set[str]] = []
+    bare: list[bool] = []
+    citations: list[tuple[int, int, float, float]] = []
+    for row, cells in enumerate(table.rows):
+        topic, label = table.label(row, "topic"), table.label(row, "sentence")
+        system = stem if absent(cells.get("system")) else table.label(row, "system")
+        key = (
+            topics.setdefault(topic, len(topics)),
+            systems.setdefault(system, len(systems)),
+            label,
+        )
+        place = sentences.setdefault(key, len(sentences))
+        if place == len(joint):
+            joint.append(nan)
+            cited.append(set())
+            bare.append(False)
+        support = support_in(table, row)
+        whole = _yes(table, row, "joint")
+        if not isnan(whole):
+            if not isnan(joint[place]) and joint[place] != whole:
+                raise table.wrong(row, f"joint says yes and no of sentence {quoted(label)}", topic)
+            joint[place] = whole
+        if "citation" not in table.names:
+            doc = "" if isnan(support) else str(len(cited[place]) + 1)
+        else:
+            doc = "" if absent(cells["citation"]) else table.label(row, "citation")
+        if bare[place] or (not doc and cited[place]):
+            raise table.wrong(
+                row,
+                f"sentence {quoted(label)} is said to be without citations, and has more",
+                topic,
+            )
+        if not doc:
+            if not isnan(support):
+                raise table.wrong(row, "has support, and no citation", topic)
+            bare[place] = True
+            continue
+        if doc in cited[place]:
+            raise table.wrong(row, f"sentence {quoted(label)} cites {quoted(doc)} twice", topic)
+        if isnan(support):
+            raise table.wrong(row, f"citation {quoted(doc)} has no support label", topic)
+        cited[place].add(doc)
+        citations.append((place, len(cited[place]), support, _yes(table, row, "without")))
+    numbers = np.array(citations, dtype=np.float64).reshape(-1, 4)
+    return JudgedCitations(
+        topics=tuple(topics),
+        systems=tuple(systems),
+        cell=np.array([t * len(systems) + s for t, s, _ in sentences], dtype=np.int64),
+        joint=np.array(joint),
+        sentence=numbers[:, 0].astype(np.int64),
+        place=numbers[:, 1].astype(np.int64),
+        support=numbers[:, 2],
+        without=numbers[:, 3],
+    )
+
+
+def _yes(table: Table, row: int, name: str) -> float:
+    value = support_in(table, row, name)
+    if not isnan(value) and value not in {0.0, 1.0}:
+        topic = str(table.rows[row].get("topic"))
+        raise table.wrong(row, f"{name} is neither yes nor no", topic)
+    return value

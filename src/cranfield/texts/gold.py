@@ -1,0 +1,197 @@
+"""Gold nuggets: what a good answer to each topic says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import isnan
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.errors import InputError, quoted
+from cranfield.text import counted
+from cranfield.texts.labels import importance_in
+from cranfield.texts.tables import Table, read_table
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+_OPTIONAL = ("weight", "vital_length", "importance", "assessor")
+_NTCIR = ("topic", "nugget", "weight", "vital_length")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Nuggets:
+    """The gold nuggets of all topics, side by side.
+
+    Attributes
+    ----------
+    topics
+        Labels of the topics.
+    ids
+        Names of the nuggets.
+    topic
+        Index of the topic of each nugget; shape (nuggets,).
+    weight
+        Weight of each nugget, from 0; NaN where none is given.
+    vital_length
+        Characters of its vital string; NaN where none is given.
+    vital
+        1 for a vital nugget, 0 for one that is okay, NaN where nothing is said.
+    """
+
+    topics: tuple[str, ...]
+    ids: tuple[str, ...]
+    topic: Ints
+    weight: Floats
+    vital_length: Floats
+    vital: Floats
+
+    def total(self, values: Floats) -> Floats:
+        """Sum a value of each nugget over each topic; shape (topics,)."""
+        sums = np.bincount(self.topic, weights=values, minlength=len(self.topics))
+        return sums.astype(np.float64)
+
+    @property
+    def places(self) -> dict[tuple[str, str], int]:
+        """Index of each nugget by its topic and name."""
+        names = zip(self.topic.tolist(), self.ids, strict=True)
+        return {(self.topics[topic], name): k for k, (topic, name) in enumerate(names)}
+
+    def __repr__(self) -> str:
+        size = counted(len(self.topics), "topic")
+        return f"Nuggets({size}, {counted(len(self.ids), 'nugget')})"
+
+
+def read_nuggets(data: Any) -> Nuggets:
+    """Read gold nuggets.
+
+    Parameters
+    ----------
+    data
+        A table with the columns `topic` and `nugget` and any of `weight`, `vital_length`
+        (characters) and `importance` (vital or okay): CSV, TSV, JSON, JSON lines, Parquet, a data
+        frame, or an iterable of records. With a column `assessor`, a nugget has a row for each
+        assessor who voted. Or a file of NTCIR, such as `1C2.nuggets`, whose lines are topic,
+        nugget, weight, vital string length. Or a mapping `{topic: {nugget: value}}`, where the
+        value is a weight, `"vital"` or `"okay"`, a list of such votes, or a mapping of the columns
+        above.
+
+    Returns
+    -------
+    Nuggets
+        Where there are votes and no weights, the weight of a nugget is its number of vital votes
+        over the most that a nugget of the topic has (Lin and Demner-Fushman 2006), so one assessor
+        gives 1 to vital nuggets and 0 to the others, as in TREC. With several assessors, a nugget
+        is vital if more than half of them say so.
+
+    Raises
+    ------
+    InputError
+        Naming the file, the line and the reason: a nugget that is there twice, a negative weight
+        or length, a label that is neither vital nor okay, a nugget without a label in a topic
+        whose other nuggets have one.
+
+    Examples
+    --------
+    >>> nuggets = read_nuggets({"q1": {"born": "vital", "died": "vital", "hair": "okay"}})
+    >>> nuggets, nuggets.weight.tolist()
+    (Nuggets(1 topic, 3 nuggets), [1.0, 1.0, 0.0])
+    """
+    if isinstance(data, Nuggets):
+        return data
+    if isinstance(data, Mapping):
+        data = list(_flat(data))
+    table = read_table(data, "nuggets", ("topic", "nugget"), _OPTIONAL, _NTCIR)
+    return nuggets_of(table)
+
+
+def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
+    for topic, nuggets in data.items():
+        if not isinstance(nuggets, Mapping):
+            raise InputError(
+                f"topic {quoted(topic)} has {type(nuggets).__name__} where {{nugget: weight}} is"
+                " wanted",
+                source="nuggets",
+            )
+        for nugget, value in nuggets.items():
+            row = {"topic": topic, "nugget": nugget}
+            if isinstance(value, Mapping):
+                yield {**value, **row}
+            elif isinstance(value, (list, tuple)):
+                votes = enumerate(value)
+                yield from ({**row, "importance": vote, "assessor": k} for k, vote in votes)
+            else:
+                yield {**row, "importance" if isinstance(value, str) else "weight": value}
+
+
+def nuggets_of(table: Table) -> Nuggets:
+    """Make nuggets of the rows of a table."""
+    topics: dict[str, int] = {}
+    first: dict[tuple[str, str], int] = {}
+    voters: set[tuple[tuple[str, str], str]] = set()
+    weights: list[float] = []
+    lengths: list[float] = []
+    votes: list[list[float]] = []
+    for row in range(len(table.rows)):
+        topic, nugget = table.label(row, "topic"), table.label(row, "nugget")
+        weight, length = table.number(row, "weight"), table.number(row, "vital_length")
+        vote = importance_in(table, row)
+        topics.setdefault(topic, len(topics))
+        name = (topic, nugget)
+        by = table.label(row, "assessor") if "assessor" in table.names else ""
+        if (name, by) in voters:
+            who = f" by assessor {quoted(by)}" if by else ""
+            raise table.wrong(row, f"nugget {quoted(nugget)} is there twice{who}", topic)
+        voters.add((name, by))
+        if name not in first:
+            first[name] = len(weights)
+            weights.append(weight)
+            lengths.append(length)
+            votes.append([])
+        place = first[name]
+        for what, given, known in (("weight", weight, weights), ("length", length, lengths)):
+            if not isnan(given) and not isnan(known[place]) and given != known[place]:
+                raise table.wrong(row, f"nugget {quoted(nugget)} has a second {what}", topic)
+            if not isnan(given):
+                known[place] = given
+        if not isnan(vote):
+            votes[place].append(vote)
+    topic_of = np.array([topics[topic] for topic, _ in first], dtype=np.int64)
+    yes = np.array([sum(one) for one in votes])
+    asked = np.array([len(one) for one in votes])
+    most = np.zeros(len(topics))
+    np.maximum.at(most, topic_of, yes)
+    pyramid = yes / np.where(most > 0, most, 1.0)[topic_of]
+    weighed = np.array(weights)
+    voted = np.where(asked > 0, pyramid, np.nan)
+    made = Nuggets(
+        topics=tuple(topics),
+        ids=tuple(nugget for _, nugget in first),
+        topic=topic_of,
+        weight=np.where(np.isnan(weighed), voted, weighed),
+        vital_length=np.array(lengths),
+        vital=np.where(asked > 0, (yes > asked / 2).astype(float), np.nan),
+    )
+    _check_whole_topics(made, table.source)
+    return made
+
+
+def _check_whole_topics(nuggets: Nuggets, source: str) -> None:
+    """Refuse a topic in which only some nuggets have a weight, a length or a label."""
+    for what, values in (
+        ("weight", nuggets.weight),
+        ("vital string length", nuggets.vital_length),
+        ("importance", nuggets.vital),
+    ):
+        lacks = np.isnan(values)
+        some = nuggets.total(lacks.astype(float)) * nuggets.total((~lacks).astype(float)) > 0
+        bad = np.flatnonzero(lacks & some[nuggets.topic])
+        if bad.size:
+            raise InputError(
+                f"nugget {quoted(nuggets.ids[bad[0]])} has no {what}, and others of its topic have",
+                source=source,
+                topic=nuggets.topics[nuggets.topic[bad[0]]],
+            )

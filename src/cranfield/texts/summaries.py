@@ -1,0 +1,216 @@
+"""Summaries beside their reference summaries, as words."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.errors import CranfieldWarning, InputError, PolicyError, quoted
+from cranfield.text import counted
+from cranfield.texts.content import stem_of
+from cranfield.texts.tables import read_table
+
+Tokeniser = Callable[[str], list[str]]
+Sentences = tuple[tuple[int, ...], ...]
+"""Words of a text as numbers, sentence by sentence."""
+
+_WORD = re.compile(r"[a-z0-9]+")
+
+
+def alphanumeric(text: str) -> list[str]:
+    """Cut a text into words of the letters a to z and digits, in lower case.
+
+    Examples
+    --------
+    >>> alphanumeric("The cat's 2 mats.")
+    ['the', 'cat', 's', '2', 'mats']
+    """
+    return _WORD.findall(text.lower())
+
+
+TOKENISERS: dict[str, Tokeniser] = {"alphanumeric": alphanumeric, "whitespace": str.split}
+"""Ways to cut a text into words, by name."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JudgedSummaries:
+    """Texts of all systems and the reference texts of each topic, as numbered words.
+
+    Attributes
+    ----------
+    topics, systems
+        Labels.
+    texts
+        The text of each answer by (topic, system) index; those that are missing are not there.
+    references
+        For each topic its reference texts.
+    settings
+        How the texts were cut.
+    """
+
+    topics: tuple[str, ...]
+    systems: tuple[str, ...]
+    texts: Mapping[tuple[int, int], Sentences]
+    references: tuple[tuple[Sentences, ...], ...]
+    settings: dict[str, Any] = field(default_factory=dict)
+
+    def each(
+        self, score: Callable[[Sentences, Sentences], float], average: bool
+    ) -> NDArray[np.float64]:
+        """Score each text against each reference of its topic; the best or the mean of them."""
+        out = np.zeros((len(self.topics), len(self.systems)))
+        for (topic, system), text in self.texts.items():
+            found = [score(text, one) for one in self.references[topic]]
+            out[topic, system] = sum(found) / len(found) if average else max(found)
+        return out
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
+        return f"JudgedSummaries({size}, {counted(len(self.texts), 'text')})"
+
+
+def judge_summaries(
+    texts: Any,
+    references: Any,
+    *,
+    tokeniser: str | Tokeniser = "alphanumeric",
+    name: str | None = None,
+) -> JudgedSummaries:
+    r"""Put texts beside the reference texts of their topics.
+
+    Parameters
+    ----------
+    texts
+        A mapping `{system: {topic: text}}`, or a table with the columns `topic` and `text` and
+        perhaps `system`.
+    references
+        A mapping `{topic: text}` or `{topic: [text, ...]}`, or a table with the columns `topic` and
+        `text`; a topic may have several rows.
+    tokeniser
+        How a text becomes words: `alphanumeric` (lower case, runs of a to z and digits, as
+        Google's rouge-score), `whitespace` (as it stands), or a function of a text that returns a
+        list of words, which may also stem them. Words of other scripts need one of the latter two.
+        Each line is cut by itself: a line is a sentence for `RougeLsum`.
+    name
+        The system, where there is no such column; by default the name of the file.
+
+    Returns
+    -------
+    JudgedSummaries
+        Of all topics that have a reference; a system without a text scores 0 there.
+
+    Raises
+    ------
+    InputError
+        For a second text of a system for a topic, or what is no text.
+    PolicyError
+        For a tokeniser that there is not.
+
+    Warns
+    -----
+    CranfieldWarning
+        Where texts of topics without references are left out.
+
+    Examples
+    --------
+    >>> judge_summaries({"a": {"q": "the cat sat"}}, {"q": ["the cat sat down", "a cat"]})
+    JudgedSummaries(1 topic, 1 system, 1 text)
+    """
+    cut = tokeniser_of(tokeniser)
+    gold: dict[str, list[str]] = {}
+    for topic, _, text in _texts(references, "references", ""):
+        gold.setdefault(topic, []).append(text)
+    topics = {topic: k for k, topic in enumerate(gold)}
+    words: dict[str, int] = {}
+
+    def numbered(text: str) -> Sentences:
+        lines = [_cut(cut, line) for line in text.split("\n")]
+        return tuple(
+            tuple(words.setdefault(word, len(words)) for word in line) for line in lines if line
+        )
+
+    systems: dict[str, int] = {}
+    found: dict[tuple[int, int], Sentences] = {}
+    others: dict[str, None] = {}
+    for topic, system, text in _texts(texts, "summaries", name or stem_of(texts)):
+        s = systems.setdefault(system, len(systems))
+        if topic not in topics:
+            others[topic] = None
+        elif (topics[topic], s) in found:
+            raise InputError(f"a second text of {quoted(system)}", source="summaries", topic=topic)
+        else:
+            found[topics[topic], s] = numbered(text)
+    if others:
+        shown = ", ".join(quoted(topic) for topic in list(others)[:3])
+        warnings.warn(
+            CranfieldWarning(
+                f"texts of {counted(len(others), 'topic')} without references are left out"
+                f" ({shown}{', …' if len(others) > 3 else ''})"
+            ),
+            stacklevel=2,
+        )
+    return JudgedSummaries(
+        topics=tuple(gold),
+        systems=tuple(systems),
+        texts=found,
+        references=tuple(tuple(numbered(text) for text in one) for one in gold.values()),
+        settings={"tokeniser": tokeniser if isinstance(tokeniser, str) else "own function"},
+    )
+
+
+def tokeniser_of(given: str | Tokeniser) -> Tokeniser:
+    """Return the tokeniser of that name, or the function itself."""
+    if callable(given):
+        return given
+    if given not in TOKENISERS:
+        known = ", ".join(TOKENISERS)
+        raise PolicyError(f"tokeniser {quoted(given)} is none of {known}, and no function")
+    return TOKENISERS[given]
+
+
+def _cut(cut: Tokeniser, line: str) -> list[str]:
+    words: Any = cut(line)
+    if not isinstance(words, (list, tuple)) or not all(isinstance(one, str) for one in words):
+        raise PolicyError("the tokeniser does not return a list of words")
+    return list(words)
+
+
+def _texts(data: Any, what: str, system: str) -> Iterator[tuple[str, str, str]]:
+    """Yield topic, system and text."""
+    if isinstance(data, Mapping):
+        for key, value in data.items():
+            if what == "references":
+                several = value if isinstance(value, (list, tuple)) else [value]
+                if not several:
+                    raise InputError("has no reference text", source=what, topic=str(key))
+                yield from ((str(key), "", _text(one, what, str(key))) for one in several)
+            elif isinstance(value, Mapping):
+                for topic, text in value.items():
+                    yield str(topic), str(key), _text(text, what, str(topic))
+            else:
+                raise InputError(
+                    f"system {quoted(key)} has {type(value).__name__} where {{topic: text}} is"
+                    " wanted",
+                    source=what,
+                )
+        return
+    table = read_table(data, what, ("topic", "text"), ("system",))
+    for row, cells in enumerate(table.rows):
+        topic = table.label(row, "topic")
+        named = system if cells.get("system") is None else table.label(row, "system")
+        text = cells["text"]
+        if not isinstance(text, str):
+            raise table.wrong(row, f"{type(text).__name__} is no text", topic)
+        yield topic, named, text
+
+
+def _text(value: Any, what: str, topic: str) -> str:
+    if not isinstance(value, str):
+        raise InputError(f"{type(value).__name__} is no text", source=what, topic=topic)
+    return value

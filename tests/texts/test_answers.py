@@ -1,0 +1,186 @@
+"""Reading nuggets and answers: every form of input, and what is wrong with it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from cranfield.errors import CranfieldWarning, InputError
+from cranfield.texts import evaluate_answers, judge_answers, read_nuggets
+from cranfield.texts.tables import finite
+
+ROWS = [
+    {"topic": "q1", "nugget": "a", "weight": 2, "vital_length": 5},
+    {"topic": "q1", "nugget": "b", "weight": 1, "vital_length": 3},
+    {"topic": "q2", "nugget": "a", "weight": 1, "vital_length": 4},
+]
+
+
+def test_nuggets_in_every_form(tmp_path: Path) -> None:
+    frame = pl.DataFrame(ROWS)
+    (tmp_path / "n.csv").write_bytes(frame.write_csv().encode())
+    (tmp_path / "n.tsv").write_bytes(frame.write_csv(separator="\t").encode())
+    frame.write_parquet(tmp_path / "n.parquet")
+    (tmp_path / "n.json").write_text(json.dumps(ROWS))
+    (tmp_path / "n.jsonl").write_text("\n".join(map(json.dumps, ROWS)) + "\n\n")
+    text = "".join(" ".join(map(str, row.values())) + " more\n" for row in ROWS)
+    (tmp_path / "n.nuggets.gz").write_bytes(gzip.compress(text.encode()))
+    nested: dict[str, dict[str, dict[str, Any]]] = {}
+    for row in ROWS:
+        rest = {key: row[key] for key in ("weight", "vital_length")}
+        nested.setdefault(str(row["topic"]), {})[str(row["nugget"])] = rest
+    forms = [
+        *(tmp_path / f"n.{kind}" for kind in ("csv", "tsv", "parquet", "json", "jsonl")),
+        tmp_path / "n.nuggets.gz",
+        *(frame, frame.to_pandas(), frame.lazy()),
+        *(ROWS, [tuple(row.values()) for row in ROWS], nested, read_nuggets(ROWS)),
+    ]
+    for form in forms:
+        found = read_nuggets(form)
+        assert (found.topics, found.ids) == (("q1", "q2"), ("a", "b", "a"))
+        assert found.topic.tolist() == [0, 0, 1]
+        assert found.weight.tolist() == [2, 1, 1]
+        assert found.vital_length.tolist() == [5, 3, 4]
+
+
+def test_answers_in_every_form(tmp_path: Path) -> None:
+    rows = [
+        {"topic": "q1", "system": "s", "nugget": "a", "position": 9, "length": 30},
+        {"topic": "q1", "system": "s", "nugget": "b", "position": 20, "length": 30},
+        {"topic": "q2", "system": "s", "nugget": None, "position": None, "length": 12},
+    ]
+    frame = pl.DataFrame(rows)
+    frame.write_csv(tmp_path / "a.csv")
+    (tmp_path / "s").write_text("q1 syslen= 30\nq1 a 9\nq1 b 20\n\nq2 syslen= 12\n")
+    nested = {
+        "s": {"q1": {"nuggets": {"a": 9, "b": 20}, "length": 30}, "q2": {"text": "a" * 12}},
+    }
+    for form in (rows, frame, frame.to_pandas(), tmp_path / "a.csv", tmp_path / "s", nested):
+        found = judge_answers(form, ROWS)
+        assert found.systems == ("s",)
+        assert found.length.tolist() == [[30], [12]]
+        assert found.position.tolist() == [9, 20]
+        assert found.answered.all()
+    assert judge_answers(tmp_path / "s", ROWS, name="mine").systems == ("mine",)
+    assert repr(found) == "JudgedAnswers(2 topics, 1 system, 2 matches)"
+
+
+def test_topics_without_nuggets_are_counted() -> None:
+    with pytest.warns(CranfieldWarning, match=r"answers to 1 topic without nuggets .*\('q9'\)"):
+        found = judge_answers({"s": {"q9": [], "q1": ["a"]}}, ROWS)
+    assert found.answered.tolist() == [[True], [False]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("q1 a 3 5\nq1 a 2 5", "n:2: nugget 'a' is there twice (topic 'q1')"),
+        ("q1 a -3 5", "n:1: weight '-3' is not a number of at least 0 (topic 'q1')"),
+        ("q1 a 3 -5", "n:1: vital length '-5' is not a number of at least 0 (topic 'q1')"),
+        ("q1 a 1e99 5", "n:1: weight '1e99' is not a sensible number (topic 'q1')"),
+        ("q1 a 3 nan", "n:1: vital length 'nan' is not a number of at least 0 (topic 'q1')"),
+        ("\nq1 a 3", "n:2: 3 columns where a line of nuggets has 4 (topic nugget weight"),
+        ("", "n: is empty"),
+        ("q1 a 3 5\nq1 \xff 3 5", "n:2: is not UTF-8 text"),
+    ],
+)
+def test_wrong_nuggets_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("n").write_bytes(lines.encode("latin-1"))
+    with pytest.raises(InputError) as error:
+        read_nuggets("n")
+    assert str(error.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("q1 syslen= 5\nq1 x 3", "r:2: there is no gold nugget 'x' (topic 'q1')"),
+        ("q1 syslen= 5\nq9 a 3", "r:2: there is no gold nugget 'a' (topic 'q9')"),
+        ("q1 a 3\nq1 a 9", "r:2: nugget 'a' is matched twice by 'r' (topic 'q1')"),
+        ("q1 syslen= -5", "r:1: length '-5' is not a number of at least 0 (topic 'q1')"),
+        ("q1 a -1", "r:1: position '-1' is not a number of at least 0 (topic 'q1')"),
+        ("q1 a 1_0", "r:1: position '1_0' is not a number of at least 0 (topic 'q1')"),
+        ("q1 syslen= 5\nq1 syslen= 6", "r:2: two lengths, 5 and 6 (topic 'q1')"),
+        ("q1", "r:1: 1 columns where a line of answers has 2 (topic nugget)"),
+    ],
+)
+def test_wrong_answers_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("r").write_text(lines)
+    with pytest.raises(InputError) as error:
+        judge_answers("r", ROWS)
+    assert str(error.value) == message
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"q": 3},
+        {},
+        [],
+        3,
+        b"q a 1 2",
+        ["q"],
+        [{"topic": "q"}],
+        [{"topic": "q", "nugget": "a", "importance": "great"}],
+        [{"topic": "q", "nugget": "a", "weight": True}],
+        {"q": {"a": "vital", "b": 2}},
+        {"q": {"a": 1, "b": {}}},
+        [{"topic": "q", "nugget": "a", "assessor": 1, "weight": k} for k in (1, 2)],
+        pl.DataFrame({"topic": ["q"], "weight": [1]}),
+        "no such file",
+    ],
+)
+def test_wrong_data_is_an_input_error(wrong: Any) -> None:
+    with pytest.raises(InputError):
+        read_nuggets(wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"s": 3}, {"s": {"q1": 3}}, {"s": {"q1": ["zz"]}}, {}, [], 3, {"s": {"q1": ["a", "a"]}}],
+)
+def test_wrong_answers_are_input_errors(wrong: Any) -> None:
+    with pytest.raises(InputError):
+        judge_answers(wrong, ROWS)
+
+
+def test_several_lists_of_a_topic_need_labels_throughout() -> None:
+    with pytest.raises(InputError, match="nugget 'b' has no weight, and others of its topic have"):
+        read_nuggets({"q": {"a": 1, "b": {}}})
+
+
+def test_a_second_weight_is_refused() -> None:
+    rows = [{"topic": "q", "nugget": "a", "assessor": k, "weight": k} for k in (1, 2)]
+    with pytest.raises(InputError, match="row 2: nugget 'a' has a second weight"):
+        read_nuggets(rows)
+
+
+def test_json_with_a_name_twice(tmp_path: Path) -> None:
+    (tmp_path / "n.json").write_text('[{"topic": "q", "topic": "r", "nugget": "a"}]')
+    with pytest.raises(InputError, match="'topic' is twice in one object"):
+        read_nuggets(tmp_path / "n.json")
+    (tmp_path / "n.json").write_text('{"q": 1}')
+    with pytest.raises(InputError, match="holds no array of nuggets"):
+        read_nuggets(tmp_path / "n.json")
+
+
+def test_numbers() -> None:
+    assert [finite(one) for one in ("٣", "1,5", b"1", [1], 10**400)] == [None] * 5
+
+
+def test_scores_have_labels_and_names() -> None:
+    judged = judge_answers({"s": {"q1": ["a"]}, "t": {"q2": ["a"]}}, ROWS)
+    scores = evaluate_answers(judged, "WRecall")["WRecall"]
+    assert (scores.topics, scores.systems, scores.measure) == (("q1", "q2"), ("s", "t"), "WRecall")
+    assert scores.values.tolist() == [[pytest.approx(2 / 3), 0], [0, 1]]

@@ -1,0 +1,145 @@
+"""Citation precision and recall of the TREC RAG track and of ALCE."""
+
+from __future__ import annotations
+
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cranfield.errors import InputError, MeasureError
+from cranfield.texts import evaluate_answers, read_citations
+
+
+def values(judged: Any, *measures: str) -> list[list[list[float]]]:
+    found = evaluate_answers(judged, list(measures))
+    return [scores.values.tolist() for scores in found.values()]
+
+
+def test_weighted_by_hand() -> None:
+    # First citations: 1, 1/2, 0 of three; four sentences.
+    answer = [["full", "none"], ["partial_support"], [], ["No Support", "full"]]
+    judged = read_citations({"a": {"q": answer}})
+    assert values(judged, "CitationPrecision", "CitationRecall") == [[[0.5]], [[0.375]]]
+    # All citations: 1, 0, 1/2, 0, 1 of five; the best of each sentence: 1, 1/2, 0, 1.
+    wanted = ["CitationPrecision(counted='all')", "CitationRecall(counted='all')"]
+    assert values(judged, *wanted) == [[[0.5]], [[0.625]]]
+    (f,) = values(judged, "CitationF(beta=2)")
+    assert f == [[pytest.approx(5 * 0.5 * 0.375 / (4 * 0.5 + 0.375))]]
+
+
+def test_no_citations_and_no_answer_score_zero() -> None:
+    judged = read_citations({"a": {"q": [[], []], "r": [[1]]}, "b": {"q": [[1]]}})
+    wanted = [
+        *("CitationPrecision", "CitationRecall", "CitationF"),
+        *("ALCEPrecision", "ALCERecall"),
+    ]
+    for found in values(judged, *wanted):
+        assert found == [[0, 1], [1, 0]]
+
+
+def test_files_say_the_same(tmp_path: Path) -> None:
+    path = tmp_path / "mine.csv"
+    path.write_text("qid,sentence,docid,support\nq,1,d1,full\nq,1,d2,none\nq,2,,\nq,3,d1,0.5\n")
+    judged = read_citations(path)
+    assert judged.systems == ("mine",)
+    assert values(judged, "CitationPrecision", "CitationRecall") == [[[0.75]], [[0.5]]]
+    assert repr(judged) == "JudgedCitations(1 topic, 1 system, 3 sentences, 3 citations)"
+
+
+def alce(sentences: list[list[set[int]]]) -> tuple[list[dict[str, Any]], float, float]:
+    """Rows, recall and precision; a sentence is supported by a set of documents or by more.
+
+    Each sentence is the list of its smallest supporting sets; it cites documents 1 to 3.
+    """
+    rows, recall, precision, cited = [], 0, 0, 0
+    for k, supporting in enumerate(sentences):
+        docs = {1, 2, 3}
+
+        def holds(given: set[int], sets: list[set[int]] = supporting) -> bool:
+            return any(one <= given for one in sets)
+
+        for doc in sorted(docs):
+            rows.append(
+                {
+                    **{"topic": "q", "system": "a", "sentence": k, "citation": doc},
+                    **{"support": float(holds({doc})), "joint": holds(docs)},
+                    "without": holds(docs - {doc}),
+                }
+            )
+            irrelevant = not holds({doc}) and holds(docs - {doc})
+            precision += holds(docs) and not irrelevant
+            cited += 1
+        recall += holds(docs)
+    return rows, recall / len(sentences), precision / cited
+
+
+def test_alce_written_out() -> None:
+    sets: list[list[set[int]]] = [[], [{1}], [{1, 2}], [{1, 2, 3}], [{1}, {2, 3}], [{1, 2}, {1, 3}]]
+    for sentences in product(sets, repeat=2):
+        rows, recall, precision = alce(list(sentences))
+        found = values(read_citations(rows), "ALCERecall", "ALCEPrecision")
+        assert found == [[[pytest.approx(recall)]], [[pytest.approx(precision)]]]
+
+
+def test_alce_needs_more_for_several_citations() -> None:
+    judged = read_citations({"a": {"q": [[1], [1, 0]]}})
+    with pytest.raises(MeasureError, match=r"together \(joint\); a sentence of topic 'q'"):
+        evaluate_answers(judged, "ALCERecall")
+    rows = [
+        {"topic": "q", "sentence": 1, "citation": "d", "support": "full", "joint": "yes"},
+        {"topic": "q", "sentence": 1, "citation": "e", "support": "none", "joint": "yes"},
+    ]
+    judged = read_citations(rows)
+    assert values(judged, "ALCERecall") == [[[1.0]]]
+    with pytest.raises(MeasureError, match=r"\(without\)"):
+        evaluate_answers(judged, "ALCEPrecision")
+
+
+def test_order_and_names_change_nothing() -> None:
+    rng = np.random.default_rng(5)
+    data = {
+        s: {t: [list(rng.choice([0, 0.5, 1], 2)) for _ in range(3)] for t in "pq"} for s in "ab"
+    }
+    wanted = ["CitationPrecision", "CitationRecall(counted='all')", "CitationF"]
+    turned = {s: dict(reversed(data[s].items())) for s in "ba"}
+    for one, other in zip(
+        values(read_citations(data), *wanted), values(read_citations(turned), *wanted), strict=True
+    ):
+        assert np.array_equal(np.array(one), np.array(other)[::-1, ::-1])
+
+
+@pytest.mark.parametrize(
+    ("lines", "message"),
+    [
+        ("q,1,d,full\nq,1,d,none", "c.csv:3: sentence '1' cites 'd' twice (topic 'q')"),
+        ("q,1,d,", "c.csv:2: citation 'd' has no support label (topic 'q')"),
+        ("q,1,,full", "c.csv:2: has support, and no citation (topic 'q')"),
+        (
+            "q,1,,\nq,1,d,full",
+            "c.csv:3: sentence '1' is said to be without citations, and has more (topic 'q')",
+        ),
+        (
+            "q,1,d,-1",
+            "c.csv:2: support '-1' is neither full, partial, none nor from 0 to 1 (topic 'q')",
+        ),
+        (",1,d,full", "c.csv:2: has no topic"),
+        ("q,1,d", "c.csv:2: 3 cells where the head has 4"),
+    ],
+)
+def test_wrong_rows_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lines: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("c.csv").write_text("topic,sentence,citation,support\n" + lines + "\n")
+    with pytest.raises(InputError) as error:
+        read_citations("c.csv")
+    assert str(error.value) == message
+
+
+def test_wrong_mappings() -> None:
+    for wrong in ({"a": 1}, {"a": {"q": "text"}}, {"a": {"q": [1]}}, {}, 3):
+        with pytest.raises(InputError):
+            read_citations(wrong)

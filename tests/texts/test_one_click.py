@@ -1,0 +1,227 @@
+"""One click access: what NTCIREVAL prints, figure 10 of Sakai (2013), and properties."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cranfield.errors import MeasureError
+from cranfield.texts import SFlat, SMeasure, SSharp, TFlat, TMeasure, evaluate_answers
+from cranfield.texts.answers import judge_answers
+from cranfield.texts.gold import read_nuggets
+from cranfield.texts.one_click import minimal_output
+
+# The example of NTCIREVAL (version 190111), README.1click; `oracle` is what the program prints.
+NUGGETS = """1C0-0001 N0001 3 10
+1C0-0001 N0002 1 5
+1C0-0001 N0003 3 5
+1C0-0002 N0001 2 2
+1C0-0002 N0002 6 5
+1C0-0002 N0003 2 3
+1C0-0002 N0004 2 2
+"""
+RUNS = {
+    "1CLICKRUN-D-1": "1C0-0001 syslen= 500\n1C0-0001 N0001 100\n1C0-0001 N0002 50\n"
+    "1C0-0002 syslen= 10\n1C0-0002 N0002 400\n",
+    "1CLICKRUN-D-2": "1C0-0001 syslen= 10\n1C0-0001 N0001 100\n"
+    "1C0-0002 syslen= 500\n1C0-0002 N0002 400\n",
+}
+ORACLE = {
+    "1CLICKRUN-D-1": """1C0-0001 #nuggets= 3 #matched= 2 #syslen= 500
+1C0-0001 Recall=              0.667
+1C0-0001 W-recall=            0.571
+1C0-0001 S-measure=           0.482
+1C0-0001 S-flat=              0.482
+1C0-0001 T-measure=           0.030
+1C0-0001 T-flat=              0.030
+1C0-0001 F-flat=              0.056
+1C0-0002 #nuggets= 4 #matched= 1 #syslen= 10
+1C0-0002 Recall=              0.250
+1C0-0002 W-recall=            0.500
+1C0-0002 S-measure=           0.101
+1C0-0002 S-flat=              0.101
+1C0-0002 T-measure=           0.500
+1C0-0002 T-flat=              0.500
+1C0-0002 F-flat=              0.169
+""",
+    "1CLICKRUN-D-2": """1C0-0001 #nuggets= 3 #matched= 1 #syslen= 10
+1C0-0001 Recall=              0.333
+1C0-0001 W-recall=            0.429
+1C0-0001 S-measure=           0.351
+1C0-0001 S-flat=              0.351
+1C0-0001 T-measure=           1.000
+1C0-0001 T-flat=              1.000
+1C0-0001 F-flat=              0.519
+1C0-0002 #nuggets= 4 #matched= 1 #syslen= 500
+1C0-0002 Recall=              0.250
+1C0-0002 W-recall=            0.500
+1C0-0002 S-measure=           0.101
+1C0-0002 S-flat=              0.101
+1C0-0002 T-measure=           0.010
+1C0-0002 T-flat=              0.010
+1C0-0002 F-flat=              0.018
+""",
+}
+# README.1click says that the script has L = 1000; what it prints is of 500.
+NAMES = {
+    "Recall=": "NuggetRecall",
+    "W-recall=": "WRecall",
+    "S-measure=": "SMeasure(L=500)",
+    "S-flat=": "SFlat(L=500)",
+    "T-measure=": "TMeasure",
+    "T-flat=": "TFlat",
+    "F-flat=": "SSharp(L=500)",
+}
+
+
+def test_every_value_of_ntcireval(tmp_path: Path) -> None:
+    (tmp_path / "test.nuggets").write_text(NUGGETS)
+    for name, text in RUNS.items():
+        (tmp_path / name).write_text(text)
+    judged = judge_answers([tmp_path / name for name in RUNS], tmp_path / "test.nuggets")
+    assert judged.systems == tuple(RUNS)
+    found = evaluate_answers(judged, list(NAMES.values()))
+    seen = 0
+    for s, text in enumerate(ORACLE.values()):
+        for line in text.splitlines():
+            topic, name, value = line.split(maxsplit=2)
+            t = judged.topics.index(topic)
+            if name == "#nuggets=":
+                matched, length = float(value.split()[2]), float(value.split()[4])
+                assert judged.total(judged.full)[t, s] == matched
+                assert judged.length[t, s] == length
+            else:
+                assert f"{found[NAMES[name]].values[t, s]:.3f}" == value
+            seen += 1
+    assert seen == 32
+
+
+def test_the_files_as_they_are(shared: Path) -> None:
+    data = shared / "ntcireval"
+    assert (data / "1C0-test.nuggets").read_text() == NUGGETS
+    for name, text in RUNS.items():
+        assert (data / name).read_text() == text
+        assert (data / "oracle_outputs" / f"{name}.test.1cl").read_text() == ORACLE[name]
+
+
+def test_figure_10_of_sakai() -> None:
+    # (a) and (b) say the same, (b) important things first; (c) is (b) and more text.
+    gold = {"q": {"x": {"weight": 3, "vital_length": 20}, "y": {"weight": 1, "vital_length": 20}}}
+    answers = {
+        "a": {"q": {"nuggets": {"y": 30, "x": 90}, "length": 100}},
+        "b": {"q": {"nuggets": {"x": 30, "y": 90}, "length": 100}},
+        "c": {"q": {"nuggets": {"x": 30, "y": 90}, "length": 300}},
+    }
+    judged = judge_answers(answers, gold)
+    found = evaluate_answers(judged, ["WRecall", "SMeasure", "TMeasure", "SSharp"])
+    recall, s, t, sharp = (scores.values[0] for scores in found.values())
+    assert recall[0] == recall[1] == recall[2] == 1
+    assert s[1] > s[0]
+    assert s[1] == s[2]
+    assert t[1] > t[2]
+    assert t[0] == t[1]
+    assert sharp[1] > sharp[0]
+    assert sharp[1] > sharp[2]
+
+
+def test_by_hand() -> None:
+    # PMO: x ends at 20 and y at 30; L = 100, so its worth is 2 * 80 + 1 * 70 = 230.
+    gold = {"q": {"y": {"weight": 1, "vital_length": 10}, "x": {"weight": 2, "vital_length": 20}}}
+    judged = judge_answers({"a": {"q": {"nuggets": {"x": 60}, "length": 80}}}, gold)
+    found = evaluate_answers(judged, [SMeasure(L=100), TMeasure(), SSharp(L=100, beta=2)])
+    s, t, sharp = (scores.values[0, 0] for scores in found.values())
+    assert s == pytest.approx(2 * 40 / 230)
+    assert t == 20 / 80
+    assert sharp == pytest.approx(5 * s * t / (4 * t + s))
+
+
+def test_above_one_and_flat() -> None:
+    gold = {"q": {"x": {"weight": 1, "vital_length": 40}}}
+    judged = judge_answers({"a": {"q": {"nuggets": {"x": 10}, "length": 20}}}, gold)
+    found = evaluate_answers(
+        judged, [SMeasure(L=50), SFlat(L=50), TMeasure(), TFlat(), SSharp(L=50)]
+    )
+    assert [scores.values[0, 0] for scores in found.values()] == [4.0, 1.0, 2.0, 1.0, 1.0]
+
+
+def test_no_patience_left_anywhere_is_zero() -> None:
+    gold = {"q": {"x": {"weight": 1, "vital_length": 40}}}
+    judged = judge_answers({"a": {"q": {"nuggets": {"x": 10}, "length": 20}}}, gold)
+    assert evaluate_answers(judged, "SMeasure(L=30)")["SMeasure(L=30)"].values[0, 0] == 0
+
+
+def test_minimal_output_breaks_ties_by_length() -> None:
+    rows = [("p", "z", 1, 4), ("q", "a", 2, 7), ("q", "b", 2, 3), ("q", "c", 5, 9)]
+    assert minimal_output(read_nuggets(rows)).tolist() == [4, 19, 12, 9]
+
+
+def test_what_is_lacking_is_said() -> None:
+    judged = judge_answers({"a": {"q": ["x"]}}, {"q": {"x": 1}})
+    with pytest.raises(MeasureError, match="vital string length of each nugget; topic 'q' lacks"):
+        evaluate_answers(judged, "SMeasure")
+    gold = {"q": {"x": {"weight": 1, "vital_length": 3}}}
+    judged = judge_answers({"a": {"q": ["x"]}}, gold)
+    with pytest.raises(MeasureError, match="position of each nugget; topic 'q' and system 'a'"):
+        evaluate_answers(judged, "SMeasure")
+    with pytest.raises(MeasureError, match="TMeasure needs the length of each answer"):
+        evaluate_answers(judged, "TMeasure")
+    with pytest.raises(MeasureError, match="a number above 0"):
+        SMeasure(L=0)
+
+
+Case = tuple[list[tuple[float, float]], list[float | None], float, float]
+CASES: st.SearchStrategy[Case] = st.integers(1, 6).flatmap(
+    lambda n: st.tuples(
+        st.lists(
+            st.tuples(st.integers(0, 4).map(float), st.integers(0, 60).map(float)),
+            min_size=n,
+            max_size=n,
+        ),
+        st.lists(st.none() | st.integers(0, 300).map(float), min_size=n, max_size=n),
+        st.integers(0, 300).map(float),
+        st.sampled_from([50.0, 200.0, 1000.0]),
+    )
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(CASES, CASES)
+def test_against_the_formulas_written_out(first: Case, second: Case) -> None:
+    gold, answers = {}, {}
+    for topic, (nuggets, places, length, _) in (("p", first), ("q", second)):
+        gold[topic] = {str(k): {"weight": w, "vital_length": v} for k, (w, v) in enumerate(nuggets)}
+        matched = {str(k): place for k, place in enumerate(places) if place is not None}
+        answers[topic] = {"nuggets": matched, "length": length}
+    patience = first[3]
+    judged = judge_answers({"a": answers}, gold)
+    wanted = [SMeasure(L=patience), TMeasure(), SSharp(L=patience, beta=3)]
+    found = [scores.values[:, 0] for scores in evaluate_answers(judged, wanted).values()]
+    for t, (nuggets, places, length, _) in enumerate((first, second)):
+        here = [(*nugget, place) for nugget, place in zip(nuggets, places, strict=True)]
+        gain = sum(w * max(0, patience - p) for w, _, p in here if p is not None)
+        best = end = 0.0
+        for w, v in sorted(nuggets, key=lambda one: (-one[0], one[1])):
+            end += v
+            best += w * max(0, patience - end)
+        s = gain / best if best else 0.0
+        vital = sum(v for _, v, p in here if p is not None)
+        tm = vital / length if length else 0.0
+        s1, t1 = min(1, s), min(1, tm)
+        sharp = 10 * s1 * t1 / (9 * t1 + s1) if s1 + t1 else 0.0
+        assert np.allclose([one[t] for one in found], [s, tm, sharp], rtol=1e-12, atol=1e-12)
+
+
+@settings(max_examples=60, deadline=None)
+@given(CASES, st.data())
+def test_s_never_falls_when_a_nugget_comes_earlier(case: Case, data: st.DataObject) -> None:
+    nuggets, places, length, patience = case
+    gold = {"q": {str(k): {"weight": w, "vital_length": v} for k, (w, v) in enumerate(nuggets)}}
+    matched = {str(k): place for k, place in enumerate(places) if place is not None}
+    earlier = {name: data.draw(st.floats(0, place)) for name, place in matched.items()}
+    judged = judge_answers({"late": {"q": matched}, "soon": {"q": earlier}}, gold)
+    late, soon = evaluate_answers(judged, [SMeasure(L=patience)]).popitem()[1].values[0]
+    assert soon >= late

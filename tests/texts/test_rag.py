@@ -1,0 +1,151 @@
+"""Nugget scores of the TREC RAG track: AutoNuggetizer's numbers, and the layout of its files."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cranfield as cf
+from cranfield.errors import CranfieldWarning, InputError
+from cranfield.texts import evaluate_answers, judge_answers, read_nugget_assignments
+
+WORDS = {"v": "vital", "o": "okay", "s": "support", "p": "partial_support", "n": "not_support"}
+
+# (topic, run, importance and assignment of each nugget by their first letters, and all_score,
+# strict_all_score, vital_score, strict_vital_score as nuggetizer 0.0.5 computes them)
+ORACLE = [
+    ("1", "a", "vvo", "npn", (0.16666666666666666, 0.0, 0.25, 0.0)),
+    ("1", "b", "vvo", "nsn", (0.3333333333333333, 0.3333333333333333, 0.5, 0.5)),
+    ("2", "a", "voovv", "npnnp", (0.2, 0.0, 0.16666666666666666, 0.0)),
+    ("2", "b", "voovv", "pnssn", (0.5, 0.4, 0.5, 0.3333333333333333)),
+    ("3", "a", "oooo", "snpn", (0.375, 0.25, 0.0, 0.0)),
+    ("3", "b", "oooo", "snss", (0.75, 0.75, 0.0, 0.0)),
+]
+WANTED = ["AllScore", "AllScore(strict=True)", "VitalScore", "VitalScore(strict=True)"]
+
+
+def record(topic: str, run: str, importance: str, assignment: str) -> dict[str, Any]:
+    nuggets = [
+        {"text": f"fact {k}", "importance": WORDS[i], "assignment": WORDS[a]}
+        for k, (i, a) in enumerate(zip(importance, assignment, strict=True))
+    ]
+    return {"query": "?", "qid": topic, "run_id": run, "response_length": 5, "nuggets": nuggets}
+
+
+def test_autonuggetizers_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "assignments.jsonl"
+    path.write_text("".join(json.dumps(record(*row[:4])) + "\n" for row in ORACLE))
+    judged = read_nugget_assignments(path)
+    found = evaluate_answers(judged, WANTED)
+    for topic, run, _, _, values in ORACLE:
+        t, s = judged.topics.index(topic), judged.systems.index(run)
+        assert [found[name].values[t, s] for name in WANTED] == pytest.approx(list(values))
+    assert cf.compare(found["AllScore"]).systems == ("a", "b")
+
+
+def test_weighted_by_hand() -> None:
+    # vital: 1 and 1/2; okay: 1/2 and 0. (1.5 + 0.5 * 0.5) / (2 + 0.5 * 2); strict: 1 / 3.
+    judged = read_nugget_assignments([record("1", "a", "vvoo", "sppn")])
+    wanted = ["WeightedScore", "WeightedScore(strict=True)", "WeightedScore(okay=1)", "AllScore"]
+    found = [scores.values[0, 0] for scores in evaluate_answers(judged, wanted).values()]
+    assert found == pytest.approx([1.75 / 3, 1 / 3, 0.5, 0.5])
+
+
+def test_weighted_of_one_kind_only() -> None:
+    judged = read_nugget_assignments([record("1", "a", "oo", "sp"), record("2", "a", "vv", "sp")])
+    assert evaluate_answers(judged, "WeightedScore")["WeightedScore"].values[:, 0].tolist() == [
+        0.75,
+        0.75,
+    ]
+
+
+def test_tables_say_the_same() -> None:
+    rows = [
+        {"topic": "1", "system": "a", "nugget": "x", "support": "Partial Support"},
+        {"topic": "1", "system": "a", "nugget": "y", "support": 1},
+        {"topic": "1", "system": "b", "nugget": "y", "support": "no_support"},
+    ]
+    judged = judge_answers(rows, {"1": {"x": "vital", "y": "okay"}})
+    assert judged.answered.all()
+    found = evaluate_answers(judged, WANTED)
+    assert [scores.values[0].tolist() for scores in found.values()] == [
+        [0.75, 0],
+        [0.5, 0],
+        [0.5, 0],
+        [0, 0],
+    ]
+
+
+def test_text_that_is_listed_twice_is_two_nuggets() -> None:
+    one = record("1", "a", "vo", "sn")
+    for nugget in one["nuggets"]:
+        nugget["text"] = "same"
+    judged = read_nugget_assignments([one])
+    assert judged.nuggets.ids == ("same", "same #2")
+    assert evaluate_answers(judged, "AllScore")["AllScore"].values[0, 0] == 0.5
+
+
+def test_length_of_the_answer() -> None:
+    one = {**record("1", "a", "v", "s"), "answer_text": "a b c"}
+    assert read_nugget_assignments([one]).length.tolist() == [[3.0]]
+
+
+def test_failed_labels_count_as_no_support_and_are_counted() -> None:
+    one = record("1", "a", "vvo", "sss")
+    one["nuggets"][1]["assignment"] = "failed"
+    one["nuggets"][2]["importance"] = "failed"
+    with pytest.warns(CranfieldWarning, match="2 labels that failed"):
+        judged = read_nugget_assignments([one])
+    found = evaluate_answers(judged, ["AllScore", "VitalScore"])
+    assert [scores.values[0, 0] for scores in found.values()] == [pytest.approx(2 / 3), 0.5]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"nuggets": []}, "a.jsonl:2: has no nuggets (topic '1')"),
+        ({"nuggets": None}, "a.jsonl:2: has no nuggets (topic '1')"),
+        ({"nuggets": ["x"]}, "a.jsonl:2: a nugget has no text (topic '1')"),
+        ({"run_id": "a"}, "a.jsonl:2: a second answer of 'a' (topic '1')"),
+        ({"qid": None}, "a.jsonl:2: has no topic"),
+        (
+            {"nuggets": [{"text": "x", "importance": "vital", "assignment": "support"}]},
+            "a.jsonl:2: its nuggets are not those of the topic's first answer: 'x' (topic '1')",
+        ),
+        (
+            {"nuggets": [{"text": "fact 0", "importance": "vital", "assignment": "maybe"}]},
+            "a.jsonl:2: support 'maybe' is neither full, partial, none nor from 0 to 1 (topic '1')",
+        ),
+        (
+            {"nuggets": [{"text": "fact 0", "importance": "vital"}]},
+            "a.jsonl:2: nugget 'fact 0' has no assignment (topic '1')",
+        ),
+    ],
+)
+def test_wrong_lines_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: dict[str, Any], message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    lines = [record("1", "a", "v", "s"), {**record("1", "b", "v", "s"), **change}]
+    Path("a.jsonl").write_text("\n".join(json.dumps(line) for line in lines))
+    with pytest.raises(InputError) as error:
+        read_nugget_assignments("a.jsonl")
+    assert str(error.value) == message
+
+
+def test_what_is_no_json_lines(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"qid": 1\n')
+    with pytest.raises(InputError, match=r"a\.jsonl:1: is no valid JSON"):
+        read_nugget_assignments(path)
+    path.write_text("[1]\n")
+    with pytest.raises(InputError, match=r"a\.jsonl:1: is no object"):
+        read_nugget_assignments(path)
+    path.write_text("")
+    with pytest.raises(InputError, match="is empty"):
+        read_nugget_assignments(path)
+    with pytest.raises(InputError, match="int cannot be read"):
+        read_nugget_assignments(3)

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cranfield import collections, measures, meta, scales, significance
+    from cranfield import collections, measures, meta, scales, significance, texts
     from cranfield.collection.judged import JudgedRuns
     from cranfield.collection.judging import judge
     from cranfield.collection.policies import Policies
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from cranfield.sharded_evaluation import ShardedEvaluation
     from cranfield.significance.compare import compare
     from cranfield.significance.result import PairwiseComparison
+    from cranfield.significance.risk import Risk, risk
 
 __version__ = "0.1.0"
 
@@ -82,6 +83,7 @@ _HOMES = {
     "sharded_evaluation": ("ShardedEvaluation",),
     "significance.compare": ("compare",),
     "significance.result": ("PairwiseComparison",),
+    "significance.risk": ("Risk", "risk"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -98,6 +100,7 @@ __all__ = [
     "Policies",
     "PolicyError",
     "Qrels",
+    "Risk",
     "Run",
     "Runs",
     "Scale",
@@ -123,6 +126,7 @@ __all__ = [
     "read_scores",
     "read_shards",
     "report",
+    "risk",
     "scale_of",
     "scales",
     "score",
@@ -131,6 +135,7 @@ __all__ = [
     "significance",
     "table",
     "tables",
+    "texts",
     "write_qrels",
     "write_run",
 ]
@@ -139,7 +144,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import cranfield` costs nothing."""
     # The package `report` is also the function of that name.
-    if name in {"collections", "measures", "meta", "report", "scales", "significance"}:
+    if name in {"collections", "measures", "meta", "report", "scales", "significance", "texts"}:
         return import_module(f"cranfield.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'cranfield' has no attribute {name!r}")

@@ -32,6 +32,10 @@ class LevelGain(Gain):
     kind: str = "levels"
     levels: Floats = field(default_factory=lambda: np.zeros(1))
 
+    # Tables are of one collection each, so equal names do not make equal gains.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
     def of(self, grades: NDArray[Any]) -> Floats:
         """Gain of each level."""
         return np.asarray(self.levels[np.maximum(grades, 0)])

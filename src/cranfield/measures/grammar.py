@@ -12,6 +12,7 @@ from typing import Any
 from cranfield.errors import MeasureError, quoted
 from cranfield.measures.base import ALIASES, REGISTRY, Measure
 from cranfield.measures.paper_names import from_paper
+from cranfield.measures.program_names import program_names
 from cranfield.measures.trec_names import FAMILIES, trec_measures
 
 LONGEST = 500
@@ -87,7 +88,8 @@ def parse_measures(
     texts
         One text form, or several; measures that are objects already pass through.
     compat
-        Read trec_eval's names with the roundings of that preset.
+        Read names as that program means them: trec_eval's with the roundings of its version, those
+        of `ndeval`, `gdeval` and `ntcireval` as they print them.
 
     Returns
     -------
@@ -112,7 +114,8 @@ def parse_measures(
             text.require_complete()
             found[text] = None
         elif isinstance(text, str):
-            found.update(dict.fromkeys(_parsed(text.strip(), compat)))
+            for name in program_names(compat, text.strip()):
+                found.update(dict.fromkeys(_parsed(name, compat)))
         else:
             raise MeasureError(f"{type(text).__name__} is neither a measure nor its text")
     if not found:

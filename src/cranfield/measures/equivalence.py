@@ -25,6 +25,8 @@ from cranfield.measures.base import Floats, Measure
 from cranfield.measures.grammar import parse_measure, wrapper
 from cranfield.scale import Scale
 
+_NEEDS = "equivalence classes of documents (column `class`)"
+
 
 class ByClasses(Measure):
     """A measure of judged runs by equivalence classes; made by :func:`by_classes`.
@@ -110,4 +112,5 @@ def by_classes(measure: Measure | str) -> Measure:
     >>> by_classes("Q") @ 10
     EC(Q@10)
     """
-    return ByClasses(parse_measure(measure) if isinstance(measure, str) else measure)
+    # A measure that lacks its cutoff yet may still get it.
+    return ByClasses(measure if isinstance(measure, Measure) else parse_measure(measure))

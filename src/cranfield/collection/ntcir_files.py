@@ -80,7 +80,9 @@ def recognised(chunk: bytes, kind: str) -> bool:
     """
     first = _first_line(chunk.decode("latin-1"))
     if kind == "qrels":
-        return _form_of(first) is not None
+        form = _form_of(first)
+        # Between blanks, a document called L1 of TREC is no grade with a class behind it.
+        return form is not None and (form.separator is not None or form.columns != _CLASSES)
     fields = _RUN.fields(first)
     blank = first.split()
     trec = len(blank) >= len(_RUN.columns) and is_number(blank[4])

@@ -15,6 +15,7 @@ import cranfield.measures.weighted_rank  # noqa: F401
 from cranfield.errors import MeasureError
 from tests import reference as ref
 from tests.measures import graded_reference as graded
+from tests.measures.test_ntcir import DATA, run_of
 
 Oracle = Callable[[ref.Ranking, list[int]], float]
 
@@ -156,6 +157,22 @@ def test_the_names_of_ntcireval_for_ndcg() -> None:
     ev = cf.evaluate(run, qrels, ["nDCG@1000", "nDCG(discount='max(1,log2(rank))')@1000"])
     values = [round(float(ev[measure].values[0, 0]), 4) for measure in ev]
     assert values == [0.2760, 0.3380]
+
+
+@pytest.mark.parametrize(
+    ("name", "measure", "shown"),
+    [
+        # README.adhoc, section 3.2: the mean of MSnDCG@1000 over three topics.
+        ("TRECRUN", "nDCG@1000", 0.4142),
+        # cacm/runl.qrels.test.nev.AP and .nDCG@1000, over 52 topics.
+        ("cacm", "AP", 0.1415),
+        ("cacm", "nDCG(discount='max(1,log2(rank))')@1000", 0.3169),
+    ],
+)
+def test_means_that_ntcireval_prints(name: str, measure: str, shown: float) -> None:
+    """The program takes the mean of values of four decimals."""
+    found = cf.evaluate(run_of(f"{name}.run"), DATA / f"{name}.qrels.gz", [measure])[measure]
+    assert float(found.values.round(4).mean()) == pytest.approx(shown, abs=0.51e-4)
 
 
 @pytest.mark.parametrize(

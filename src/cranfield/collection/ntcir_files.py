@@ -5,10 +5,11 @@ any text, by semicolons. A line of judgments is one of
 
 - topic, document, grade;
 - topic, intent, document, grade: intent 0 is for documents that are relevant to no intent;
-- topic, document, grade, equivalence class.
+- topic, document, grade, equivalence class: between semicolons, or where the format is given.
 
 The first line says which, and the others have to follow it. A line of a run has the six fields of
-TREC, separated by semicolons.
+TREC, separated by semicolons. Runs are ranked by score here; NTCIREVAL takes the order of the
+lines, which differs where scores are tied: `ties="input"` of :func:`cranfield.judge` keeps it.
 """
 
 from __future__ import annotations

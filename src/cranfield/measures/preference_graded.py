@@ -14,6 +14,7 @@ Examples
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.rows import Rows
@@ -65,8 +66,8 @@ class GradedPreference(Measure):
         rows = judged.condensed().judged()
         worth = self.gains.of(rows.grade)
         kept = worth > 0
-        misplaced, worth = _misplaced(rows, worth)[kept], worth[kept]
-        hits = rows.where(kept)
+        hits, misplaced = rows.where(kept), _misplaced(rows, worth, kept)
+        worth = worth[kept]
         best = ideal(judged, self.gains)
         if self.form == "N":
             highest = highest_of(judged, self.max_grade, str(self))
@@ -82,11 +83,12 @@ class GradedPreference(Measure):
         return ratio(hits.total(worth * (1.0 - share)), best.total(best.gains))
 
 
-def _misplaced(rows: Rows, worth: Floats) -> Floats:
-    """For each row the share of its gain that those above lack, added up over them."""
-    out = np.zeros(rows.cell.size)
-    for level in np.unique(worth):
-        more = worth > level
-        lacking = ratio(worth - level, worth)
-        out += np.where(more, rows.counted(worth == level) * lacking, 0.0)
+def _misplaced(rows: Rows, worth: Floats, kept: NDArray[np.bool_]) -> Floats:
+    """For each row kept the share of its gain that those above lack, added up over them."""
+    own = worth[kept]
+    out = np.zeros(own.size)
+    # Rows that are not kept have no gain.
+    for level in [0.0, *np.unique(own)[:-1]]:
+        above = rows.counted(worth == level)[kept]
+        out += np.where(own > level, above * (own - level) / own, 0.0)
     return out

@@ -237,7 +237,7 @@ def test_columns_of_the_wrong_length() -> None:
         replace(qrels, columns={"class": np.array(["x"])})
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.text("12L;a# \t\n\r0é-.", max_size=40))
 def test_any_text_is_read_or_refused_in_a_line(text: str) -> None:
     import tempfile

@@ -91,7 +91,7 @@ documents = st.tuples(st.none() | st.integers(-1, 3), st.sampled_from(["", "1", 
 missing = st.lists(st.tuples(st.integers(-1, 3), st.sampled_from(["", "1", "2", "9"])), max_size=4)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(st.lists(documents, max_size=8), missing)
 def test_classes_against_the_rule(
     ranking: list[tuple[int | None, str]], missed: list[tuple[int, str]]

@@ -68,7 +68,7 @@ def several(measures: Sequence[str], ranking: ref.Ranking, missed: list[int]) ->
     return [float(found[measure].values[0, 0]) for measure in measures]
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(grades, missing)
 def test_measures_are_their_definitions(ranking: ref.Ranking, missed: list[int]) -> None:
     judged = [grade for grade in ranking if grade is not None] + missed + [0]
@@ -111,7 +111,7 @@ def test_measures_of_one_grade(ranking: ref.Ranking, missed: list[int]) -> None:
     assert pair[0] == pytest.approx(pair[1])
 
 
-@settings(max_examples=40)
+@settings(max_examples=25)
 @given(positive, st.data())
 def test_a_better_document_in_front_never_hurts(levels: list[int], data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(levels) - 1))

@@ -15,8 +15,9 @@ class _Bpref(Measure):
     rel: int = parameter(1, REL, REL_DOC)
     form: str = parameter(
         "trec_eval",
-        choice("trec_eval", "R", "N"),
-        "'trec_eval' divides by min(R, N), 'R' and 'N' are Sakai's bpref_R and bpref_N",
+        choice("trec_eval", "R", "N", "relative"),
+        "'trec_eval' divides by min(R, N), 'R' and 'N' are Sakai's bpref_R and bpref_N,"
+        " 'relative' divides by the documents above, and rank 1 counts nothing",
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -28,6 +29,9 @@ class _Bpref(Measure):
         others = judged.nonrelevant_base(self.rel)
         if self.form == "N":
             worse, of = above, hits.at(others)
+        elif self.form == "relative":
+            # The form's flaw: a document at rank 1 has nothing to be preferred to.
+            worse, of = np.where(hits.rank == 1, 1, above), np.maximum(hits.rank - 1, 1)
         else:
             worse = np.minimum(above, hits.at(base))
             of = hits.at(np.minimum(base, others) if self.form == "trec_eval" else base)
@@ -42,10 +46,19 @@ class _Bpref(Measure):
     source="Buckley and Voorhees (2004) as in trec_eval;"
     " forms R and N: Sakai (2013), equations (22) and (23)",
     family="incomplete judgments",
-    elsewhere={"trec_eval": "bpref", "ir_measures": "Bpref", "ranx": "bpref"},
+    elsewhere={
+        "trec_eval": "bpref",
+        "ir_measures": "Bpref",
+        "ranx": "bpref",
+        "NTCIREVAL": "bpref, bpref_R, bpref_N, bpref_relative (option -j)",
+    },
 )
 class BinaryPreference(_Bpref):
-    """Bpref: n_r judged non-relevant documents stand above; R and N are the judged counts."""
+    """Bpref: n_r judged non-relevant documents stand above; R and N are the judged counts.
+
+    What the form `relative` lacks, a value at rank 1, AP of the condensed list has:
+    `AP(judged_only=True)`.
+    """
 
 
 @measure(

@@ -15,7 +15,7 @@ Examples
 >>> run, qrels = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"c": 2, "a": 1, "d": -1}}
 >>> found = cf.evaluate(run, qrels, ["Compat", "Compat(p=0.5)", "CompatDiff"])
 >>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
-[0.421, 0.25, 0.421]
+[0.4219, 0.25, 0.4219]
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ Examples
 >>> qrels, groups = {"q": {"a": 1, "d": 1}}, {"a": "x", "b": "x", "c": "x", "d": "y"}
 >>> found = cf.evaluate(run, qrels, ["AWRF", "AWRF(target={'x': 4, 'y': 1})"], groups=groups)
 >>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
-[0.945, 0.9993]
+[0.9321, 0.9986]
 """
 
 from __future__ import annotations

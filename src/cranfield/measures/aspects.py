@@ -33,7 +33,7 @@ from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.rows import Rows
 from cranfield.collection.segments import Ints
 from cranfield.errors import MeasureError
-from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.base import Floats, measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.named import names
 from cranfield.measures.parameters import integer, number, optional, parameter
@@ -42,7 +42,7 @@ from cranfield.measures.user_models import UnitGains
 _FAMILY = "several aspects"
 _NEEDS = "judgments on the aspect besides those of relevance"
 _ASPECTS_DOC = "aspects that count besides relevance, separated by commas"
-_SOURCE = "Zuccon (2016), equations (4) to (6)"
+_SOURCE = "Zuccon (2016)"
 _NOTE = "not known to be interval: a product of aspects, discounted by rank"
 
 
@@ -178,8 +178,4 @@ class AspectRBP(_AspectRBP):
     source.
     """
 
-    aspects: str | None = parameter(
-        None, optional(names), _ASPECTS_DOC + "; all by default"
-    )
-
-
+    aspects: str | None = parameter(None, optional(names), _ASPECTS_DOC + "; all by default")

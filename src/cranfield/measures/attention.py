@@ -43,7 +43,7 @@ from cranfield.measures.parameters import choice, parameter
     "IAA",
     summary="How far attention is from being in proportion to relevance.",
     formula=r"\sum_d | a_d - \rho_d |",
-    source="Biega, Gummadi and Weikum (2018), equation (6), for one ranking",
+    source="Biega, Gummadi and Weikum (2018), for one ranking",
     range=(0.0, 2.0),
     lower_is_better=True,
     family="fairness",
@@ -129,7 +129,7 @@ def amortised_inequity(judged: JudgedRuns, **parameters: Any) -> Floats:
 
     Notes
     -----
-    Biega, Gummadi and Weikum (2018), equation (6), over m topics, divided by m:
+    Biega, Gummadi and Weikum (2018), over m topics, divided by m:
 
     .. math:: \frac1m \sum_g \Bigl| \sum_t a_{tg} - \sum_t \rho_{tg} \Bigr|
 

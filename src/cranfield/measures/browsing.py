@@ -48,11 +48,10 @@ class Exposing(Measure):
     def weights(self, ranks: Ints) -> Floats:
         """Attention at each rank, of a user whom no document has satisfied."""
         if self.browsing == "log2(rank)":
-            return 1.0 / np.log2(np.maximum(ranks, 2))
+            return np.asarray(1.0 / np.log2(np.maximum(ranks, 2)))
         if self.browsing == "log2(rank+1)":
-            return 1.0 / np.log2(ranks + 1.0)
-        out: Floats = self.p ** (ranks - 1.0)
-        return out
+            return np.asarray(1.0 / np.log2(ranks + 1.0))
+        return np.asarray(self.p ** (ranks - 1.0), dtype=np.float64)
 
     def exposure(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Exposure of the document of each row."""
@@ -69,9 +68,9 @@ class Exposing(Measure):
     def total(self, judged: JudgedRuns, power: int = 1) -> Floats:
         """Sum of exposures, or of their squares, over each whole ranking; (topics, systems)."""
         deepest = int(judged.retrieved.max(initial=0))
-        upto = np.cumsum(self.weights(np.arange(1, deepest + 1)) ** power)
-        upto = np.concatenate(([0.0], upto))
-        whole = upto[judged.retrieved]
+        weights = self.weights(np.arange(1, deepest + 1)) ** power
+        upto = np.concatenate(([0.0], np.cumsum(weights)))
+        whole = np.asarray(upto[judged.retrieved])
         if self.browsing != "cascade":
             return whole
         # Below the j-th relevant document all weights fall by the same factor once more.
@@ -101,7 +100,7 @@ def gathered(rows: Rows, values: Floats, number: int) -> tuple[Rows, Floats]:
         rank; and the sum of each.
     """
     keys, where = np.unique(rows.cell * number + rows.grade, return_inverse=True)
-    sums = np.bincount(where, weights=values, minlength=keys.size)
+    sums: Floats = np.bincount(where, weights=values, minlength=keys.size).astype(np.float64)
     pairs = Rows(keys // number, np.zeros_like(keys), keys % number, rows.shape)
     return pairs, sums
 
@@ -120,7 +119,7 @@ def of_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
         weights=np.where(counts, groups.weight * values[groups.judgment], 0.0),
         minlength=judgments.topics * number,
     )
-    return sums.reshape(judgments.topics, number)
+    return sums.reshape(judgments.topics, number).astype(np.float64)
 
 
 def group_index(groups: Groups, name: str | None, measure: str) -> int:

@@ -9,8 +9,8 @@ Joachims 2018), each group g has
 
 demographic parity, disparate treatment (exposed utility) and disparate impact (realised utility).
 `DP`, `EUR` and `RUR` are the lowest of the groups over the highest, from 0 to 1, where 1 is parity;
-`logDP`, `logEUR` and `logRUR` (Raj and Ekstrand 2022) the logarithm of a protected group's over that
-of all other documents with a group, where 0 is parity and less than 0 is to its disadvantage.
+`logDP`, `logEUR` and `logRUR` (Raj and Ekstrand 2022) are the logarithm of a protected group's over
+that of all other documents with a group, where 0 is parity, and less is to its disadvantage.
 
 Documents without a known group are in no group, but take their ranks. A group without documents,
 or without utility, in the judgments of a topic is left out of it.
@@ -76,7 +76,8 @@ class _Ratio(Exposing):
         number = len(groups.names)
         if self.protected is None:
             return np.arange(number)
-        return (np.arange(number) == group_index(groups, self.protected, str(self))).astype(int)
+        chosen = group_index(groups, self.protected, str(self))
+        return np.where(np.arange(number) == chosen, 1, 0)
 
     def _values(self, judged: JudgedRuns, sides: Ints) -> tuple[Rows, Floats, Floats]:
         """Rows of cell and side with their exposure per unit; and the units, (topics, sides)."""
@@ -86,7 +87,7 @@ class _Ratio(Exposing):
         pairs, exposed = gathered(rows, self._exposed(judged, groups), number)
         by_group = self._units(judged, groups)
         units = np.zeros((by_group.shape[0], number))
-        np.add.at(units, (slice(None), sides), by_group)
+        np.add.at(units.T, sides, by_group.T)
         per_unit = ratio(exposed, units[pairs.topic, pairs.grade])
         return pairs, per_unit, units
 
@@ -127,7 +128,7 @@ class _LogRatio(_Ratio):
         groups = judged.groups(str(self))
         group_index(groups, self.protected, str(self))
         pairs, found, units = self._values(judged, self._sides(groups))
-        two = units.shape[1] == 2 and (units > 0).all(axis=1)[:, None]
+        two = (units > 0).sum(axis=1)[:, None] == 2
         sides = [np.log(pairs.total(found * (pairs.grade == side)) + TRACE) for side in (1, 0)]
         return np.where(two, sides[0] - sides[1], 0.0)
 
@@ -198,7 +199,7 @@ class ExposedUtilityRatio(_Ratio):
 
 @measure(
     "RUR",
-    summary="Parity of exposed relevant documents by relevance: lowest of a group over the highest.",
+    summary="Parity of exposed relevance by relevance: lowest of a group over the highest.",
     formula=r"\frac{\min_g RUR_g}{\max_g RUR_g}, \quad"
     r" RUR_g = \frac{\sum_{d \in g} \varepsilon_d u_d}{\sum_{d \in g} u_d}",
     source=_SOURCE + ", disparate impact",

@@ -39,7 +39,7 @@ LONGEST = 2000
     "FAIR",
     summary="Whether every top has as many protected documents as a fair draw would give.",
     formula=r"[\forall i \le k: x_i \ge F^{-1}(\alpha_c; i, p)]",
-    source="Zehlike and others (2017), definitions 1 and 2",
+    source="Zehlike and others (2017)",
     family="fairness",
     at_wanted="required",
     needs="groups of documents",

@@ -102,9 +102,7 @@ class OverAspects(Measure):
                 raise MeasureError(f"{self} needs judgments on another aspect, and none are given")
             weights = shares(dict.fromkeys((RELEVANCE, *judged.annotations.aspects), 1))
         named = tuple(one for one, number in weights.given if number)
-        views = [
-            judged if one == RELEVANCE else judged.aspect(one, str(self)) for one in named
-        ]
+        views = [judged if one == RELEVANCE else judged.aspect(one, str(self)) for one in named]
         scores = np.array([self.inner.score(one) for one in views])
         return self.mean(scores, np.array(weights.of(named))[:, None, None])
 
@@ -143,7 +141,7 @@ class ConvexAggregation(OverAspects):
         return {
             "summary": f"Mean of {inner} over aspects of relevance.",
             "formula": r"\sum_a w_a m_a",
-            "source": "Lioma, Simonsen and Larsen (2017), section 3.2",
+            "source": "Lioma, Simonsen and Larsen (2017)",
         }
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
@@ -206,7 +204,7 @@ def cam(measure: Measure | str, *, weights: Mapping[str, float] | None = None) -
 
     Notes
     -----
-    Lioma, Simonsen and Larsen (2017), section 3.2, for relevance and credibility with weights
+    Lioma, Simonsen and Larsen (2017), for relevance and credibility with weights
     :math:`\\lambda` and :math:`1 - \\lambda`; here for any number of aspects.
 
     Examples
@@ -242,7 +240,7 @@ def mm(measure: Measure | str, *, weights: Mapping[str, float] | None = None) ->
     Notes
     -----
     Palotti, Zuccon and Hanbury (2018), who use RBP inside; WHAM of Lioma, Simonsen and Larsen
-    (2017), section 3.2, is the same.
+    (2017), is the same.
 
     Examples
     --------

@@ -71,9 +71,7 @@ class PairwiseParity(Measure):
         good, bad = (_keys(rows.where((rows.grade >= self.rel) == one)) for one in (True, False))
         shares, defined = [], np.ones(shape, dtype=bool)
         for side, other in ((inside, outside), (outside, inside)):
-            above, number = _above(
-                np.intersect1d(side, good), np.intersect1d(other, bad), shape
-            )
+            above, number = _above(np.intersect1d(side, good), np.intersect1d(other, bad), shape)
             shares.append(ratio(above, number))
             defined &= number > 0
         return np.where(defined, np.abs(shares[0] - shares[1]), 0.0)

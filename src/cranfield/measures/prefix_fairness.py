@@ -87,7 +87,7 @@ class _Prefixes(Measure):
             fits = (seen <= np.minimum(protected, point)) & (point - seen <= size - protected)
             apart = self.apart(np.minimum(seen, point), point, size, protected) / np.log2(point)
             best = np.where(point <= size, np.where(fits, reached + apart, -np.inf), best)
-        return np.maximum(best.max(axis=1, initial=0.0), 0.0)
+        return np.asarray(best.max(axis=1, initial=0.0))
 
     def apart(self, seen: Ints, point: int, size: Ints, protected: Ints) -> Floats:
         """Distance of the top from the whole ranking."""
@@ -110,7 +110,7 @@ class NormalisedDiscountedDifference(_Prefixes):
 
     def apart(self, seen: Ints, point: int, size: Ints, protected: Ints) -> Floats:
         """Difference of the shares."""
-        return np.abs(seen / point - ratio(protected, size))
+        return np.asarray(np.abs(seen / point - ratio(protected, size)))
 
 
 @measure(

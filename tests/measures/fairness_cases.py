@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.collection.judged import JudgedRuns
 
 DOCS = "abcdefgh"
 GROUPS = ("x", "y", "z")
@@ -20,14 +21,15 @@ class Case:
     ranking: tuple[str, ...]
     grades: dict[str, int]
     groups: dict[str, dict[str, float]]
+    judged: dict[Any, JudgedRuns] = field(default_factory=dict, compare=False, repr=False)
 
     def evaluate(self, text: str, **more: Any) -> float:
-        """Score of the ranking."""
-        # A topic without results is one where some other document is scored.
-        run = {"q": {doc: float(-i) for i, doc in enumerate(self.ranking)}}
-        found = cf.evaluate(run, {"q": self.grades}, [text], groups=self.groups, **more)
-        [scores] = found.values()
-        return float(scores.values[0, 0])
+        """Score of the ranking, which is judged once."""
+        key = tuple(more.items())
+        if key not in self.judged:
+            run = {"q": {doc: float(-i) for i, doc in enumerate(self.ranking)}}
+            self.judged[key] = cf.judge(run, {"q": self.grades}, groups=self.groups, **more)
+        return float(cf.parse_measure(text).score(self.judged[key])[0, 0])
 
     def renamed(self, names: dict[str, str]) -> Case:
         """The same with other names of groups."""

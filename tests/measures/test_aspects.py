@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
 import cranfield.measures.aspects
+import cranfield.measures.compatibility
 import cranfield.measures.multi_aspect
 from cranfield.errors import MeasureError
 from cranfield.measures import RBP, RR, parse_measure
@@ -33,15 +34,16 @@ def aspects(**given: dict[str, int]) -> dict[str, Any]:
     return {"aspects": {name: {"q": grades} for name, grades in given.items()}}
 
 
+@settings(max_examples=10)
 @given(rankings, judgments, judgments, judgments)
 def test_aspect_biased_rbp(
     run: list[str], grades: dict[str, int], easy: dict[str, int], sure: dict[str, int]
 ) -> None:
-    p, top = 0.7, max(max(easy.values()), 1)
+    p, top = 0.7, max(1, *easy.values())
     weights = {1: 0.4, 2: 0.8, 3: 1.0}
 
     def total(worth: Any, length: int = 8) -> float:
-        return sum((1 - p) * p**i * worth(doc) for i, doc in enumerate(run[:length]))
+        return float(sum((1 - p) * p**i * worth(doc) for i, doc in enumerate(run[:length])))
 
     def good(doc: str) -> bool:
         return grades.get(doc, 0) >= 1
@@ -72,6 +74,7 @@ def test_aspect_biased_rbp(
     assert found == pytest.approx(wanted, abs=1e-12)
 
 
+@settings(max_examples=10)
 @given(rankings, judgments, judgments)
 def test_condensed_lists_match_the_same_documents(
     run: list[str], grades: dict[str, int], easy: dict[str, int]
@@ -87,6 +90,7 @@ def test_condensed_lists_match_the_same_documents(
     assert [flagged, policy] == pytest.approx([wanted, wanted], abs=1e-12)
 
 
+@settings(max_examples=10)
 @given(rankings, judgments)
 def test_an_aspect_that_all_documents_have_changes_nothing(
     run: list[str], grades: dict[str, int]
@@ -95,6 +99,7 @@ def test_an_aspect_that_all_documents_have_changes_nothing(
     assert found[0] == pytest.approx(found[1], abs=1e-15)
 
 
+@settings(max_examples=10)
 @given(rankings, judgments, judgments)
 def test_means_over_aspects(run: list[str], grades: dict[str, int], sure: dict[str, int]) -> None:
     given = aspects(credibility=sure)
@@ -113,6 +118,7 @@ def test_means_over_aspects(run: list[str], grades: dict[str, int], sure: dict[s
         assert mixed[1] == pytest.approx(1 / (0.25 / one[2] + 0.75 / two[2]), abs=1e-12)
 
 
+@settings(max_examples=10)
 @given(rankings, judgments)
 def test_equal_aspects_give_the_measure_itself(run: list[str], grades: dict[str, int]) -> None:
     found = scored(run, grades, "CAM(AP)", "MM(AP)", "AP", **aspects(same=grades))
@@ -152,8 +158,6 @@ def test_texts_read_back() -> None:
     ],
 )
 def test_refusals(text: str, reason: str) -> None:
-    import cranfield.measures.compatibility
-
     with pytest.raises(MeasureError, match=reason):
         parse_measure(text)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
@@ -58,6 +58,7 @@ def scored(run: list[str], grades: dict[str, int], *texts: str, **more: Any) -> 
     return [float(found[text].values[0, 0]) for text in texts]
 
 
+@settings(max_examples=10)
 @given(rankings, judgments, st.sampled_from([0.5, 0.9, 0.95]))
 def test_definition(run: list[str], grades: dict[str, int], p: float) -> None:
     found = scored(run, grades, f"Compat(p={p})", f"Compat(p={p})@3", f"Compat(p={p})@1000")
@@ -65,6 +66,7 @@ def test_definition(run: list[str], grades: dict[str, int], p: float) -> None:
     assert found == pytest.approx(wanted, abs=1e-12)
 
 
+@settings(max_examples=10)
 @given(rankings, judgments)
 def test_without_normalisation(run: list[str], grades: dict[str, int]) -> None:
     good = sorted((d for d in grades if grades[d] > 0), key=lambda d: -grades[d])
@@ -74,6 +76,7 @@ def test_without_normalisation(run: list[str], grades: dict[str, int]) -> None:
     assert found == pytest.approx(best, abs=1e-12)
 
 
+@settings(max_examples=10)
 @given(judgments, st.randoms())
 def test_any_ideal_ranking_scores_1(grades: dict[str, int], random: Any) -> None:
     docs = [doc for doc in grades if grades[doc] > 0]
@@ -83,6 +86,7 @@ def test_any_ideal_ranking_scores_1(grades: dict[str, int], random: Any) -> None
         assert scored(docs, grades, "Compat", "Compat@2") == pytest.approx([1.0, 1.0])
 
 
+@settings(max_examples=10)
 @given(rankings, judgments)
 def test_help_less_harm(run: list[str], grades: dict[str, int]) -> None:
     harm = {doc: -grade for doc, grade in grades.items()}

@@ -85,6 +85,19 @@ def test_fairsearchcore(k: int, share: float, alpha: float) -> None:
     assert list(minima(k, share, alpha, False)) == wanted
 
 
+ADJUSTED = {
+    (20, 0.3, 0.1): "0 0 0 0 0 0 0 1 1 1 1 1 1 2 2 2 2 2 3 3",
+    (40, 0.25, 0.05): "0 0 0 0 0 0 0 0 0 0 0 0 0 1 1 1 1 1 1 1 2 2 2 2 2 2 3 3 3 3 3 3"
+    " 4 4 4 4 4 4 5 5",
+}
+"""The same with adjust_alpha=True, where its nearest table does not reject more than alpha."""
+
+
+@pytest.mark.parametrize(("k", "share", "alpha"), ADJUSTED)
+def test_fairsearchcore_adjusted(k: int, share: float, alpha: float) -> None:
+    assert minima(k, share, alpha, True) == tuple(map(int, ADJUSTED[k, share, alpha].split()))
+
+
 @pytest.mark.parametrize(("share", "alpha"), [(0.5, 0.1), (0.3, 0.1), (0.7, 0.2)])
 def test_the_chance_to_reject_is_kept(share: float, alpha: float) -> None:
     """Over all 2^10 rankings; nothing is lowered where that is not needed."""

@@ -83,10 +83,12 @@ def _better(rows: Rows, grade: Ints, grades: Ints, topics: Ints, number: int) ->
 
 def _above(rows: Rows) -> Ints:
     """Place of each row among those of its cell and grade, from 1."""
-    order = np.lexsort((rows.rank, rows.grade, rows.cell))
-    _, same = np.unique(np.stack((rows.cell, rows.grade)), axis=1, return_inverse=True)
+    _, grade = np.unique(rows.grade, return_inverse=True)
+    same = rows.cell * (int(grade.max(initial=0)) + 1) + grade
+    # Rows are in order of rank, which a stable sort keeps.
+    order = np.argsort(same, kind="stable")
     out = np.empty(order.size, dtype=np.int64)
-    out[order] = places(same.ravel()[order])
+    out[order] = places(same[order])
     return out
 
 

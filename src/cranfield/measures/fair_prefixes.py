@@ -3,7 +3,8 @@ r"""FA*IR: does every top of the ranking have as many protected documents as cha
 The top i passes where its :math:`x_i` protected documents are not fewer than
 :math:`m_i = F^{-1}(\alpha; i, p)`, the quantile of a binomial distribution with the share p that is
 asked for (Zehlike and others 2017). As k tops are tested, :math:`\alpha` is lowered until a ranking
-that is drawn with chance p passes them all with a chance of at least :math:`1 - \alpha`.
+that is drawn with chance p passes them all with a chance of at least :math:`1 - \alpha`. The
+authors' program takes the table whose chance is nearest to that, which may reject oftener.
 
 Examples
 --------

@@ -62,7 +62,7 @@ class PairwiseParity(Measure):
         groups = judged.groups(str(self))
         known = groups.rows.where(groups.rows.gains > 0)
         inside = _keys(known.where(known.grade == group_index(groups, self.protected, str(self))))
-        outside = np.setdiff1d(_keys(known), inside)
+        outside = np.setdiff1d(np.unique(_keys(known)), inside, assume_unique=True)
         shape = judged.shape
         if self.pairs == "all":
             above, number = _above(inside, outside, shape)
@@ -71,7 +71,7 @@ class PairwiseParity(Measure):
         good, bad = (_keys(rows.where((rows.grade >= self.rel) == one)) for one in (True, False))
         shares, defined = [], np.ones(shape, dtype=bool)
         for side, other in ((inside, outside), (outside, inside)):
-            above, number = _above(np.intersect1d(side, good), np.intersect1d(other, bad), shape)
+            above, number = _above(_both(side, good), _both(other, bad), shape)
             shares.append(ratio(above, number))
             defined &= number > 0
         return np.where(defined, np.abs(shares[0] - shares[1]), 0.0)
@@ -80,6 +80,10 @@ class PairwiseParity(Measure):
 def _keys(rows: Rows) -> Ints:
     """Cell and rank of each row as one number; ranks stay far below 2^31."""
     return rows.cell << 32 | rows.rank
+
+
+def _both(first: Ints, second: Ints) -> Ints:
+    return np.intersect1d(first, second, assume_unique=True)
 
 
 def _above(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:

@@ -50,7 +50,7 @@ def _target(value: Any) -> str | Shares:
     summary="How near the attention that groups get is to a target distribution.",
     formula=r"1 - JS(\varepsilon \,\|\, \tau), \quad"
     r" \varepsilon_g \propto \sum_r \varepsilon_r a_{d_r g}",
-    source="Sapiezynski and others (2019); as in Ekstrand, McDonald, Raj and Johnson (2022)",
+    source="Sapiezynski and others (2019); as in Ekstrand and others (2021)",
     family="fairness",
     needs="groups of documents",
     scale_note="not known to be interval: a divergence of distributions",

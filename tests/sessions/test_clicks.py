@@ -73,6 +73,7 @@ _CLICKS = st.lists(
 )
 
 
+@settings(max_examples=80)
 @given(_CLICKS, st.floats(0, 2), st.floats(0, 500), st.floats(0, 1), st.floats(10, 1e5))
 def test_figure_9(
     clicks: list[tuple[int, int, float]], gain: float, snippet: float, share: float, limit: float
@@ -82,7 +83,7 @@ def test_figure_9(
     assert value == pytest.approx(figure_9(clicks, gain, snippet, share, limit), abs=1e-9)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(st.lists(_CLICKS, min_size=1, max_size=3), st.sampled_from(["timed", "in order"]))
 def test_sessions_by_figure_9(sessions: list[list[tuple[int, int, float]]], how: str) -> None:
     """Several sessions and two systems at once, with the length of each document from a table."""

@@ -140,7 +140,7 @@ def divisor(variant: str, q: int, r: int, j: int, b: float, bq: float) -> float:
     return log(q + bq - 1) / log(bq) * log(rank + b - 1) / log(b)
 
 
-@settings(max_examples=50)
+@settings(max_examples=30)
 @given(
     worlds(),
     st.sampled_from(["kanoulas", "jarvelin", "jiang"]),
@@ -202,7 +202,7 @@ def test_brute_force(
         assert ev[deep].values[i, 0] == pytest.approx(shown / four if four else 0)
 
 
-@settings(max_examples=15)
+@settings(max_examples=10)
 @given(worlds(), st.sampled_from(["first", "keep"]))
 def test_bounds_and_one_query(world: tuple[Lists, Grades], duplicates: str) -> None:
     lists, grades = world
@@ -220,7 +220,7 @@ def test_bounds_and_one_query(world: tuple[Lists, Grades], duplicates: str) -> N
     np.testing.assert_allclose(one["nsDCG"].values, one["nDCG"].values)
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(worlds())
 def test_order_of_rows_and_names_do_not_matter(world: tuple[Lists, Grades]) -> None:
     lists, grades = world

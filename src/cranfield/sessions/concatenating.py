@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.checks import check_whole
+from cranfield.collection.beside import IntentTable, read_intents
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.judging import judge
 from cranfield.collection.lines import Origin
@@ -110,15 +111,42 @@ class ConcatenatedSessions(Sequence[Run]):
             policies = policies | {"unjudged": "nonrelevant"}
         if policies.setdefault("ties", "input") != "input":
             raise PolicyError(f"ties {quoted(policies['ties'])} do not occur: sessions have ranks")
+        if policies.get("aspects"):
+            aspects = policies["aspects"].items()
+            policies["aspects"] = {name: self.sessions.qrels(one) for name, one in aspects}
+        if policies.get("intents") is not None:
+            policies["intents"] = self._intents(read_intents(policies["intents"]))
         own = qrels if by_session else self.sessions.qrels(qrels)
         judged = judge(list(self), own, **policies)
         queries = self._queries(judged)
         if judged.policies.depth is not None:
             queries = queries.where(queries.rank <= judged.policies.depth)
-        judged = replace(judged, annotations=replace(judged.annotations, queries=queries))
+
+        def with_queries(one: JudgedRuns) -> JudgedRuns:
+            others = {name: with_queries(other) for name, other in one.annotations.aspects.items()}
+            more = replace(one.annotations, queries=queries, aspects=others)
+            return replace(one, annotations=more, views={})
+
+        judged = with_queries(judged)
         if not condense:
             return judged
         return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()
+
+    def _intents(self, table: IntentTable) -> IntentTable:
+        """Give each session the intents of its topic."""
+        pairs = zip(self.sessions.names, self.sessions.topics, strict=True)
+        rows: dict[str, list[int]] = {}
+        for row, topic in enumerate(table.topics):
+            rows.setdefault(topic, []).append(row)
+        chosen = [(name, row) for name, topic in pairs for row in rows.get(topic or "", [])]
+        at = np.array([row for _, row in chosen], dtype=np.int64)
+        return IntentTable(
+            tuple(name for name, _ in chosen),
+            tuple(table.intents[row] for row in at),
+            table.probabilities[at],
+            table.navigational[at],
+            table.name,
+        )
 
     def _queries(self, judged: JudgedRuns) -> Rows:
         """Query of each document, in the order of the judged runs."""

@@ -181,3 +181,12 @@ def test_sessions_without_clicks_score_0() -> None:
     sessions = read_sessions(rows, clicks=clicks, topics={"s": "t"})
     ev = evaluate_sessions(sessions, {"t": {"a": 1}}, "ClickU(length=0)")
     np.testing.assert_allclose(ev["ClickU(length=0)"].values, [[0, 0.5 * (1 - 200 / L)]])
+
+
+def test_clicked_documents_without_a_judgment_gain_nothing_by_grade() -> None:
+    sessions = sessions_of(
+        {"s": [["a", "b"]]}, [{"session": "s", "query": 1, "rank": r} for r in (1, 2)]
+    )
+    text = "ClickU(gains='linear', length=0)"
+    ev = evaluate_sessions(sessions, {"s": {"a": 2}}, text)
+    assert ev[text].values[0, 0] == pytest.approx(2 * (1 - 200 / L))

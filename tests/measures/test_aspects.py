@@ -14,8 +14,7 @@ import cranfield.measures.aspects
 import cranfield.measures.compatibility
 import cranfield.measures.multi_aspect
 from cranfield.errors import MeasureError
-from cranfield.measures import RBP, RR, parse_measure
-from cranfield.measures.multi_aspect import cam, mm
+from cranfield.measures import CAM, MM, RBP, RR, parse_measure
 
 DOCS = "abcdefgh"
 rankings = st.permutations(DOCS).flatmap(
@@ -136,8 +135,8 @@ def test_texts_read_back() -> None:
     ):
         assert str(parse_measure(text)) == text
     assert str(parse_measure("CAM(nDCG)@10")) == "CAM(nDCG@10)"
-    assert str(mm(RBP)(p=0.5)) == "MM(RBP(p=0.5))"
-    assert str(cam(RR)(weights={"relevance": 1})) == "CAM(RR, weights={'relevance': 1})"
+    assert str(MM(RBP)(p=0.5)) == "MM(RBP(p=0.5))"
+    assert str(CAM(RR)(weights={"relevance": 1})) == "CAM(RR, weights={'relevance': 1})"
     assert str(parse_measure("aRBP(aspects=' b , a')")) == "aRBP(aspects='b,a')"
 
 

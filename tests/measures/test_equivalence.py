@@ -15,8 +15,7 @@ import cranfield as cf
 import cranfield.measures.equivalence
 from cranfield.collection.classes import by_class
 from cranfield.errors import MeasureError
-from cranfield.measures import AP, P
-from cranfield.measures.equivalence import by_classes
+from cranfield.measures import AP, EC, P
 from tests import reference as ref
 from tests.measures.test_ntcir import equal, names
 
@@ -131,8 +130,8 @@ def test_classes_belong_to_topics() -> None:
 
 
 def test_the_text_form() -> None:
-    assert str(by_classes(P) @ 10) == "EC(P@10)"
-    assert by_classes(AP)(rel=2) == cf.parse_measure("EC(AP(rel=2))")
+    assert str(EC(P) @ 10) == "EC(P@10)"
+    assert EC(AP)(rel=2) == cf.parse_measure("EC(AP(rel=2))")
     assert cf.parse_measure("EC(P)@10") == cf.parse_measure("EC(P@10)")
     assert cf.parse_measure("EC(AP)").info.needs.startswith("equivalence classes")
 

@@ -9,20 +9,37 @@ parameters.
 """
 
 from cranfield.measures import (
+    aspects,
+    attention,
     average_precision,
+    compatibility,
     counts,
     dcg,
     dcg_variants,
+    equivalence,
     expected,
+    expected_exposure,
+    exposure_ratios,
+    fair_prefixes,
     global_gain,
+    graded_ap,
     intent_aware,
+    multi_aspect,
     novelty,
     ntcir,
+    pair_fairness,
     precision,
     preference,
+    preference_graded,
+    prefix_fairness,
+    rank_fairness,
     risk,
+    sampled,
+    session_clicks,
+    session_dcg,
     sets,
     user_models,
+    weighted_rank,
 )
 from cranfield.measures.base import ALIASES, REGISTRY, Info, Measure
 from cranfield.measures.define import define
@@ -91,6 +108,42 @@ D = global_gain.GlobalGain
 URisk = risk.RiskReward
 TRisk = risk.StandardisedRisk
 DIN = global_gain.TypeSensitiveGlobalGain
+GAP = graded_ap.GradedAveragePrecision()
+gAP = graded_ap.KishidaAveragePrecision()
+WRR = weighted_rank.WeightedReciprocalRank()
+iRBU = weighted_rank.IntentwiseRankBiasedUtility()
+Rpref = preference_graded.GradedPreference()
+xinfAP = sampled.ExtendedInferredAP()
+infP = sampled.InferredPrecision()
+infNDCG = sampled.InferredNDCG()
+statAP = sampled.StatisticalAP()
+EC = equivalence.ByClasses
+uRBP = aspects.UnderstandabilityRBP()
+cRBP = aspects.CredibilityRBP()
+aRBP = aspects.AspectRBP()
+CAM = multi_aspect.ConvexAggregation
+MM = multi_aspect.MultidimensionalMeasure
+Compat = compatibility.Compatibility()
+CompatDiff = compatibility.CompatibilityDifference()
+AWRF = rank_fairness.AttentionWeightedRankFairness()
+EEL = expected_exposure.ExpectedExposureLoss()
+EED = expected_exposure.ExpectedExposureDisparity()
+EER = expected_exposure.ExpectedExposureRelevance()
+DP = exposure_ratios.DemographicParity()
+EUR = exposure_ratios.ExposedUtilityRatio()
+RUR = exposure_ratios.RealisedUtilityRatio()
+logDP = exposure_ratios.LogDemographicParity()
+logEUR = exposure_ratios.LogExposedUtilityRatio()
+logRUR = exposure_ratios.LogRealisedUtilityRatio()
+rND = prefix_fairness.NormalisedDiscountedDifference()
+rKL = prefix_fairness.NormalisedDiscountedDivergence()
+rRD = prefix_fairness.NormalisedDiscountedRatio()
+FAIR = fair_prefixes.RankedGroupFairness()
+PairParity = pair_fairness.PairwiseParity()
+IAA = attention.InequityOfAttention()
+sDCG = session_dcg.SessionDCG()
+nsDCG = session_dcg.NormalisedSessionDCG()
+ClickU = session_clicks.ClickU()
 NumQ = counts.NumTopics()
 NumRet = counts.NumRetrieved()
 NumRel = counts.NumRelevant()
@@ -100,6 +153,42 @@ Judged = counts.JudgedShare()
 Unjudged = counts.UnjudgedShare()
 
 __all__ = [
+    "GAP",
+    "gAP",
+    "WRR",
+    "iRBU",
+    "Rpref",
+    "xinfAP",
+    "infP",
+    "infNDCG",
+    "statAP",
+    "EC",
+    "uRBP",
+    "cRBP",
+    "aRBP",
+    "CAM",
+    "MM",
+    "Compat",
+    "CompatDiff",
+    "AWRF",
+    "EEL",
+    "EED",
+    "EER",
+    "DP",
+    "EUR",
+    "RUR",
+    "logDP",
+    "logEUR",
+    "logRUR",
+    "rND",
+    "rKL",
+    "rRD",
+    "FAIR",
+    "PairParity",
+    "IAA",
+    "sDCG",
+    "nsDCG",
+    "ClickU",
     "ALIASES",
     "AP_IA",
     "D",

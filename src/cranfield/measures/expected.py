@@ -178,7 +178,6 @@ def _sdcg(rows: Rows, cutoff: int | None) -> Floats:
 
 @measure(
     "SDCG",
-    aliases=("sDCG",),
     summary="Scaled DCG: gain a document of a user who reads the top k as DCG weighs it.",
     formula=rf"\sum_{{r=1}}^{{k}} W(r) \, g_r, {_SDCG_WEIGHTS}",
     source="Moffat and others (2013)",

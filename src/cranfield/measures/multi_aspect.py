@@ -25,77 +25,43 @@ Examples
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from typing import Any, ClassVar, Self
-
 import numpy as np
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.segments import ratio
 from cranfield.errors import MeasureError
 from cranfield.measures.base import Floats, Measure
-from cranfield.measures.grammar import parse_measure, wrapper
 from cranfield.measures.named import Shares, shares
-from cranfield.measures.parameters import checked, optional
-from cranfield.scale import Scale
+from cranfield.measures.parameters import optional, parameter
+from cranfield.measures.wrapping import Wrapping, wrapping
 
 RELEVANCE = "relevance"
 """The name by which weights speak of the judgments themselves."""
 
+_FAMILY = "several aspects"
+_NEEDS = "judgments on other aspects besides those of relevance"
 
-class OverAspects(Measure):
-    """A measure over several aspects; made by :func:`cam` and :func:`mm`.
 
-    Attributes
-    ----------
-    inner
-        The measure that is computed on each aspect.
-    weights
-        Weights of the aspects; None for equal ones on all that are given.
+class OverAspects(Wrapping):
+    """A measure over several aspects, relevance among them.
+
+    Weights may have any sum; an aspect that they do not name does not count. Without weights all
+    aspects that judgments are given for, and relevance, weigh the same.
     """
 
-    form: ClassVar[str] = ""
-    inner: Measure
-    weights: Shares | None
+    weights: Shares | None = parameter(
+        None, optional(shares), "weight of each aspect, 'relevance' among them; equal by default"
+    )
 
-    def __init__(self, inner: Measure, *, weights: Any = None) -> None:
+    def check(self, inner: Measure) -> None:
+        """Refuse a measure that is not averaged."""
         if inner.info.aggregate != "mean":
-            raise MeasureError(f"{self.form}: {inner} is no measure that is averaged over topics")
-        vars(self).update(inner=inner, cutoff=inner.cutoff, judged_only=inner.judged_only)
-        vars(self)["weights"] = checked(self.form, "weights", weights, optional(shares))
-        # What it declares depends on the measure inside.
-        vars(self)["info"] = replace(
-            inner.info,
-            name=self.form,
-            aliases=(),
-            family="several aspects",
-            needs="judgments on other aspects besides those of relevance",
-            scale=Scale.ORDINAL,
-            scale_note="",
-            elsewhere={},
-            **self.about(inner),
-        )
+            raise MeasureError(
+                f"{self.about.name}: {inner} is no measure that is averaged over topics"
+            )
 
-    @classmethod
-    def about(cls, inner: Measure) -> dict[str, Any]:
-        """What it declares of itself beyond what the measure inside does."""
-        raise NotImplementedError
-
-    def score(self, judged: JudgedRuns) -> Floats:
-        """Score every ranking on every aspect, and take the mean.
-
-        Parameters
-        ----------
-        judged
-            Judged runs of some systems, with other aspects.
-
-        Returns
-        -------
-        array, shape (topics, systems)
-            The scores.
-        """
-        self.require_complete()
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Score every ranking on every aspect, and take the mean."""
         weights = self.weights
         if weights is None:
             if not judged.annotations.aspects:
@@ -110,39 +76,17 @@ class OverAspects(Measure):
         """Mean of scores [aspect, topic, system] with weights [aspect, 1, 1]."""
         raise NotImplementedError
 
-    def require_complete(self) -> None:
-        """Refuse a measure that lacks what has to stand behind its @."""
-        self.inner.require_complete()
 
-    def __matmul__(self, at: Any) -> Self:
-        return type(self)(self.inner @ at, weights=self.weights)
-
-    def __call__(self, /, **parameters: Any) -> Self:
-        """Return the measure with other parameters."""
-        inside = {name: value for name, value in parameters.items() if name != "weights"}
-        inner = self.inner(**inside) if inside else self.inner
-        return type(self)(inner, weights=parameters.get("weights", self.weights))
-
-    def __str__(self) -> str:
-        shown = "" if self.weights is None else f", weights={self.weights.text}"
-        return f"{self.form}({self.inner}{shown})"
-
-    __repr__ = __str__
-
-
+@wrapping(
+    "CAM",
+    summary="Convex aggregation: the weighted mean of a measure over aspects of relevance.",
+    formula=r"\sum_a w_a m_a",
+    source="Lioma, Simonsen and Larsen (2017)",
+    family=_FAMILY,
+    needs=_NEEDS,
+)
 class ConvexAggregation(OverAspects):
     """The weighted arithmetic mean over aspects."""
-
-    form: ClassVar[str] = "CAM"
-
-    @classmethod
-    def about(cls, inner: Measure) -> dict[str, Any]:
-        """Summary, formula and source."""
-        return {
-            "summary": f"Mean of {inner} over aspects of relevance.",
-            "formula": r"\sum_a w_a m_a",
-            "source": "Lioma, Simonsen and Larsen (2017)",
-        }
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
         """Weighted arithmetic mean."""
@@ -150,101 +94,27 @@ class ConvexAggregation(OverAspects):
         return out
 
 
+@wrapping(
+    "MM",
+    summary="Multidimensional measure: the harmonic mean of a measure over aspects of relevance.",
+    formula=r"\left( \sum_a \frac{w_a}{m_a} \right)^{-1}",
+    source="Palotti, Zuccon and Hanbury (2018); WHAM of Lioma, Simonsen and Larsen (2017)",
+    family=_FAMILY,
+    needs=_NEEDS,
+)
 class MultidimensionalMeasure(OverAspects):
     """The weighted harmonic mean over aspects; 0 where the score on an aspect is 0."""
 
-    form: ClassVar[str] = "MM"
-
-    def __init__(self, inner: Measure, *, weights: Any = None) -> None:
+    def check(self, inner: Measure) -> None:
+        """Refuse a measure of which a harmonic mean says nothing."""
+        super().check(inner)
         if inner.info.range[0] < 0 or inner.info.lower_is_better:
             raise MeasureError(
                 f"MM: {inner} has scores below 0, or low ones that are good; a harmonic mean of"
                 " these says nothing"
             )
-        super().__init__(inner, weights=weights)
-
-    @classmethod
-    def about(cls, inner: Measure) -> dict[str, Any]:
-        """Summary, formula and source."""
-        return {
-            "summary": f"Harmonic mean of {inner} over aspects of relevance.",
-            "formula": r"\Bigl( \sum_a \frac{w_a}{m_a} \Bigr)^{-1}",
-            "source": "Palotti, Zuccon and Hanbury (2018)",
-        }
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
         """Weighted harmonic mean."""
         some = (scores > 0).all(axis=0)
         return np.where(some, ratio(np.ones(some.shape), ratio(weights, scores).sum(axis=0)), 0.0)
-
-
-@wrapper("CAM")
-def cam(measure: Measure | str, *, weights: Mapping[str, float] | None = None) -> Measure:
-    """Take the weighted arithmetic mean of a measure over aspects of relevance.
-
-    Parameters
-    ----------
-    measure
-        Any measure that is averaged over topics, or its text.
-    weights
-        Weight of each aspect, of any sum; `relevance` is the name of the judgments themselves. An
-        aspect that is not named does not count. By default all aspects that judgments are given
-        for, and relevance, weigh the same.
-
-    Returns
-    -------
-    Measure
-        A measure like any other, with the text form `CAM(nDCG@10)`.
-
-    Raises
-    ------
-    MeasureError
-        For a measure that is not averaged, or weights that are no numbers; when it scores, for an
-        aspect without judgments.
-
-    Notes
-    -----
-    Lioma, Simonsen and Larsen (2017), for relevance and credibility with weights
-    :math:`\\lambda` and :math:`1 - \\lambda`; here for any number of aspects.
-
-    Examples
-    --------
-    >>> cam("nDCG@10", weights={"relevance": 0.5, "credibility": 0.5})
-    CAM(nDCG@10, weights={'credibility': 0.5, 'relevance': 0.5})
-    """
-    return ConvexAggregation(parse_measure(measure), weights=weights)
-
-
-@wrapper("MM")
-def mm(measure: Measure | str, *, weights: Mapping[str, float] | None = None) -> Measure:
-    """Take the weighted harmonic mean of a measure over aspects of relevance.
-
-    Parameters
-    ----------
-    measure
-        Any measure with scores of at least 0 that is averaged over topics, or its text.
-    weights
-        Weight of each aspect, as for :func:`cam`.
-
-    Returns
-    -------
-    Measure
-        A measure like any other, with the text form `MM(RBP)`. A ranking that scores 0 on an
-        aspect scores 0.
-
-    Raises
-    ------
-    MeasureError
-        As :func:`cam`, and for a measure with scores below 0 or where low scores are good.
-
-    Notes
-    -----
-    Palotti, Zuccon and Hanbury (2018), who use RBP inside; WHAM of Lioma, Simonsen and Larsen
-    (2017), is the same.
-
-    Examples
-    --------
-    >>> mm("RBP(p=0.8)")
-    MM(RBP)
-    """
-    return MultidimensionalMeasure(parse_measure(measure), weights=weights)

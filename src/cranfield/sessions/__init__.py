@@ -7,10 +7,10 @@
 [('log', 1.0, 1.0)]
 """
 
-from cranfield.sessions.clicks import ClickU, click_u
+from cranfield.measures.session_clicks import ClickU, click_u
+from cranfield.measures.session_dcg import NormalisedSessionDCG, SessionDCG
 from cranfield.sessions.concatenating import ConcatenatedSessions, concatenated
 from cranfield.sessions.data import SessionCounts, Sessions
-from cranfield.sessions.dcg import NormalisedSessionDCG, SessionDCG
 from cranfield.sessions.evaluating import SessionEvaluation, evaluate_sessions
 from cranfield.sessions.history import followed_by
 from cranfield.sessions.reading import read_session_topics, read_sessions

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.rows import Rows
 from cranfield.collection.segments import Floats, Ints, ratio
-from cranfield.measures.base import ALIASES, Measure, measure
+from cranfield.measures.base import Measure, measure
 from cranfield.measures.gained import GAINS_DOC, ideal
 from cranfield.measures.gains import LINEAR, Gain, gain
 from cranfield.measures.parameters import choice, integer, number, optional, parameter
@@ -19,7 +19,6 @@ from cranfield.measures.parameters import choice, integer, number, optional, par
 _BASE = number(1, open_low=True)
 
 # It is an alias of scaled DCG, SDCG, as well; the field means session DCG by it.
-ALIASES.pop("sDCG", None)
 
 
 @dataclass(frozen=True, eq=False)

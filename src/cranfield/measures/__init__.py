@@ -10,14 +10,22 @@ parameters.
 
 from cranfield.measures import (
     average_precision,
+    bejewelled,
+    clicks,
     counts,
+    cwl_classic,
+    cwl_expected,
+    cwl_nerr,
     dcg,
     dcg_variants,
     expected,
+    markov,
     ntcir,
     precision,
     preference,
     sets,
+    time_biased,
+    trailtext,
     user_models,
 )
 from cranfield.measures.base import ALIASES, REGISTRY, Info, Measure
@@ -64,13 +72,8 @@ PPlus = ntcir.PPlusMeasure()
 NCU = ntcir.NormalisedCumulativeUtility()
 EBR = ntcir.ExpectedBlendedRatio()
 INST = expected.INST()
-INSTTotal = expected.INSTTotal()
-INSTDepth = expected.INSTDepth()
-INSTResidual = expected.INSTResidual()
 INSQ = expected.INSQ()
-INSQResidual = expected.INSQResidual()
 SDCG = expected.ScaledDCG()
-SDCGResidual = expected.ScaledDCGResidual()
 NumQ = counts.NumTopics()
 NumRet = counts.NumRetrieved()
 NumRel = counts.NumRelevant()
@@ -102,10 +105,6 @@ __all__ = [
     "Bpref",
     "G",
     "GMBpref",
-    "INSQResidual",
-    "INSTDepth",
-    "INSTResidual",
-    "INSTTotal",
     "IPrec",
     "Info",
     "Judged",
@@ -121,7 +120,6 @@ __all__ = [
     "RelP",
     "RnDCG",
     "Rprec",
-    "SDCGResidual",
     "SetAP",
     "SetE",
     "SetF",

@@ -10,11 +10,9 @@ parameters.
 
 from cranfield.measures import (
     average_precision,
-    bejewelled,
-    clicks,
     counts,
-    cwl_classic,
-    cwl_expected,
+    cwl_bejewelled,
+    cwl_clicks,
     cwl_nerr,
     dcg,
     dcg_variants,
@@ -29,6 +27,8 @@ from cranfield.measures import (
     user_models,
 )
 from cranfield.measures.base import ALIASES, REGISTRY, Info, Measure
+from cranfield.measures.cwl_expected import EC, ETC, ETU, EU, Depth, Residual
+from cranfield.measures.cwl_model import UserModel
 from cranfield.measures.define import define
 from cranfield.measures.grammar import parse_measure, parse_measures, wrapper
 
@@ -74,6 +74,17 @@ EBR = ntcir.ExpectedBlendedRatio()
 INST = expected.INST()
 INSQ = expected.INSQ()
 SDCG = expected.ScaledDCG()
+NERR8 = cwl_nerr.NERR8()
+NERR9 = cwl_nerr.NERR9()
+NERR10 = cwl_nerr.NERR10()
+NERR11 = cwl_nerr.NERR11()
+BPM = cwl_bejewelled.BPM()
+BPMDynamic = cwl_bejewelled.BPMDynamic()
+TBG = time_biased.TimeBiasedGain()
+U = trailtext.UMeasure()
+MP = markov.MarkovPrecision()
+uM = cwl_clicks.ClickUtility()
+rrM = cwl_clicks.ClickEffort()
 NumQ = counts.NumTopics()
 NumRet = counts.NumRetrieved()
 NumRel = counts.NumRelevant()
@@ -84,6 +95,24 @@ Unjudged = counts.UnjudgedShare()
 
 __all__ = [
     "ALIASES",
+    "BPM",
+    "BPMDynamic",
+    "Depth",
+    "EC",
+    "ETC",
+    "ETU",
+    "EU",
+    "MP",
+    "NERR10",
+    "NERR11",
+    "NERR8",
+    "NERR9",
+    "Residual",
+    "TBG",
+    "U",
+    "UserModel",
+    "rrM",
+    "uM",
     "Q",
     "RMeasure",
     "OMeasure",

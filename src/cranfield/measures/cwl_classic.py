@@ -24,13 +24,15 @@ import numpy as np
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.rows import Rows
 from cranfield.collection.segments import Floats, ratio
+from cranfield.errors import MeasureError
 from cranfield.measures.average_precision import AveragePrecision
-from cranfield.measures.base import Info
+from cranfield.measures.base import Info, Measure
 from cranfield.measures.cwl_gains import MAX_GRADE, highest_of
-from cranfield.measures.cwl_model import StaticModel, UserModel, model_of
+from cranfield.measures.cwl_model import MODELS, StaticModel, UserModel, model_of
 from cranfield.measures.cwl_page import Page
 from cranfield.measures.gained import GAINS_DOC, no_loss
 from cranfield.measures.gains import Gain
+from cranfield.measures.grammar import parse_measure
 from cranfield.measures.parameters import parameter
 from cranfield.measures.precision import Precision, ReciprocalRank
 from cranfield.measures.user_models import ExpectedReciprocalRank
@@ -117,3 +119,37 @@ def _recaller(measure: AveragePrecision) -> Recaller:
 @model_of(ExpectedReciprocalRank)
 def _satisfied(measure: ExpectedReciprocalRank) -> Satisfied:
     return Satisfied(gains=measure.gains, max_grade=measure.max_grade)
+
+
+def user_model(measure: Measure | str) -> UserModel:
+    """Return the user model of a measure.
+
+    Parameters
+    ----------
+    measure
+        A measure or its text.
+
+    Raises
+    ------
+    MeasureError
+        If it has none.
+
+    Examples
+    --------
+    >>> user_model("RBP(p=0.5)").read([1, 0, 1]).weights.round(4).tolist()
+    [[0.5714, 0.2857, 0.1429]]
+    >>> user_model("AP").read([1, 0, 1]).utility.round(4).tolist()
+    [0.8333]
+    >>> user_model("nDCG@10")
+    Traceback (most recent call last):
+        ...
+    cranfield.errors.MeasureError: nDCG@10 has no user model
+    """
+    if isinstance(measure, str):
+        measure = parse_measure(measure)
+    if isinstance(measure, UserModel):
+        return measure
+    for kind in type(measure).__mro__:
+        if kind in MODELS:
+            return MODELS[kind](measure)
+    raise MeasureError(f"{measure} has no user model")

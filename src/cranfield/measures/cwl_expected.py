@@ -10,7 +10,8 @@ import numpy as np
 from cranfield.collection.judged import JudgedRuns
 from cranfield.errors import MeasureError
 from cranfield.measures.base import Floats, Measure
-from cranfield.measures.cwl_model import Costs, Expected, UserModel, user_model
+from cranfield.measures.cwl_classic import user_model
+from cranfield.measures.cwl_model import Costs, Expected, UserModel
 from cranfield.measures.cwl_page import ByLength
 from cranfield.measures.gains import short
 from cranfield.measures.grammar import parse_measure, wrapper

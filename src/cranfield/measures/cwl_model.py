@@ -64,7 +64,7 @@ class UserModel(UnitGains):
     >>> import cranfield as cf
     >>> from cranfield.measures.base import measure
     >>> from cranfield.measures.cwl_model import UserModel
-    >>> @measure("Bored", summary="A user who tires of ranks without gain.")
+    >>> @measure("Bored", family="user-defined")
     ... class Bored(UserModel):
     ...     def continuation(self, page):
     ...         return np.where(page.gains > 0, 0.9, 0.5)
@@ -74,7 +74,7 @@ class UserModel(UnitGains):
     >>> qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"a": 3, "x": 2, "b": 1}}
     >>> table = cf.evaluate(run, qrels, ["Bored", "ETU(Bored)", "Depth(Bored)", "Residual(Bored)"])
     >>> table.by_system().row(0)[1:]
-    (0.458..., 1.45, 3.16, 0.523...)
+    (0.458..., 1.45, 3.16, 0.541...)
     """
 
     @property
@@ -278,40 +278,3 @@ def model_of(kind: type[Measure]) -> Callable[[_F], _F]:
         return make
 
     return enter
-
-
-def user_model(measure: Measure | str) -> UserModel:
-    """Return the user model of a measure.
-
-    Parameters
-    ----------
-    measure
-        A measure or its text.
-
-    Raises
-    ------
-    MeasureError
-        If it has none.
-
-    Examples
-    --------
-    >>> user_model("RBP(p=0.5)").read([1, 0, 1]).weights.round(4).tolist()
-    [[0.5714, 0.2857, 0.1429]]
-    >>> user_model("AP").read([1, 0, 1]).utility.round(4).tolist()
-    [0.8333]
-    >>> user_model("nDCG@10")
-    Traceback (most recent call last):
-        ...
-    cranfield.errors.MeasureError: nDCG@10 has no user model
-    """
-    if isinstance(measure, str):
-        # The grammar knows wrappers, which know models.
-        from cranfield.measures.grammar import parse_measure
-
-        measure = parse_measure(measure)
-    if isinstance(measure, UserModel):
-        return measure
-    for kind in type(measure).__mro__:
-        if kind in MODELS:
-            return MODELS[kind](measure)
-    raise MeasureError(f"{measure} has no user model")

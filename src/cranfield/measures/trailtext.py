@@ -50,7 +50,7 @@ class UMeasure(UserModel):
     >>> run, characters = {"q": {"a": 2, "b": 1}}, {"b": 5000}
     >>> ev = cf.evaluate(run, {"q": {"b": 1}}, "U(L=2000, gains={1: 1})", lengths=characters)
     >>> ev.by_system().rows()  # 200 + 200 + .2 * 5000 characters
-    [('run', 0.3)]
+    [('run', 0.3...)]
     """
 
     rel: int = parameter(1, REL, REL_DOC)

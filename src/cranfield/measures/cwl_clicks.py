@@ -6,7 +6,8 @@ chance s of the grade, and examines nothing more. Besides, rank i is examined wi
 
 .. math:: P[C_i = 1] = e(i) \, c_i \prod_{j<i} (1 - c_j s_j)
 
-Without s this is a position-based model, without e(i) a cascade (Chuklin, Markov and de Rijke 2015).
+Without s this is a position-based model, without e(i) a cascade (Chuklin, Markov and de Rijke
+2015).
 """
 
 from __future__ import annotations

@@ -75,6 +75,7 @@ class UserModel(UnitGains):
     >>> table = cf.evaluate(run, qrels, ["Bored", "ETU(Bored)", "Depth(Bored)", "Residual(Bored)"])
     >>> table.by_system().row(0)[1:]
     (0.458..., 1.45, 3.16, 0.541...)
+    >>> del cf.measures.REGISTRY["Bored"]  # the name is free again
     """
 
     @property

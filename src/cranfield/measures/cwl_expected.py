@@ -167,7 +167,7 @@ class Expectation(Measure):
 
     def __str__(self) -> str:
         shown = [
-            f", {name}={short(value) if isinstance(value, float) else value!r}"
+            f", {name}={short(float(value))}"
             for name, value in sorted(self._options().items())
             if value != _DEFAULTS[name]
         ]

@@ -34,6 +34,7 @@ import cranfield as cf
 from cranfield.collection.judged import JudgedRuns
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 RANKS = 1000
 GAIN = 0.6
 COLUMNS = ("EU", "ETU", "EC", "ETC", "Depth", "Residual")
@@ -133,7 +134,7 @@ def length_of(doc: str) -> int:
     return 20 + crc32(doc.encode()) % 2981
 
 
-def vectors(judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
+def vectors(judged: JudgedRuns) -> tuple[Floats, Floats, Flags]:
     """Relevance (NaN: unjudged), lengths (0: no document) and whether there is a document."""
     topics, systems = judged.shape
     grades = np.full((topics * systems, RANKS), np.nan)
@@ -144,7 +145,7 @@ def vectors(judged: JudgedRuns) -> tuple[Floats, Floats, Floats]:
     return grades, lengths, np.arange(1, RANKS + 1) <= judged.retrieved.T.reshape(-1, 1)
 
 
-def costs_of(model: Model, gains: Floats, lengths: Floats, listed: Floats) -> tuple[Floats, Floats]:
+def costs_of(model: Model, gains: Floats, lengths: Floats, listed: Flags) -> tuple[Floats, Floats]:
     """Costs of each rank, and what is to be taken off the L of U."""
     none = np.zeros(len(gains))
     if model.costs == "documents":

@@ -482,11 +482,11 @@ def test_wrong_text(text: str, message: str) -> None:
 
 def test_wrong_objects() -> None:
     with pytest.raises(MeasureError, match="int is neither a measure nor its text"):
-        cf.measures.EU(5)  # type: ignore[arg-type]
+        cf.measures.EU(5)
     with pytest.raises(MeasureError, match="not at least 0"):
         user_model("RR").read([-1.0])
     with pytest.raises(MeasureError, match="not a table of numbers"):
-        user_model("RR").read(["a"])  # type: ignore[list-item]
+        user_model("RR").read(["a"])
     with pytest.raises(MeasureError, match="at least one rank"):
         user_model("RR").read([])
     with pytest.raises(MeasureError, match="do not fit"):

@@ -36,7 +36,8 @@ def value(runs: cf.JudgedRuns, text: str) -> float:
 
 def test_example_of_the_survey() -> None:
     """Sakai (2013), section 2.2: a long document gives way to a short relevant one."""
-    long, short = [(0, 1000), (1, 100)], [(1, 10), (1, 100)]
+    long: list[tuple[int | None, int]] = [(0, 1000), (1, 100)]
+    short: list[tuple[int | None, int]] = [(1, 10), (1, 100)]
     model = user_model("TBG")
     before = model.read([0.0, 1.0], lengths=[1000.0, 100.0])
     after = model.read([1.0, 1.0], lengths=[10.0, 100.0])
@@ -54,7 +55,7 @@ def test_example_of_the_survey() -> None:
     assert tbg[1] - 0.4928 > tbg[0]
 
 
-@settings(max_examples=40)
+@settings(max_examples=12)
 @given(documents, st.sampled_from([30.0, 224.0]), st.integers(1, 2), st.none() | st.integers(1, 5))
 def test_formula(
     ranking: list[tuple[int | None, int]], h: float, rel: int, cutoff: int | None
@@ -81,7 +82,7 @@ def test_parameters() -> None:
     assert value(runs, text) == pytest.approx(expected, rel=1e-12)
 
 
-@settings(max_examples=20)
+@settings(max_examples=12)
 @given(documents)
 def test_worse_is_never_better(ranking: list[tuple[int | None, int]]) -> None:
     """With lengths all alike, a relevant document more means a higher score."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.errors import MeasureError
@@ -18,6 +18,7 @@ chances = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 positive = st.lists(st.floats(0.01, 1), min_size=1, max_size=30)
 
 
+@settings(max_examples=12)
 @given(chances)
 def test_weights_and_last_ranks_are_distributions(going_on: list[float]) -> None:
     weights = cwl.weights_from_continuation(going_on)
@@ -33,6 +34,7 @@ def test_weights_and_last_ranks_are_distributions(going_on: list[float]) -> None
         reached *= chance
 
 
+@settings(max_examples=12)
 @given(positive)
 def test_each_vector_gives_the_others(going_on: list[float]) -> None:
     weights = cwl.weights_from_continuation(going_on)
@@ -72,6 +74,7 @@ def test_static_models_go_on_as_they_say() -> None:
     assert sdcg == pytest.approx(wanted)
 
 
+@settings(max_examples=12)
 @given(st.floats(0.5, 1e6))
 def test_trigamma(x: float) -> None:
     from scipy.special import zeta
@@ -85,7 +88,7 @@ def test_trigamma(x: float) -> None:
     [
         (lambda: cwl.weights_from_continuation([]), "at least one number"),
         (lambda: cwl.weights_from_continuation(0.5), "at least one number"),
-        (lambda: cwl.weights_from_continuation(["a"]), "not a vector of numbers"),  # type: ignore[list-item]
+        (lambda: cwl.weights_from_continuation(["a"]), "not a vector of numbers"),
         (lambda: cwl.weights_from_continuation([0.5, 1.5]), "not from 0 to 1"),
         (lambda: cwl.weights_from_continuation([0.5, np.nan]), "not from 0 to 1"),
         (lambda: cwl.last_from_weights([0.4, 0.6]), "weights rise"),

@@ -15,7 +15,7 @@ import cranfield as cf
 import cranfield.measures.equivalence
 from cranfield.collection.classes import by_class
 from cranfield.errors import MeasureError
-from cranfield.measures import AP, EC, P
+from cranfield.measures import AP, Classes, P
 from tests import reference as ref
 from tests.measures.test_ntcir import equal, names
 
@@ -36,7 +36,7 @@ def test_every_value_of_the_example() -> None:
         **{"AP@1000": 1.0, "Q@1000": 0.5, "nDCG@1000": 0.3333, "MSnDCG@1000": 0.3333},
         **{"P@1000": 0.001, "nERR@1000": 0.3333, "Hit@1000": 1.0},
     }
-    texts = {what: f"EC({measures[what]})" for what in shown}
+    texts = {what: f"Classes({measures[what]})" for what in shown}
     found = cf.evaluate({"q": {"bbb": 2, "aaa": 1}}, qrels, list(texts.values()))
     for what, value in shown.items():
         assert equal(float(found[texts[what]].values[0, 0]), value), what
@@ -100,10 +100,10 @@ def test_classes_against_the_rule(
     qrels = {f"d{i:02}": grade for i, (grade, _) in enumerate(ranking) if grade is not None}
     qrels |= {f"m{i}": grade for i, (grade, _) in enumerate(missed)} | {"n": 0}
     given_qrels = with_classes({"q": qrels}, [name for _, name in judged])
-    found = cf.evaluate(run, given_qrels, [f"EC({measure})" for measure in NAIVE])
+    found = cf.evaluate(run, given_qrels, [f"Classes({measure})" for measure in NAIVE])
     flat, base = reduced([*ranking, (None, "")], judged)
     for measure, oracle in NAIVE.items():
-        value = float(found[f"EC({measure})"].values[0, 0])
+        value = float(found[f"Classes({measure})"].values[0, 0])
         assert value == pytest.approx(oracle(flat, base), abs=1e-12), measure
 
 
@@ -116,34 +116,34 @@ def test_documents_of_their_own_classes_change_nothing() -> None:
     }
     measures = ["AP", "nDCG@5", "Q", "ERR@10", "Rprec", "Bpref"]
     apart = with_classes(qrels, [str(i) for _ in qrels for i in range(20)])
-    found = cf.evaluate(runs, apart, [*measures, *(f"EC({one})" for one in measures)])
+    found = cf.evaluate(runs, apart, [*measures, *(f"Classes({one})" for one in measures)])
     for one in measures:
-        assert found[f"EC({one})"].values.tolist() == found[one].values.tolist()
+        assert found[f"Classes({one})"].values.tolist() == found[one].values.tolist()
 
 
 def test_classes_belong_to_topics() -> None:
     qrels = with_classes({"1": {"a": 1, "b": 1}, "2": {"a": 1, "b": 1}}, ["x", "y", "x", "x"])
     run = {"1": {"a": 2, "b": 1}, "2": {"a": 2, "b": 1}}
-    found = cf.evaluate({"s": run, "t": run}, qrels, ["EC(P@2)", "EC(R@2)"])
-    assert found["EC(P@2)"].values.tolist() == [[1.0, 1.0], [0.5, 0.5]]
-    assert found["EC(R@2)"].values.tolist() == [[1.0, 1.0], [1.0, 1.0]]
+    found = cf.evaluate({"s": run, "t": run}, qrels, ["Classes(P@2)", "Classes(R@2)"])
+    assert found["Classes(P@2)"].values.tolist() == [[1.0, 1.0], [0.5, 0.5]]
+    assert found["Classes(R@2)"].values.tolist() == [[1.0, 1.0], [1.0, 1.0]]
 
 
 def test_the_text_form() -> None:
-    assert str(EC(P) @ 10) == "EC(P@10)"
-    assert EC(AP)(rel=2) == cf.parse_measure("EC(AP(rel=2))")
-    assert cf.parse_measure("EC(P)@10") == cf.parse_measure("EC(P@10)")
-    assert cf.parse_measure("EC(AP)").info.needs.startswith("equivalence classes")
+    assert str(Classes(P) @ 10) == "Classes(P@10)"
+    assert Classes(AP)(rel=2) == cf.parse_measure("Classes(AP(rel=2))")
+    assert cf.parse_measure("Classes(P)@10") == cf.parse_measure("Classes(P@10)")
+    assert cf.parse_measure("Classes(AP)").info.needs.startswith("equivalence classes")
 
 
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
-        ("EC(P)", "P needs a cutoff"),
-        ("EC(EC(AP))", "by equivalence classes already"),
-        ("EC(AP, rel=2)", "EC has no parameter 'rel'"),
-        ("EC", "there is no measure 'EC'"),
-        ("EC(XY)", "there is no measure 'XY'"),
+        ("Classes(P)", "P needs a cutoff"),
+        ("Classes(Classes(AP))", "by equivalence classes already"),
+        ("Classes(AP, rel=2)", "Classes has no parameter 'rel'"),
+        ("Classes", "Classes needs a measure inside"),
+        ("Classes(XY)", "there is no measure 'XY'"),
     ],
 )
 def test_wrong_forms(text: str, complaint: str) -> None:
@@ -152,5 +152,5 @@ def test_wrong_forms(text: str, complaint: str) -> None:
 
 
 def test_without_classes() -> None:
-    with pytest.raises(MeasureError, match=r"EC\(AP\) needs a column 'class' of the judgments"):
-        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, ["EC(AP)"])
+    with pytest.raises(MeasureError, match=r"Classes\(AP\) needs a column 'class' of the judgments"):
+        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, ["Classes(AP)"])

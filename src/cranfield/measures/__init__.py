@@ -14,6 +14,9 @@ from cranfield.measures import (
     average_precision,
     compatibility,
     counts,
+    cwl_bejewelled,
+    cwl_clicks,
+    cwl_nerr,
     dcg,
     dcg_variants,
     equivalence,
@@ -24,6 +27,7 @@ from cranfield.measures import (
     global_gain,
     graded_ap,
     intent_aware,
+    markov,
     multi_aspect,
     novelty,
     ntcir,
@@ -38,10 +42,14 @@ from cranfield.measures import (
     session_clicks,
     session_dcg,
     sets,
+    time_biased,
+    trailtext,
     user_models,
     weighted_rank,
 )
 from cranfield.measures.base import ALIASES, REGISTRY, Info, Measure
+from cranfield.measures.cwl_expected import EC, ETC, ETU, EU, Depth, Residual
+from cranfield.measures.cwl_model import UserModel
 from cranfield.measures.define import define
 from cranfield.measures.grammar import parse_measure, parse_measures, wrapper
 
@@ -85,13 +93,8 @@ PPlus = ntcir.PPlusMeasure()
 NCU = ntcir.NormalisedCumulativeUtility()
 EBR = ntcir.ExpectedBlendedRatio()
 INST = expected.INST()
-INSTTotal = expected.INSTTotal()
-INSTDepth = expected.INSTDepth()
-INSTResidual = expected.INSTResidual()
 INSQ = expected.INSQ()
-INSQResidual = expected.INSQResidual()
 SDCG = expected.ScaledDCG()
-SDCGResidual = expected.ScaledDCGResidual()
 alpha_DCG = novelty.AlphaDCG()
 alpha_nDCG = novelty.AlphaNDCG()
 ERR_IA = novelty.ERRIA()
@@ -117,7 +120,7 @@ xinfAP = sampled.ExtendedInferredAP()
 infP = sampled.InferredPrecision()
 infNDCG = sampled.InferredNDCG()
 statAP = sampled.StatisticalAP()
-EC = equivalence.ByClasses
+Classes = equivalence.ByClasses
 uRBP = aspects.UnderstandabilityRBP()
 cRBP = aspects.CredibilityRBP()
 aRBP = aspects.AspectRBP()
@@ -144,6 +147,17 @@ IAA = attention.InequityOfAttention()
 sDCG = session_dcg.SessionDCG()
 nsDCG = session_dcg.NormalisedSessionDCG()
 ClickU = session_clicks.ClickU()
+NERR8 = cwl_nerr.NERR8()
+NERR9 = cwl_nerr.NERR9()
+NERR10 = cwl_nerr.NERR10()
+NERR11 = cwl_nerr.NERR11()
+BPM = cwl_bejewelled.BPM()
+BPMDynamic = cwl_bejewelled.BPMDynamic()
+TBG = time_biased.TimeBiasedGain()
+U = trailtext.UMeasure()
+MP = markov.MarkovPrecision()
+uM = cwl_clicks.ClickUtility()
+rrM = cwl_clicks.ClickEffort()
 NumQ = counts.NumTopics()
 NumRet = counts.NumRetrieved()
 NumRel = counts.NumRelevant()
@@ -162,7 +176,7 @@ __all__ = [
     "infP",
     "infNDCG",
     "statAP",
-    "EC",
+    "Classes",
     "uRBP",
     "cRBP",
     "aRBP",
@@ -206,6 +220,24 @@ __all__ = [
     "alpha_nDCG",
     "nERR_IA",
     "nNRBP",
+    "BPM",
+    "BPMDynamic",
+    "Depth",
+    "EC",
+    "ETC",
+    "ETU",
+    "EU",
+    "MP",
+    "NERR10",
+    "NERR11",
+    "NERR8",
+    "NERR9",
+    "Residual",
+    "TBG",
+    "U",
+    "UserModel",
+    "rrM",
+    "uM",
     "Q",
     "RMeasure",
     "OMeasure",
@@ -227,10 +259,6 @@ __all__ = [
     "Bpref",
     "G",
     "GMBpref",
-    "INSQResidual",
-    "INSTDepth",
-    "INSTResidual",
-    "INSTTotal",
     "IPrec",
     "Info",
     "Judged",
@@ -246,7 +274,6 @@ __all__ = [
     "RelP",
     "RnDCG",
     "Rprec",
-    "SDCGResidual",
     "SetAP",
     "SetE",
     "SetF",

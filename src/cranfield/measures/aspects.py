@@ -132,6 +132,7 @@ class _AspectRBP(UnitGains):
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \, P(U \mid r)",
     source=_SOURCE,
     family=_FAMILY,
+    inputs=("aspects",),
     needs=_NEEDS,
     scale_note=_NOTE,
     elsewhere={"ubire": "uRBP; uRBPgr is aspect_gains='graded' or a mapping"},
@@ -153,6 +154,7 @@ class UnderstandabilityRBP(_AspectRBP):
     source=_SOURCE + ", with credibility in place of understandability"
     " as in Ferro and Maistro (2024), section 8",
     family=_FAMILY,
+    inputs=("aspects",),
     needs=_NEEDS,
     scale_note=_NOTE,
 )
@@ -168,6 +170,7 @@ class CredibilityRBP(_AspectRBP):
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)",
     source=_SOURCE + ", for any number of aspects",
     family=_FAMILY,
+    inputs=("aspects",),
     needs="judgments on aspects besides those of relevance",
     scale_note=_NOTE,
 )

@@ -1,29 +1,40 @@
 r"""How users read a ranking, by the chance that they go on: the C/W/L framework.
 
-A user who reads rank i goes on to the next with the chance C(i), the continuation. Two other
-vectors say the same thing: W(i), the share of attention that rank i gets, and L(i), the chance that
-it is the last rank that is read (Moffat, Bailey, Scholer and Thomas 2017; Ferro and Maistro 2024,
-section 3). Any one of them gives the others:
+A user who reads rank i goes on to the next with the chance C(i), the continuation. Three other
+vectors say the same thing: V(i), the chance that rank i is read; W(i), the share of attention that
+it gets; and L(i), the chance that it is the last rank that is read (Moffat, Bailey, Scholer and
+Thomas 2017; Ferro and Maistro 2024, section 3). Any one of them gives the others:
 
 .. math:: V(i) = \prod_{j<i} C(j), \quad W(i) = \frac{V(i)}{\sum_j V(j)}, \quad
     L(i) = V(i) \, (1 - C(i)) = \frac{W(i) - W(i+1)}{W(1)}, \quad C(i) = \frac{W(i+1)}{W(i)}
 
-Vectors have a number for each of n ranks, and nobody reads beyond the last: C(n) counts as 0.
+Vectors have a number for each of n ranks, along the last axis of an array; other axes are for many
+rankings at once. Nobody reads beyond the last rank: C(n) counts as 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from cranfield.collection.segments import ratio
+from cranfield.collection.segments import Floats, ratio
 from cranfield.errors import MeasureError
 
-Floats = NDArray[np.float64]
+
+def viewed(continuation: ArrayLike) -> Floats:
+    """V of C: the chance that each rank is read, 1 for the first.
+
+    Examples
+    --------
+    >>> viewed([0.5, 0.5, 0.5]).tolist()
+    [1.0, 0.5, 0.25]
+    """
+    going_on = _probabilities("continuation", continuation)
+    seen = np.ones(going_on.shape)
+    np.cumprod(going_on[..., :-1], axis=-1, out=seen[..., 1:])
+    return seen
 
 
 def weights_from_continuation(continuation: ArrayLike) -> Floats:
@@ -32,25 +43,37 @@ def weights_from_continuation(continuation: ArrayLike) -> Floats:
     Parameters
     ----------
     continuation
-        C(1), ..., C(n), each from 0 to 1; C(n) has no effect.
+        C(1), ..., C(n) along the last axis, each from 0 to 1; C(n) has no effect.
 
     Returns
     -------
-    array, shape (n,)
+    array, shape (..., n)
         Weights that add up to 1 and do not rise.
 
     Raises
     ------
     MeasureError
-        If that is not a vector of at least one probability.
+        If those are not vectors of at least one probability.
 
     Examples
     --------
-    >>> weights_from_continuation([0.5, 0.5, 0.5]).round(4).tolist()
-    [0.5714, 0.2857, 0.1429]
+    >>> weights_from_continuation([[0.5, 0.5, 0.5], [1, 0, 0]]).round(4).tolist()
+    [[0.5714, 0.2857, 0.1429], [0.5, 0.5, 0.0]]
     """
     seen = viewed(continuation)
-    return np.asarray(seen / seen.sum())
+    return np.asarray(seen / seen.sum(axis=-1, keepdims=True))
+
+
+def last_from_continuation(continuation: ArrayLike) -> Floats:
+    """L of C: the chance that each rank is the last one read.
+
+    Examples
+    --------
+    >>> last_from_continuation([0.5, 0.5, 0.5]).tolist()
+    [0.5, 0.25, 0.25]
+    """
+    seen = viewed(continuation)
+    return np.asarray(seen - _next(seen))
 
 
 def last_from_weights(weights: ArrayLike) -> Floats:
@@ -59,11 +82,11 @@ def last_from_weights(weights: ArrayLike) -> Floats:
     Parameters
     ----------
     weights
-        W(1), ..., W(n): shares that add up to 1 and do not rise.
+        W(1), ..., W(n) along the last axis: shares that add up to 1 and do not rise.
 
     Returns
     -------
-    array, shape (n,)
+    array, shape (..., n)
         Probabilities that add up to 1.
 
     Raises
@@ -77,7 +100,7 @@ def last_from_weights(weights: ArrayLike) -> Floats:
     [0.5, 0.0, 0.5]
     """
     share = _weights(weights)
-    return np.asarray((share - np.append(share[1:], 0.0)) / share[0])
+    return np.asarray((share - _next(share)) / share[..., :1])
 
 
 def continuation_from_weights(weights: ArrayLike) -> Floats:
@@ -86,11 +109,11 @@ def continuation_from_weights(weights: ArrayLike) -> Floats:
     Parameters
     ----------
     weights
-        W(1), ..., W(n): shares that add up to 1 and do not rise.
+        W(1), ..., W(n) along the last axis: shares that add up to 1 and do not rise.
 
     Returns
     -------
-    array, shape (n,)
+    array, shape (..., n)
         Probabilities; the last is 0.
 
     Raises
@@ -104,161 +127,61 @@ def continuation_from_weights(weights: ArrayLike) -> Floats:
     [0.5, 1.0, 0.0]
     """
     share = _weights(weights)
-    return ratio(np.append(share[1:], 0.0), share)
+    return ratio(_next(share), share)
 
 
-def viewed(continuation: ArrayLike) -> Floats:
-    """V of C: the chance that each rank is read, 1 for the first.
+def continuation_from_last(last: ArrayLike) -> Floats:
+    """C of L: the chance to go on from each rank; 0 at the last one, and where nobody comes.
+
+    Parameters
+    ----------
+    last
+        L(1), ..., L(n) along the last axis: probabilities that add up to 1.
+
+    Returns
+    -------
+    array, shape (..., n)
+        Probabilities; the last is 0.
+
+    Raises
+    ------
+    MeasureError
+        If the probabilities do not add up to 1.
 
     Examples
     --------
-    >>> viewed([0.5, 0.5, 0.5]).tolist()
-    [1.0, 0.5, 0.25]
+    >>> continuation_from_last([0.5, 0.25, 0.25]).tolist()
+    [0.5, 0.5, 0.0]
     """
-    going_on = _probabilities("continuation", continuation)
-    return np.cumprod(np.append(1.0, going_on[:-1]))
+    chance = _probabilities("last", last)
+    _check_sum("last", chance)
+    # All who stop here or later; from the end, so that rounding leaves no one over.
+    seen = np.cumsum(chance[..., ::-1], axis=-1)[..., ::-1]
+    return ratio(_next(seen), seen)
 
 
-@dataclass(frozen=True)
-class Expected:
-    """What a user can expect of a ranking.
-
-    Attributes
-    ----------
-    utility
-        Gain a document read: the sum of W(i) g(i).
-    total
-        Gain until the user stops: the sum of V(i) g(i), which is utility times depth.
-    depth
-        Documents read until the user stops: 1 / W(1). With costs of 1 this is the total cost.
-    """
-
-    utility: float
-    total: float
-    depth: float
+def _next(values: Floats) -> Floats:
+    """Return the value of the next rank; 0 after the last."""
+    after = np.zeros(values.shape)
+    after[..., :-1] = values[..., 1:]
+    return after
 
 
-@dataclass(frozen=True)
-class UserModel:
-    """A way to read a ranking.
-
-    Attributes
-    ----------
-    name
-        What it is called.
-    continuation
-        Makes C(1), ..., C(n) of the gains g(1), ..., g(n). A static model looks at their number
-        alone, an adaptive one at the gains too.
-
-    Examples
-    --------
-    >>> going_on = UserModel("half", lambda gains: np.full(gains.size, 0.5))
-    >>> going_on.expected([1.0, 0.0, 1.0])
-    Expected(utility=0.714285714285714..., total=1.25, depth=1.75)
-    """
-
-    name: str
-    continuation: Callable[[Floats], Floats]
-
-    def viewed(self, gains: ArrayLike) -> Floats:
-        """V: the chance that each rank is read."""
-        return viewed(self.continuation(_probabilities("gains", gains)))
-
-    def weights(self, gains: ArrayLike) -> Floats:
-        """W: the share of attention that each rank gets."""
-        return weights_from_continuation(self.continuation(_probabilities("gains", gains)))
-
-    def last(self, gains: ArrayLike) -> Floats:
-        """L: the chance that each rank is the last one read."""
-        return last_from_weights(self.weights(gains))
-
-    def expected(self, gains: ArrayLike) -> Expected:
-        """Return what a user can expect of a ranking with these gains, from 0 to 1."""
-        worth = _probabilities("gains", gains)
-        seen = self.viewed(worth)
-        total, depth = float(seen @ worth), float(seen.sum())
-        return Expected(total / depth, total, depth)
-
-
-def geometric(p: float) -> UserModel:
-    """Model of RBP: C(i) = p (Moffat and Zobel 2008)."""
-    return UserModel(f"RBP(p={p:g})", lambda gains: np.full(gains.size, float(p)))
-
-
-def top(k: int) -> UserModel:
-    """Model of P@k: all of the top k are read, and nothing else."""
-    return UserModel(f"P@{k}", lambda gains: (_ranks(gains) < k).astype(float))
-
-
-def scaled_dcg(k: int) -> UserModel:
-    """Model of SDCG@k: weights of DCG, which end at rank k."""
-
-    def continuation(gains: Floats) -> Floats:
-        i = _ranks(gains)
-        return np.where(i < k, np.log(i + 1) / np.log(i + 2), 0.0)
-
-    return UserModel(f"SDCG@{k}", continuation)
-
-
-def first_found() -> UserModel:
-    """Model of RR: a user stops at the first document with a gain."""
-    return UserModel("RR", lambda gains: (gains == 0).astype(float))
-
-
-def satisfied() -> UserModel:
-    """Model of ERR: C(i) = 1 - g(i); ERR is the mean of 1/i over the last rank read."""
-    return UserModel("ERR", lambda gains: 1.0 - gains)
-
-
-def average_precision() -> UserModel:
-    """Model of AP, where all relevant documents are retrieved (Moffat, Thomas and Scholer 2013)."""
-
-    def continuation(gains: Floats) -> Floats:
-        ahead = np.cumsum((gains / _ranks(gains))[::-1])[::-1]
-        return ratio(np.append(ahead[1:], 0.0), ahead)
-
-    return UserModel("AP", continuation)
-
-
-def insq(wanted: float) -> UserModel:
-    """Model of INSQ: a user wants T documents, whatever is found (Moffat and others 2012)."""
-
-    def continuation(gains: Floats) -> Floats:
-        above = _ranks(gains) + 2.0 * wanted
-        return ((above - 1.0) / above) ** 2
-
-    return UserModel(f"INSQ(T={wanted:g})", continuation)
-
-
-def inst(wanted: float) -> UserModel:
-    """Model of INST: what is found is taken off T (Moffat, Bailey, Scholer and Thomas 2015)."""
-
-    def continuation(gains: Floats) -> Floats:
-        above = _ranks(gains) + 2.0 * wanted - np.cumsum(gains)
-        return ((above - 1.0) / above) ** 2
-
-    return UserModel(f"INST(T={wanted:g})", continuation)
-
-
-def _ranks(gains: Floats) -> Floats:
-    return np.arange(1.0, gains.size + 1)
-
-
-def _vector(name: str, values: Any) -> Floats:
+def _vectors(name: str, values: Any) -> Floats:
     try:
-        vector = np.asarray(values, dtype=np.float64)
+        vectors = np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise MeasureError(f"{name} is not a vector of numbers") from None
-    if vector.ndim != 1 or vector.size == 0:
+    if vectors.ndim == 0 or vectors.shape[-1] == 0:
         raise MeasureError(f"{name} is not a vector of at least one number")
-    return vector
+    return vectors
 
 
 def _probabilities(name: str, values: ArrayLike) -> Floats:
-    vector = _vector(name, values)
-    if not ((vector >= 0) & (vector <= 1)).all():
+    vectors = _vectors(name, values)
+    if not ((vectors >= 0) & (vectors <= 1)).all():
         raise MeasureError(f"{name} has a value that is not from 0 to 1")
-    return vector
+    return vectors
 
 
 def _weights(values: ArrayLike) -> Floats:
@@ -266,6 +189,12 @@ def _weights(values: ArrayLike) -> Floats:
     # A rise by rounding alone is none.
     if (np.diff(share) > 1e-12).any():
         raise MeasureError("weights rise from one rank to the next")
-    if abs(share.sum() - 1.0) > 1e-9:
-        raise MeasureError(f"weights add up to {share.sum():g}, not to 1")
+    _check_sum("weights", share)
     return share
+
+
+def _check_sum(name: str, values: Floats) -> None:
+    sums = values.sum(axis=-1)
+    wrong = np.abs(sums - 1.0) > 1e-9
+    if wrong.any():
+        raise MeasureError(f"{name} add up to {np.atleast_1d(sums[wrong])[0]:g}, not to 1")

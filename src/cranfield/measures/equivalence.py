@@ -5,12 +5,12 @@ Examples
 >>> from dataclasses import replace
 >>> import numpy as np
 >>> import cranfield as cf
->>> from cranfield.measures import EC
+>>> from cranfield.measures import Classes
 >>> qrels = cf.read_qrels({"q": {"aaa": 3, "bbb": 1}})
 >>> qrels = replace(qrels, columns={"class": np.array(["1", "1"])})
->>> found = cf.evaluate({"q": {"bbb": 2, "aaa": 1}}, qrels, ["AP", EC("AP"), "EC(Q)"])
+>>> found = cf.evaluate({"q": {"bbb": 2, "aaa": 1}}, qrels, ["AP", Classes("AP"), "Classes(Q)"])
 >>> {str(one): float(found[one].values[0, 0]) for one in found}
-{'AP': 1.0, 'EC(AP)': 1.0, 'EC(Q)': 0.5}
+{'AP': 1.0, 'Classes(AP)': 1.0, 'Classes(Q)': 0.5}
 """
 
 from __future__ import annotations
@@ -24,13 +24,14 @@ from cranfield.scale import Scale
 
 
 @wrapping(
-    "EC",
+    "Classes",
     summary="A measure where of each equivalence class only the first document counts.",
     formula=r"M \text{ with } g_r = 0 \text{ where the class of } r \text{ was seen above}",
     source="Sakai (2007)",
     family="equivalence classes",
+    inputs=("columns",),
     needs="equivalence classes of documents (column `class`)",
-    elsewhere={"NTCIREVAL": "option -ec"},
+    elsewhere={"NTCIREVAL": "option -ec", "in the papers": "EC-Q is Classes(Q)"},
 )
 class ByClasses(Wrapping):
     """The version of a measure by equivalence classes.

@@ -174,6 +174,7 @@ def _on(rows: Rows, sides: Ints) -> Rows:
     r" DP_g = \frac{1}{n_g} \sum_{d \in g} \varepsilon_d",
     source=_SOURCE,
     family=_FAMILY,
+    inputs=("groups",),
     needs=_NEEDS,
     scale_note=_NOTE,
     elsewhere={"FairRankTune": "EXP with MinMaxRatio"},
@@ -189,6 +190,7 @@ class DemographicParity(_Demographic):
     r" EUR_g = \frac{\sum_{d \in g} \varepsilon_d}{\sum_{d \in g} u_d}",
     source=_SOURCE + ", disparate treatment",
     family=_FAMILY,
+    inputs=("groups",),
     needs=_NEEDS,
     scale_note=_NOTE,
     elsewhere={"FairRankTune": "EXPU with MinMaxRatio"},
@@ -204,6 +206,7 @@ class ExposedUtilityRatio(_Ratio):
     r" RUR_g = \frac{\sum_{d \in g} \varepsilon_d u_d}{\sum_{d \in g} u_d}",
     source=_SOURCE + ", disparate impact",
     family=_FAMILY,
+    inputs=("groups",),
     needs=_NEEDS,
     scale_note=_NOTE,
 )
@@ -218,6 +221,7 @@ class RealisedUtilityRatio(_Realised):
     source=_LOG_SOURCE,
     range=(-_INFINITY, _INFINITY),
     family=_FAMILY,
+    inputs=("groups",),
     needs=_NEEDS,
     scale_note=_NOTE,
 )
@@ -232,6 +236,7 @@ class LogDemographicParity(_LogRatio, _Demographic):
     source=_LOG_SOURCE,
     range=(-_INFINITY, _INFINITY),
     family=_FAMILY,
+    inputs=("groups",),
     needs=_NEEDS,
     scale_note=_NOTE,
 )
@@ -246,6 +251,7 @@ class LogExposedUtilityRatio(_LogRatio):
     source=_LOG_SOURCE,
     range=(-_INFINITY, _INFINITY),
     family=_FAMILY,
+    inputs=("groups",),
     needs=_NEEDS,
     scale_note=_NOTE,
 )

@@ -42,6 +42,7 @@ LONGEST = 2000
     formula=r"[\forall i \le k: x_i \ge F^{-1}(\alpha_c; i, p)]",
     source="Zehlike and others (2017)",
     family="fairness",
+    inputs=("groups",),
     at_wanted="required",
     needs="groups of documents",
     scale=Scale.ORDINAL,

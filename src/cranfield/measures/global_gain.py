@@ -148,6 +148,7 @@ def _once(rows: Rows, worth: Floats, navigational: NDArray[np.bool_]) -> Floats:
     formula=r"M \text{ with } GG(r) = \sum_i Pr(i|q) \, g_i(r) \text{ in place of } g(r)",
     source="Sakai and Song (2011); Sakai (2013), equations (27) and (28)",
     family=_FAMILY,
+    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={"NTCIREVAL": "M of Dnev files", "in the papers": "D-nDCG is D(nDCG@k)"},
 )
@@ -173,6 +174,7 @@ class GlobalGain(_Global):
     r" + \sum_{j \text{ nav}} isnew_j(r) \, Pr(j|q) \, g_j(r)",
     source="Sakai (2012); Sakai (2013), equations (32) and (33)",
     family=_FAMILY,
+    inputs=("intents",),
     needs=_NEEDS + " and types of intents",
     elsewhere={"NTCIREVAL": "M of DINnev files", "in the papers": "DIN-nDCG is DIN(nDCG@k)"},
 )

@@ -169,6 +169,8 @@ def _built(node: ast.expr, text: str) -> Measure:
         import_module(ON_DEMAND[tree.id])
     if tree.id in WRAPPERS and len(arguments) == 1:
         made = _wrapped(tree.id, _built(arguments[0], text), parameters)
+    elif tree.id in WRAPPERS and not arguments:
+        raise MeasureError(f"{tree.id} needs a measure inside, such as {tree.id}(nDCG@10)")
     elif arguments:
         _kind(tree.id)
         raise MeasureError(f"{quoted(text)}: parameters are given as name=value")

@@ -47,6 +47,7 @@ def expected(measured: Measure, judged: JudgedRuns) -> Floats:
     formula=r"\sum_i Pr(i|q) \, M_i",
     source="Agrawal and others (2009); Sakai (2013), equation (26)",
     family=_FAMILY,
+    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={"NTCIREVAL": "IA-M@k", "ndeval": "MAP-IA and P-IA@k are IA(AP) and IA(P@k)"},
 )
@@ -83,6 +84,7 @@ class IntentAware(Wrapping):
     formula=r"\sum_i Pr(i|q) \, AP_i",
     source="Agrawal and others (2009)",
     family=_FAMILY,
+    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA", "the same": "IA(AP)"},
 )
@@ -102,6 +104,7 @@ class AveragePrecisionIA(Measure):
     formula=r"\sum_i Pr(i|q) \, P_i@k",
     source="Agrawal and others (2009)",
     family=_FAMILY,
+    inputs=("intents",),
     at_wanted="required",
     needs=_NEEDS,
     elsewhere={"ndeval": "P-IA@k", "ir_measures": "P_IA@k", "the same": "IA(P@k)"},
@@ -123,6 +126,7 @@ class PrecisionIA(Measure):
     formula=r"\frac{|\{i : \exists r \le k : I_i(r) = 1\}|}{|\{i\}|}",
     source="Zhai, Cohen and Lafferty (2003); Sakai (2013), equation (24)",
     family=_FAMILY,
+    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={
         "ndeval": "strec@k",
@@ -159,6 +163,7 @@ class SubtopicRecall(Measure):
     formula=r"\sum_{i \text{ inf}} Pr(i|q) \, Q_i + \sum_{j \text{ nav}} Pr(j|q) \, P^+_j",
     source="Sakai (2012); Sakai (2013), equation (34)",
     family=_FAMILY,
+    inputs=("intents",),
     needs=_NEEDS + " and types of intents",
     elsewhere={"NTCIREVAL": "PplusQ@k", "in the papers": "P+Q; P+Q# is Sharp(PQ@k)"},
 )
@@ -192,6 +197,7 @@ class PPlusQ(Measure):
     formula=r"\gamma \, I\text{-}rec@k + (1 - \gamma) \, M@k",
     source="Sakai and Song (2011); Sakai (2013), equation (29)",
     family=_FAMILY,
+    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={
         "in the papers": "D#-nDCG is Sharp(D(nDCG@k)), DIN#-nDCG is Sharp(DIN(nDCG@k)),"

@@ -83,6 +83,7 @@ class OverAspects(Wrapping):
     formula=r"\sum_a w_a m_a",
     source="Lioma, Simonsen and Larsen (2017)",
     family=_FAMILY,
+    inputs=("aspects",),
     needs=_NEEDS,
 )
 class ConvexAggregation(OverAspects):
@@ -100,6 +101,7 @@ class ConvexAggregation(OverAspects):
     formula=r"\left( \sum_a \frac{w_a}{m_a} \right)^{-1}",
     source="Palotti, Zuccon and Hanbury (2018); WHAM of Lioma, Simonsen and Larsen (2017)",
     family=_FAMILY,
+    inputs=("aspects",),
     needs=_NEEDS,
 )
 class MultidimensionalMeasure(OverAspects):

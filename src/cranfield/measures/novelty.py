@@ -150,6 +150,7 @@ class _ERRIA(_Novelty):
     formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{\log_2(r+1)}}, \quad {_GAIN}",
     source="Clarke and others (2008); Sakai (2013), equation (25)",
     family=_FAMILY,
+    inputs=("intents",),
     at_wanted="required",
     needs=_NEEDS,
     elsewhere={"ndeval": "alpha-DCG@k (not divided at k = 1)", "ir_measures": "alpha_DCG@k"},
@@ -171,6 +172,7 @@ class AlphaDCG(_AlphaDCG):
     formula=r"\frac{\alpha DCG@k}{\alpha iDCG@k}",
     source="Clarke and others (2008); Sakai (2013), section 3.1",
     family=_FAMILY,
+    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={"ndeval": "alpha-nDCG@k", "ir_measures": "alpha_nDCG@k"},
 )
@@ -188,6 +190,7 @@ class AlphaNDCG(_AlphaDCG):
     formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{r}}, \quad {_GAIN}",
     source="Chapelle and others (2009, 2011); Clarke and others (2011)",
     family=_FAMILY,
+    inputs=("intents",),
     at_wanted="required",
     needs=_NEEDS,
     elsewhere={
@@ -216,6 +219,7 @@ class ERRIA(_ERRIA):
     formula=r"\frac{ERR\text{-}IA@k}{iERR\text{-}IA@k}",
     source="Clarke and others (2011)",
     family=_FAMILY,
+    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={"ndeval": "nERR-IA@k", "ir_measures": "nERR_IA@k"},
 )
@@ -246,6 +250,7 @@ class _NRBP(_Novelty):
     formula=rf"(1 - (1 - \alpha)\beta) \sum_r \beta^{{r-1}} ng(r), \quad {_GAIN}",
     source="Clarke, Kolla and Vechtomova (2009)",
     family=_FAMILY,
+    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
 )
@@ -263,6 +268,7 @@ class NoveltyRBP(_NRBP):
     formula=r"\frac{NRBP}{iNRBP}",
     source="Clarke, Kolla and Vechtomova (2009)",
     family=_FAMILY,
+    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={"ndeval": "nNRBP", "ir_measures": "nNRBP"},
 )

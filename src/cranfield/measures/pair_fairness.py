@@ -39,6 +39,7 @@ from cranfield.measures.precision import REL, REL_DOC
     " Beutel and others (2019) for relevant documents",
     lower_is_better=True,
     family="fairness",
+    inputs=("groups",),
     needs="groups of documents",
     scale_note="not known to be interval: a difference of shares",
 )

@@ -52,6 +52,7 @@ def _target(value: Any) -> str | Shares:
     r" \varepsilon_g \propto \sum_r \varepsilon_r a_{d_r g}",
     source="Sapiezynski and others (2019); as in Ekstrand and others (2021)",
     family="fairness",
+    inputs=("groups",),
     needs="groups of documents",
     scale_note="not known to be interval: a divergence of distributions",
     elsewhere={"TREC Fair Ranking 2021, 2022": "AWRF of task 1"},

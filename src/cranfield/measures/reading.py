@@ -42,7 +42,7 @@ def trigamma(x: ArrayLike) -> Floats:
 
 
 @dataclass(frozen=True)
-class Reading:
+class Chances:
     """How rankings are read.
 
     Attributes
@@ -59,7 +59,7 @@ class Reading:
 
 def read(
     rows: Rows, gains: Floats, wanted: float, *, unjudged: float = 0.0, end: int | None = None
-) -> Reading:
+) -> Chances:
     """Read rankings as a user of INST.
 
     Parameters
@@ -94,7 +94,7 @@ def read(
     a_end = np.where(empty, 2.0 * wanted, last.total(left[at]))
     seen_end = np.where(empty, 1.0, last.total(seen[at]))
     stop = np.full(rank_end.shape, np.inf if end is None else float(end))
-    return Reading(seen, depth + seen_end * _stretch(rank_end, a_end, stop, unjudged))
+    return Chances(seen, depth + seen_end * _stretch(rank_end, a_end, stop, unjudged))
 
 
 def _last(rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:

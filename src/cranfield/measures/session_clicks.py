@@ -169,6 +169,7 @@ def _u(
     source="Sakai (2013), equations (19) and (20), figure 9; Sakai and Dou (2013)",
     range=(0.0, float("inf")),
     family="sessions",
+    inputs=("clicks",),
     at_wanted="none",
     needs="clicks with an order in time; lengths of documents, or one for all",
     scale_note="not interval in general",

@@ -109,6 +109,7 @@ class SessionDiscounted(Measure):
     " variant='jarvelin' is of Järvelin and others (2008)",
     range=(0.0, float("inf")),
     family="sessions",
+    inputs=("queries",),
     needs="sessions of queries; graded judgments (binary ones do)",
     scale_note="not interval: a DCG whose discounts grow with the queries too",
 )
@@ -147,6 +148,7 @@ class SessionDCG(SessionDiscounted):
     source="Sakai (2013), section 3.2; Kanoulas and others (2011);"
     " ideal='repeated' is of Järvelin and others (2008)",
     family="sessions",
+    inputs=("queries",),
     needs="sessions of queries; graded judgments (binary ones do)",
     scale_note="not interval; within a session's topic it is sDCG by a constant",
 )

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
 from cranfield.collection.judged import JudgedRuns
@@ -12,66 +9,26 @@ from cranfield.collection.rows import Rows
 from cranfield.collection.segments import ratio
 from cranfield.errors import MeasureError
 from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.cwl_gains import MAX_GRADE, UnitGains, highest_of
+from cranfield.measures.cwl_model import StaticModel
 from cranfield.measures.gained import GAINS_DOC, gained, ideal, no_loss
-from cranfield.measures.gains import HIGHEST, Gain, pairs
-from cranfield.measures.parameters import choice, integer, number, optional, parameter
-from cranfield.measures.precision import REL, REL_DOC
+from cranfield.measures.gains import HIGHEST, Gain
+from cranfield.measures.parameters import choice, number, parameter
 from cranfield.scale import Scale
+
+__all__ = [
+    "MAX_GRADE",
+    "ExpectedReciprocalRank",
+    "NormalisedExpectedReciprocalRank",
+    "RankBiasedPrecision",
+    "RankBiasedResidual",
+    "UnitGains",
+    "highest_of",
+    "stopping",
+]
 
 _P = number(0, 1, open_low=True, open_high=True)
 _P_DOC = "persistence: the chance that a user goes on to the next document"
-MAX_GRADE = parameter(
-    None,
-    optional(integer(1, HIGHEST)),
-    "highest grade of the scale; by default that of the judgments",
-)
-
-
-def _unit_gains(value: Any) -> Gain:
-    """Check gains of RBP and its like, which have to lie in [0, 1] for the score to do so."""
-    if isinstance(value, Gain):
-        return value
-    if value in ("binary", "graded"):
-        return Gain(value)
-    if isinstance(value, Mapping) and value:
-        checked = pairs(value)
-        if all(0 <= worth <= 1 for _, worth in checked):
-            return Gain(checked)
-    raise ValueError("'binary', 'graded', or a mapping of grades to gains from 0 to 1")
-
-
-def highest_of(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
-    """Return the highest grade of the scale, which no judgment may exceed."""
-    highest = judged.judgments.max_grade
-    if max_grade is None:
-        return max(highest, 1)
-    if highest > max_grade:
-        raise MeasureError(
-            f"{name}: the judgments have grade {highest}, above max_grade={max_grade}"
-        )
-    return max_grade
-
-
-class UnitGains(Measure):
-    """Measures of gains from 0 to 1: what RBP and its relatives share."""
-
-    rel: int = parameter(1, REL, REL_DOC + " (binary gains)")
-    gains: Gain = parameter(
-        Gain("binary"), _unit_gains, "'binary', 'graded', or a mapping of grades to gains in [0, 1]"
-    )
-    max_grade: int | None = MAX_GRADE
-
-    def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        """Gain of each row."""
-        if isinstance(self.gains.kind, tuple):
-            worth = np.zeros(rows.grade.size)
-            for grade, gain in self.gains.kind:
-                worth[rows.grade == grade] = gain
-            return worth
-        if self.gains.kind == "graded":
-            highest = highest_of(judged, self.max_grade, str(self))
-            return np.maximum(rows.grade, 0) / highest
-        return (rows.grade >= self.rel).astype(np.float64)
 
 
 @measure(
@@ -88,7 +45,7 @@ class UnitGains(Measure):
         "trec_eval": "rbp (version 10) is gains='graded', p=0.9",
     },
 )
-class RankBiasedPrecision(UnitGains):
+class RankBiasedPrecision(StaticModel):
     """Rank-biased precision.
 
     Gains are in [0, 1]: `binary` (grade >= rel), `graded` (grade / max_grade), or a mapping in
@@ -102,6 +59,19 @@ class RankBiasedPrecision(UnitGains):
         """Interval for p = 1/2 and binary gains, where scores are the numbers that runs spell."""
         binary = self.gains.kind == "binary" and self.cutoff is not None
         return Scale.INTERVAL if binary and self.p == 0.5 else super().scale
+
+    @property
+    def last(self) -> int | None:
+        """None: ranks go on for ever."""
+        return None
+
+    def seen(self, rank: Floats) -> Floats:
+        """Return p^(r-1)."""
+        return np.asarray(self.p ** (rank - 1.0))
+
+    def endless(self) -> float:
+        """Sum of a geometric series."""
+        return 1.0 / (1.0 - self.p)
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum of gains by the chance that the rank is read."""
@@ -119,7 +89,10 @@ class RankBiasedPrecision(UnitGains):
     elsewhere={"trec_eval": "rbp_resid (version 10), p=0.9; 0 when nothing is unjudged"},
 )
 class RankBiasedResidual(Measure):
-    """Residual of RBP: `tail` beyond the end of the list, `unjudged` within it, or both."""
+    """Residual of RBP: `tail` beyond the end of the list, `unjudged` within it, or both.
+
+    In total it is `Residual(RBP)`.
+    """
 
     p: float = parameter(0.8, _P, _P_DOC)
     part: str = parameter(

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.errors import PolicyError
 from cranfield.scales.dominance import dominance
-from cranfield.scales.meaning import MEANINGFUL, NOT_INVARIANT, meaning
+from cranfield.scales.meaning import meaning
+from cranfield.scales.meanings import MEANINGFUL, NOT_INVARIANT
 from cranfield.scales.runs import score_runs
 from cranfield.scales.sizes import needs_one_size
 from cranfield.significance.pairs import all_pairs

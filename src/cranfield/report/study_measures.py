@@ -12,7 +12,7 @@ from cranfield.meta.of_measures.concordance import Concordance
 from cranfield.meta.of_measures.correlations import Correlations
 from cranfield.meta.of_measures.discriminative import DiscriminativePower
 from cranfield.meta.of_measures.predictive import PredictivePower
-from cranfield.meta.of_measures.swaps import Swaps
+from cranfield.meta.of_measures.swap_result import Swaps
 from cranfield.report.studies import StudyText, Table, by_column, number
 from cranfield.text import counted
 

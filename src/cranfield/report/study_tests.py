@@ -8,11 +8,9 @@ import polars as pl
 
 from cranfield.meta.of_tests.false_alarms import FalseAlarms
 from cranfield.meta.of_tests.fast_tests import FAKES
-from cranfield.meta.of_tests.splits import SplitStudy
+from cranfield.meta.of_tests.split_result import KEYS, SplitStudy
 from cranfield.report.studies import StudyText, Table, by_column, number
 from cranfield.text import counted
-
-KEYS = ("group", "size", "sets", "first", "second")
 
 BY_SIZE = (
     ("significant first", "Pairs of systems that differ significantly, mean over repeats", 1),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import polars as pl
@@ -79,6 +80,11 @@ class SplitStudy:
             out of the mean, and `defined jaccard`, `defined overlap` and `defined bias` count the
             rest.
         """
+        # A copy of its own, which may be changed in place; it shares the columns.
+        return self._summary.clone()
+
+    @cached_property
+    def _summary(self) -> pl.DataFrame:
         columns: list[pl.Expr] = [pl.col("undone").sum()]
         for name in NUMBERS:
             known = pl.col(name).filter(pl.col("undone") == 0).drop_nans()
@@ -124,7 +130,7 @@ class SplitStudy:
             A row a test, and a column a size.
         """
         group = next(iter(self.groups)) if group is None else group
-        rows = self.summary().filter(pl.col("group") == group)
+        rows = self._summary.filter(pl.col("group") == group)
         if what not in rows.columns:
             raise PolicyError(f"there is no number {quoted(what)}; there are {', '.join(NUMBERS)}")
         if second is not None:

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
 
+from cranfield.cli.progress import progress_of
 from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.judging import Progress, judge
+from cranfield.collection.judging import judge
 from cranfield.collection.policies import CHOICES, PRESETS, policies
 from cranfield.collection.reading import FORMATS, read_qrels
-from cranfield.collection.runs import Runs, read_runs
+from cranfield.collection.runs import read_runs
 from cranfield.errors import PolicyError, quoted
 from cranfield.evaluation import Evaluation, score
 from cranfield.files import whole_file
 from cranfield.measures import Measure
 from cranfield.measures.grammar import parse_measures
-
-SHOW_PROGRESS_FROM = 4
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -187,24 +185,3 @@ def write(text: str, output: str | None) -> None:
         return
     with whole_file(output) as out:
         out.write(text.encode())
-
-
-@contextmanager
-def progress_of(runs: Runs) -> Iterator[Progress | None]:
-    """Show a bar on a terminal when there are enough runs to wait for."""
-    if not sys.stderr.isatty() or len(runs) < SHOW_PROGRESS_FROM:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("runs", total=len(runs))
-        yield lambda done, _: bar.update(task, completed=done)

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.cli.given_scores import given_scores, on_command_line, score_files_option
-from cranfield.cli.options import measures_option, one_of, progress_of, wanted_measures
+from cranfield.cli.options import measures_option, one_of, wanted_measures
+from cranfield.cli.progress import progress_of
 from cranfield.cli.study_options import StudyOptions, study_options, whole_numbers
 from cranfield.errors import CranfieldError, InputError, PolicyError
 from cranfield.scores import Scores

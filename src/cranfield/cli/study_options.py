@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import re
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.cli.options import judging_options, one_of, write
+from cranfield.cli.progress import progress_bar
 from cranfield.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -171,29 +171,3 @@ def whole_numbers(text: str, option: str, least: int = 1) -> list[int]:
             f"{option} takes whole numbers from {least}, such as 5,10,20, not {text!r}"
         )
     return found
-
-
-@contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar on a terminal, as long as it takes."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

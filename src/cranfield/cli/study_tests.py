@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.cli.given_scores import given_scores, score_files_option
-from cranfield.cli.options import one_of, progress_of, wanted_measures
+from cranfield.cli.options import one_of, wanted_measures
+from cranfield.cli.progress import progress_of
 from cranfield.cli.study_options import StudyOptions, study_options, whole_numbers
 from cranfield.collection.reading import read_qrels
 from cranfield.collection.runs import read_runs

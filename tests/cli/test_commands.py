@@ -214,6 +214,21 @@ def test_compare_lists_every_test(folder: Path) -> None:
     assert sorted(comparing.CORRECTIONS) == sorted(CORRECTIONS)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("evaluate",),
+        ("report",),
+        ("study", "collection"),
+        ("study", "tests", "--shards", "2"),
+        ("study", "measures"),
+    ],
+)
+def test_standard_input_is_one_thing(folder: Path, command: tuple[str, ...]) -> None:
+    _, err = cranfield(folder, *command, "-", "one.run", "-", stdin=b"1 0 a 1\n", status=2)
+    assert err == "cranfield: error: standard input cannot be both the judgments and a run\n"
+
+
 def test_compare_by_resampling(folder: Path) -> None:
     (folder / "s.csv").write_text("a,b\n" + "".join(f".{k}1,.{k + 2}2\n" for k in range(1, 7)))
     arguments = ("compare", "--scores", "s.csv", "-t", "randomisation", "--no-exact")

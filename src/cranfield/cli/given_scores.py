@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from cranfield.cli.options import evaluated
+from cranfield.collection.runs import Runs
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scores import Scores
@@ -23,7 +24,7 @@ score_files_option = click.option(
 
 def given_scores(
     qrels: str | None,
-    runs: tuple[str, ...],
+    runs: tuple[str, ...] | Runs,
     asked: Sequence[str | Measure],
     score_files: tuple[str, ...],
     judging: Mapping[str, Any],

@@ -13,7 +13,7 @@ from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.judging import judge
 from cranfield.collection.policies import CHOICES, PRESETS, policies
 from cranfield.collection.reading import FORMATS, read_qrels
-from cranfield.collection.runs import read_runs
+from cranfield.collection.runs import Runs, read_runs
 from cranfield.errors import PolicyError, quoted
 from cranfield.evaluation import Evaluation, score
 from cranfield.files import whole_file
@@ -102,9 +102,25 @@ def wanted_measures(
     return wanted
 
 
+def opened_runs(
+    qrels: str | None, runs: tuple[str, ...] | Runs, input_format: str, encoding: str
+) -> Runs:
+    """Find the runs that were named; each is read when it is asked for."""
+    many = read_runs(runs, format=input_format, encoding=encoding)
+    if qrels == "-" and "-" in paths_of(many):
+        raise PolicyError("standard input cannot be both the judgments and a run")
+    return many
+
+
+def paths_of(runs: Runs) -> list[str]:
+    """Return the files that runs are read from."""
+    paths = (runs.path(k) for k in range(len(runs)))
+    return [path for path in paths if path is not None]
+
+
 def judged_runs(
     qrels: str,
-    runs: tuple[str, ...],
+    runs: tuple[str, ...] | Runs,
     *,
     compat: str | None,
     depth: int | None,
@@ -118,10 +134,8 @@ def judged_runs(
     **chosen: str | None,
 ) -> JudgedRuns:
     """Read and judge."""
-    if qrels == "-" and "-" in runs:
-        raise PolicyError("standard input cannot be both the judgments and a run")
     policies(compat, depth=depth, **chosen)
-    many = read_runs(runs, format=input_format, encoding=encoding)
+    many = opened_runs(qrels, runs, input_format, encoding)
     judgments = read_qrels(
         qrels,
         format=input_format,
@@ -162,7 +176,7 @@ def _aspects(given: tuple[str, ...]) -> dict[str, str]:
 
 def evaluated(
     qrels: str,
-    runs: tuple[str, ...],
+    runs: tuple[str, ...] | Runs,
     asked: Iterable[str | Measure],
     *,
     rel: int | None,

@@ -8,8 +8,7 @@ import click
 
 from cranfield.cli.comparing import Comparing, comparing_options
 from cranfield.cli.given_scores import given_scores, score_files_option
-from cranfield.cli.options import judging_options, measures_option
-from cranfield.collection.runs import read_runs
+from cranfield.cli.options import judging_options, measures_option, opened_runs, paths_of
 from cranfield.errors import PolicyError
 
 EPILOG = """\b
@@ -70,27 +69,20 @@ def report(
         raise PolicyError("a report is a file: name it with --output FILE")
     # Before any file is read.
     asked_for = comparing.checked()
-    results = given_scores(qrels, runs, asked, score_files, judging)
+    many = opened_runs(qrels, runs, judging["input_format"], judging["encoding"])
+    results = given_scores(qrels, many, asked, score_files, judging)
     write_report(
         results,
         output,
         title=TITLE if title is None else title,
         scales=scales,
-        inputs=score_files or _files(qrels, runs),
+        inputs=score_files or [path for path in (qrels, *paths_of(many)) if path is not None],
         command=command_of(context),
         date=date,
         jobs=judging["jobs"],
         **asked_for,
     )
     click.echo(f"written: {output}", err=True)
-
-
-def _files(qrels: str | None, runs: tuple[str, ...]) -> list[str]:
-    """Return the files that are read, the judgments first."""
-    assert qrels is not None
-    many = read_runs(runs)
-    paths = [many.path(k) for k in range(len(many))]
-    return [qrels, *(path for path in paths if path is not None)]
 
 
 def command_of(context: click.Context) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.cli.given_scores import given_scores, on_command_line, score_files_option
-from cranfield.cli.options import measures_option, one_of, wanted_measures
+from cranfield.cli.options import measures_option, one_of, opened_runs, wanted_measures
 from cranfield.cli.progress import progress_of
 from cranfield.cli.study_options import StudyOptions, study_options, whole_numbers
 from cranfield.errors import CranfieldError, InputError, PolicyError
@@ -224,14 +224,11 @@ def _of_pools(
 
 def _traced(qrels: str, runs: tuple[str, ...], options: StudyOptions) -> TracedRuns:
     from cranfield.collection.reading import read_qrels
-    from cranfield.collection.runs import read_runs
     from cranfield.meta.of_collections.tracing import traced
 
     judging = options.judging
-    if qrels == "-" and "-" in runs:
-        raise PolicyError("standard input cannot be both the judgments and a run")
     reading = {"format": judging["input_format"], "encoding": judging["encoding"]}
-    many = read_runs(runs, **reading)
+    many = opened_runs(qrels, runs, judging["input_format"], judging["encoding"])
     chosen = {name: judging[name] for name in ("ties", "topics", "negative", "compat", "jobs")}
     with progress_of(many) as progress:
         return traced(many, read_qrels(qrels, **reading), progress=progress, **chosen)

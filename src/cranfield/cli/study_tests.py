@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.cli.given_scores import given_scores, score_files_option
-from cranfield.cli.options import one_of, wanted_measures
+from cranfield.cli.options import one_of, opened_runs, wanted_measures
 from cranfield.cli.progress import progress_of
 from cranfield.cli.study_options import StudyOptions, study_options, whole_numbers
 from cranfield.collection.reading import read_qrels
-from cranfield.collection.runs import read_runs
 from cranfield.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -155,7 +154,7 @@ def evaluated_shards(
     rel, compat = judging.pop("rel"), judging.pop("compat")
     reading = {"format": judging.pop("input_format"), "encoding": judging.pop("encoding")}
     wanted = wanted_measures([measure], rel, compat)
-    many = read_runs(runs, **reading)
+    many = opened_runs(qrels, runs, reading["format"], reading["encoding"])
     with progress_of(many) as progress:
         found = score_shards(
             many,

@@ -25,6 +25,7 @@ from cranfield.meta.of_collections.pool_depth_tables import (
 )
 from cranfield.meta.of_collections.rankings import Wanted, lists_of, overall
 from cranfield.meta.of_collections.tracing import Marks, TracedRuns, traced
+from cranfield.meta.policies import check_policies
 from cranfield.tabular import frame_html
 from cranfield.text import counted
 
@@ -169,6 +170,7 @@ def pool_depths(
     >>> found.systems["score"].round(4).to_list()
     [1.0, 0.5, 0.6667, 0.6667, 0.6667, 0.6667]
     """
+    check_policies("pool_depths", policies, traced)
     wanted = Wanted(tuple(dict.fromkeys(parse_measures(measures, compat=compat))), lists_of(lists))
     chosen = _depths(depths)
     check_whole("top", top, 1, DEEPEST)

@@ -91,10 +91,10 @@ class Meaning:
         lines = [first]
         found = self.comparison.count()
         if found and self.verdict != MEANINGFUL:
+            kept = f"{self.holds:,} keep" if self.holds > 1 else f"{self.holds or 'none'} keeps"
             lines.append(
                 f"of {counted(found, 'pair')} that {'differs' if found == 1 else 'differ'},"
-                f" {self.holds:,} {'keeps' if self.holds == 1 else 'keep'} the order of means under"
-                " every increasing transformation of the scores"
+                f" {kept} the order of means under every increasing transformation of the scores"
             )
             example = self._example()
             if example:

@@ -115,13 +115,14 @@ def collection(
     """
     from cranfield.meta.of_tests.fast_tests import read_choice
     from cranfield.meta.of_topics.topic_scores import check_share
-    from cranfield.report.study_collection import shown
+    from cranfield.report.study_collection import shown, table_names
 
     # Before any file is read.
     choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
     if choice.by_shard:
         raise PolicyError(f"{choice.test} needs scores by shard, which samples of topics lack")
     check_share("--target", target)
+    options.check_table(table_names(judgments=not score_files))
     wanted = None if sizes is None else whole_numbers(sizes, "--sizes", 2)
     found: list[Study] = []
     notes = []

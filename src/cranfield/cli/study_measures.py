@@ -90,7 +90,7 @@ def measures(
     from cranfield.meta.of_measures.swap_options import BINS
     from cranfield.meta.of_measures.swaps import swap_method
     from cranfield.meta.of_tests.study_input import SIZES
-    from cranfield.report.study_measures import shown
+    from cranfield.report.study_measures import shown, table_names
     from cranfield.significance.corrections import find_correction
     from cranfield.significance.registry import find_test
 
@@ -101,6 +101,7 @@ def measures(
     edges = BINS if bins is None else _numbers(bins)
     if majority and preferences is None:
         raise PolicyError("--majority is of --preferences")
+    options.check_table(table_names(gold=bool(gold), preferences=preferences is not None))
     every, own, golden = _scores(qrels, runs, asked, gold, score_files, options.judging)
     # What is quick comes first: a wrong file of preferences is found at once.
     matched = concordance(every, golden) if golden else None

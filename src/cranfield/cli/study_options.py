@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -86,6 +86,13 @@ class StudyOptions:
                 "folder": folder,
                 "progress": progress,
             }
+
+    def check_table(self, names: Iterable[str]) -> None:
+        """Refuse a table that the study cannot have, before it is done."""
+        from cranfield.report.studies import check_table
+
+        if self.table is not None:
+            check_table(self.table, names)
 
     def show(self, study: StudyText) -> None:
         """Write the study as it was asked for."""

@@ -68,7 +68,7 @@ def reproduction(
     """
     from cranfield.meta.reproduction.of_runs import replicate, reproduce
     from cranfield.meta.reproduction.tables import check_test
-    from cranfield.report.study_reproduction import shown
+    from cranfield.report.study_reproduction import shown, table_names
 
     originals = _given({"baseline": original_baseline, "advanced": original_advanced})
     repeated = _given({"baseline": baseline, "advanced": advanced})
@@ -77,6 +77,7 @@ def reproduction(
             "give --original-baseline and --baseline, --original-advanced and --advanced, or all"
             " four"
         )
+    options.check_table(table_names(orders=other_qrels is None, effects=len(originals) == 2))
     judging = dict(options.judging)
     rel = judging.pop("rel")
     reading = {"format": judging.pop("input_format"), "encoding": judging.pop("encoding")}

@@ -90,11 +90,12 @@ def tests(
     from cranfield.meta.of_tests.false_alarms import false_alarms as alarms_of
     from cranfield.meta.of_tests.fast_tests import FAKES, read_choice
     from cranfield.meta.of_tests.splits import split_topics
-    from cranfield.report.study_tests import shown
+    from cranfield.report.study_tests import shown, table_names
 
     wanted = None if sizes is None else whole_numbers(sizes, "--sizes", 2)
     if shards is not None and shard_map is not None:
         raise PolicyError("--shards draws shards, --shard-map gives them: one of the two")
+    options.check_table(table_names(alarms=false_alarms is not None))
     chosen = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
     for one in chosen:
         # Before any file is read.

@@ -39,6 +39,15 @@ class _Parts:
     about: dict[str, Any] = field(default_factory=dict)
 
 
+def table_names(*, gold: bool, preferences: bool) -> tuple[str, ...]:
+    """Return the names of the tables that there can be, with gold measures or preferences."""
+    return (
+        *("power", "pairs", "swaps", "differences", "correlations"),
+        *(("concordance",) if gold else ()),
+        *(("preferences", "assessors", "versus") if preferences else ()),
+    )
+
+
 def shown(
     *,
     power: DiscriminativePower | None = None,

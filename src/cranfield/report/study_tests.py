@@ -28,6 +28,11 @@ BY_SIZE = (
 """Numbers that are shown by test and size: column, title, decimals."""
 
 
+def table_names(*, alarms: bool) -> tuple[str, ...]:
+    """Return the names of the tables that there are, with a study of false alarms or without."""
+    return ("agreement", "false alarms") if alarms else ("agreement",)
+
+
 def shown(study: SplitStudy, alarms: FalseAlarms | None = None) -> StudyText:
     """Show a study of tests on disjoint sets of topics, and one of false alarms beside it."""
     summary = study.summary()

@@ -23,8 +23,9 @@ Examples:
 """
 
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
-# The module of coefficients takes long to load.
+# These modules take long to load.
 COEFFICIENTS = ("tau", "tau-a", "tau-ap", "rbo", "pearson", "spearman")
+MISSING = ("error", "drop", "zero")
 
 
 @click.command(epilog=EPILOG)
@@ -53,6 +54,7 @@ COEFFICIENTS = ("tau", "tau-a", "tau-ap", "rbo", "pearson", "spearman")
     "--resamples", type=click.IntRange(1), default=5_000, show_default=True, help="Random samples."
 )
 @click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
+@one_of("--missing", MISSING, "Where a system has no score by one of the measures.")
 @click.option("--sizes", help="Topics in each of two sets.  [default: 5,10,25,50,125 that fit]")
 @click.option(
     "--repeats", type=click.IntRange(1), default=100, show_default=True, help="Draws of each size."
@@ -72,6 +74,7 @@ def measures(
     correction: str | None,
     resamples: int,
     alpha: float,
+    missing: str | None,
     sizes: str | None,
     repeats: int,
     bins: str | None,
@@ -83,6 +86,7 @@ def measures(
     Discriminative power, the swap method, and how far measures agree; with --gold the concordance
     test, with --preferences predictive power (Sakai 2013, section 5).
     """
+    from cranfield.meta.of_measures.by_measure import aligned, complete
     from cranfield.meta.of_measures.concordance import concordance
     from cranfield.meta.of_measures.correlations import correlate
     from cranfield.meta.of_measures.discriminative import discriminative_power
@@ -103,6 +107,11 @@ def measures(
         raise PolicyError("--majority is of --preferences")
     options.check_table(table_names(gold=bool(gold), preferences=preferences is not None))
     every, own, golden = _scores(qrels, runs, asked, gold, score_files, options.judging)
+    notes: tuple[str, ...] = ()
+    if missing is not None:
+        # For all measures at once, so that all studies are of the same topics.
+        every, notes = complete(aligned(every), missing)
+        own = {name: every[name] for name in own}
     # What is quick comes first: a wrong file of preferences is found at once.
     matched = concordance(every, golden) if golden else None
     preferred = preferences and predictive_power(own, preferences, majority=majority)
@@ -132,6 +141,7 @@ def measures(
             correlations=correlated,
             concordance=matched,
             predictive=preferred or None,
+            notes=notes,
         )
     )
 

@@ -55,6 +55,7 @@ def shown(
     correlations: Correlations | None = None,
     concordance: Concordance | None = None,
     predictive: PredictivePower | None = None,
+    notes: Sequence[str] = (),
 ) -> StudyText:
     """Show what was found out about measures; what is not given is left out.
 
@@ -64,6 +65,8 @@ def shown(
         Results of the methods.
     swaps
         Results of the swap method by measure, all of the same sizes and bins.
+    notes
+        What was left out or filled in before, of all of them.
     """
     parts = _Parts()
     if power is not None:
@@ -76,6 +79,9 @@ def shown(
         _show_concordance(parts, concordance)
     if predictive is not None:
         _show_predictive(parts, predictive)
+    if notes:
+        parts.heading += [f"note: {note}" for note in notes]
+        parts.about["left out or filled in"] = list(notes)
     return StudyText(parts.heading, parts.tables, parts.frames, parts.about)
 
 

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from cranfield.cli.options import one_of
+from cranfield.cli.options import alpha_option, missing_option, one_of, resamples_option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -41,20 +41,12 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         help=f"For many comparisons: {', '.join(CORRECTIONS)}. By default the test's own.",
     ),
     one_of("--alternative", ("two-sided", "greater", "less"), "What counts.", "two-sided"),
-    click.option(
-        "--alpha", type=float, default=0.05, show_default=True, help="Significance level."
-    ),
-    one_of("--missing", ("error", "drop", "zero", "available"), "Where a system has no score."),
+    alpha_option,
+    missing_option(("error", "drop", "zero", "available")),
     click.option(
         "--exact/--no-exact", default=None, help="Exact p-values, where the test has them."
     ),
-    click.option(
-        "--resamples",
-        type=click.IntRange(1),
-        default=10_000,
-        show_default=True,
-        help="Random samples.",
-    ),
+    resamples_option(10_000),
     click.option(
         "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random samples."
     ),

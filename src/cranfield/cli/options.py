@@ -49,6 +49,28 @@ def measures_option(default: tuple[str, ...]) -> Callable[[Command], Command]:
     )
 
 
+alpha_option = click.option(
+    "--alpha", type=float, default=0.05, show_default=True, help="Significance level."
+)
+"""The option that sets the significance level."""
+
+
+def missing_option(policies: Iterable[str], by: str = "") -> Callable[[Command], Command]:
+    """Make the option that says what becomes of missing scores."""
+    return one_of("--missing", policies, f"Where a system has no score{by}.")
+
+
+def resamples_option(default: int, of: str = "") -> Callable[[Command], Command]:
+    """Make the option that sets the number of random samples of a test."""
+    return click.option(
+        "--resamples",
+        type=click.IntRange(1),
+        default=default,
+        show_default=True,
+        help=f"Random samples{of}.",
+    )
+
+
 _JUDGING: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--rel", "-l", type=click.IntRange(0), help="Lowest relevant grade, for all measures."

@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.cli.given_scores import given_scores, on_command_line, score_files_option
-from cranfield.cli.options import measures_option, one_of, opened_runs, wanted_measures
+from cranfield.cli.options import (
+    alpha_option,
+    measures_option,
+    missing_option,
+    one_of,
+    opened_runs,
+    resamples_option,
+    wanted_measures,
+)
 from cranfield.cli.progress import progress_of
 from cranfield.cli.study_options import StudyOptions, study_options, whole_numbers
 from cranfield.errors import CranfieldError, InputError, PolicyError
@@ -73,15 +81,9 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
     show_default=True,
     help="How pairs of systems are compared, such as t+holm.",
 )
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
-@one_of("--missing", ("error", "drop", "zero"), "Where a system has no score.")
-@click.option(
-    "--resamples",
-    type=click.IntRange(1),
-    default=1000,
-    show_default=True,
-    help="Random samples of tests that need them.",
-)
+@alpha_option
+@missing_option(("error", "drop", "zero"))
+@resamples_option(1000, " of tests that need them")
 @click.option(
     "--target",
     type=float,

@@ -8,7 +8,14 @@ from typing import Any
 import click
 
 from cranfield.cli.given_scores import given_scores, on_command_line, score_files_option
-from cranfield.cli.options import measures_option, one_of, wanted_measures
+from cranfield.cli.options import (
+    alpha_option,
+    measures_option,
+    missing_option,
+    one_of,
+    resamples_option,
+    wanted_measures,
+)
 from cranfield.cli.study_options import StudyOptions, folder_name, study_options, whole_numbers
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
@@ -50,11 +57,9 @@ MISSING = ("error", "drop", "zero")
     "--test", "-t", default="randomisation", show_default=True, help="Test of pairs of systems."
 )
 @click.option("--correction", "-c", help="For many comparisons; by default the test's own.")
-@click.option(
-    "--resamples", type=click.IntRange(1), default=5_000, show_default=True, help="Random samples."
-)
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
-@one_of("--missing", MISSING, "Where a system has no score by one of the measures.")
+@resamples_option(5_000)
+@alpha_option
+@missing_option(MISSING, " by one of the measures")
 @click.option("--sizes", help="Topics in each of two sets.  [default: 5,10,25,50,125 that fit]")
 @click.option(
     "--repeats", type=click.IntRange(1), default=100, show_default=True, help="Draws of each size."

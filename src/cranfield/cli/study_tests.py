@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.cli.given_scores import given_scores, score_files_option
-from cranfield.cli.options import one_of, opened_runs, wanted_measures
+from cranfield.cli.options import (
+    alpha_option,
+    missing_option,
+    opened_runs,
+    resamples_option,
+    wanted_measures,
+)
 from cranfield.cli.progress import progress_of
 from cranfield.cli.study_options import StudyOptions, study_options, whole_numbers
 from cranfield.collection.reading import read_qrels
@@ -54,15 +60,9 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 )
 @click.option("--system", "systems", multiple=True, help="Only this system, and others named so.")
 @click.option("--teams", help="Table of systems and their teams: each team by itself, too.")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
-@one_of("--missing", ("error", "drop", "zero", "available"), "Where a system has no score.")
-@click.option(
-    "--resamples",
-    type=click.IntRange(1),
-    default=1000,
-    show_default=True,
-    help="Random samples of tests that need them.",
-)
+@alpha_option
+@missing_option(("error", "drop", "zero", "available"))
+@resamples_option(1000, " of tests that need them")
 @study_options
 def tests(
     qrels: str | None,

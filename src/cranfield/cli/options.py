@@ -102,6 +102,10 @@ _JUDGING: tuple[Callable[[Any], Any], ...] = (
 )
 
 
+OF_DOCUMENTS = ("lengths", "groups", "intents", "aspects")
+"""Parameters of judging that name files about documents and topics besides the judgments."""
+
+
 def judging_options(command: Command) -> Command:
     """Add the options of reading and judging to a command."""
     for option in reversed(_JUDGING):
@@ -173,7 +177,7 @@ def judged_runs(
             lengths=lengths,
             groups=groups,
             intents=intents,
-            aspects=_aspects(aspects),
+            aspects=aspects_of(aspects),
             jobs=jobs,
             progress=progress,
             ties=chosen.get("ties"),
@@ -183,7 +187,7 @@ def judged_runs(
         )
 
 
-def _aspects(given: tuple[str, ...]) -> dict[str, str]:
+def aspects_of(given: tuple[str, ...]) -> dict[str, str]:
     """Take `NAME=QRELS` apart."""
     aspects: dict[str, str] = {}
     for one in given:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.cli.given_scores import given_scores, on_command_line, score_files_option
+from cranfield.cli.given_scores import given_scores, refuse, score_files_option
 from cranfield.cli.options import (
+    OF_DOCUMENTS,
     alpha_option,
     measures_option,
     missing_option,
@@ -129,7 +130,7 @@ def collection(
     found: list[Study] = []
     notes = []
     if score_files:
-        _refuse(OF_RUNS, "is about judgments; --scores are judged already")
+        refuse(OF_RUNS, "is about judgments; --scores are judged already")
         scores = given_scores(qrels, runs, asked, score_files, options.judging)
         notes.append("note: leaving out judgments needs QRELS and RUN, and is omitted for --scores")
     else:
@@ -190,8 +191,9 @@ def _of_pools(
 
     if qrels is None or not runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
-    _refuse(("unjudged",), "is --lists here")
-    _refuse(("depth",), "does not go with pools: cut off the measures, such as AP@100")
+    refuse(("unjudged",), "is --lists here")
+    refuse(OF_DOCUMENTS, "does not go with pools")
+    refuse(("depth",), "does not go with pools: cut off the measures, such as AP@100")
     depths = whole_numbers(given["depths"], "--depths")
     lists = ("raw", "condensed") if given["lists"] == "both" else (given["lists"],)
     rel, compat = options.judging["rel"], options.judging["compat"]
@@ -247,10 +249,3 @@ def _contributors(text: str) -> Any:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError(f"cannot be read: {(reason or '').lower()}", source=text) from error
     return [line.strip() for line in lines if line.strip()]
-
-
-def _refuse(names: tuple[str, ...], why: str) -> None:
-    """Refuse options that were given and do not fit."""
-    for name in names:
-        if on_command_line(name):
-            raise PolicyError(f"--{name.replace('_', '-')} {why}")

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.cli.given_scores import given_scores, score_files_option
+from cranfield.cli.given_scores import given_scores, refuse, score_files_option
 from cranfield.cli.options import (
+    OF_DOCUMENTS,
     alpha_option,
     missing_option,
     opened_runs,
@@ -151,7 +152,8 @@ def evaluated_shards(
     """Read each run once, and score it on the whole collection and on each shard."""
     from cranfield.sharded import score_shards
 
-    judging = dict(options.judging)
+    refuse(OF_DOCUMENTS, "does not go with shards")
+    judging = {name: one for name, one in options.judging.items() if name not in OF_DOCUMENTS}
     rel, compat = judging.pop("rel"), judging.pop("compat")
     reading = {"format": judging.pop("input_format"), "encoding": judging.pop("encoding")}
     wanted = wanted_measures([measure], rel, compat)

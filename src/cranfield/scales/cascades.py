@@ -16,7 +16,7 @@ from cranfield.measures.user_models import (
     NormalisedExpectedReciprocalRank,
 )
 from cranfield.scales.bases import ONE
-from cranfield.scales.forms import Form, Setting, Stateful, Step, form_of
+from cranfield.scales.forms import Form, Setting, Stateful, Step, form_of, rising
 from cranfield.scales.formulas import ZERO, grade_gains, highest_grade
 from cranfield.scales.irrational import rational
 
@@ -96,6 +96,11 @@ class Cascade(Stateful):
 
     depth: int
     stops: tuple[Fraction, ...]
+
+    @property
+    def rises(self) -> bool:
+        """Whether the chance to stop rises: whoever stops earlier gains more."""
+        return rising(self.stops)
 
     @property
     def start(self) -> Hashable:

@@ -118,6 +118,8 @@ def _recaller(measure: AveragePrecision) -> Recaller:
 
 @model_of(ExpectedReciprocalRank)
 def _satisfied(measure: ExpectedReciprocalRank) -> Satisfied:
+    if isinstance(measure.max_grade, str):
+        raise MeasureError(f"{measure}: its user model needs one scale of grades for all topics")
     return Satisfied(gains=measure.gains, max_grade=measure.max_grade)
 
 

@@ -66,7 +66,7 @@ def parse_measure(text: str | Measure) -> Measure:
     >>> parse_measure("nDGC@10")
     Traceback (most recent call last):
         ...
-    cranfield.errors.MeasureError: there is no measure 'nDGC'; did you mean nDCG or RnDCG?
+    cranfield.errors.MeasureError: there is no measure 'nDGC'; did you mean nDCG or RnDCG or nsDCG?
     """
     measures = parse_measures(text)
     if len(measures) != 1:
@@ -167,17 +167,23 @@ def _built(node: ast.expr, text: str) -> Measure:
         if not arguments:
             raise MeasureError(f"{tree.id} needs a measure inside, such as {tree.id}(DCG@10)")
         import_module(ON_DEMAND[tree.id])
-    if tree.id in WRAPPERS and len(arguments) == 1:
-        made = _wrapped(tree.id, _built(arguments[0], text), parameters)
-    elif tree.id in WRAPPERS and not arguments:
-        raise MeasureError(f"{tree.id} needs a measure inside, such as {tree.id}(nDCG@10)")
-    elif arguments:
-        _kind(tree.id)
-        raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
-    else:
-        kind = _kind(tree.id)
-        made = kind()(**parameters)
+    made = _made(tree.id, arguments, parameters, text)
     return made if at is None else made @ at
+
+
+def _made(
+    name: str, arguments: list[ast.expr], parameters: Mapping[str, Any], text: str
+) -> Measure:
+    """Make a measure of its name, the measure inside if there is one, and its parameters."""
+    if name in WRAPPERS:
+        if not arguments:
+            raise MeasureError(f"{name} needs a measure inside, such as {name}(nDCG@10)")
+        if len(arguments) == 1:
+            return _wrapped(name, _built(arguments[0], text), parameters)
+    kind = _kind(name)
+    if arguments:
+        raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
+    return kind()(**parameters)
 
 
 def _wrapped(name: str, inner: Measure, parameters: Mapping[str, Any]) -> Measure:

@@ -26,11 +26,12 @@ from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.rows import Rows
 from cranfield.collection.segments import Ints, ratio
 from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.cwl_gains import SCALE_END, top_gain
 from cranfield.measures.gained import GAINS_DOC, no_loss, upto
 from cranfield.measures.gains import LINEAR, Gain
 from cranfield.measures.parameters import choice, number, optional, parameter
 from cranfield.measures.precision import REL, REL_DOC
-from cranfield.measures.user_models import MAX_GRADE, highest_of, stopping
+from cranfield.measures.user_models import stopping
 
 _FAMILY = "blended ratio"
 _NEEDS = "graded judgments (binary ones do)"
@@ -257,11 +258,10 @@ class ExpectedBlendedRatio(_Blended):
     With `gains='exponential'` the chance to be satisfied is that of ERR, (2^g - 1) / 2^max_grade.
     """
 
-    max_grade: int | None = MAX_GRADE
+    max_grade: int | str | None = SCALE_END
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum over relevant documents of the chance to stop there by the blended ratio."""
         hits = self._hits(judged)
-        highest = highest_of(judged, self.max_grade, str(self))
-        stop = stopping(hits, self.gains, highest, str(self))
+        stop = stopping(hits, top_gain(judged, self.gains, self.max_grade, hits, str(self)))
         return hits.total(stop * self._ratios(judged, hits))

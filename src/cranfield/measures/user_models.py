@@ -7,12 +7,11 @@ import numpy as np
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.rows import Rows
 from cranfield.collection.segments import ratio
-from cranfield.errors import MeasureError
 from cranfield.measures.base import Floats, Measure, measure
-from cranfield.measures.cwl_gains import MAX_GRADE, UnitGains, highest_of
+from cranfield.measures.cwl_gains import MAX_GRADE, SCALE_END, UnitGains, highest_of, top_gain
 from cranfield.measures.cwl_model import StaticModel
 from cranfield.measures.gained import GAINS_DOC, gained, ideal, no_loss
-from cranfield.measures.gains import HIGHEST, Gain
+from cranfield.measures.gains import Gain
 from cranfield.measures.parameters import choice, number, parameter
 from cranfield.scale import Scale
 
@@ -111,15 +110,13 @@ class RankBiasedResidual(Measure):
         return parts[self.part]
 
 
-def stopping(rows: Rows, gains: Gain, highest: int, name: str) -> Floats:
+def stopping(rows: Rows, top: float | Floats) -> Floats:
     """Chance that a user stops at each row, satisfied: ERR's probability of stopping.
 
     A document satisfies with probability gain / (highest gain + 1), which is
-    (2^g - 1) / 2^max_grade for exponential gains.
+    (2^g - 1) / 2^max_grade for exponential gains. `top` is the highest gain.
     """
-    if highest > HIGHEST:
-        raise MeasureError(f"{name}: grade {highest} of the judgments is above {HIGHEST}")
-    stop = rows.gains / (gains.of(np.arange(highest + 1)).max() + 1.0)
+    stop = rows.gains / (top + 1.0)
     going_on = rows.running_product(1.0 - stop)
     reach = np.ones(rows.cell.size)
     later = np.flatnonzero(rows.seen > 1)
@@ -134,16 +131,14 @@ class _ERR(Measure):
         no_loss,
         GAINS_DOC + "; a document satisfies with probability gain / (highest gain + 1)",
     )
-    max_grade: int | None = MAX_GRADE
+    max_grade: int | str | None = SCALE_END
 
-    def _of(self, rows: Rows, highest: int) -> Floats:
-        return rows.total(stopping(rows, self.gains, highest, str(self)) / rows.rank)
-
-    def _highest(self, judged: JudgedRuns) -> int:
-        return highest_of(judged, self.max_grade, str(self))
+    def _of(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        top = top_gain(judged, self.gains, self.max_grade, rows, str(self))
+        return rows.total(stopping(rows, top) / rows.rank)
 
     def _err(self, judged: JudgedRuns) -> Floats:
-        return self._of(gained(judged, self.gains), self._highest(judged))
+        return self._of(judged, gained(judged, self.gains))
 
 
 @measure(
@@ -164,7 +159,8 @@ class _ERR(Measure):
 class ExpectedReciprocalRank(_ERR):
     """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade.
 
-    With `gains='linear'` the probability is g / (max_grade + 1), as in NTCIREVAL.
+    With `gains='linear'` the probability is g / (max_grade + 1), as in NTCIREVAL; with
+    `max_grade='topic'` the scale of each topic ends at the highest grade that it has.
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -190,4 +186,4 @@ class NormalisedExpectedReciprocalRank(_ERR):
         best = ideal(judged, self.gains)
         if self.cutoff is not None:
             best = best.where(best.rank <= self.cutoff)
-        return ratio(self._err(judged), self._of(best, self._highest(judged)))
+        return ratio(self._err(judged), self._of(judged, best))

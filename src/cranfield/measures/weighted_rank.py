@@ -22,11 +22,12 @@ import numpy as np
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.cwl_gains import MAX_GRADE, SCALE_END, highest_of, top_gain
 from cranfield.measures.gained import GAINS_DOC, gained, no_loss
 from cranfield.measures.gains import LINEAR, Gain, pairs
 from cranfield.measures.parameters import number, optional, parameter
 from cranfield.measures.precision import REL, REL_DOC
-from cranfield.measures.user_models import MAX_GRADE, highest_of, stopping
+from cranfield.measures.user_models import stopping
 
 
 def _betas(value: Any) -> Gain:
@@ -106,11 +107,10 @@ class IntentwiseRankBiasedUtility(Measure):
         "utility that is left after each document read, of what it was before",
     )
     gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
-    max_grade: int | None = MAX_GRADE
+    max_grade: int | str | None = SCALE_END
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum over relevant documents of the chance to stop there by the utility left."""
         rows = gained(judged, self.gains)
-        highest = highest_of(judged, self.max_grade, str(self))
-        stop = stopping(rows, self.gains, highest, str(self))
+        stop = stopping(rows, top_gain(judged, self.gains, self.max_grade, rows, str(self)))
         return rows.total(stop * self.p ** rows.rank.astype(np.float64))

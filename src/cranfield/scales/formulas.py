@@ -207,6 +207,8 @@ def _rbp(measure: RankBiasedPrecision, setting: Setting) -> Form:
 
 def highest_grade(measure: Any, setting: Setting) -> int:
     """The highest grade of the measure's scale, which no grade may exceed."""
+    if measure.max_grade == "topic":
+        raise MeasureError(f"{measure}: its scale depends on the grades of the topic")
     highest = int(measure.max_grade or setting.grades)
     if setting.grades > highest:
         raise MeasureError(f"{measure}: grade {setting.grades} is above max_grade={highest}")

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-import cranfield.measures.aspects
-import cranfield.measures.compatibility
-import cranfield.measures.multi_aspect
+import cranfield.measures.aspects.biased
+import cranfield.measures.aspects.compatibility
+import cranfield.measures.aspects.multi_aspect
 from cranfield.errors import MeasureError
 from cranfield.measures import CAM, MM, RBP, RR, parse_measure
 

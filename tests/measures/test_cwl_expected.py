@@ -14,8 +14,8 @@ import cranfield as cf
 from cranfield.errors import MeasureError
 from cranfield.measures import RBP, UserModel
 from cranfield.measures.base import Info
-from cranfield.measures.cwl_classic import user_model
-from cranfield.measures.cwl_page import Page
+from cranfield.measures.users.classic import user_model
+from cranfield.measures.users.page import Page
 
 Floats = NDArray[np.float64]
 

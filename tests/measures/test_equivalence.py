@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-import cranfield.measures.equivalence
+import cranfield.measures.ranked.equivalence
 from cranfield.collection.classes import by_class
 from cranfield.errors import MeasureError
 from cranfield.measures import AP, Classes, P

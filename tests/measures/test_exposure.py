@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import jensenshannon
 
 import cranfield as cf
-import cranfield.measures.attention
-import cranfield.measures.expected_exposure
-import cranfield.measures.exposure_ratios
-import cranfield.measures.rank_fairness
+import cranfield.measures.fairness.attention
+import cranfield.measures.fairness.expected_exposure
+import cranfield.measures.fairness.exposure_ratios
+import cranfield.measures.fairness.rank_fairness
 from cranfield.errors import MeasureError
-from cranfield.measures.attention import amortised_inequity
+from cranfield.measures.fairness.attention import amortised_inequity
 from tests.measures.fairness_cases import GROUPS, Case, cases
 
 MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")

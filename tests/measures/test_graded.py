@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-import cranfield.measures.graded_ap
-import cranfield.measures.preference_graded
-import cranfield.measures.weighted_rank  # noqa: F401
+import cranfield.measures.ranked.graded_ap
+import cranfield.measures.ranked.preference_graded
+import cranfield.measures.ranked.weighted_rank  # noqa: F401
 from cranfield.errors import MeasureError
 from tests import reference as ref
 from tests.measures import graded_reference as graded

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cranfield.measures.fair_prefixes
-import cranfield.measures.pair_fairness
-import cranfield.measures.prefix_fairness  # noqa: F401
+import cranfield.measures.fairness.fair_prefixes
+import cranfield.measures.fairness.pair_fairness
+import cranfield.measures.fairness.prefix_fairness  # noqa: F401
 from cranfield.errors import MeasureError
-from cranfield.measures.fair_prefixes import minima
+from cranfield.measures.fairness.fair_prefixes import minima
 from tests.measures.fairness_cases import Case, cases
 
 NAMES = ("rND", "rKL", "rRD")

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cranfield.errors import MeasureError
-from cranfield.measures import continuation as cwl
-from cranfield.measures.cwl_classic import user_model
-from cranfield.measures.reading import trigamma
+from cranfield.measures.users import continuation as cwl
+from cranfield.measures.users.classic import user_model
+from cranfield.measures.users.reading import trigamma
 
 chances = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 positive = st.lists(st.floats(0.01, 1), min_size=1, max_size=30)

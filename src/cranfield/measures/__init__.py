@@ -8,50 +8,50 @@ parameters.
 (nDCG@10, RBP(p=0.5))
 """
 
-from cranfield.measures import (
-    aspects,
+from cranfield.measures import risk
+from cranfield.measures.aspects import biased, compatibility, multi_aspect
+from cranfield.measures.base import ALIASES, REGISTRY, Info, Measure
+from cranfield.measures.define import define
+from cranfield.measures.diversity import global_gain, intent_aware, novelty
+from cranfield.measures.fairness import (
     attention,
-    average_precision,
-    compatibility,
-    counts,
-    cwl_bejewelled,
-    cwl_clicks,
-    cwl_nerr,
-    dcg,
-    dcg_variants,
-    equivalence,
-    expected,
     expected_exposure,
     exposure_ratios,
     fair_prefixes,
-    global_gain,
-    graded_ap,
-    intent_aware,
-    markov,
-    multi_aspect,
-    novelty,
-    ntcir,
     pair_fairness,
+    prefix_fairness,
+    rank_fairness,
+)
+from cranfield.measures.grammar import parse_measure, parse_measures, wrapper
+from cranfield.measures.ranked import (
+    average_precision,
+    counts,
+    dcg,
+    dcg_variants,
+    equivalence,
+    graded_ap,
+    ntcir,
     precision,
     preference,
     preference_graded,
-    prefix_fairness,
-    rank_fairness,
-    risk,
     sampled,
-    session_clicks,
-    session_dcg,
     sets,
+    weighted_rank,
+)
+from cranfield.measures.sessions import clicks as session_clicks
+from cranfield.measures.sessions import dcg as session_dcg
+from cranfield.measures.users import (
+    bejewelled,
+    clicks,
+    expected,
+    markov,
+    nerr,
     time_biased,
     trailtext,
     user_models,
-    weighted_rank,
 )
-from cranfield.measures.base import ALIASES, REGISTRY, Info, Measure
-from cranfield.measures.cwl_expected import EC, ETC, ETU, EU, Depth, Residual
-from cranfield.measures.cwl_model import UserModel
-from cranfield.measures.define import define
-from cranfield.measures.grammar import parse_measure, parse_measures, wrapper
+from cranfield.measures.users.model import UserModel
+from cranfield.measures.users.wrappers import EC, ETC, ETU, EU, Depth, Residual
 
 P = precision.Precision()
 R = precision.Recall()
@@ -121,9 +121,9 @@ infP = sampled.InferredPrecision()
 infNDCG = sampled.InferredNDCG()
 statAP = sampled.StatisticalAP()
 Classes = equivalence.ByClasses
-uRBP = aspects.UnderstandabilityRBP()
-cRBP = aspects.CredibilityRBP()
-aRBP = aspects.AspectRBP()
+uRBP = biased.UnderstandabilityRBP()
+cRBP = biased.CredibilityRBP()
+aRBP = biased.AspectRBP()
 CAM = multi_aspect.ConvexAggregation
 MM = multi_aspect.MultidimensionalMeasure
 Compat = compatibility.Compatibility()
@@ -147,17 +147,17 @@ IAA = attention.InequityOfAttention()
 sDCG = session_dcg.SessionDCG()
 nsDCG = session_dcg.NormalisedSessionDCG()
 ClickU = session_clicks.ClickU()
-NERR8 = cwl_nerr.NERR8()
-NERR9 = cwl_nerr.NERR9()
-NERR10 = cwl_nerr.NERR10()
-NERR11 = cwl_nerr.NERR11()
-BPM = cwl_bejewelled.BPM()
-BPMDynamic = cwl_bejewelled.BPMDynamic()
+NERR8 = nerr.NERR8()
+NERR9 = nerr.NERR9()
+NERR10 = nerr.NERR10()
+NERR11 = nerr.NERR11()
+BPM = bejewelled.BPM()
+BPMDynamic = bejewelled.BPMDynamic()
 TBG = time_biased.TimeBiasedGain()
 U = trailtext.UMeasure()
 MP = markov.MarkovPrecision()
-uM = cwl_clicks.ClickUtility()
-rrM = cwl_clicks.ClickEffort()
+uM = clicks.ClickUtility()
+rrM = clicks.ClickEffort()
 NumQ = counts.NumTopics()
 NumRet = counts.NumRetrieved()
 NumRel = counts.NumRelevant()

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from cranfield.measures.average_precision import AveragePrecision, GeometricAveragePrecision
-from cranfield.measures.precision import ReciprocalRank, Success
-from cranfield.measures.preference import BinaryPreference, GeometricBinaryPreference
-from cranfield.measures.sets import SetAveragePrecision
-from cranfield.measures.user_models import (
+from cranfield.measures.ranked.average_precision import AveragePrecision, GeometricAveragePrecision
+from cranfield.measures.ranked.precision import ReciprocalRank, Success
+from cranfield.measures.ranked.preference import BinaryPreference, GeometricBinaryPreference
+from cranfield.measures.ranked.sets import SetAveragePrecision
+from cranfield.measures.users.user_models import (
     ExpectedReciprocalRank,
     NormalisedExpectedReciprocalRank,
 )

@@ -7,8 +7,8 @@
 [('log', 1.0, 1.0)]
 """
 
-from cranfield.measures.session_clicks import ClickU, click_u
-from cranfield.measures.session_dcg import NormalisedSessionDCG, SessionDCG
+from cranfield.measures.sessions.clicks import ClickU, click_u
+from cranfield.measures.sessions.dcg import NormalisedSessionDCG, SessionDCG
 from cranfield.sessions.concatenating import ConcatenatedSessions, concatenated
 from cranfield.sessions.data import SessionCounts, Sessions
 from cranfield.sessions.evaluating import SessionEvaluation, evaluate_sessions

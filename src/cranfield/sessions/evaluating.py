@@ -14,7 +14,7 @@ from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.segments import Floats, Ints
 from cranfield.measures import Measure, parse_measures
-from cranfield.measures.session_clicks import Clicks, ClickU
+from cranfield.measures.sessions.clicks import Clicks, ClickU
 from cranfield.scores import Scores
 from cranfield.sessions.concatenating import concatenated
 from cranfield.sessions.data import LISTS, Sessions, first_of_each

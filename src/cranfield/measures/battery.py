@@ -8,7 +8,7 @@ many documents of each kind there are, and one ranking, such as `01-3`.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
 from itertools import combinations, product
@@ -77,6 +77,11 @@ def beats(better: str, worse: str) -> bool:
     return one != other and all(x >= y for x, y in zip(one, other, strict=True))
 
 
+def answered(kinds: Iterable[str]) -> set[int]:
+    """Return the intents, 0 for a and 1 for b, that documents of some kinds answer."""
+    return {intent for kind in kinds for intent in (0, 1) if GRADES[kind][intent]}
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Battery:
     """Judgments and rankings, and which of them are to be compared.
@@ -99,6 +104,12 @@ class Battery:
         return {case: place for place, case in enumerate(self.cases)}
 
     @cached_property
+    def sizes(self) -> Ints:
+        """How much there is to read of each case: the ranking first, then the judgments."""
+        judged = [sum(one.values()) for one in self.judgments]
+        return np.array([1000 * len(one.ranking) + judged[one.judgments] for one in self.cases])
+
+    @cached_property
     def swaps(self) -> Ints:
         """Pairs of (worse, better): two documents exchanged, so that the better one comes first."""
         return self._pairs(
@@ -107,6 +118,15 @@ class Battery:
             for i, j in combinations(range(len(case.ranking)), 2)
             if beats(case.ranking[j], case.ranking[i])
         )
+
+    @cached_property
+    def steps(self) -> Ints:
+        """Those of the swaps in which the two documents stand one after the other."""
+        near = [
+            span(self.cases[one].ranking, self.cases[other].ranking) == 1
+            for one, other in self.swaps.tolist()
+        ]
+        return self.swaps[np.flatnonzero(near)]
 
     @cached_property
     def replacements(self) -> Ints:
@@ -131,7 +151,11 @@ class Battery:
 
     @cached_property
     def missed(self) -> Ints:
-        """Pairs without and with one more relevant document, which is not retrieved."""
+        """Pairs without and with one more relevant document, which is not retrieved.
+
+        It answers intents that the topic has already: with another intent it would be another
+        topic.
+        """
         return self._judged_more("123b")
 
     @cached_property
@@ -201,12 +225,13 @@ class Battery:
             (i, kind): number.get(tuple(sorted((dict(one) | {kind: one.get(kind, 0) + 1}).items())))
             for i, one in enumerate(self.judgments)
             for kind in kinds
+            if answered({kind}) <= answered(one)
         }
         return self._pairs(
             (case, Case(other, case.ranking))
             for case in self._short
             for kind in kinds
-            if (other := more[case.judgments, kind]) is not None
+            if (other := more.get((case.judgments, kind))) is not None
         )
 
     @cached_property
@@ -230,6 +255,18 @@ def exchanged(ranking: str, i: int, j: int) -> str:
     documents = list(ranking)
     documents[i], documents[j] = documents[j], documents[i]
     return "".join(documents)
+
+
+def span(one: str, other: str) -> int:
+    """Count the places between the first and the last in which two rankings are different.
+
+    Examples
+    --------
+    >>> span("0123", "0321"), span("01", "10")
+    (2, 1)
+    """
+    places = [i for i, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+    return places[-1] - places[0]
 
 
 def put(ranking: str, i: int, kind: str) -> str:

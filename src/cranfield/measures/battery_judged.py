@@ -155,7 +155,10 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
     variant
         `lengths`: the relevant documents become short. `groups`: they change the group.
         `intents`: they answer one intent only. `aspects`: grades below 2 become 0 on the aspect.
+        `topics`: rankings that are none count as empty ones.
     """
+    if variant == "topics":
+        return replace(judged, scored=np.ones_like(judged.scored), views={})
     known, judgments = judged.annotations, judged.judgments
     hits = judged.relevant()
     relevant = hits.cell << 32 | hits.rank
@@ -187,7 +190,7 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
 @cache
 def judged_battery(variant: str = "") -> JudgedRuns:
     """Return the battery judged, each variant once."""
-    return varied(judged_battery(), variant) if variant else battery().judged()
+    return varied(judged_battery(), variant) if variant else judged(battery())
 
 
 def scores(measure: Measure, variant: str = "") -> Floats:

@@ -96,7 +96,7 @@ class Battery:
     """
 
     judgments: tuple[Mapping[str, int], ...]
-    cases: tuple[Case, ...]
+    cases: list[Case]
 
     @cached_property
     def place(self) -> dict[Case, int]:
@@ -114,7 +114,7 @@ class Battery:
         """Pairs of (worse, better): two documents exchanged, so that the better one comes first."""
         return self._pairs(
             (case, Case(case.judgments, exchanged(case.ranking, i, j)))
-            for case in self._short
+            for case in self.short
             for i, j in combinations(range(len(case.ranking)), 2)
             if beats(case.ranking[j], case.ranking[i])
         )
@@ -133,7 +133,7 @@ class Battery:
         """Pairs of (worse, better): one document in the place of one that is less relevant."""
         return self._pairs(
             (case, Case(case.judgments, put(case.ranking, i, kind)))
-            for case in self._short
+            for case in self.short
             for i, old in enumerate(case.ranking)
             for kind in KINDS
             if beats(kind, old)
@@ -144,7 +144,7 @@ class Battery:
         """Pairs of rankings with a document of grade 1 and of grade 2, for the same intent."""
         return self._pairs(
             (case, Case(case.judgments, put(case.ranking, i, "2")))
-            for case in self._short
+            for case in self.short
             for i, old in enumerate(case.ranking)
             if old == "1"
         )
@@ -163,7 +163,7 @@ class Battery:
         """Pairs in which a document is judged not relevant, in the ranking or elsewhere, or not."""
         within = self._pairs(
             (case, Case(case.judgments, put(case.ranking, i, "0")))
-            for case in self._short
+            for case in self.short
             for i, old in enumerate(case.ranking)
             if old == "-"
         )
@@ -176,7 +176,7 @@ class Battery:
         In the second two the document above that rank is relevant, in the first two it is not.
         """
         found = []
-        for case in self._short:
+        for case in self.short:
             for i, kind in product(range(len(case.ranking) - 1), "123b"):
                 above, tail = case.ranking[:i], case.ranking[i + 1 :]
                 if case.ranking[i] != "0" or not any(beats(one, "0") for one in tail):
@@ -211,8 +211,9 @@ class Battery:
         return "".join(kind * counts.get(kind, 0) for kind in "32b1")
 
     @property
-    def _short(self) -> Iterator[Case]:
-        return (case for case in self.cases if case.judgments < len(self.judgments) - 1)
+    def short(self) -> list[Case]:
+        """Cases of short rankings, which come first."""
+        return [case for case in self.cases if case.judgments < len(self.judgments) - 1]
 
     def _pairs(self, found: Iterator[tuple[Case, Case]]) -> Ints:
         places = [(self.place[one], self.place.get(other, -1)) for one, other in found]
@@ -229,19 +230,10 @@ class Battery:
         }
         return self._pairs(
             (case, Case(other, case.ranking))
-            for case in self._short
+            for case in self.short
             for kind in kinds
             if (other := more.get((case.judgments, kind))) is not None
         )
-
-    @cached_property
-    def cells(self) -> tuple[Ints, Ints]:
-        """Topic and system of each case: its judgments, and its ranking."""
-        rankings = {case.ranking: None for case in self.cases}
-        system = {ranking: i for i, ranking in enumerate(rankings)}
-        places = [(case.judgments, system[case.ranking]) for case in self.cases]
-        topics, systems = np.array(places, dtype=np.int64).T
-        return topics, systems
 
 
 def exchanged(ranking: str, i: int, j: int) -> str:
@@ -301,4 +293,4 @@ def battery() -> Battery:
         if all(ranking.count(kind) <= one.get(kind, 0) for kind in set(ranking) - {"-"})
     ]
     long = [Case(len(sets), ranking) for ranking in dict.fromkeys(ENDS.values())]
-    return Battery((*sets, LONG), (*cases, *long))
+    return Battery((*sets, LONG), cases + long)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -20,31 +20,77 @@ VARIANTS = ("lengths", "groups", "intents", "aspects")
 """What can be known of documents besides their grades."""
 
 
-def judged(cases: Battery) -> JudgedRuns:
-    """Judge the rankings: a topic for each set of judgments, a system for each ranking.
+@dataclass(frozen=True, eq=False, repr=False)
+class Laid:
+    """Judged runs with a topic for each set of judgments and a system for each ranking.
 
-    The last system, `base`, is one to compare others with. A ranking that has more documents of
-    a kind than the judgments is no score there. All documents are equally long.
+    Attributes
+    ----------
+    judged
+        The runs. The last system, `base`, is one to compare others with. A ranking that has more
+        documents of a kind than the judgments is no score there.
+    place
+        The cases that it has, as indexes into those of the battery.
+    topic, system
+        Where each of them stands.
     """
-    every = _everything(cases.judgments)
-    topics, systems = cases.cells
-    count = int(systems.max()) + 1
-    base = [Case(i, "-" + cases.relevant(i)[-1]) for i in range(len(cases.judgments))]
+
+    judged: JudgedRuns
+    place: Ints
+    topic: Ints
+    system: Ints
+
+
+Parts = tuple[Laid, ...]
+
+
+def judged(every: Battery) -> Parts:
+    """Judge the rankings: with judgments that suit any, with few, and long ones.
+
+    All documents are equally long. It is done in parts, so that there are few rankings that have
+    more documents of a kind than the judgments.
+    """
+    last = len(every.judgments) - 1
+    parts = (range(1), range(1, last), range(last, last + 1))
+    return tuple(_laid(every, part) for part in parts)
+
+
+def _laid(all_cases: Battery, part: range) -> Laid:
+    judgments = [all_cases.judgments[i] for i in part]
+    places = [i for i, one in enumerate(all_cases.cases) if one.judgments in part]
+    cases = [
+        Case(one.judgments - part.start, one.ranking)
+        for one in (all_cases.cases[i] for i in places)
+    ]
+    every = _everything(judgments)
+    number = {ranking: i for i, ranking in enumerate(dict.fromkeys(one.ranking for one in cases))}
+    count = len(number)
+    base = [Case(i, "-" + lowest(one)) for i, one in enumerate(judgments)]
     found: list[tuple[int, int, int]] = []
-    for topic, system, case in [
-        *zip(topics.tolist(), systems.tolist(), cases.cases, strict=True),
-        *((case.judgments, count, case) for case in base),
+    for system, case in [
+        *((number[case.ranking], case) for case in cases),
+        *((count, case) for case in base),
     ]:
-        rank_of = every.ranks[topic]
+        ranks = every.ranks[case.judgments]
         seen = dict.fromkeys(KINDS, 0)
         for rank, kind in enumerate(case.ranking, 1):
-            found.append((system * len(cases.judgments) + topic, rank, rank_of[kind][seen[kind]]))
+            cell = system * len(judgments) + case.judgments
+            found.append((cell, rank, ranks[kind][seen[kind]]))
             seen[kind] += 1
-    cell, rank, source = np.array(sorted(found), dtype=np.int64).T
-    shape = (len(cases.judgments), count + 1)
-    retrieved = np.bincount(cell, minlength=shape[0] * shape[1])
-    retrieved = retrieved.reshape(shape[1], shape[0]).T
-    return every.laid_out(cell, rank, source, retrieved)
+    cells, rank_of, source = np.array(sorted(found), dtype=np.int64).T
+    shape = (len(judgments), count + 1)
+    retrieved = np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape[::-1]).T
+    return Laid(
+        every.laid_out(cells, rank_of, source, retrieved),
+        np.array(places),
+        np.array([case.judgments for case in cases]),
+        np.array([number[case.ranking] for case in cases]),
+    )
+
+
+def lowest(judgments: Mapping[str, int]) -> str:
+    """Return the least relevant kind of relevant documents among judgments."""
+    return next(kind for kind in "1b23" if judgments.get(kind))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -99,12 +145,12 @@ class _Everything:
         )
         return replace(
             moved(all_of),
-            judgments=replace(all_of.judgments, columns=columns),
+            judgments=replace(all_of.judgments, columns=columns, max_grade=3),
             annotations=annotations,
         )
 
 
-def _everything(judgments: tuple[Mapping[str, int], ...]) -> _Everything:
+def _everything(judgments: Sequence[Mapping[str, int]]) -> _Everything:
     names = [f"{i:02}" for i in range(len(judgments))]
     ranked: list[tuple[str, str, int]] = []
     labels: list[tuple[str, str, int, str]] = []
@@ -140,7 +186,7 @@ def _everything(judgments: tuple[Mapping[str, int], ...]) -> _Everything:
         ),
         lengths=dict.fromkeys(docs, 1000),
         groups={doc: "y" if doc[0] in "13" else "x" for doc in docs},
-        aspects={"aspect": qrels},
+        aspects={"understandability": qrels, "credibility": qrels},
     )
     return _Everything(judged, ranks)
 
@@ -188,11 +234,25 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
 
 
 @cache
-def judged_battery(variant: str = "") -> JudgedRuns:
-    """Return the battery judged, each variant once."""
-    return varied(judged_battery(), variant) if variant else judged(battery())
+def judged_battery(variant: str = "") -> Parts:
+    """Return the battery judged, each variant once.
+
+    Parameters
+    ----------
+    variant
+        Nothing, `every` for all of `VARIANTS` and `topics` at once, or one that :func:`varied` has.
+    """
+    if not variant:
+        return judged(battery())
+    parts = judged_battery()
+    for one in (*VARIANTS, "topics") if variant == "every" else (variant,):
+        parts = tuple(replace(laid, judged=varied(laid.judged, one)) for laid in parts)
+    return parts
 
 
 def scores(measure: Measure, variant: str = "") -> Floats:
     """Score the cases of the battery; shape (cases,)."""
-    return np.asarray(measure.score(judged_battery(variant))[battery().cells], dtype=np.float64)
+    out = np.empty(len(battery().cases))
+    for part in judged_battery(variant):
+        out[part.place] = measure.score(part.judged)[part.topic, part.system]
+    return out

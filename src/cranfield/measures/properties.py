@@ -96,7 +96,7 @@ def properties(measure: Measure | str) -> Properties:
     >>> str(properties("Bpref")["top_heavy"])
     'no: from rank 2 to 1 it gains 0.000102, from rank 100 to 99 0.000102'
     """
-    return _Computing(parse_measure(measure)).found()
+    return _Computing(parse_measure(measure) if isinstance(measure, str) else measure).found()
 
 
 class _Computing:
@@ -106,15 +106,20 @@ class _Computing:
         self.sign = -1.0 if measure.info.lower_is_better else 1.0
         self.values: Floats = np.empty(0)
         self.by_intent = False
+        self.only_grades = False
 
     def found(self) -> Properties:
         name = str(self.measure)
         try:
             self.values = scores(self.measure)
-            alone = scores(self.measure, "topics")
+            # Most measures look at grades only, which one look at all that is known besides tells.
+            self.only_grades = np.array_equal(self.values, scores(self.measure, "every"), True)
+            others = self.only_grades or np.array_equal(
+                self.values, scores(self.measure, "topics"), True
+            )
         except CranfieldError as error:
             return self.nothing(str(error))
-        if not np.array_equal(self.values, alone, equal_nan=True):
+        if not others:
             return self.nothing(f"a score of {name} depends on those of the other topics")
         cases = self.cases
         known = {variant: self.varied(variant) for variant in VARIANTS}
@@ -199,6 +204,8 @@ class _Computing:
 
     def varied(self, variant: str) -> Finding:
         """Whether some score changes with what else is known of the documents."""
+        if self.only_grades:
+            return Finding(False, "", self.values.size)
         try:
             change = np.abs(scores(self.measure, variant) - self.values) > TOLERANCE
         except CranfieldError as error:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from cranfield.errors import CranfieldError
 from cranfield.measures.base import REGISTRY, Measure
@@ -11,7 +12,11 @@ from cranfield.measures.grammar import ON_DEMAND, WRAPPERS, parse_measure
 INSIDE = ("nDCG", "AP", "RBP", "P@3")
 """Measures that stand inside measures of a measure, the first that is accepted."""
 
-COMPLETED: Mapping[str, str] = {"baseline": "base", "protected": "y"}
+COMPLETED: Mapping[str, Any] = {
+    "baseline": "base",
+    "protected": "y",
+    "clicks": {0: 0.2, 1: 0.5, 2: 0.7, 3: 0.9},
+}
 """Values for parameters that have to be given."""
 
 FORMS: Mapping[str, str] = {"Sharp": "Sharp(D(nDCG))"}

@@ -5,33 +5,87 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-PROPERTIES: Mapping[str, tuple[str, str]] = {
-    "graded": ("graded", "a higher grade of a relevant document can change the score"),
-    "ranks": ("rank-sensitive", "the order of the documents can change the score"),
-    "recall": ("recall-dependent", "relevant documents that are not retrieved can change it"),
+PROPERTIES: Mapping[str, tuple[str, str, str]] = {
+    "graded": (
+        "graded",
+        "a document of grade 2 in the place of one of grade 1 changes the score of some ranking",
+        "Sakai (2013), figure 6 (a)",
+    ),
+    "ranks": (
+        "rank-sensitive",
+        "two documents that change places change the score of some ranking",
+        "Sakai (2013), sections 2.1 and 2.2",
+    ),
+    "recall": (
+        "recall-dependent",
+        "one more relevant document, not retrieved, changes the score of some ranking",
+        "Sakai (2013), figure 6 (b) and (c), figure 7 (c) and (d)",
+    ),
     "nonrelevant": (
         "needs non-relevant judgments",
-        "judged not relevant is not the same as unjudged",
+        "a document judged not relevant that was not judged changes the score of some ranking",
+        "Sakai (2013), section 2.2, condensed lists",
     ),
-    "normalised": ("normalised", "for every topic the best ranking scores 1 and the worst 0"),
-    "bounded": ("from 0 to 1", "no score is below 0 or above 1"),
-    "in_range": ("in its range", "no score is outside the declared range"),
+    "normalised": (
+        "normalised",
+        "of every topic the best ranking scores 1 and the worst 0, or the other way round",
+        "Sakai (2013), section 2.2, normalisation and averaging",
+    ),
+    "bounded": ("from 0 to 1", "no score is below 0 or above 1", ""),
+    "in_range": ("in its range", "no score is outside the range that the measure declares", ""),
     "step": (
-        "monotone under a step up",
-        "a document one rank up past a less relevant one never hurts",
+        "monotone under a step",
+        "a document moved up one rank, past a less relevant one, never makes a ranking worse",
+        "",
     ),
-    "swap": ("monotone under swap", "exchange with a less relevant document above never hurts"),
-    "replacement": ("monotone under replacement", "a more relevant document in place never hurts"),
-    "top_heavy": ("top-heavy", "rank 2 to 1 matters more than rank 100 to 99"),
-    "diminishing": ("diminishing return", "a relevant document lessens what those below it give"),
-    "any_length": ("diminishing at any length", "it does so whatever the lengths of documents"),
-    "deep": ("deep", "a second relevant document at rank 100 changes the score"),
-    "lengths": ("looks at lengths", "lengths of documents can change the score"),
-    "groups": ("looks at groups", "groups of documents can change the score"),
-    "intents": ("looks at intents", "what a document is relevant to can change the score"),
-    "aspects": ("looks at aspects", "judgments on another aspect can change the score"),
+    "swap": (
+        "monotone under swap",
+        "a document that changes places with any less relevant one above it never makes it worse",
+        "Ferro and Maistro (2024), section 7.7.2",
+    ),
+    "replacement": (
+        "monotone under replacement",
+        "a document in the place of a less relevant one never makes a ranking worse",
+        "Ferro and Maistro (2024), section 7.7.2",
+    ),
+    "top_heavy": (
+        "top-heavy",
+        "one relevant document gains more from rank 2 to 1 than from rank 100 to 99",
+        "Sakai (2013), section 2.2, on AP and on bpref",
+    ),
+    "diminishing": (
+        "diminishing return",
+        "a relevant document never raises, and in some ranking lessens, what those below it give",
+        "Sakai (2013), section 2.2, on ERR; figure 6 (e)",
+    ),
+    "any_length": (
+        "diminishing at any length",
+        "it does so also where relevant documents are short and others long",
+        "Sakai (2013), section 2.2, on TBG",
+    ),
+    "deep": (
+        "deep",
+        "with a relevant document at rank 1, another one at rank 100 changes the score",
+        "",
+    ),
+    "lengths": (
+        "looks at lengths",
+        "lengths of documents change the score of some ranking",
+        "Sakai (2013), figure 6 (f)",
+    ),
+    "groups": ("looks at groups", "groups of documents change the score of some ranking", ""),
+    "intents": (
+        "looks at intents",
+        "what documents are relevant to changes the score of some ranking, their grades staying",
+        "Sakai (2013), section 3.1",
+    ),
+    "aspects": (
+        "looks at aspects",
+        "judgments on another aspect change the score of some ranking",
+        "Ferro and Maistro (2024), section 8",
+    ),
 }
-"""Title and short meaning of each property, in order."""
+"""Title, meaning and place in the papers of each property, in order."""
 
 
 @dataclass(frozen=True)

@@ -67,10 +67,10 @@ def table(by_family: dict[str, list[Entry]]) -> Iterator[str]:
             f'<label title="{html.escape(meaning)}">'
             f'<input type="checkbox" data-p="{name}">{title}</label>'
         )
-    yield '</p><div class="scroll"><table><thead><tr><th>measure</th>'
+    yield '</p><div class="scroll"><table class="all"><thead><tr><th>measure</th>'
     for title, meaning, _ in PROPERTIES.values():
         yield f'<th class="p" title="{html.escape(meaning)}"><span>{title}</span></th>'
-    yield "<th>what it tells</th><th>needs</th><th>source</th></tr></thead>"
+    yield '<th class="w">what it tells</th><th class="w">needs</th><th class="w">source</th></tr></thead>'
     for family, members in by_family.items():
         yield f'<tbody><tr class="family"><th colspan="{len(PROPERTIES) + 4}">{family}</th></tr>'
         for one in members:
@@ -192,7 +192,12 @@ STYLE = """<style>
 .catalogue td.p { text-align: center; border-left: 1px solid var(--md-default-fg-color--lightest); }
 .catalogue td.n, .catalogue td.u { color: var(--md-default-fg-color--light); }
 .catalogue tr.family th { background: var(--md-code-bg-color); }
-.catalogue tbody tr > th { white-space: nowrap; }
+.catalogue tbody tr > th { white-space: nowrap; font-weight: normal; position: sticky; left: 0;
+  background: var(--md-default-bg-color); }
+.catalogue tbody tr.family > th { font-weight: bold; }
+.catalogue tbody tr:not(.family) > * { border-top: 1px solid var(--md-default-fg-color--lightest); }
+.catalogue thead th:first-child { left: 0; z-index: 2; }
+.catalogue th.w { min-width: 14rem; }
 .catalogue .boxes label { display: inline-block; margin-right: .8rem; font-size: .7rem; }
 .catalogue input[type=search], .catalogue select { border: 1px solid; padding: .2rem .4rem;
   color: inherit; background: var(--md-default-bg-color); }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -143,10 +144,25 @@ def _of_a_measure(name: str) -> Entry:
     if info.family == getattr(getattr(made, "inner", None), "info", Info("")).family:
         info = replace(info, family="measures of a measure")
     options = list(signature(maker).parameters.values())[1:]
+    docs = _documented(getdoc(maker) or "")
     defaults = {
-        one.name: ("" if one.default is one.empty else repr(one.default), "") for one in options
+        one.name: ("" if one.default is one.empty else repr(one.default), docs.get(one.name, ""))
+        for one in options
     }
     return Entry(KINDS[1], f"{name}(…)", info, defaults, maker)
+
+
+def _documented(text: str) -> dict[str, str]:
+    """Read what the section on parameters of a docstring says of each."""
+    section = re.search(
+        r"^Parameters\n-+\n((?:\S.*\n|[ ].*\n|\n(?=\S+\n[ ]))*)", text, re.MULTILINE
+    )
+    found = re.findall(r"^(\S.*)\n((?:[ ].*\n)+)", section[1] if section else "", re.MULTILINE)
+    return {
+        name.strip(): " ".join(doc.split())
+        for names, doc in found
+        for name in names.split(" : ")[0].split(",")
+    }
 
 
 def _declared(

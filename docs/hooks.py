@@ -93,7 +93,7 @@ def linked(name: str, known: bool) -> str:
 
 def mathml(formula: str, *, block: bool) -> str:
     """Convert LaTeX; names of several letters are set upright, as one word."""
-    # The converter knows no \\middle, and names of two letters are no arguments of a fraction.
+    # The converter knows no \middle, and names of two letters are no arguments of a fraction.
     formula = formula.replace(r"\middle", "")
     formula = re.sub(r"\\(t?frac)\s*([A-Za-z0-9])\s*([A-Za-z0-9])\b", r"\\\1{\2}{\3}", formula)
     formula = re.sub(r"\}\s+\\frac", r"} \\, \\frac", formula.replace(r"\mathit", r"\text"))

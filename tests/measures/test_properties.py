@@ -166,13 +166,11 @@ def test_what_is_called_normalised_is(measure: Measure) -> None:
 
 
 def test_same_scores_every_time() -> None:
-    cached, fresh = judged_battery(), judged(battery())
+    # The part with few judgments; the others have more rankings, and nothing else.
+    cached, fresh = judged_battery()[1].judged, judged(battery())[1].judged
     for measure in CATALOGUE.values():
         try:
-            for one, other in zip(cached, fresh, strict=True):
-                np.testing.assert_array_equal(
-                    measure.score(one.judged), measure.score(other.judged)
-                )
+            np.testing.assert_array_equal(measure.score(cached), measure.score(fresh))
         except CranfieldError:
             assert properties(measure).reason
 

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 
 from cranfield.meta import false_alarms, split_topics
-from cranfield.meta.of_tests.splits import SplitStudy
+from cranfield.meta.of_tests.split_result import SplitStudy
 from cranfield.sharded import score_shards
 
 SIZES = (5, 10, 25)

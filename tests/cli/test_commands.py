@@ -193,12 +193,27 @@ def test_compare(folder: Path) -> None:
 
 def test_compare_lists_every_test(folder: Path) -> None:
     """The lists of the command line, which does not import the tests for its help, are complete."""
-    from cranfield.cli import compare
+    from cranfield.cli import comparing
     from cranfield.significance import CORRECTIONS, TESTS
 
     real = [name for name in TESTS if name not in {"anova-2f", "anova-3f"}]
-    assert sorted(compare.TESTS) == sorted([*real, "anova"])
-    assert sorted(compare.CORRECTIONS) == sorted(CORRECTIONS)
+    assert sorted(comparing.TESTS) == sorted([*real, "anova"])
+    assert sorted(comparing.CORRECTIONS) == sorted(CORRECTIONS)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("evaluate",),
+        ("report",),
+        ("study", "collection"),
+        ("study", "tests", "--shards", "2"),
+        ("study", "measures"),
+    ],
+)
+def test_standard_input_is_one_thing(folder: Path, command: tuple[str, ...]) -> None:
+    _, err = cranfield(folder, *command, "-", "one.run", "-", stdin=b"1 0 a 1\n", status=2)
+    assert err == "cranfield: error: standard input cannot be both the judgments and a run\n"
 
 
 def test_compare_by_resampling(folder: Path) -> None:

@@ -69,6 +69,14 @@ def test_everything_is_what_the_library_says(campaign: Path) -> None:
     ]
 
 
+def test_files_of_documents_do_not_go_with_pools(campaign: Path) -> None:
+    _, err = cranfield(campaign, *START, "--aspect", "a=qrels.txt", status=2)
+    assert err == "cranfield: error: --aspect does not go with pools\n"
+    scores = ("study", "collection", "--scores", "scores.csv", "--aspect", "a=qrels.txt")
+    _, err = cranfield(campaign, *scores, status=2)
+    assert err == "cranfield: error: --aspect is for judging runs; --scores are judged already\n"
+
+
 def test_formats(campaign: Path) -> None:
     for form in WRITERS:
         out, _ = cranfield(campaign, *START, "-m", "P@5", "--pool-depth", "4", "--format", form)
@@ -178,6 +186,15 @@ def test_reproduction(campaign: Path) -> None:
     out, _ = cranfield(campaign, *REPRODUCTION, *ALL_FOUR)
     assert "Reproduction of baseline and advanced: 12 topics, 3 measures" in out
     assert "Effect of the advanced system" in out
+
+
+def test_reproduction_with_files_of_documents(campaign: Path) -> None:
+    """Aspects are read as for `evaluate`: what no measure needs changes no score."""
+    command = (*REPRODUCTION, *ALL_FOUR, "-m", "AP", "--table", "scores", "--format", "csv")
+    plain = cranfield(campaign, *command)
+    assert cranfield(campaign, *command, "--aspect", "other=qrels.txt") == plain
+    _, err = cranfield(campaign, *command, "--aspect", "other", status=2)
+    assert "--aspect 'other' is not of the form NAME=QRELS" in err
 
 
 def test_replication(campaign: Path) -> None:

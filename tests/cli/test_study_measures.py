@@ -11,7 +11,7 @@ import pytest
 
 from cranfield.cli import study_measures, study_options
 from cranfield.meta import discriminative_power, swap_method
-from cranfield.meta.of_measures import coefficients
+from cranfield.meta.of_measures import by_measure, coefficients
 from cranfield.meta.work import parts as work
 from cranfield.report.studies import WRITERS
 from cranfield.scorefiles import read_scores_by_measure
@@ -101,6 +101,35 @@ def test_runs_and_gold_measures(folder: Path) -> None:
     assert found["gold"] == ["P(rel=2)@1"] and found["sizes"] == [1]
 
 
+def test_missing_scores(scores: Path, tmp_path: Path) -> None:
+    """One policy for all measures: each study is of the topics that have all scores, or of all."""
+    frame = pl.read_csv(scores / "scores.csv")
+    gap = (pl.col("topic") == "q3") & (pl.col("system") == "b")
+    frame.with_columns(
+        blurred=pl.when(gap).then(None).otherwise("blurred").cast(pl.Float64)
+    ).write_csv(tmp_path / "scores.csv")
+    frame.filter(pl.col("topic") != "q3").write_csv(tmp_path / "dropped.csv")
+    frame.with_columns(blurred=pl.when(gap).then(0.0).otherwise("blurred")).write_csv(
+        tmp_path / "filled.csv"
+    )
+    refusing: list[tuple[str, ...]] = [(), ("--missing", "error")]
+    for option in refusing:
+        _, err = cranfield(tmp_path, *START, *option, status=2)
+        assert "system 'b' on topic 'q3' has no score" in err and err.count("\n") == 1
+    for missing, whole, note in (
+        ("drop", "dropped.csv", "1 topic left out for lack of a score"),
+        ("zero", "filled.csv", "1 missing score counted as 0"),
+    ):
+        more = ("--gold", "sharp", "--format", "json")
+        out, _ = cranfield(tmp_path, *START, *more, "--missing", missing)
+        plain = START[:3] + (whole,) + START[4:]
+        found, expected = json.loads(out), json.loads(cranfield(tmp_path, *plain, *more)[0])
+        assert found.pop("left out or filled in") == [note]
+        assert found == expected
+        text, _ = cranfield(tmp_path, *START, "--missing", missing)
+        assert f"\nnote: {note}\n" in text
+
+
 def test_errors(scores: Path, folder: Path) -> None:
     for arguments, message in (
         (("--test", "u"), "there is no test 'u'"),
@@ -128,3 +157,4 @@ def test_names_that_are_written_out() -> None:
     assert study_options.BACKENDS == work.BACKENDS
     assert tuple(WRITERS) == study_options.OUTPUTS
     assert study_measures.COEFFICIENTS == coefficients.METHODS
+    assert study_measures.MISSING == by_measure.MISSING

@@ -50,6 +50,14 @@ def test_shards(campaign: Path) -> None:
     assert json.loads(out)["tests"] == ["anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f"]
 
 
+def test_files_of_documents_do_not_go_with_shards(campaign: Path) -> None:
+    for option in ("--lengths", "--groups", "--intents"):
+        _, err = cranfield(campaign, *RUN_FILES, "--shards", "2", option, "f.csv", status=2)
+        assert err == f"cranfield: error: {option} does not go with shards\n"
+    _, err = cranfield(campaign, *RUN_FILES, "--shards", "2", "--aspect", "a=qrels.txt", status=2)
+    assert err == "cranfield: error: --aspect does not go with shards\n"
+
+
 def test_formats(campaign: Path) -> None:
     for form in WRITERS:
         out, _ = cranfield(campaign, *SCORES, "--format", form)

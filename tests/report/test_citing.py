@@ -63,7 +63,7 @@ def test_entries_are_whole() -> None:
             assert re.fullmatch(rf"{family}{entry.fields['year']}[a-z]*", key), key
 
 
-ACCENTS = str.maketrans("äöüéí", "aouei")
+ACCENTS = str.maketrans("äöüéíçşğøà", "aoueicsgoa")
 
 
 def test_entries_are_in_order() -> None:

@@ -86,6 +86,22 @@ def test_cascade_stops_with_the_chance_of_the_paper() -> None:
     assert shape.step(4, Fraction(1, 4), 2) == Step(Fraction(0), Fraction(1, 4))
 
 
+@pytest.mark.parametrize(
+    ("text", "rises"),
+    [
+        ("DCG", True),
+        ("DCG(gains={1: 2, 2: 1})", False),
+        ("ERR", True),
+        ("ERR(gains={1: 2, 2: 1})", False),
+        # Not known of other forms with a state.
+        ("AP", False),
+    ],
+)
+def test_a_better_grade_is_known_not_to_be_worse(text: str, rises: bool) -> None:
+    found = form(parse_measure(text), 3, 2)
+    assert found is not None and found.shape.rises is rises
+
+
 @given(
     st.lists(st.lists(st.integers(-6, 12), min_size=3, max_size=3), min_size=1, max_size=5),
     st.lists(st.sampled_from([Fraction(1), Fraction(2), Fraction(3)]), min_size=5, max_size=5),
@@ -151,5 +167,5 @@ def test_too_many_states_are_refused() -> None:
 
 def test_an_image_of_every_recall_base_is_held_once() -> None:
     one, other = image("AP", 8, judgments=3), image("AP", 8, judgments=5)
-    assert one._engine is other._engine
+    assert one._scaled.engine is other._scaled.engine
     assert one.values() * 3 == pytest.approx(other.values() * 5)

@@ -206,7 +206,7 @@ def test_ways_for_large_images(text: str, length: int, grades: int, value: Any, 
     every = Everything(value, length, grades, keep)
     # Room for the tails of a few ranks, and for a few sums.
     found_ = image(text, length, grades, at_most=limit, memory=100_000, jobs=2)
-    engine = found_._engine
+    engine = found_._scaled.engine
     assert isinstance(engine, (Windows, sums.Sums))
     same(found_, every)
     values = found_.values()
@@ -221,7 +221,7 @@ def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cranfield.scales.parts.MOST_SUMS", 64)
     every = Everything(user("1/2", THIRDS), 6, 3)
     found_ = image("RBP(gains='graded', p=0.5)", 6, 3, memory=5000)
-    assert isinstance(found_._engine, Windows)
+    assert isinstance(found_._scaled.engine, Windows)
     same(found_, every)
 
 

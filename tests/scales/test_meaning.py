@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.errors import PolicyError
 from cranfield.scales.dominance import dominance
-from cranfield.scales.meaning import MEANINGFUL, NOT_INVARIANT, meaning
+from cranfield.scales.meaning import meaning
+from cranfield.scales.meanings import MEANINGFUL, NOT_INVARIANT
 from cranfield.scales.runs import score_runs
 from cranfield.scales.sizes import needs_one_size
 from cranfield.significance.pairs import all_pairs
@@ -150,11 +151,17 @@ def test_an_example_is_shown() -> None:
     """The better mean, and a threshold by which it is worse."""
     values = {"a": [0.9, 0.9, 0.9, 0.1], "b": [0.3, 0.3, 0.3, 0.3]}
     found = meaning(cf.compare(values, alpha=0.5))
+    assert found.lines()[1] == (
+        "of 1 pair that differs, none keeps the order of means under every increasing"
+        " transformation of the scores"
+    )
     assert found.lines()[2] == (
         "for example: a is above b by its mean, but not if what counts is a score above 0.1,"
         " which a has on 3 topics and b on 4"
     )
     assert "turns over" in str(found)
+    clear = {"a": [0.1, 0.2, 0.3], "b": [0.4, 0.5, 0.6], "c": [0.7, 0.8, 0.9]}
+    assert "of 3 pairs that differ, 3 keep the order" in meaning(cf.compare(clear)).lines()[1]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ from scipy import stats
 
 from cranfield.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
-from cranfield.significance.bayes import METHODS, BayesianComparison, compare_bayes
+from cranfield.significance.bayes import METHODS, compare_bayes
+from cranfield.significance.bayes_result import BayesianComparison
 from cranfield.significance.outcome import Floats
 
 ROOT_HALF = 1 - np.sqrt(0.5)

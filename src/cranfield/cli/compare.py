@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from cranfield.cli.comparing import Comparing, comparing_options
 from cranfield.cli.given_scores import given_scores, score_files_option
 from cranfield.cli.options import judging_options, measures_option, one_of, write
 from cranfield.cli.table_options import MARKUP, check_tables, table_options, tables_text
@@ -24,15 +25,6 @@ Examples:
 DEFAULT = ("AP", "nDCG@10")
 OUTPUTS = ("text", "csv", "json", *MARKUP)
 MARKS = ("none", "symbols", "beaten", "groups")
-TESTS = (
-    *("sign", "signed-rank", "rank-sum", "t", "t-unpaired", "welch"),
-    *("randomisation", "bootstrap", "bootstrap-unpaired"),
-    *("anova", "anova-1", "anova-2", "anova-3", "kruskal-wallis", "friedman", "bootstrap-anova"),
-)
-CORRECTIONS = (
-    *("none", "tukey", "randomised-tukey", "max-t", "dunnett"),
-    *("bonferroni", "holm", "bh", "by"),
-)
 
 
 @click.command(epilog=EPILOG)
@@ -40,29 +32,7 @@ CORRECTIONS = (
 @click.argument("runs", metavar="[RUN...]", nargs=-1)
 @measures_option(DEFAULT)
 @score_files_option
-@click.option(
-    "--test",
-    "-t",
-    metavar="TEST",
-    help=f"{', '.join(TESTS)}. Default: two-way ANOVA, which for two systems is the paired t-test.",
-)
-@click.option(
-    "--correction",
-    "-c",
-    metavar="CORRECTION",
-    help=f"For many comparisons: {', '.join(CORRECTIONS)}. By default the test's own.",
-)
-@click.option("--baseline", "-b", multiple=True, help="Compare with this system only.")
-@one_of("--alternative", ("two-sided", "greater", "less"), "What counts.", "two-sided")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
-@one_of("--missing", ("error", "drop", "zero", "available"), "Where a system has no score.")
-@click.option("--exact/--no-exact", default=None, help="Exact p-values, where the test has them.")
-@click.option(
-    "--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Random samples."
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random samples."
-)
+@comparing_options
 @click.option(
     "--strict",
     is_flag=True,
@@ -78,15 +48,7 @@ def compare(
     runs: tuple[str, ...],
     asked: tuple[str, ...],
     score_files: tuple[str, ...],
-    test: str | None,
-    correction: str | None,
-    baseline: tuple[str, ...],
-    alternative: str,
-    alpha: float,
-    missing: str | None,
-    exact: bool | None,
-    resamples: int,
-    seed: int,
+    comparing: Comparing,
     strict: bool,
     format: str,
     marks: str | None,
@@ -103,33 +65,15 @@ def compare(
     from cranfield.report import comparisons
     from cranfield.scales.meaning import meaning
     from cranfield.significance.compare import compare as compared
-    from cranfield.significance.corrections import find_correction
-    from cranfield.significance.registry import find_test
 
     # Before any file is read.
     in_print: dict[str, Any] = {"caption": caption, "label": label, "long": long}
     check_tables(format, **in_print)
     if marks is not None:
-        _check_marks(marks, format, baseline, alpha)
-    test = find_test(test).info.name if test is not None else None
-    correction = find_correction(correction) if correction is not None else None
+        _check_marks(marks, format, comparing)
+    asked_for = comparing.checked()
     scores = given_scores(qrels, runs, asked, score_files, judging)
-    found = {
-        name: compared(
-            one,
-            test=test,
-            correction=correction,
-            alternative=alternative,
-            alpha=alpha,
-            baseline=baseline or None,
-            missing=missing,
-            exact=exact,
-            resamples=resamples,
-            seed=seed,
-            jobs=judging["jobs"],
-        )
-        for name, one in scores.items()
-    }
+    found = {name: compared(one, jobs=judging["jobs"], **asked_for) for name, one in scores.items()}
     meanings = {name: meaning(one) for name, one in found.items()}
     if strict:
         for one in meanings.values():
@@ -153,9 +97,9 @@ def compare(
     write(text, None if output == "-" else output)
 
 
-def _check_marks(marks: str, format: str, baseline: tuple[str, ...], alpha: float) -> None:
+def _check_marks(marks: str, format: str, comparing: Comparing) -> None:
     from cranfield.report.tables.marks import kind_of
 
     if format in {"csv", "json"}:
         raise PolicyError(f"--marks goes with --format text, {', '.join(MARKUP)}")
-    kind_of(marks, baseline, (alpha,))
+    kind_of(marks, comparing.baseline, (comparing.alpha,))

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import click
 
 from cranfield.cli.options import evaluated
+from cranfield.collection.runs import Runs
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scores import Scores
@@ -23,7 +24,7 @@ score_files_option = click.option(
 
 def given_scores(
     qrels: str | None,
-    runs: tuple[str, ...],
+    runs: tuple[str, ...] | Runs,
     asked: Sequence[str | Measure],
     score_files: tuple[str, ...],
     judging: Mapping[str, Any],
@@ -48,10 +49,8 @@ def given_scores(
 
         if qrels is not None:
             raise PolicyError("give either --scores, or QRELS and RUN, not both")
-        for name in judging:
-            if name != "jobs" and on_command_line(name):
-                option = name.replace("_", "-")
-                raise PolicyError(f"--{option} is for judging runs; --scores are judged already")
+        of_runs = [name for name in judging if name != "jobs"]
+        refuse(of_runs, "is for judging runs; --scores are judged already")
         files = score_files[0] if len(score_files) == 1 else score_files
         if on_command_line("asked"):
             return read_scores_by_measure(files, asked)
@@ -62,6 +61,13 @@ def given_scores(
     if qrels is None or not runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
     return evaluated(qrels, runs, asked, **judging)
+
+
+def refuse(names: Collection[str], why: str) -> None:
+    """Refuse options that were given and do not fit, by the names of their parameters."""
+    for one in click.get_current_context().command.params:
+        if one.name in names and on_command_line(one.name):
+            raise PolicyError(f"{max(one.opts, key=len)} {why}")
 
 
 def on_command_line(name: str) -> bool:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
 
+from cranfield.cli.progress import progress_of
 from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.judging import Progress, judge
+from cranfield.collection.judging import judge
 from cranfield.collection.policies import CHOICES, PRESETS, policies
 from cranfield.collection.reading import FORMATS, read_qrels
 from cranfield.collection.runs import Runs, read_runs
@@ -19,8 +19,6 @@ from cranfield.evaluation import Evaluation, score
 from cranfield.files import whole_file
 from cranfield.measures import Measure
 from cranfield.measures.grammar import parse_measures
-
-SHOW_PROGRESS_FROM = 4
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -48,6 +46,28 @@ def measures_option(default: tuple[str, ...]) -> Callable[[Command], Command]:
         default=default,
         show_default=" ".join(default),
         help="A measure, such as nDCG@10 or map; may be given several times.",
+    )
+
+
+alpha_option = click.option(
+    "--alpha", type=float, default=0.05, show_default=True, help="Significance level."
+)
+"""The option that sets the significance level."""
+
+
+def missing_option(policies: Iterable[str], by: str = "") -> Callable[[Command], Command]:
+    """Make the option that says what becomes of missing scores."""
+    return one_of("--missing", policies, f"Where a system has no score{by}.")
+
+
+def resamples_option(default: int, of: str = "") -> Callable[[Command], Command]:
+    """Make the option that sets the number of random samples of a test."""
+    return click.option(
+        "--resamples",
+        type=click.IntRange(1),
+        default=default,
+        show_default=True,
+        help=f"Random samples{of}.",
     )
 
 
@@ -82,6 +102,10 @@ _JUDGING: tuple[Callable[[Any], Any], ...] = (
 )
 
 
+OF_DOCUMENTS = ("lengths", "groups", "intents", "aspects")
+"""Parameters of judging that name files about documents and topics besides the judgments."""
+
+
 def judging_options(command: Command) -> Command:
     """Add the options of reading and judging to a command."""
     for option in reversed(_JUDGING):
@@ -104,9 +128,25 @@ def wanted_measures(
     return wanted
 
 
+def opened_runs(
+    qrels: str | None, runs: tuple[str, ...] | Runs, input_format: str, encoding: str
+) -> Runs:
+    """Find the runs that were named; each is read when it is asked for."""
+    many = read_runs(runs, format=input_format, encoding=encoding)
+    if qrels == "-" and "-" in paths_of(many):
+        raise PolicyError("standard input cannot be both the judgments and a run")
+    return many
+
+
+def paths_of(runs: Runs) -> list[str]:
+    """Return the files that runs are read from."""
+    paths = (runs.path(k) for k in range(len(runs)))
+    return [path for path in paths if path is not None]
+
+
 def judged_runs(
     qrels: str,
-    runs: tuple[str, ...],
+    runs: tuple[str, ...] | Runs,
     *,
     compat: str | None,
     depth: int | None,
@@ -120,10 +160,8 @@ def judged_runs(
     **chosen: str | None,
 ) -> JudgedRuns:
     """Read and judge."""
-    if qrels == "-" and "-" in runs:
-        raise PolicyError("standard input cannot be both the judgments and a run")
     policies(compat, depth=depth, **chosen)
-    many = read_runs(runs, format=input_format, encoding=encoding)
+    many = opened_runs(qrels, runs, input_format, encoding)
     judgments = read_qrels(
         qrels,
         format=input_format,
@@ -139,7 +177,7 @@ def judged_runs(
             lengths=lengths,
             groups=groups,
             intents=intents,
-            aspects=_aspects(aspects),
+            aspects=aspects_of(aspects),
             jobs=jobs,
             progress=progress,
             ties=chosen.get("ties"),
@@ -149,7 +187,7 @@ def judged_runs(
         )
 
 
-def _aspects(given: tuple[str, ...]) -> dict[str, str]:
+def aspects_of(given: tuple[str, ...]) -> dict[str, str]:
     """Take `NAME=QRELS` apart."""
     aspects: dict[str, str] = {}
     for one in given:
@@ -164,7 +202,7 @@ def _aspects(given: tuple[str, ...]) -> dict[str, str]:
 
 def evaluated(
     qrels: str,
-    runs: tuple[str, ...],
+    runs: tuple[str, ...] | Runs,
     asked: Iterable[str | Measure],
     *,
     rel: int | None,
@@ -187,24 +225,3 @@ def write(text: str, output: str | None) -> None:
         return
     with whole_file(output) as out:
         out.write(text.encode())
-
-
-@contextmanager
-def progress_of(runs: Runs) -> Iterator[Progress | None]:
-    """Show a bar on a terminal when there are enough runs to wait for."""
-    if not sys.stderr.isatty() or len(runs) < SHOW_PROGRESS_FROM:
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (TextColumn("judging"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("runs", total=len(runs))
-        yield lambda done, _: bar.update(task, completed=done)

@@ -6,9 +6,9 @@ from typing import Any
 
 import click
 
+from cranfield.cli.comparing import Comparing, comparing_options
 from cranfield.cli.given_scores import given_scores, score_files_option
-from cranfield.cli.options import judging_options, measures_option, one_of
-from cranfield.collection.runs import read_runs
+from cranfield.cli.options import judging_options, measures_option, opened_runs, paths_of
 from cranfield.errors import PolicyError
 
 EPILOG = """\b
@@ -34,19 +34,7 @@ LEFT_OUT = ("output", "jobs")
 )
 @click.option("--title", help="Heading of the page.")
 @click.option("--date", help="A date to be shown; by default there is none.")
-@click.option("--baseline", "-b", multiple=True, help="Compare with this system only.")
-@click.option("--test", "-t", help="Significance test; see cranfield compare.")
-@click.option("--correction", "-c", help="For many comparisons; by default the test's own.")
-@one_of("--alternative", ("two-sided", "greater", "less"), "What counts.", "two-sided")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
-@one_of("--missing", ("error", "drop", "zero", "available"), "Where a system has no score.")
-@click.option("--exact/--no-exact", default=None, help="Exact p-values, where the test has them.")
-@click.option(
-    "--resamples", type=click.IntRange(1), default=10_000, show_default=True, help="Random samples."
-)
-@click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random samples."
-)
+@comparing_options
 @click.option(
     "--scales/--no-scales",
     default=True,
@@ -65,15 +53,7 @@ def report(
     output: str,
     title: str | None,
     date: str | None,
-    baseline: tuple[str, ...],
-    test: str | None,
-    correction: str | None,
-    alternative: str,
-    alpha: float,
-    missing: str | None,
-    exact: bool | None,
-    resamples: int,
-    seed: int,
+    comparing: Comparing,
     scales: bool,
     **judging: Any,
 ) -> None:
@@ -84,43 +64,25 @@ def report(
     """
     from cranfield.report.page import TITLE
     from cranfield.report.page import report as write_report
-    from cranfield.significance.corrections import find_correction
-    from cranfield.significance.registry import find_test
 
     if output == "-":
         raise PolicyError("a report is a file: name it with --output FILE")
     # Before any file is read.
-    test = find_test(test).info.name if test is not None else None
-    correction = find_correction(correction) if correction is not None else None
-    results = given_scores(qrels, runs, asked, score_files, judging)
+    asked_for = comparing.checked()
+    many = opened_runs(qrels, runs, judging["input_format"], judging["encoding"])
+    results = given_scores(qrels, many, asked, score_files, judging)
     write_report(
         results,
         output,
         title=TITLE if title is None else title,
-        baseline=baseline or None,
-        test=test,
-        correction=correction,
-        alternative=alternative,
-        alpha=alpha,
-        missing=missing,
-        exact=exact,
-        resamples=resamples,
-        seed=seed,
         scales=scales,
-        inputs=score_files or _files(qrels, runs),
+        inputs=score_files or [path for path in (qrels, *paths_of(many)) if path is not None],
         command=command_of(context),
         date=date,
         jobs=judging["jobs"],
+        **asked_for,
     )
     click.echo(f"written: {output}", err=True)
-
-
-def _files(qrels: str | None, runs: tuple[str, ...]) -> list[str]:
-    """Return the files that are read, the judgments first."""
-    assert qrels is not None
-    many = read_runs(runs)
-    paths = [many.path(k) for k in range(len(many))]
-    return [qrels, *(path for path in paths if path is not None)]
 
 
 def command_of(context: click.Context) -> list[str]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import click
 
-from cranfield.cli.options import judged_runs, judging_options, one_of, write
-from cranfield.cli.study_options import OUTPUTS
+from cranfield.cli.options import alpha_option, judged_runs, judging_options, one_of, write
+from cranfield.cli.study_options import OUTPUTS, whole_numbers
 from cranfield.errors import PolicyError
 
 EPILOG = """\b
@@ -38,7 +38,7 @@ def study() -> None:
 @one_of(
     "--interval-ties", ("unique", "mid", "min", "max"), "Ranks of runs that score alike.", "unique"
 )
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
+@alpha_option
 @one_of("--format", OUTPUTS, "How to write the tables.", "text")
 @click.option("--output", "-o", help="File to write, whole or not at all.")
 @judging_options
@@ -65,7 +65,7 @@ def scales(
     from cranfield.scales.study import MEASURES, TESTS, study_scales
     from cranfield.scales.study_options import study_options
 
-    lengths = _cutoffs(cutoffs)
+    lengths = whole_numbers(cutoffs, "--cutoffs")
     if graded and rel is not None:
         raise PolicyError("--rel says which grades become 1; with --graded all are kept")
     options = study_options(asked or MEASURES, lengths, TESTS, interval_ties, alpha)
@@ -88,13 +88,3 @@ def scales(
 
 def _said(step: str) -> None:
     click.echo(f"\r\033[K{step}", nl=False, err=True)
-
-
-def _cutoffs(text: str) -> list[int]:
-    try:
-        found = [int(part) for part in text.split(",")]
-    except ValueError:
-        found = []
-    if not found or min(found) < 1:
-        raise PolicyError(f"--cutoffs takes whole numbers from 1, such as 5,10,20, not {text!r}")
-    return found

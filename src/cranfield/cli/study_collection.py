@@ -8,8 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.cli.given_scores import given_scores, on_command_line, score_files_option
-from cranfield.cli.options import measures_option, one_of, progress_of, wanted_measures
+from cranfield.cli.given_scores import given_scores, refuse, score_files_option
+from cranfield.cli.options import (
+    OF_DOCUMENTS,
+    alpha_option,
+    measures_option,
+    missing_option,
+    one_of,
+    opened_runs,
+    resamples_option,
+    wanted_measures,
+)
+from cranfield.cli.progress import progress_of
 from cranfield.cli.study_options import StudyOptions, study_options, whole_numbers
 from cranfield.errors import CranfieldError, InputError, PolicyError
 from cranfield.scores import Scores
@@ -72,15 +82,9 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
     show_default=True,
     help="How pairs of systems are compared, such as t+holm.",
 )
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
-@one_of("--missing", ("error", "drop", "zero"), "Where a system has no score.")
-@click.option(
-    "--resamples",
-    type=click.IntRange(1),
-    default=1000,
-    show_default=True,
-    help="Random samples of tests that need them.",
-)
+@alpha_option
+@missing_option(("error", "drop", "zero"))
+@resamples_option(1000, " of tests that need them")
 @click.option(
     "--target",
     type=float,
@@ -114,18 +118,19 @@ def collection(
     """
     from cranfield.meta.of_tests.fast_tests import read_choice
     from cranfield.meta.of_topics.topic_scores import check_share
-    from cranfield.report.study_collection import shown
+    from cranfield.report.study_collection import shown, table_names
 
     # Before any file is read.
     choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
     if choice.by_shard:
         raise PolicyError(f"{choice.test} needs scores by shard, which samples of topics lack")
     check_share("--target", target)
+    options.check_table(table_names(judgments=not score_files))
     wanted = None if sizes is None else whole_numbers(sizes, "--sizes", 2)
     found: list[Study] = []
     notes = []
     if score_files:
-        _refuse(OF_RUNS, "is about judgments; --scores are judged already")
+        refuse(OF_RUNS, "is about judgments; --scores are judged already")
         scores = given_scores(qrels, runs, asked, score_files, options.judging)
         notes.append("note: leaving out judgments needs QRELS and RUN, and is omitted for --scores")
     else:
@@ -186,8 +191,9 @@ def _of_pools(
 
     if qrels is None or not runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
-    _refuse(("unjudged",), "is --lists here")
-    _refuse(("depth",), "does not go with pools: cut off the measures, such as AP@100")
+    refuse(("unjudged",), "is --lists here")
+    refuse(OF_DOCUMENTS, "does not go with pools")
+    refuse(("depth",), "does not go with pools: cut off the measures, such as AP@100")
     depths = whole_numbers(given["depths"], "--depths")
     lists = ("raw", "condensed") if given["lists"] == "both" else (given["lists"],)
     rel, compat = options.judging["rel"], options.judging["compat"]
@@ -223,14 +229,11 @@ def _of_pools(
 
 def _traced(qrels: str, runs: tuple[str, ...], options: StudyOptions) -> TracedRuns:
     from cranfield.collection.reading import read_qrels
-    from cranfield.collection.runs import read_runs
     from cranfield.meta.of_collections.tracing import traced
 
     judging = options.judging
-    if qrels == "-" and "-" in runs:
-        raise PolicyError("standard input cannot be both the judgments and a run")
     reading = {"format": judging["input_format"], "encoding": judging["encoding"]}
-    many = read_runs(runs, **reading)
+    many = opened_runs(qrels, runs, judging["input_format"], judging["encoding"])
     chosen = {name: judging[name] for name in ("ties", "topics", "negative", "compat", "jobs")}
     with progress_of(many) as progress:
         return traced(many, read_qrels(qrels, **reading), progress=progress, **chosen)
@@ -246,10 +249,3 @@ def _contributors(text: str) -> Any:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError(f"cannot be read: {(reason or '').lower()}", source=text) from error
     return [line.strip() for line in lines if line.strip()]
-
-
-def _refuse(names: tuple[str, ...], why: str) -> None:
-    """Refuse options that were given and do not fit."""
-    for name in names:
-        if on_command_line(name):
-            raise PolicyError(f"--{name.replace('_', '-')} {why}")

@@ -8,7 +8,14 @@ from typing import Any
 import click
 
 from cranfield.cli.given_scores import given_scores, on_command_line, score_files_option
-from cranfield.cli.options import measures_option, one_of, wanted_measures
+from cranfield.cli.options import (
+    alpha_option,
+    measures_option,
+    missing_option,
+    one_of,
+    resamples_option,
+    wanted_measures,
+)
 from cranfield.cli.study_options import StudyOptions, folder_name, study_options, whole_numbers
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
@@ -23,8 +30,9 @@ Examples:
 """
 
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
-# The module of coefficients takes long to load.
+# These modules take long to load.
 COEFFICIENTS = ("tau", "tau-a", "tau-ap", "rbo", "pearson", "spearman")
+MISSING = ("error", "drop", "zero")
 
 
 @click.command(epilog=EPILOG)
@@ -49,10 +57,9 @@ COEFFICIENTS = ("tau", "tau-a", "tau-ap", "rbo", "pearson", "spearman")
     "--test", "-t", default="randomisation", show_default=True, help="Test of pairs of systems."
 )
 @click.option("--correction", "-c", help="For many comparisons; by default the test's own.")
-@click.option(
-    "--resamples", type=click.IntRange(1), default=5_000, show_default=True, help="Random samples."
-)
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
+@resamples_option(5_000)
+@alpha_option
+@missing_option(MISSING, " by one of the measures")
 @click.option("--sizes", help="Topics in each of two sets.  [default: 5,10,25,50,125 that fit]")
 @click.option(
     "--repeats", type=click.IntRange(1), default=100, show_default=True, help="Draws of each size."
@@ -72,6 +79,7 @@ def measures(
     correction: str | None,
     resamples: int,
     alpha: float,
+    missing: str | None,
     sizes: str | None,
     repeats: int,
     bins: str | None,
@@ -83,6 +91,7 @@ def measures(
     Discriminative power, the swap method, and how far measures agree; with --gold the concordance
     test, with --preferences predictive power (Sakai 2013, section 5).
     """
+    from cranfield.meta.of_measures.by_measure import aligned, complete
     from cranfield.meta.of_measures.concordance import concordance
     from cranfield.meta.of_measures.correlations import correlate
     from cranfield.meta.of_measures.discriminative import discriminative_power
@@ -90,7 +99,7 @@ def measures(
     from cranfield.meta.of_measures.swap_options import BINS
     from cranfield.meta.of_measures.swaps import swap_method
     from cranfield.meta.of_tests.study_input import SIZES
-    from cranfield.report.study_measures import shown
+    from cranfield.report.study_measures import shown, table_names
     from cranfield.significance.corrections import find_correction
     from cranfield.significance.registry import find_test
 
@@ -101,7 +110,13 @@ def measures(
     edges = BINS if bins is None else _numbers(bins)
     if majority and preferences is None:
         raise PolicyError("--majority is of --preferences")
+    options.check_table(table_names(gold=bool(gold), preferences=preferences is not None))
     every, own, golden = _scores(qrels, runs, asked, gold, score_files, options.judging)
+    notes: tuple[str, ...] = ()
+    if missing is not None:
+        # For all measures at once, so that all studies are of the same topics.
+        every, notes = complete(aligned(every), missing)
+        own = {name: every[name] for name in own}
     # What is quick comes first: a wrong file of preferences is found at once.
     matched = concordance(every, golden) if golden else None
     preferred = preferences and predictive_power(own, preferences, majority=majority)
@@ -131,6 +146,7 @@ def measures(
             correlations=correlated,
             concordance=matched,
             predictive=preferred or None,
+            notes=notes,
         )
     )
 

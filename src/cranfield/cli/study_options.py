@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.cli.options import judging_options, one_of, write
+from cranfield.cli.progress import progress_bar
 from cranfield.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -86,6 +86,13 @@ class StudyOptions:
                 "folder": folder,
                 "progress": progress,
             }
+
+    def check_table(self, names: Iterable[str]) -> None:
+        """Refuse a table that the study cannot have, before it is done."""
+        from cranfield.report.studies import check_table
+
+        if self.table is not None:
+            check_table(self.table, names)
 
     def show(self, study: StudyText) -> None:
         """Write the study as it was asked for."""
@@ -171,29 +178,3 @@ def whole_numbers(text: str, option: str, least: int = 1) -> list[int]:
             f"{option} takes whole numbers from {least}, such as 5,10,20, not {text!r}"
         )
     return found
-
-
-@contextmanager
-def progress_bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
-    """Show a bar on a terminal, as long as it takes."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

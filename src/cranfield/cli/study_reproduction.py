@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from cranfield.cli.options import measures_option, wanted_measures
+from cranfield.cli.options import aspects_of, measures_option, wanted_measures
 from cranfield.cli.study_options import StudyOptions, quick_study_options
 from cranfield.collection.reading import read_qrels, read_run
 from cranfield.errors import PolicyError
@@ -68,7 +68,7 @@ def reproduction(
     """
     from cranfield.meta.reproduction.of_runs import replicate, reproduce
     from cranfield.meta.reproduction.tables import check_test
-    from cranfield.report.study_reproduction import shown
+    from cranfield.report.study_reproduction import shown, table_names
 
     originals = _given({"baseline": original_baseline, "advanced": original_advanced})
     repeated = _given({"baseline": baseline, "advanced": advanced})
@@ -77,14 +77,20 @@ def reproduction(
             "give --original-baseline and --baseline, --original-advanced and --advanced, or all"
             " four"
         )
+    options.check_table(table_names(orders=other_qrels is None, effects=len(originals) == 2))
     judging = dict(options.judging)
     rel = judging.pop("rel")
-    reading = {"format": judging.pop("input_format"), "encoding": judging.pop("encoding")}
+    reading: dict[str, Any] = {
+        "format": judging.pop("input_format"),
+        "encoding": judging.pop("encoding"),
+    }
+    of_qrels = {**reading, "subtopics": True if judging["intents"] is not None else None}
+    judging["aspects"] = aspects_of(judging["aspects"])
     wanted = wanted_measures(asked, rel, judging["compat"])
     test = check_test(test or ("welch" if other_qrels else "t"), paired=other_qrels is None)
     common: dict[str, Any] = {
         "measures": wanted,
-        "qrels": read_qrels(qrels, **reading),
+        "qrels": read_qrels(qrels, **of_qrels),
         "test": test,
         "seed": options.seed,
         **judging,
@@ -96,7 +102,7 @@ def reproduction(
     found = (
         reproduce(*sides, p=persistence, **common)
         if other_qrels is None
-        else replicate(*sides, other_qrels=read_qrels(other_qrels, **reading), **common)
+        else replicate(*sides, other_qrels=read_qrels(other_qrels, **of_qrels), **common)
     )
     options.show(shown(found))
 

@@ -6,11 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cranfield.cli.given_scores import given_scores, score_files_option
-from cranfield.cli.options import one_of, progress_of, wanted_measures
+from cranfield.cli.given_scores import given_scores, refuse, score_files_option
+from cranfield.cli.options import (
+    OF_DOCUMENTS,
+    alpha_option,
+    missing_option,
+    opened_runs,
+    resamples_option,
+    wanted_measures,
+)
+from cranfield.cli.progress import progress_of
 from cranfield.cli.study_options import StudyOptions, study_options, whole_numbers
 from cranfield.collection.reading import read_qrels
-from cranfield.collection.runs import read_runs
 from cranfield.errors import PolicyError
 
 if TYPE_CHECKING:
@@ -54,15 +61,9 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 )
 @click.option("--system", "systems", multiple=True, help="Only this system, and others named so.")
 @click.option("--teams", help="Table of systems and their teams: each team by itself, too.")
-@click.option("--alpha", type=float, default=0.05, show_default=True, help="Significance level.")
-@one_of("--missing", ("error", "drop", "zero", "available"), "Where a system has no score.")
-@click.option(
-    "--resamples",
-    type=click.IntRange(1),
-    default=1000,
-    show_default=True,
-    help="Random samples of tests that need them.",
-)
+@alpha_option
+@missing_option(("error", "drop", "zero", "available"))
+@resamples_option(1000, " of tests that need them")
 @study_options
 def tests(
     qrels: str | None,
@@ -90,11 +91,12 @@ def tests(
     from cranfield.meta.of_tests.false_alarms import false_alarms as alarms_of
     from cranfield.meta.of_tests.fast_tests import FAKES, read_choice
     from cranfield.meta.of_tests.splits import split_topics
-    from cranfield.report.study_tests import shown
+    from cranfield.report.study_tests import shown, table_names
 
     wanted = None if sizes is None else whole_numbers(sizes, "--sizes", 2)
     if shards is not None and shard_map is not None:
         raise PolicyError("--shards draws shards, --shard-map gives them: one of the two")
+    options.check_table(table_names(alarms=false_alarms is not None))
     chosen = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
     for one in chosen:
         # Before any file is read.
@@ -150,11 +152,12 @@ def evaluated_shards(
     """Read each run once, and score it on the whole collection and on each shard."""
     from cranfield.sharded import score_shards
 
-    judging = dict(options.judging)
+    refuse(OF_DOCUMENTS, "does not go with shards")
+    judging = {name: one for name, one in options.judging.items() if name not in OF_DOCUMENTS}
     rel, compat = judging.pop("rel"), judging.pop("compat")
     reading = {"format": judging.pop("input_format"), "encoding": judging.pop("encoding")}
     wanted = wanted_measures([measure], rel, compat)
-    many = read_runs(runs, **reading)
+    many = opened_runs(qrels, runs, reading["format"], reading["encoding"])
     with progress_of(many) as progress:
         found = score_shards(
             many,

@@ -52,12 +52,16 @@ class Annotations:
         Grades by intent, where judgments have subtopics.
     aspects
         The same runs judged on other aspects than relevance, by name.
+    queries
+        Where rankings are sessions of several queries: a row for each retrieved document, judged or
+        not; `grade` is the number of the query that it answers, from 1, rising with the rank.
     """
 
     lengths: Rows | None = None
     groups: Groups | None = None
     intents: Intents | None = None
     aspects: Mapping[str, JudgedRuns] = field(default_factory=dict)
+    queries: Rows | None = None
 
     def top(self, cutoff: int) -> Annotations:
         """Keep what belongs to the ranks up to a cutoff."""
@@ -67,6 +71,7 @@ class Annotations:
             groups=self.groups
             and replace(self.groups, rows=self.groups.rows.where(self.groups.rows.rank <= cutoff)),
             aspects={name: one.top(cutoff) for name, one in self.aspects.items()},
+            queries=self.queries and self.queries.where(self.queries.rank <= cutoff),
         )
 
     def condensed(self, judged: Rows) -> Annotations:
@@ -76,6 +81,7 @@ class Annotations:
             lengths=self.lengths and _moved(self.lengths, judged),
             groups=self.groups and replace(self.groups, rows=_moved(self.groups.rows, judged)),
             aspects={name: one.condensed() for name, one in self.aspects.items()},
+            queries=self.queries and _moved(self.queries, judged),
         )
 
 
@@ -86,4 +92,5 @@ def _moved(rows: Rows, judged: Rows) -> Rows:
     at = np.searchsorted(given, wanted)
     kept = given[np.minimum(at, max(given.size - 1, 0))] == wanted if given.size else at < 0
     moved = judged.seen[at[kept]]
-    return Rows(rows.cell[kept], moved, rows.grade[kept], rows.shape, rows.gains[kept])
+    gains = rows.gains[kept] if rows.gains.size else rows.gains
+    return Rows(rows.cell[kept], moved, rows.grade[kept], rows.shape, gains)

@@ -194,6 +194,12 @@ class JudgedRuns:
             raise MeasureError(f"{name} needs groups of documents, and none are given")
         return self.annotations.groups
 
+    def queries(self, name: str) -> Rows:
+        """Return the query of each retrieved document; `name` is the measure that needs it."""
+        if self.annotations.queries is None:
+            raise MeasureError(f"{name} needs sessions of queries, and these runs are none")
+        return self.annotations.queries
+
     def aspect(self, aspect: str, name: str) -> JudgedRuns:
         """Return the same runs judged on another aspect; `name` is the measure that needs it."""
         if aspect not in self.annotations.aspects:

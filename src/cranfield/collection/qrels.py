@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cranfield.collection.keys import Codes, KeyIndex, Keys, first_repeat, pair_keys
 from cranfield.collection.lines import Origin
 from cranfield.collection.run import kept_rows, repeated
-from cranfield.errors import InputError
+from cranfield.errors import InputError, quoted
 from cranfield.tabular import frame_html
 from cranfield.text import counted
 
@@ -60,6 +60,12 @@ class Qrels:
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        for name, values in self.columns.items():
+            if np.shape(values) != (len(self.docs),):
+                raise InputError(
+                    f"column {quoted(name)} is no array of a value a judgment ({len(self.docs)})",
+                    source=self.origin.name,
+                )
         if self.subtopics is None:
             repeat = first_repeat(self.keys, self.docs, self.codes)
             if repeat is not None:
@@ -175,7 +181,7 @@ class Qrels:
         return frame_html(self.to_polars(), repr(self), limit=10)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return the judgments as a data frame: topic, doc, grade and, where used, subtopic."""
+        """Return the judgments as a data frame: topic, doc, grade, and other columns if used."""
         frame = pl.DataFrame(
             {
                 "topic": pl.Series(self.topics, dtype=pl.String).gather(self.codes),
@@ -183,7 +189,9 @@ class Qrels:
                 "grade": self.grades,
             }
         )
-        return frame if self.subtopics is None else frame.with_columns(subtopic=self.subtopics)
+        if self.subtopics is not None:
+            frame = frame.with_columns(subtopic=self.subtopics)
+        return frame.with_columns(**{name: pl.Series(v) for name, v in self.columns.items()})
 
 
 def topic_order(topics: Sequence[str]) -> list[str]:

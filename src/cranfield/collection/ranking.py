@@ -19,6 +19,7 @@ TIES = {
     "id-ascending": "score descending, then document id ascending by bytes",
     "input": "score descending, then the order of the input",
     "rank": "the rank column of the file, whatever the scores say",
+    "file": "the order of the input, whatever the scores and ranks say",
 }
 """The policies for tied scores and what they do."""
 
@@ -135,6 +136,8 @@ def _key(run: Run, ties: str) -> Key:
         if run.ranks is None:
             raise InputError("has no rank column to order by", source=run.origin.name)
         return run.ranks
+    if ties == "file":
+        return -np.arange(len(run), dtype=np.float64)
     if ties == "trec_eval-9":
         with np.errstate(over="ignore"):
             return run.scores.astype(np.float32)
@@ -185,7 +188,7 @@ def _contradictions(
     run: Run, permutation: RowNumbers | None, better: NDArray[np.bool_], ties: str
 ) -> int:
     """Count the neighbours in the order, one scored above the other, whose ranks go back."""
-    if run.ranks is None or ties == "rank":
+    if run.ranks is None or ties in {"rank", "file"}:
         return 0
     ranks = run.ranks if permutation is None else run.ranks[permutation]
     return int(np.count_nonzero(better & (ranks[1:] < ranks[:-1])))

@@ -11,16 +11,22 @@ import numpy as np
 import polars as pl
 
 from cranfield.collection.keys import TopicCoder
-from cranfield.collection.layouts import QRELS, RUN
 from cranfield.collection.lines import LineMap, Origin
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.source import Source, check_encoding
-from cranfield.collection.text import Part, read_parts
+from cranfield.collection.text import Part
+from cranfield.collection.text_formats import OF_QRELS, read_text
 from cranfield.errors import CranfieldWarning, InputError, PolicyError, quoted
 
-FORMATS = ("auto", "trec", "csv", "tsv", "json", "jsonl", "parquet")
+FORMATS = ("auto", "trec", "ntcir", "prels", "xqrels", "csv", "tsv", "json", "jsonl", "parquet")
 """Formats that can be read; `auto` looks at the file's suffix, archive suffixes removed."""
+
+NO_INTENT = "0"
+"""In judgments of NTCIR by intent: documents that are relevant to none."""
+
+_COLUMNS = ("class", "stratum", "inclusion")
+"""Columns of judgments besides the grade."""
 
 _BY_SUFFIX = {
     ".csv": "csv",
@@ -49,7 +55,10 @@ def read_qrels(
         mappings or (topic, document, grade) tuples. Files may be packed (gz, bz2, xz, zst).
     format
         One of `auto`, `trec` (topic, iteration, document, grade, separated by any blanks), `csv`,
-        `tsv`, `json`, `jsonl`, `parquet`.
+        `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades L0, L1 and so on; recognised by itself:
+        see :mod:`cranfield.collection.ntcir_files`); and judgments of samples, `prels` (topic,
+        document, grade, method, inclusion probability) and `xqrels` (topic, iteration, document,
+        stratum, grade; a grade below 0 is in the pool, but not sampled).
     encoding
         Of TREC text; `latin-1` reads any bytes.
     subtopics
@@ -66,6 +75,8 @@ def read_qrels(
     InputError
         Naming the file, the line and the reason: too few or too many columns, a grade that is no
         integer, a document judged twice, an empty file, undecodable bytes, a damaged archive.
+    PolicyError
+        For an unknown format or encoding.
 
     Examples
     --------
@@ -76,13 +87,18 @@ def read_qrels(
         return data
     parts, origin, _ = _parts(data, "qrels", format, encoding)
     columns = _Columns(parts)
+    extra = {name: columns.labels(name) for name in _COLUMNS if columns.has(name)}
+    grades = columns.joined("grade")
     return Qrels(
         topics=tuple(columns.coder.names),
         codes=columns.codes,
         docs=columns.docs,
-        grades=columns.joined("grade"),
-        subtopics=_subtopics(columns, subtopics),
+        grades=grades,
+        subtopics=_intents(columns, grades, origin, subtopics)
+        if columns.has("intent")
+        else _subtopics(columns, subtopics),
         origin=origin,
+        columns=extra,
     )
 
 
@@ -103,7 +119,8 @@ def read_run(
         The system's name; by default the run tag, or the file's name where there is none or where
         there are several.
     format
-        As for :func:`read_qrels`; a TREC run line is topic, Q0, document, rank, score, tag.
+        One of `auto`, `trec`, `ntcir`, `csv`, `tsv`, `json`, `jsonl`, `parquet`; a TREC run line is
+        topic, Q0, document, rank, score, tag, and `ntcir` is the same separated by semicolons.
     encoding
         As for :func:`read_qrels`.
 
@@ -152,13 +169,14 @@ def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[P
     check_encoding(encoding)
     if layout not in FORMATS:
         raise PolicyError(f"format {quoted(layout)} is none of {', '.join(FORMATS)}")
+    if layout in OF_QRELS and kind != "qrels":
+        raise PolicyError(f"format {quoted(layout)} is one of judgments, not of runs")
     if isinstance(data, (str, PathLike)) and not str(data).startswith("irds:"):
         source = Source(fspath(data))
         if layout == "auto":
-            layout = _BY_SUFFIX.get(source.suffix, "trec")
-        if layout == "trec":
-            lines = LineMap()
-            parts = read_parts(source, RUN if kind == "run" else QRELS, lines, encoding=encoding)
+            layout = _BY_SUFFIX.get(source.suffix, "text")
+        lines = LineMap()
+        if (parts := read_text(source, layout, kind, lines, encoding)) is not None:
             return parts, Origin(source.name, lines), source.stem
     # What the text formats do not need is only loaded here; it would be most of their time.
     from cranfield.collection import tables
@@ -209,6 +227,13 @@ class _Columns:
         """Whether the column is there and has any value."""
         return any(part.null_count() < len(part) for part in self.values.get(column, ()))
 
+    def labels(self, column: str) -> np.ndarray[Any, Any]:
+        """Take a column of numbers or of text out, as one array; no text is an empty one."""
+        joined = pl.concat(self.values.pop(column))
+        if joined.dtype != pl.String:
+            return joined.to_numpy()
+        return np.array(joined.fill_null("").to_list(), dtype=np.str_)
+
     def joined(self, column: str) -> np.ndarray[Any, Any]:
         """Take a column of numbers out, as one array; what is no number in it is 0."""
         parts = self.values.pop(column)
@@ -232,6 +257,27 @@ def _subtopics(columns: _Columns, wanted: bool | None) -> pl.Series | None:
     pairs = pl.DataFrame({"code": columns.codes, "doc": columns.docs, "part": column})
     several = pairs.group_by("code", "doc").agg(pl.col("part").n_unique())["part"].max()
     return column if isinstance(several, int) and several > 1 else None
+
+
+def _intents(
+    columns: _Columns, grades: np.ndarray[Any, Any], origin: Origin, wanted: bool | None
+) -> pl.Series | None:
+    """Keep a column of intents; one that is the same throughout says nothing, unless wanted."""
+    column = pl.concat(columns.values.pop("intent"))
+    if wanted is False or (wanted is None and column.n_unique() == 1):
+        return None
+    wrong = np.flatnonzero((column == NO_INTENT).to_numpy() & (grades > 0))
+    if wrong.size:
+        row = int(wrong[0])
+        raise InputError(
+            f"intent {NO_INTENT} is for documents that are relevant to no intent, and the grade is"
+            f" {grades[row]}",
+            source=origin.name,
+            line=origin.line(row),
+            topic=columns.coder.names[int(columns.codes[row])],
+            doc=columns.docs[row],
+        )
+    return column
 
 
 def _warn_of_tags(tags: list[str], origin: Origin, stem: str) -> None:

@@ -8,25 +8,50 @@ parameters.
 (nDCG@10, RBP(p=0.5))
 """
 
-from cranfield.measures import (
+from cranfield.measures import risk
+from cranfield.measures.aspects import biased, compatibility, multi_aspect
+from cranfield.measures.base import ALIASES, REGISTRY, Info, Measure
+from cranfield.measures.define import define
+from cranfield.measures.diversity import global_gain, intent_aware, novelty
+from cranfield.measures.fairness import (
+    attention,
+    expected_exposure,
+    exposure_ratios,
+    fair_prefixes,
+    pair_fairness,
+    prefix_fairness,
+    rank_fairness,
+)
+from cranfield.measures.grammar import parse_measure, parse_measures, wrapper
+from cranfield.measures.ranked import (
     average_precision,
     counts,
     dcg,
     dcg_variants,
-    expected,
-    global_gain,
-    intent_aware,
-    novelty,
+    equivalence,
+    graded_ap,
     ntcir,
     precision,
     preference,
-    risk,
+    preference_graded,
+    sampled,
     sets,
+    weighted_rank,
+)
+from cranfield.measures.sessions import clicks as session_clicks
+from cranfield.measures.sessions import dcg as session_dcg
+from cranfield.measures.users import (
+    bejewelled,
+    clicks,
+    expected,
+    markov,
+    nerr,
+    time_biased,
+    trailtext,
     user_models,
 )
-from cranfield.measures.base import ALIASES, REGISTRY, Info, Measure
-from cranfield.measures.define import define
-from cranfield.measures.grammar import parse_measure, parse_measures, wrapper
+from cranfield.measures.users.model import UserModel
+from cranfield.measures.users.wrappers import EC, ETC, ETU, EU, Depth, Residual
 
 P = precision.Precision()
 R = precision.Recall()
@@ -68,13 +93,8 @@ PPlus = ntcir.PPlusMeasure()
 NCU = ntcir.NormalisedCumulativeUtility()
 EBR = ntcir.ExpectedBlendedRatio()
 INST = expected.INST()
-INSTTotal = expected.INSTTotal()
-INSTDepth = expected.INSTDepth()
-INSTResidual = expected.INSTResidual()
 INSQ = expected.INSQ()
-INSQResidual = expected.INSQResidual()
 SDCG = expected.ScaledDCG()
-SDCGResidual = expected.ScaledDCGResidual()
 alpha_DCG = novelty.AlphaDCG()
 alpha_nDCG = novelty.AlphaNDCG()
 ERR_IA = novelty.ERRIA()
@@ -91,6 +111,53 @@ D = global_gain.GlobalGain
 URisk = risk.RiskReward
 TRisk = risk.StandardisedRisk
 DIN = global_gain.TypeSensitiveGlobalGain
+GAP = graded_ap.GradedAveragePrecision()
+gAP = graded_ap.KishidaAveragePrecision()
+WRR = weighted_rank.WeightedReciprocalRank()
+iRBU = weighted_rank.IntentwiseRankBiasedUtility()
+Rpref = preference_graded.GradedPreference()
+xinfAP = sampled.ExtendedInferredAP()
+infP = sampled.InferredPrecision()
+infNDCG = sampled.InferredNDCG()
+statAP = sampled.StatisticalAP()
+Classes = equivalence.ByClasses
+uRBP = biased.UnderstandabilityRBP()
+cRBP = biased.CredibilityRBP()
+aRBP = biased.AspectRBP()
+CAM = multi_aspect.ConvexAggregation
+MM = multi_aspect.MultidimensionalMeasure
+Compat = compatibility.Compatibility()
+CompatDiff = compatibility.CompatibilityDifference()
+AWRF = rank_fairness.AttentionWeightedRankFairness()
+EEL = expected_exposure.ExpectedExposureLoss()
+EED = expected_exposure.ExpectedExposureDisparity()
+EER = expected_exposure.ExpectedExposureRelevance()
+DP = exposure_ratios.DemographicParity()
+EUR = exposure_ratios.ExposedUtilityRatio()
+RUR = exposure_ratios.RealisedUtilityRatio()
+logDP = exposure_ratios.LogDemographicParity()
+logEUR = exposure_ratios.LogExposedUtilityRatio()
+logRUR = exposure_ratios.LogRealisedUtilityRatio()
+rND = prefix_fairness.NormalisedDiscountedDifference()
+rKL = prefix_fairness.NormalisedDiscountedDivergence()
+rRD = prefix_fairness.NormalisedDiscountedRatio()
+FAIR = fair_prefixes.RankedGroupFairness()
+PairParity = pair_fairness.PairwiseParity()
+IAA = attention.InequityOfAttention()
+sDCG = session_dcg.SessionDCG()
+nsDCG = session_dcg.NormalisedSessionDCG()
+ClickU = session_clicks.ClickU()
+NERR8 = nerr.NERR8()
+NERR9 = nerr.NERR9()
+NERR10 = nerr.NERR10()
+NERR11 = nerr.NERR11()
+BPM = bejewelled.BPM()
+BPMDynamic = bejewelled.BPMDynamic()
+TBG = time_biased.TimeBiasedGain()
+U = trailtext.UMeasure()
+MP = markov.MarkovPrecision()
+uM = clicks.ClickUtility()
+rrM = clicks.ClickEffort()
 NumQ = counts.NumTopics()
 NumRet = counts.NumRetrieved()
 NumRel = counts.NumRelevant()
@@ -100,6 +167,42 @@ Judged = counts.JudgedShare()
 Unjudged = counts.UnjudgedShare()
 
 __all__ = [
+    "GAP",
+    "gAP",
+    "WRR",
+    "iRBU",
+    "Rpref",
+    "xinfAP",
+    "infP",
+    "infNDCG",
+    "statAP",
+    "Classes",
+    "uRBP",
+    "cRBP",
+    "aRBP",
+    "CAM",
+    "MM",
+    "Compat",
+    "CompatDiff",
+    "AWRF",
+    "EEL",
+    "EED",
+    "EER",
+    "DP",
+    "EUR",
+    "RUR",
+    "logDP",
+    "logEUR",
+    "logRUR",
+    "rND",
+    "rKL",
+    "rRD",
+    "FAIR",
+    "PairParity",
+    "IAA",
+    "sDCG",
+    "nsDCG",
+    "ClickU",
     "ALIASES",
     "AP_IA",
     "D",
@@ -117,6 +220,24 @@ __all__ = [
     "alpha_nDCG",
     "nERR_IA",
     "nNRBP",
+    "BPM",
+    "BPMDynamic",
+    "Depth",
+    "EC",
+    "ETC",
+    "ETU",
+    "EU",
+    "MP",
+    "NERR10",
+    "NERR11",
+    "NERR8",
+    "NERR9",
+    "Residual",
+    "TBG",
+    "U",
+    "UserModel",
+    "rrM",
+    "uM",
     "Q",
     "RMeasure",
     "OMeasure",
@@ -138,10 +259,6 @@ __all__ = [
     "Bpref",
     "G",
     "GMBpref",
-    "INSQResidual",
-    "INSTDepth",
-    "INSTResidual",
-    "INSTTotal",
     "IPrec",
     "Info",
     "Judged",
@@ -157,7 +274,6 @@ __all__ = [
     "RelP",
     "RnDCG",
     "Rprec",
-    "SDCGResidual",
     "SetAP",
     "SetE",
     "SetF",

@@ -54,6 +54,9 @@ class Info:
         How scores over topics become one number: `mean`, `sum` or `geometric`.
     needs
         What it needs beyond binary judgments, in words.
+    inputs
+        What it needs besides judgments and rankings, by name: `intents`, `lengths`, `groups`,
+        `aspects`, `columns` (of the judgments), `queries` or `clicks` of sessions.
     scale, scale_note
         The scale that it is on at least, for the order of rankings that it induces itself; and
         what is known of it for the total orders of Ferrante, Ferro and Pontarollo (2019).
@@ -73,6 +76,7 @@ class Info:
     lower_is_better: bool = False
     aggregate: str = "mean"
     needs: str = ""
+    inputs: tuple[str, ...] = ()
     scale: Scale = Scale.ORDINAL
     scale_note: str = ""
     elsewhere: Mapping[str, str] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -16,11 +17,14 @@ GAINS_DOC = "gain of a grade: 'linear', 'exponential' (2^g - 1), or a mapping of
 
 def gained(judged: JudgedRuns, gains: Gain) -> Rows:
     """Judged retrieved documents whose gain is not 0, with their gains."""
-    rows = judged.judged()
-    worth = gains.of(rows.grade)
-    chosen = worth != 0
-    kept = rows.where(chosen)
-    return Rows(kept.cell, kept.rank, kept.grade, kept.shape, worth[chosen])
+    key = ("gained", gains)
+    found: Rows | None = judged.views.get(key)
+    if found is None:
+        rows = judged.judged()
+        worth = gains.of(rows.grade)
+        chosen = worth != 0
+        found = judged.views[key] = replace(rows, gains=worth).where(chosen)
+    return found
 
 
 def ideal(judged: JudgedRuns, gains: Gain) -> Rows:

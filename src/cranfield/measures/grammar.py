@@ -12,6 +12,7 @@ from typing import Any
 from cranfield.errors import MeasureError, quoted
 from cranfield.measures.base import ALIASES, REGISTRY, Measure
 from cranfield.measures.paper_names import from_paper
+from cranfield.measures.program_names import program_names
 from cranfield.measures.trec_names import FAMILIES, trec_measures
 
 LONGEST = 500
@@ -65,7 +66,7 @@ def parse_measure(text: str | Measure) -> Measure:
     >>> parse_measure("nDGC@10")
     Traceback (most recent call last):
         ...
-    cranfield.errors.MeasureError: there is no measure 'nDGC'; did you mean nDCG or RnDCG?
+    cranfield.errors.MeasureError: there is no measure 'nDGC'; did you mean nDCG or RnDCG or nsDCG?
     """
     measures = parse_measures(text)
     if len(measures) != 1:
@@ -87,7 +88,8 @@ def parse_measures(
     texts
         One text form, or several; measures that are objects already pass through.
     compat
-        Read trec_eval's names with the roundings of that preset.
+        Read names as that program means them: trec_eval's with the roundings of its version, those
+        of `ndeval`, `gdeval` and `ntcireval` as they print them.
 
     Returns
     -------
@@ -112,7 +114,8 @@ def parse_measures(
             text.require_complete()
             found[text] = None
         elif isinstance(text, str):
-            found.update(dict.fromkeys(_parsed(text.strip(), compat)))
+            for name in program_names(compat, text.strip()):
+                found.update(dict.fromkeys(_parsed(name, compat)))
         else:
             raise MeasureError(f"{type(text).__name__} is neither a measure nor its text")
     if not found:
@@ -164,15 +167,23 @@ def _built(node: ast.expr, text: str) -> Measure:
         if not arguments:
             raise MeasureError(f"{tree.id} needs a measure inside, such as {tree.id}(DCG@10)")
         import_module(ON_DEMAND[tree.id])
-    if tree.id in WRAPPERS and len(arguments) == 1:
-        made = _wrapped(tree.id, _built(arguments[0], text), parameters)
-    elif arguments:
-        _kind(tree.id)
-        raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
-    else:
-        kind = _kind(tree.id)
-        made = kind()(**parameters)
+    made = _made(tree.id, arguments, parameters, text)
     return made if at is None else made @ at
+
+
+def _made(
+    name: str, arguments: list[ast.expr], parameters: Mapping[str, Any], text: str
+) -> Measure:
+    """Make a measure of its name, the measure inside if there is one, and its parameters."""
+    if name in WRAPPERS:
+        if not arguments:
+            raise MeasureError(f"{name} needs a measure inside, such as {name}(nDCG@10)")
+        if len(arguments) == 1:
+            return _wrapped(name, _built(arguments[0], text), parameters)
+    kind = _kind(name)
+    if arguments:
+        raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
+    return kind()(**parameters)
 
 
 def _wrapped(name: str, inner: Measure, parameters: Mapping[str, Any]) -> Measure:

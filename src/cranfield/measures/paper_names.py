@@ -10,6 +10,7 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     for pattern, form in (
         (rf"(D|DIN)[{_SHARP}]-(?P<inner>.+)", r"Sharp(\1(\g<inner>))"),
         (r"(D|DIN)-(?P<inner>.+)", r"\1(\g<inner>)"),
+        (r"EC-(?P<inner>.+)", r"Classes(\g<inner>)"),
         (rf"P\+Q[{_SHARP}](?P<at>@\d+)?", r"Sharp(PQ\g<at>)"),
         (r"P\+Q(?P<at>@\d+)?", r"PQ\g<at>"),
         (r"(?:alpha|α)-(DCG|nDCG)(?P<at>@\d+)?", r"alpha_\1\g<at>"),
@@ -19,7 +20,8 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"IA-(?P<inner>.+)", r"IA(\g<inner>)"),
         (r"(?:I-rec|strec)(?P<at>@\d+)?", r"StRecall\g<at>"),
         (r"Q-measure(?P<at>@\d+)?", r"Q\g<at>"),
-        (r"([ROPUST])-measure(?P<at>@\d+)?", r"\1Measure\g<at>"),
+        (r"U-measure", r"U"),
+        (r"([ROP])-measure(?P<at>@\d+)?", r"\1Measure\g<at>"),
         (r"(?:P\+|P-plus)(?P<at>@\d+)?", r"PPlus\g<at>"),
         (r"(?:b|B)pref_R", r"Bpref"),
     )

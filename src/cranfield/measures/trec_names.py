@@ -7,15 +7,16 @@ from collections.abc import Callable
 from math import isfinite, sqrt
 
 from cranfield.errors import MeasureError, quoted
-from cranfield.measures.average_precision import (
+from cranfield.measures.base import Measure
+from cranfield.measures.gains import short
+from cranfield.measures.ranked.average_precision import (
     AveragePrecision,
     ElevenPointAveragePrecision,
     GeometricAveragePrecision,
     InferredAveragePrecision,
     InterpolatedPrecision,
 )
-from cranfield.measures.base import Measure
-from cranfield.measures.counts import (
+from cranfield.measures.ranked.counts import (
     NumNonrelevantRetrieved,
     NumRelevant,
     NumRelevantRetrieved,
@@ -23,10 +24,14 @@ from cranfield.measures.counts import (
     NumTopics,
     UnjudgedShare,
 )
-from cranfield.measures.dcg import DCG, nDCG
-from cranfield.measures.dcg_variants import BinaryGain, NormalisedGain, nDCGAtLevels, nDCGAtRelevant
-from cranfield.measures.gains import short
-from cranfield.measures.precision import (
+from cranfield.measures.ranked.dcg import DCG, nDCG
+from cranfield.measures.ranked.dcg_variants import (
+    BinaryGain,
+    NormalisedGain,
+    nDCGAtLevels,
+    nDCGAtRelevant,
+)
+from cranfield.measures.ranked.precision import (
     Precision,
     Recall,
     ReciprocalRank,
@@ -34,8 +39,8 @@ from cranfield.measures.precision import (
     RPrecision,
     Success,
 )
-from cranfield.measures.preference import BinaryPreference, GeometricBinaryPreference
-from cranfield.measures.sets import (
+from cranfield.measures.ranked.preference import BinaryPreference, GeometricBinaryPreference
+from cranfield.measures.ranked.sets import (
     FMeasure,
     SetAveragePrecision,
     SetPrecision,
@@ -43,7 +48,7 @@ from cranfield.measures.sets import (
     SetRelativePrecision,
     Utility,
 )
-from cranfield.measures.user_models import RankBiasedPrecision, RankBiasedResidual
+from cranfield.measures.users.user_models import RankBiasedPrecision, RankBiasedResidual
 
 CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
 _LEVELS = tuple(f"{i / 10:.2f}" for i in range(11))

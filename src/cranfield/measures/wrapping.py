@@ -52,6 +52,7 @@ class Wrapping(Measure):
             aggregate=inside.aggregate,
             at=inside.at,
             at_wanted=inside.at_wanted,
+            inputs=tuple(dict.fromkeys((*own.inputs, *inside.inputs))),
         )
 
     def check(self, inner: Measure) -> None:

@@ -8,10 +8,12 @@ from cranfield.meta.of_measures.concordance import Concordance, concordance
 from cranfield.meta.of_measures.correlations import Correlations, correlate
 from cranfield.meta.of_measures.discriminative import DiscriminativePower, discriminative_power
 from cranfield.meta.of_measures.predictive import PredictivePower, predictive_power
-from cranfield.meta.of_measures.swaps import Swaps, swap_method
+from cranfield.meta.of_measures.swap_result import Swaps
+from cranfield.meta.of_measures.swaps import swap_method
 from cranfield.meta.of_tests.agreement import agreement, publication_bias
 from cranfield.meta.of_tests.false_alarms import FalseAlarms, false_alarms
-from cranfield.meta.of_tests.splits import SplitStudy, split_topics
+from cranfield.meta.of_tests.split_result import SplitStudy
+from cranfield.meta.of_tests.splits import split_topics
 from cranfield.meta.of_topics.extrapolation import Extrapolation, extrapolate
 from cranfield.meta.of_topics.generalizability import generalizability
 from cranfield.meta.of_topics.resampling import stability

@@ -15,7 +15,7 @@ import polars as pl
 from cranfield import __version__
 from cranfield.report.tables.evaluations import evaluation_table
 from cranfield.report.tables.marks import kind_of, marks_of
-from cranfield.scales.meaning import Meaning
+from cranfield.scales.meanings import Meaning
 from cranfield.significance.describing import NAMES, text_of
 from cranfield.significance.result import PairwiseComparison
 from cranfield.tabular import Table

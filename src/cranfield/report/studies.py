@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,7 +50,16 @@ class StudyText:
 by_column = from_frame
 """Shows a data frame as it is."""
 
-__all__ = ["WRITERS", "StudyText", "Table", "by_column", "first_rows", "number", "written"]
+__all__ = [
+    "WRITERS",
+    "StudyText",
+    "Table",
+    "by_column",
+    "check_table",
+    "first_rows",
+    "number",
+    "written",
+]
 
 
 def first_rows(
@@ -138,6 +147,20 @@ WRITERS: dict[str, Callable[[StudyText], str]] = {
 """How a study can be written."""
 
 
+def check_table(table: str, names: Iterable[str]) -> None:
+    """Refuse a table that is none of those of a study.
+
+    Raises
+    ------
+    PolicyError
+        When there is no such table.
+    """
+    known = list(names)
+    if table not in known:
+        there = ", ".join(known)
+        raise PolicyError(f"the study has no table {quoted(table)}; there are {there}")
+
+
 def written(study: StudyText, format: str, table: str | None = None) -> str:
     """Write a study.
 
@@ -156,9 +179,7 @@ def written(study: StudyText, format: str, table: str | None = None) -> str:
         When there is no such table.
     """
     if table is not None:
-        if table not in study.frames:
-            names = ", ".join(study.frames)
-            raise PolicyError(f"the study has no table {quoted(table)}; there are {names}")
+        check_table(table, study.frames)
         frame, keys = study.frames[table]
         shown = by_column(frame, table, left=keys)
         study = StudyText(study.heading, [shown], {table: (frame, keys)}, study.about)

@@ -20,6 +20,21 @@ from cranfield.report.study_topics import of_extrapolation, of_generalizability,
 Study = LeaveOneOut | PoolDepths | Stability | Generalizability | Extrapolation
 
 
+POOL_TABLES = (
+    *("left out unique", "left out summary", "left out rankings", "left out systems"),
+    *("pools", "pool rankings", "pool systems"),
+)
+TOPIC_TABLES = (
+    *("stability", "top", "first places", "ranks"),
+    *("variance", "coefficients", "topics needed", "extrapolation"),
+)
+
+
+def table_names(*, judgments: bool) -> tuple[str, ...]:
+    """Return the names of the tables that there can be, with judgments or of scores alone."""
+    return (*POOL_TABLES, *TOPIC_TABLES) if judgments else TOPIC_TABLES
+
+
 def shown(*found: Study, target: float = 0.95, notes: Iterable[str] = ()) -> StudyText:
     """Show studies of one collection together.
 

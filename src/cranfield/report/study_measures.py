@@ -12,7 +12,7 @@ from cranfield.meta.of_measures.concordance import Concordance
 from cranfield.meta.of_measures.correlations import Correlations
 from cranfield.meta.of_measures.discriminative import DiscriminativePower
 from cranfield.meta.of_measures.predictive import PredictivePower
-from cranfield.meta.of_measures.swaps import Swaps
+from cranfield.meta.of_measures.swap_result import Swaps
 from cranfield.report.studies import StudyText, Table, by_column, number
 from cranfield.text import counted
 
@@ -39,6 +39,15 @@ class _Parts:
     about: dict[str, Any] = field(default_factory=dict)
 
 
+def table_names(*, gold: bool, preferences: bool) -> tuple[str, ...]:
+    """Return the names of the tables that there can be, with gold measures or preferences."""
+    return (
+        *("power", "pairs", "swaps", "differences", "correlations"),
+        *(("concordance",) if gold else ()),
+        *(("preferences", "assessors", "versus") if preferences else ()),
+    )
+
+
 def shown(
     *,
     power: DiscriminativePower | None = None,
@@ -46,6 +55,7 @@ def shown(
     correlations: Correlations | None = None,
     concordance: Concordance | None = None,
     predictive: PredictivePower | None = None,
+    notes: Sequence[str] = (),
 ) -> StudyText:
     """Show what was found out about measures; what is not given is left out.
 
@@ -55,6 +65,8 @@ def shown(
         Results of the methods.
     swaps
         Results of the swap method by measure, all of the same sizes and bins.
+    notes
+        What was left out or filled in before, of all of them.
     """
     parts = _Parts()
     if power is not None:
@@ -67,6 +79,9 @@ def shown(
         _show_concordance(parts, concordance)
     if predictive is not None:
         _show_predictive(parts, predictive)
+    if notes:
+        parts.heading += [f"note: {note}" for note in notes]
+        parts.about["left out or filled in"] = list(notes)
     return StudyText(parts.heading, parts.tables, parts.frames, parts.about)
 
 

@@ -10,6 +10,15 @@ from cranfield.meta.reproduction.result import Reproduction
 from cranfield.report.studies import StudyText, Table, by_column, number
 
 
+def table_names(*, orders: bool, effects: bool) -> tuple[str, ...]:
+    """Return the names of the tables that there are, with orders of documents, and with effects."""
+    return (
+        "scores",
+        *(("order means", "orders") if orders else ()),
+        *(("effects",) if effects else ()),
+    )
+
+
 def shown(found: Reproduction) -> StudyText:
     """Show how close an experiment came to the original one, level by level.
 

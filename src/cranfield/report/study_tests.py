@@ -8,11 +8,9 @@ import polars as pl
 
 from cranfield.meta.of_tests.false_alarms import FalseAlarms
 from cranfield.meta.of_tests.fast_tests import FAKES
-from cranfield.meta.of_tests.splits import SplitStudy
+from cranfield.meta.of_tests.split_result import KEYS, SplitStudy
 from cranfield.report.studies import StudyText, Table, by_column, number
 from cranfield.text import counted
-
-KEYS = ("group", "size", "sets", "first", "second")
 
 BY_SIZE = (
     ("significant first", "Pairs of systems that differ significantly, mean over repeats", 1),
@@ -28,6 +26,11 @@ BY_SIZE = (
     ("tau", "Kendall's tau of the rankings of systems on the two sets", 2),
 )
 """Numbers that are shown by test and size: column, title, decimals."""
+
+
+def table_names(*, alarms: bool) -> tuple[str, ...]:
+    """Return the names of the tables that there are, with a study of false alarms or without."""
+    return ("agreement", "false alarms") if alarms else ("agreement",)
 
 
 def shown(study: SplitStudy, alarms: FalseAlarms | None = None) -> StudyText:

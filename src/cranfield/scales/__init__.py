@@ -12,7 +12,8 @@ from cranfield.scales.engine import Gaps
 from cranfield.scales.image import image
 from cranfield.scales.images import Image
 from cranfield.scales.interval import Interval, interval
-from cranfield.scales.meaning import Meaning, meaning
+from cranfield.scales.meaning import meaning
+from cranfield.scales.meanings import Meaning
 from cranfield.scales.orders import induced, natural_distance, rbto, rbto_runs, sbto, sbto_runs
 from cranfield.scales.over_topics import scale_over_topics
 from cranfield.scales.partial import at_or_below, covers, levels, order_matrix

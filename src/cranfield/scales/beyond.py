@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 
 from cranfield.measures import Measure
 from cranfield.scale import Scale
-from cranfield.scales.cascades import Cascade
 from cranfield.scales.enumeration import (
     LISTED,
     OWN,
@@ -20,7 +17,7 @@ from cranfield.scales.enumeration import (
     own_verdict,
 )
 from cranfield.scales.exact import exact_values
-from cranfield.scales.forms import Additive, Form, form
+from cranfield.scales.forms import Form, form
 from cranfield.scales.orders import rbto, sbto
 from cranfield.scales.proofs import (
     MONOTONE,
@@ -124,16 +121,7 @@ def _rising(measure: Measure, grades: int) -> bool:
     if gains is None or gains.kind in {"binary", "graded"}:
         return True
     found = form(measure, 2, grades)
-    if found is None:
-        return False
-    if isinstance(found.shape, Cascade):
-        # Whoever stops earlier gains more: the chance to stop has to rise.
-        row = list(found.shape.stops)
-    elif isinstance(found.shape, Additive):
-        row = list(found.shape.coefficients[0])
-    else:
-        return False
-    return all(one <= other for one, other in pairwise(row))
+    return found is not None and found.shape.rises
 
 
 def _reach(grades: int) -> str:

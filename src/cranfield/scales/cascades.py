@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from cranfield.measures.average_precision import AveragePrecision, GeometricAveragePrecision
-from cranfield.measures.precision import ReciprocalRank, Success
-from cranfield.measures.preference import BinaryPreference, GeometricBinaryPreference
-from cranfield.measures.sets import SetAveragePrecision
-from cranfield.measures.user_models import (
+from cranfield.measures.ranked.average_precision import AveragePrecision, GeometricAveragePrecision
+from cranfield.measures.ranked.precision import ReciprocalRank, Success
+from cranfield.measures.ranked.preference import BinaryPreference, GeometricBinaryPreference
+from cranfield.measures.ranked.sets import SetAveragePrecision
+from cranfield.measures.users.user_models import (
     ExpectedReciprocalRank,
     NormalisedExpectedReciprocalRank,
 )
 from cranfield.scales.bases import ONE
-from cranfield.scales.forms import Form, Setting, Stateful, Step, form_of
+from cranfield.scales.forms import Form, Setting, Stateful, Step, form_of, rising
 from cranfield.scales.formulas import ZERO, grade_gains, highest_grade
 from cranfield.scales.irrational import rational
 
@@ -96,6 +96,11 @@ class Cascade(Stateful):
 
     depth: int
     stops: tuple[Fraction, ...]
+
+    @property
+    def rises(self) -> bool:
+        """Whether the chance to stop rises: whoever stops earlier gains more."""
+        return rising(self.stops)
 
     @property
     def start(self) -> Hashable:

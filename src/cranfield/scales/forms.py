@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,6 +21,11 @@ from cranfield.scales.bases import ONE, approximate
 from cranfield.scales.irrational import UNITY, Terms, quotient
 from cranfield.scales.judgments import pool
 from cranfield.scales.runs import Floats
+
+
+def rising(weights: Sequence[Fraction]) -> bool:
+    """Tell whether no weight is below the one before it."""
+    return all(one <= other for one, other in pairwise(weights))
 
 
 @dataclass(frozen=True)
@@ -61,6 +67,11 @@ class Additive:
         return OneState(self.length, self.grades, self.coefficients) if len(used) <= 1 else None
 
     @property
+    def rises(self) -> bool:
+        """Whether a better grade at the first rank never weighs less."""
+        return rising(self.coefficients[0])
+
+    @property
     def base(self) -> Fraction:
         """The base of all weights, where there is only one."""
         rows = zip(self.bases, self.coefficients, strict=True)
@@ -88,6 +99,11 @@ class Stateful:
 
     length: int
     grades: int
+
+    @property
+    def rises(self) -> bool:
+        """Whether a better grade is known never to be worse."""
+        return False
 
     @property
     def start(self) -> Hashable:

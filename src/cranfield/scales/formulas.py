@@ -14,10 +14,10 @@ import numpy as np
 
 from cranfield.errors import MeasureError
 from cranfield.measures import Measure
-from cranfield.measures.counts import NumRelevantRetrieved
-from cranfield.measures.dcg import DCG, nDCG
 from cranfield.measures.gains import Discount, Gain
-from cranfield.measures.precision import (
+from cranfield.measures.ranked.counts import NumRelevantRetrieved
+from cranfield.measures.ranked.dcg import DCG, nDCG
+from cranfield.measures.ranked.precision import (
     GeneralisedPrecision,
     GeneralisedRecall,
     Precision,
@@ -25,7 +25,7 @@ from cranfield.measures.precision import (
     RelativePrecision,
     RPrecision,
 )
-from cranfield.measures.sets import (
+from cranfield.measures.ranked.sets import (
     EMeasure,
     FMeasure,
     SetPrecision,
@@ -33,7 +33,7 @@ from cranfield.measures.sets import (
     SetRelativePrecision,
     Utility,
 )
-from cranfield.measures.user_models import (
+from cranfield.measures.users.user_models import (
     RankBiasedPrecision,
 )
 from cranfield.scales.bases import ONE, root
@@ -207,6 +207,8 @@ def _rbp(measure: RankBiasedPrecision, setting: Setting) -> Form:
 
 def highest_grade(measure: Any, setting: Setting) -> int:
     """The highest grade of the measure's scale, which no grade may exceed."""
+    if measure.max_grade == "topic":
+        raise MeasureError(f"{measure}: its scale depends on the grades of the topic")
     highest = int(measure.max_grade or setting.grades)
     if setting.grades > highest:
         raise MeasureError(f"{measure}: grade {setting.grades} is above max_grade={highest}")

@@ -17,6 +17,7 @@ from cranfield.scales.forms import Additive, Form, form
 from cranfield.scales.images import Image
 from cranfield.scales.judgments import pool
 from cranfield.scales.runs import as_measure, check_size
+from cranfield.scales.scaled import Scaled
 
 
 def image(
@@ -121,4 +122,5 @@ def _image(
         found = Form(Additive((), ()))
     else:
         engine = engine_of(found.shape, limit, rel, memory, jobs)
-    return Image(measure, length, grades, judgments, limit, engine, found.unit, found.offset)
+    scaled = Scaled(engine, found.unit, found.offset)
+    return Image(measure, length, grades, judgments, limit, scaled)

@@ -20,16 +20,15 @@ from numpy.typing import ArrayLike
 
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
-from cranfield.scales.approximate import Approximate
 from cranfield.scales.arrays import numbers
-from cranfield.scales.engine import MOST_VALUES, Engine, Gaps, Ints
+from cranfield.scales.engine import MOST_VALUES, Gaps, Ints
 from cranfield.scales.engines import relevant_from
-from cranfield.scales.runs import Floats, checked_runs, depends_on_recall_base
+from cranfield.scales.matching import ranks_of_scores
+from cranfield.scales.runs import Floats, checked_runs
+from cranfield.scales.scaled import Scaled
 from cranfield.text import counted
 
 TIES = ("unique", "mid", "min", "max")
-TOLERANCE = 2.0**-44
-"""Scores this close, relatively, to a value of the image are that value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,14 +54,12 @@ class Image:
     grades: int
     judgments: tuple[int, ...]
     at_most: int | None
-    _engine: Engine
-    _unit: float
-    _offset: float
+    _scaled: Scaled
 
     @property
     def exact(self) -> bool:
         """Whether ties are decided exactly, and ranks are counted."""
-        return not self._shares_only and self.tolerance == 0.0
+        return not self._scaled.approximate and self.tolerance == 0.0
 
     @property
     def error(self) -> float:
@@ -71,7 +68,8 @@ class Image:
         0 where ranks are counted. Of an image that is too large to count in it takes some seconds
         to find.
         """
-        return self._engine.error if isinstance(self._engine, Approximate) else 0.0
+        approximate = self._scaled.approximate
+        return approximate.error if approximate else 0.0
 
     @property
     def tolerance(self) -> float:
@@ -80,21 +78,17 @@ class Image:
         0 where ties are decided exactly; 2^-40 for a measure without a form, whose values are
         floats. It bounds no error of ranks: values that are closer but not equal count as one, too.
         """
-        return self._engine.tolerance
-
-    @property
-    def _shares_only(self) -> bool:
-        return isinstance(self._engine, Approximate)
+        return self._scaled.engine.tolerance
 
     @property
     def size(self) -> int:
         """Number of distinct values."""
-        return self._engine.size if self._unit else 1
+        return self._scaled.size
 
     @property
     def runs(self) -> int:
         """Number of runs."""
-        return self._engine.runs
+        return self._scaled.engine.runs
 
     def values(self) -> Floats:
         """Return all values, ascending.
@@ -115,24 +109,13 @@ class Image:
         >>> image("P@4").values().tolist()
         [0.0, 0.25, 0.5, 0.75, 1.0]
         """
-        return self._values.copy()
-
-    @cached_property
-    def _values(self) -> Floats:
-        if not self._unit:
-            return np.array([self._offset])
         if self.size > MOST_VALUES:
             size = f"{self.size:,}" if self.size < 2**62 else f"2^{self.size.bit_length() - 1}"
             raise PolicyError(
                 f"the image of {self.measure} has {size} values, too many to list; up to"
                 f" {MOST_VALUES:,} can be"
             )
-        return np.asarray(self._scaled(self._engine.listing()) + self._offset)
-
-    def _scaled(self, raw: Any) -> Any:
-        """Multiply by the unit; where it is 1 / n divide by n, as measures do."""
-        below = round(1 / self._unit) if self._unit <= 1 else 0
-        return raw / below if below and 1 / below == self._unit else raw * self._unit
+        return self._scaled.listing.copy()
 
     def gaps(self) -> Gaps:
         """Return how the values are spaced.
@@ -148,22 +131,7 @@ class Image:
 
     @cached_property
     def _gaps(self) -> Gaps:
-        bottom, top = self.measure.info.range
-        if self._unit:
-            raw = self._engine.spacing()
-            low, high = (self._scaled(one) + self._offset for one in (raw.lowest, raw.highest))
-            equal = raw.equispaced
-            small, large = (
-                None if one is None else self._scaled(one) for one in (raw.smallest, raw.largest)
-            )
-        else:
-            low = high = self._offset
-            small, large, equal = None, None, True
-        unused = None
-        if np.isfinite(bottom) and np.isfinite(top):
-            outside = max(0.0, low - bottom) + max(0.0, top - high)
-            unused = min(1.0, outside / (top - bottom))
-        return Gaps(equal, small, large, low, high, unused)
+        return self._scaled.gaps(self.measure.info.range)
 
     def rank(self, values: ArrayLike) -> Ints:
         """Return the ranks of scores: how many values of the image are not above each.
@@ -199,45 +167,7 @@ class Image:
         >>> found.rank([2 + 1 / np.log2(3) + 0.5, 2.5, 0.5, 0.0]).tolist()
         [12, 10, 2, 1]
         """
-        scores = numbers(values, "scores")
-        flat = scores.ravel()
-        if not np.isfinite(flat).all():
-            raise PolicyError(f"{flat[~np.isfinite(flat)][0]} is no score")
-        if not flat.size:
-            return np.zeros(scores.shape, dtype=np.int64)
-        unique, where = np.unique(flat, return_inverse=True)
-        # A score is off by an error relative to what it was computed from, an offset included.
-        reach = TOLERANCE * np.maximum(np.abs(unique), abs(self._offset))
-        if self._unit:
-            raw = (unique - self._offset) / self._unit
-            ranks, many = self._engine.find(raw, reach / self._unit)
-        else:
-            ranks = np.ones(unique.size, dtype=np.int64)
-            many = (np.abs(unique - self._offset) <= reach).astype(np.int64)
-        ranks, many = ranks[where], many[where]
-        if (many == 0).any():
-            wrong_one = float(flat[np.argmax(many == 0)])
-            raise PolicyError(
-                f"{wrong_one!r} is no value of {self.measure} on runs of length {self.length} with"
-                f" grades 0 to {self.grades}{self._hint()}"
-            )
-        if (many > 1).any():
-            worst = int(np.argmax(many))
-            raise PolicyError(
-                f"{many[worst]:,} values of {self.measure} are as close to {float(flat[worst])!r}"
-                " as floats can tell; rank the runs themselves with rank_runs"
-            )
-        return ranks.reshape(scores.shape)
-
-    def _hint(self) -> str:
-        """What else may be wrong with a score: the recall base of its topic."""
-        if not depends_on_recall_base(self.measure):
-            return ""
-        given = counted(len(self.judgments), "judged document")
-        return (
-            f" on a topic with {given}; the recall base decides, so give the topic's own, such as"
-            " judgments=3"
-        )
+        return ranks_of_scores(self, self._scaled, values)
 
     def require(self, runs: int, ties: str = "unique") -> None:
         """Refuse what :meth:`rank_runs` could not do, before it is done.
@@ -263,8 +193,7 @@ class Image:
         cranfield.errors.PolicyError: the image has about 2^60 values, too many to count ranks ...
         """
         _check_ties(ties)
-        if self._unit:
-            self._engine.require(runs, by_runs=ties != "unique")
+        self._scaled.require(runs, by_runs=ties != "unique")
 
     def rank_runs(self, runs: Any, ties: str = "unique") -> Any:
         """Return the ranks of runs, exactly.
@@ -308,12 +237,8 @@ class Image:
                     f" that of runs with at most {self.at_most}"
                 )
         if ties == "unique":
-            return self._engine.ranks(rows) if self._unit else np.ones(len(rows), dtype=np.int64)
-        if self._unit:
-            below, same = self._engine.counts(rows)
-        else:
-            below = np.zeros(len(rows), dtype=np.int64)
-            same = np.full(len(rows), self.runs)
+            return self._scaled.ranks(rows)
+        below, same = self._scaled.counts(rows)
         if ties == "min":
             return below + 1
         return below + same if ties == "max" else below + (same + 1) / 2
@@ -343,8 +268,8 @@ class Image:
         >>> long.exact, long.error < 1e-6, long.share_runs([[0], [1], [1] * 500]).round(4).tolist()
         (False, True, [0.0, 0.0351, 1.0])
         """
-        if isinstance(self._engine, Approximate) and self._unit:
-            return self._engine.shares(checked_runs(runs, self.length, self.grades))
+        if self._scaled.approximate and self._scaled.unit:
+            return self._scaled.approximate.shares(checked_runs(runs, self.length, self.grades))
         return self.share(self.rank_runs(runs))
 
     def share(self, ranks: ArrayLike) -> Floats:
@@ -361,7 +286,7 @@ class Image:
 
     def __repr__(self) -> str:
         # What the error of shares is takes seconds to find.
-        how = ", shares only" if self._shares_only else ""
+        how = ", shares only" if self._scaled.approximate else ""
         if self.tolerance:
             how = f", values within {self.tolerance:.0e} are one"
         limit = "" if self.at_most is None else f", at most {self.at_most} relevant"

@@ -24,7 +24,7 @@ BINARY_GAINS = ("binary",)
 
 MORE_THAN_GRADES = (
     *("Bpref", "GMBpref", "infAP", "IPrec", "AP11", "RBPResidual", "Judged", "Unjudged"),
-    *("INSTResidual", "INSQResidual", "SDCGResidual"),
+    *("Residual", "Rpref", "EEL", "EED", "EER", "IAA", "Compat", "CompatDiff"),
     *("SetP", "SetRelP", "SetAP", "SetF", "SetE", "Utility", "Rprec"),
     *("nDCGrel", "RnDCG", "G", "NumQ", "NumRet", "NumRel", "NumNonrelRet"),
 )
@@ -61,7 +61,7 @@ class Interval(Measure):
                 raise MeasureError(f"interval: {name}={value!r} is neither True nor False")
         if isinstance(inner, Interval):
             raise MeasureError(f"{inner} is interval-scaled already")
-        if inner.name in MORE_THAN_GRADES:
+        if inner.name in MORE_THAN_GRADES or inner.info.inputs:
             raise MeasureError(
                 f"interval: {inner} depends on more than the grades by rank, such as which"
                 " documents are judged; it has no image"

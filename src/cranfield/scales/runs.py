@@ -193,7 +193,7 @@ def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
 
 BY_JUDGMENTS = (
     *("Bpref", "GMBpref", "infAP", "RBPResidual", "Judged", "Unjudged"),
-    *("INSTResidual", "INSQResidual", "SDCGResidual"),
+    *("Residual", "Rpref", "EEL", "EED", "EER", "IAA", "Compat", "CompatDiff"),
     *("NumQ", "NumRet", "NumRel", "NumNonrelRet"),
 )
 """Measures that depend on what is judged, or on nothing in a run of grades."""
@@ -201,7 +201,7 @@ BY_JUDGMENTS = (
 
 def check_grades_decide(measure: Measure) -> None:
     """Refuse a measure whose value the grades of a run do not decide."""
-    if measure.name in BY_JUDGMENTS:
+    if measure.name in BY_JUDGMENTS or measure.info.inputs:
         raise MeasureError(
             f"{measure} depends on more than the grades by rank, such as which documents are"
             " judged; nothing can be said of its scale"

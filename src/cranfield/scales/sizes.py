@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cranfield.measures import Measure
-from cranfield.measures.sets import EMeasure, FMeasure, SetPrecision, Utility
+from cranfield.measures.ranked.sets import EMeasure, FMeasure, SetPrecision, Utility
 from cranfield.scales.formulas import fraction_of
 
 

@@ -17,7 +17,8 @@ from cranfield.significance import (
     t,
 )
 from cranfield.significance.assumptions import Assumptions, check_assumptions
-from cranfield.significance.bayes import BayesianComparison, compare_bayes
+from cranfield.significance.bayes import compare_bayes
+from cranfield.significance.bayes_result import BayesianComparison
 from cranfield.significance.compare import compare
 from cranfield.significance.corrections import CORRECTIONS
 from cranfield.significance.designs import expected_width, power_anova, power_t

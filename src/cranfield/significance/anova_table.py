@@ -111,8 +111,8 @@ class AnovaTable:
         optional_module("pandas")
         return self.to_polars().to_pandas()
 
-    def table(self) -> Table:
-        """Return the table as it is shown."""
+    def rows(self) -> list[list[str]]:
+        """Return what is shown of each source."""
         rows: list[list[str]] = []
         for k, source in enumerate(self.sources):
             known = not np.isnan(self.f[k])
@@ -128,7 +128,11 @@ class AnovaTable:
                     self.size(source) if known else "",
                 ]
             )
-        return Table(f"Analysis of variance, {self.model}", HEAD, rows, left=(0, 7))
+        return rows
+
+    def table(self) -> Table:
+        """Return the table as it is shown."""
+        return Table(f"Analysis of variance, {self.model}", HEAD, self.rows(), left=(0, 7))
 
     def to_latex(self, **how: Any) -> str:
         """Return the table in LaTeX, for booktabs; options as for :meth:`Table.to_latex`."""

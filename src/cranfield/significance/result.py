@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from cranfield.scale import Scale
 from cranfield.scores import Scores, optional_module
-from cranfield.significance import describing
+from cranfield.significance import describing, frames
 from cranfield.significance.anova_table import AnovaTable
 from cranfield.significance.groups import groups_of, letters_of
 from cranfield.significance.outcome import Floats, Interval
@@ -234,39 +234,11 @@ class PairwiseComparison:
 
     def ranking(self) -> pl.DataFrame:
         """Return the systems from best to worst: mean, interval and groups where there are any."""
-        order = self.order
-        columns: dict[str, Any] = {
-            "system": [self.systems[k] for k in order],
-            self.mean_of: self.means[order],
-        }
-        if self.half_widths is not None:
-            columns["low"] = (self.means - self.half_widths)[order]
-            columns["high"] = (self.means + self.half_widths)[order]
-        if not self.baselines and self.alternative == "two-sided":
-            columns["groups"] = list(self.groups().values())
-        return pl.DataFrame(columns)
+        return frames.by_system(self)
 
     def to_polars(self, alpha: float | None = None) -> pl.DataFrame:
         """Return a table with a row a pair; limits and significance at `alpha`, if it is given."""
-        low, high = self.interval if alpha is None else self.interval_at(alpha)
-        names = pl.Series(self.systems, dtype=pl.String)
-        return pl.DataFrame(
-            {
-                "first": names.gather(self.first),
-                "second": names.gather(self.second),
-                "difference": self.difference,
-                "low": low,
-                "high": high,
-                "statistic": self.statistic,
-                "raw p": self.raw_pvalues,
-                "p": self.adjusted_pvalues,
-                "effect": self.effect,
-                "n": self.n,
-                "zeros": self.zeros,
-                "ties": self.ties,
-                "significant": self.is_significant(alpha),
-            }
-        )
+        return frames.by_pair(self, alpha)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the table of pairs as a pandas data frame."""

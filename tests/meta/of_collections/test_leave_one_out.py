@@ -340,7 +340,7 @@ def test_parts_that_are_done_are_kept(tmp_path: Path) -> None:
         ({"teams": lambda name: "us"}, PolicyError, "all systems are of team 'us'"),
         ({"measures": "XYZ"}, MeasureError, "XYZ"),
         ({"jobs": 0}, PolicyError, "jobs must be a whole number"),
-        ({"unjudged": "condensed"}, TypeError, "unjudged"),
+        ({"unjudged": "condensed"}, PolicyError, "leave_one_out has no option 'unjudged'"),
     ],
 )
 def test_what_cannot_be_done_is_said(

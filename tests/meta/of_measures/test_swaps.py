@@ -16,7 +16,8 @@ from scipy import optimize, stats
 from cranfield.errors import CranfieldError, PolicyError
 from cranfield.meta.of_measures.swap_counts import draw
 from cranfield.meta.of_measures.swap_options import BINS
-from cranfield.meta.of_measures.swaps import Swaps, swap_method
+from cranfield.meta.of_measures.swap_result import Swaps
+from cranfield.meta.of_measures.swaps import swap_method
 from cranfield.scores import Scores
 
 

@@ -11,6 +11,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.errors import CranfieldError, PolicyError
+from cranfield.meta.of_tests import split_result
+from cranfield.meta.of_tests.agreement import publication_bias
 from cranfield.meta.of_tests.fast_tests import TestChoice
 from cranfield.meta.of_tests.splits import draw, split_topics
 
@@ -115,6 +117,25 @@ def test_summary_and_tables() -> None:
     for bad in ({"what": "nothing"}, {"what": "AA", "second": "t"}, {"what": "AA", "sets": "3"}):
         with pytest.raises(PolicyError):
             study.table(**bad)
+
+
+def test_the_summary_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole, _ = made()
+    study = split_topics(whole, ["anova-2", "t"], sizes=[5], repeats=3)
+    calls = []
+
+    def counted(*counts: Any) -> Any:
+        calls.append(counts)
+        return publication_bias(*counts)
+
+    monkeypatch.setattr(split_result, "publication_bias", counted)
+    before = study.summary()
+    for what in ("AA", "AD", "bias"):
+        study.table(what)
+    assert len(calls) == 1
+    # Who changes a summary in place changes nobody else's.
+    study.summary().drop_in_place("AA")
+    assert study.summary().equals(before)
 
 
 def test_teams() -> None:

@@ -21,6 +21,8 @@ from cranfield.meta.of_collections.leave_one_out_tables import (
 )
 from cranfield.meta.of_collections.pools import Pools, pools
 from cranfield.meta.of_collections.rankings import LISTS, Wanted, lists_of, overall
+from cranfield.meta.of_collections.tracing import traced
+from cranfield.meta.policies import check_policies
 from cranfield.meta.work.parts import run_parts
 from cranfield.tabular import frame_html
 from cranfield.text import counted
@@ -205,6 +207,7 @@ def leave_one_out(
     >>> found.teams.select("team", "unique", "unique relevant").rows()
     [('A', 1, 1), ('B', 1, 0)]
     """
+    check_policies("leave_one_out", policies, traced)
     wanted = Wanted(tuple(dict.fromkeys(parse_measures(measures, compat=compat))), lists_of(lists))
     if others not in OTHERS:
         raise PolicyError(f"others {quoted(others)} is none of {', '.join(OTHERS)}")

@@ -14,21 +14,18 @@ from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.policies import DEEPEST
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure, parse_measures
-from cranfield.meta.of_collections.contributors import (
-    contributing,
-    in_pool,
-    judged_depths,
-    unjudged_in_pool,
+from cranfield.meta.of_collections.contributors import contributing, in_pool, judged_depths
+from cranfield.meta.of_collections.pool_depth_tables import (
+    COUNTS,
+    RANKINGS,
+    compared,
+    counts_of,
+    of_systems,
+    with_shares,
 )
-from cranfield.meta.of_collections.rankings import (
-    Floats,
-    Wanted,
-    agreement,
-    lists_of,
-    overall,
-    ranks,
-)
+from cranfield.meta.of_collections.rankings import Wanted, lists_of, overall
 from cranfield.meta.of_collections.tracing import Marks, TracedRuns, traced
+from cranfield.meta.policies import check_policies
 from cranfield.tabular import frame_html
 from cranfield.text import counted
 
@@ -173,6 +170,7 @@ def pool_depths(
     >>> found.systems["score"].round(4).to_list()
     [1.0, 0.5, 0.6667, 0.6667, 0.6667, 0.6667]
     """
+    check_policies("pool_depths", policies, traced)
     wanted = Wanted(tuple(dict.fromkeys(parse_measures(measures, compat=compat))), lists_of(lists))
     chosen = _depths(depths)
     check_whole("top", top, 1, DEEPEST)
@@ -190,11 +188,11 @@ def pool_depths(
             before = scores[-1, k, m]
             for depth, after in zip((*chosen, None), scores[:, k, m], strict=True):
                 labels = {"measure": measure, "list": kind, "depth": depth}
-                systems.append(_of_systems(labels, full.systems, after, lower))
+                systems.append(of_systems(labels, full.systems, after, lower))
                 if depth is not None:
-                    rankings.append({**labels, **_compared(before, after, lower)})
+                    rankings.append({**labels, **compared(before, after, lower)})
     rows = [
-        _counts(made, contributes, depth, one, top, rel)
+        counts_of(made, contributes, depth, one, top, rel)
         for depth, one in zip((*chosen, None), kept, strict=True)
     ]
     return PoolDepths(
@@ -204,38 +202,11 @@ def pool_depths(
         tuple(name for name, one in zip(full.systems, contributes, strict=True) if one),
         int(top),
         made,
-        _shares(pl.DataFrame(rows, _COUNTS)),
-        pl.DataFrame(rankings, _RANKINGS).with_columns(
+        with_shares(pl.DataFrame(rows, COUNTS)),
+        pl.DataFrame(rankings, RANKINGS).with_columns(
             pl.col("mean score", "difference", "tau").fill_nan(None)
         ),
         pl.concat(systems),
-    )
-
-
-_LABELS = {"measure": pl.String, "list": pl.String, "depth": pl.Int64}
-_RANKINGS = {
-    **_LABELS,
-    **dict.fromkeys(("mean score", "difference", "tau"), pl.Float64),
-    "largest rank change": pl.Int64,
-}
-_COUNTS = {
-    **dict.fromkeys(("depth", "judged", "relevant"), pl.Int64),
-    **dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64),
-    "lacking": pl.Int64,
-}
-
-
-def _shares(counts: pl.DataFrame) -> pl.DataFrame:
-    """Add the shares of all judgments, which stand in the last row."""
-    return counts.select(
-        "depth",
-        "judged",
-        (pl.col("judged") / pl.col("judged").last()).alias("judged share"),
-        "relevant",
-        (pl.col("relevant") / pl.col("relevant").last()).fill_nan(None).alias("relevant share"),
-        "unjudged",
-        "largest unjudged",
-        "lacking",
     )
 
 
@@ -256,56 +227,3 @@ def _pool(runs: TracedRuns, contributes: Marks, depth: int) -> Marks:
     kept = np.zeros(runs.grade.size, dtype=bool)
     kept[runs.number[in_pool(runs, contributes, depth)]] = True
     return kept
-
-
-def _counts(
-    runs: TracedRuns,
-    contributes: Marks,
-    depth: int | None,
-    kept: Marks,
-    top: int,
-    rel: int,
-) -> dict[str, Any]:
-    """Count what is judged, and what is not judged among the top documents."""
-    chosen = kept & (runs.topic >= 0)
-    seen = runs.restricted(kept).top(top)
-    retrieved = seen.retrieved.sum(axis=0)
-    unjudged = retrieved - seen.judged().count.sum(axis=0)
-    some = retrieved > 0
-    return {
-        "depth": depth,
-        "judged": int(chosen.sum()),
-        "relevant": int((chosen & (runs.grade >= rel)).sum()),
-        "unjudged": float(unjudged.sum() / retrieved.sum()) if some.any() else None,
-        "largest unjudged": float((unjudged[some] / retrieved[some]).max()) if some.any() else None,
-        "lacking": None if depth is None else int(unjudged_in_pool(runs, contributes, depth).sum()),
-    }
-
-
-def _compared(before: Floats, after: Floats, lower: bool) -> dict[str, Any]:
-    """Compare the systems' scores by a pool with those by all judgments."""
-    known = ~np.isnan(before)
-    moved = np.abs(ranks(after, after, lower) - ranks(before, before, lower))[known]
-    return {
-        "mean score": float(after[known].mean()) if known.any() else None,
-        "difference": float((after - before)[known].mean()) if known.any() else None,
-        "tau": agreement(before, after),
-        "largest rank change": int(moved.max()) if known.any() else None,
-    }
-
-
-def _of_systems(
-    labels: dict[str, Any], systems: tuple[str, ...], scores: Floats, lower: bool
-) -> pl.DataFrame:
-    columns = {
-        name: pl.Series([value] * len(systems), dtype=_LABELS[name])
-        for name, value in labels.items()
-    }
-    return pl.DataFrame(
-        {
-            **columns,
-            "system": pl.Series(systems, dtype=pl.String),
-            "score": scores,
-            "rank": ranks(scores, scores, lower),
-        }
-    ).with_columns(pl.col("score").fill_nan(None), pl.col("rank").fill_nan(None).cast(pl.Int64))

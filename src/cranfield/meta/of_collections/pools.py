@@ -22,6 +22,7 @@ from cranfield.meta.of_collections.contributors import (
 )
 from cranfield.meta.of_collections.teams import teams_of
 from cranfield.meta.of_collections.tracing import TracedRuns, traced
+from cranfield.meta.policies import check_policies
 from cranfield.text import counted
 
 Marks = NDArray[np.bool_]
@@ -177,6 +178,7 @@ def pools(
     >>> found.by_team.select("team", "contributed", "unique", "unique relevant").rows()
     [('a', 2, 1, 1), ('b', 2, 1, 0)]
     """
+    check_policies("pools", policies, traced)
     check_whole("rel", rel, 1)
     if depth is not None:
         check_whole("depth", depth, 1, DEEPEST)

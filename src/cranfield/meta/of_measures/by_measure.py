@@ -16,8 +16,12 @@ from cranfield.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
 from cranfield.significance.pairs import ROUNDING
 from cranfield.significance.prepare import as_scores
+from cranfield.text import counted
 
 Floats = NDArray[np.float64]
+
+MISSING = ("error", "drop", "zero")
+"""Policies for missing scores that all measures share."""
 
 
 def by_measure(data: Any) -> dict[str, Scores]:
@@ -92,6 +96,61 @@ def aligned(scores: Mapping[Any, Scores], *, shards: bool = False) -> dict[Any, 
             values = np.ascontiguousarray(one.values[rows][:, columns])
             out[name] = replace(one, values=values, topics=like.topics, systems=like.systems)
     return out
+
+
+def complete(scores: dict[str, Scores], missing: str) -> tuple[dict[str, Scores], tuple[str, ...]]:
+    """Apply one policy for missing scores to all measures, so that they keep the same topics.
+
+    Parameters
+    ----------
+    scores
+        By measure, of the same topics and systems in the same order: see :func:`aligned`.
+    missing
+        `error`; `drop`: leave out topics that lack a score of any system by any measure; `zero`:
+        count a missing score as 0.
+
+    Returns
+    -------
+    dict, tuple
+        The scores, and what was left out or filled in.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown policy.
+    CranfieldError
+        For a missing score with `error`, and where `drop` leaves no topic.
+    """
+    if missing not in MISSING:
+        raise PolicyError(f"missing {quoted(missing)} is none of {', '.join(MISSING)}")
+    absent = {name: np.isnan(one.values) for name, one in scores.items()}
+    number = sum(int(one.sum()) for one in absent.values())
+    if not number:
+        return scores, ()
+    name = next(name for name, one in absent.items() if one.any())
+    topics, systems = scores[name].topics, scores[name].systems
+    if missing == "error":
+        topic, system = (int(k) for k in np.argwhere(absent[name])[0])
+        raise CranfieldError(
+            f"system {quoted(systems[system])} on topic {quoted(topics[topic])} has no score by"
+            f" {quoted(name)} ({counted(number, 'score')} missing); missing='drop' leaves out"
+            " topics that lack one, 'zero' counts 0"
+        )
+    if missing == "zero":
+        filled = {
+            key: replace(one, values=np.where(absent[key], 0.0, one.values))
+            for key, one in scores.items()
+        }
+        return filled, (f"{counted(number, 'missing score')} counted as 0",)
+    lacking = np.any([one.any(axis=1) for one in absent.values()], axis=0)
+    kept = tuple(topics[k] for k in np.flatnonzero(~lacking))
+    if not kept:
+        raise CranfieldError("no topic has a score of every system by every measure")
+    note = f"{counted(int(lacking.sum()), 'topic')} left out for lack of a score"
+    picked = {
+        key: replace(one, values=one.values[~lacking], topics=kept) for key, one in scores.items()
+    }
+    return picked, (note,)
 
 
 def signs(values: Floats, first: Any, second: Any) -> Floats:

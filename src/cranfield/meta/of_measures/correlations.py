@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.errors import CranfieldError, PolicyError
+from cranfield.meta.of_measures.by_measure import aligned, complete
 from cranfield.meta.of_measures.coefficients import Ordered, agreement, check_options, ordered
 from cranfield.scales.study import DECIMALS
 from cranfield.scores import Scores
@@ -21,8 +22,6 @@ from cranfield.text import counted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-MISSING = ("error", "drop", "zero")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -183,10 +182,7 @@ def correlate(
     ((3, 3), ['first', 'second', 'overall', 'by topic'])
     """
     options = check_options(method, ties, p)
-    if missing not in MISSING:
-        raise PolicyError(f"missing {quoted(missing)} is none of {', '.join(MISSING)}")
-    scores = _same_cells(scores_by_measure)
-    scores, notes = _complete(scores, missing)
+    scores, notes = complete(_comparable(scores_by_measure), missing)
     names = tuple(scores)
     some = next(iter(scores.values()))
     turned = tuple(name for name, one in scores.items() if one.lower_is_better)
@@ -225,80 +221,16 @@ def _on_topic(values: Floats) -> Ordered:
     return ordered(values, values, ROUNDING * np.abs(values).max(axis=1))
 
 
-def _same_cells(scores_by_measure: Any) -> dict[str, Scores]:
+def _comparable(scores_by_measure: Any) -> dict[str, Scores]:
     """Take the scores of each measure, all in the order of topics and systems of the first."""
     if not isinstance(scores_by_measure, Mapping) or len(scores_by_measure) < 2:
         raise PolicyError("measures are compared as a mapping of two or more of them to scores")
     scores = {str(name): as_scores(one) for name, one in scores_by_measure.items()}
     if len(scores) < len(scores_by_measure):
         raise PolicyError("two measures have the same name")
-    first, *_ = scores.items()
-    for name, one in scores.items():
-        if one.values.ndim != 2:
-            raise PolicyError(f"scores by shard of {quoted(name)}: average them over shards first")
-        if np.isinf(one.values).any():
-            raise CranfieldError(f"{quoted(name)} has infinite scores")
-        for what, mine, theirs in (
-            ("system", one.systems, first[1].systems),
-            ("topic", one.topics, first[1].topics),
-        ):
-            for has, lacks, labels, others in (
-                (name, first[0], mine, theirs),
-                (first[0], name, theirs, mine),
-            ):
-                more = set(labels) - set(others)
-                if more:
-                    label = next(label for label in labels if label in more)
-                    raise CranfieldError(
-                        f"{quoted(has)} has {what} {quoted(label)}, and {quoted(lacks)} has not"
-                    )
-    if len(first[1].systems) < 2 or not first[1].topics:
-        some = counted(len(first[1].systems), "system"), counted(len(first[1].topics), "topic")
+    scores = aligned(scores)
+    first, *_ = scores.values()
+    if len(first.systems) < 2 or not first.topics:
+        some = counted(len(first.systems), "system"), counted(len(first.topics), "topic")
         raise CranfieldError(f"two systems at least are ordered, and {some[0]} on {some[1]} given")
-    return {name: _reordered(one, first[1]) for name, one in scores.items()}
-
-
-def _reordered(scores: Scores, like: Scores) -> Scores:
-    if scores.topics == like.topics and scores.systems == like.systems:
-        return scores
-    rows = {topic: k for k, topic in enumerate(scores.topics)}
-    columns = {system: k for k, system in enumerate(scores.systems)}
-    picked = np.ix_([rows[t] for t in like.topics], [columns[s] for s in like.systems])
-    return _with(scores, scores.values[picked], like.topics, like.systems)
-
-
-def _complete(scores: dict[str, Scores], missing: str) -> tuple[dict[str, Scores], tuple[str, ...]]:
-    """Apply the policy for missing scores."""
-    absent = {name: np.isnan(one.values) for name, one in scores.items()}
-    number = sum(int(one.sum()) for one in absent.values())
-    if not number:
-        return scores, ()
-    name = next(name for name, one in absent.items() if one.any())
-    topics, systems = scores[name].topics, scores[name].systems
-    if missing == "error":
-        topic, system = (int(k) for k in np.argwhere(absent[name])[0])
-        raise CranfieldError(
-            f"system {quoted(systems[system])} on topic {quoted(topics[topic])} has no score by"
-            f" {quoted(name)} ({counted(number, 'score')} missing); missing='drop' leaves out"
-            " topics that lack one, 'zero' counts 0"
-        )
-    if missing == "zero":
-        filled = {
-            key: _with(one, np.where(absent[key], 0.0, one.values), topics, systems)
-            for key, one in scores.items()
-        }
-        return filled, (f"{counted(number, 'missing score')} counted as 0",)
-    lacking = np.any([one.any(axis=1) for one in absent.values()], axis=0)
-    kept = tuple(topics[k] for k in np.flatnonzero(~lacking))
-    if not kept:
-        raise CranfieldError("no topic has a score of every system by every measure")
-    note = f"{counted(int(lacking.sum()), 'topic')} left out for lack of a score"
-    return {key: _with(one, one.values[~lacking], kept, systems) for key, one in scores.items()}, (
-        note,
-    )
-
-
-def _with(
-    scores: Scores, values: Floats, topics: tuple[str, ...], systems: tuple[str, ...]
-) -> Scores:
-    return replace(scores, values=values, topics=topics, systems=systems)
+    return scores

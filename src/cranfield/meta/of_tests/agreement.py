@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 import polars as pl
 
+from cranfield.errors import PolicyError
 from cranfield.meta.of_tests.fast_tests import Verdict
+from cranfield.scales.arrays import numbers
 from cranfield.significance.outcome import Floats
 
 COUNTS = ("AA", "AD", "MA", "MD")
@@ -50,6 +52,11 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
         - `bias`: see :func:`publication_bias`;
         - `tau`: Kendall's tau-b of the two orders of systems.
 
+    Raises
+    ------
+    PolicyError
+        For anything but verdicts, for none of them, and for verdicts on different pairs.
+
     Notes
     -----
     .. math:: J = \frac{|S_1 \cap S_2|}{|S_1 \cup S_2|}, \quad
@@ -66,8 +73,11 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     >>> [int(found[name][0, 0]) for name in ("AA", "AD", "MA", "MD", "neither")]
     [1, 0, 0, 1, 1]
     """
-    order1, found1 = _stacked(first)
-    order2, found2 = _stacked(second)
+    verdicts = [_checked(first), _checked(second)]
+    pairs = {one.order.size for one in (*verdicts[0], *verdicts[1])}
+    if len(pairs) > 1:
+        raise PolicyError(f"verdicts are on the same pairs, not on {min(pairs)} and {max(pairs)}")
+    (order1, found1), (order2, found2) = map(_stacked, verdicts)
     ordered1, ordered2 = np.abs(order1), np.abs(order2)
     sizes1, sizes2 = found1.sum(axis=1)[:, None], found2.sum(axis=1)[None, :]
     both = found1 @ found2.T
@@ -106,6 +116,20 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
     }
 
 
+def _checked(verdicts: Any) -> list[Verdict]:
+    """Refuse what are no verdicts."""
+    if isinstance(verdicts, (str, bytes)) or not isinstance(verdicts, Iterable):
+        raise PolicyError(f"verdicts of tests are a list, not {type(verdicts).__name__}")
+    found = list(verdicts)
+    for one in found:
+        if not isinstance(one, Verdict):
+            kind = type(one).__name__
+            raise PolicyError(f"verdicts of tests are a list of Verdict, not of {kind}")
+    if not found:
+        raise PolicyError("no verdict of a test is given")
+    return found
+
+
 def _stacked(verdicts: Sequence[Verdict]) -> tuple[Floats, Floats]:
     # Counts are sums of products of 0, 1 and -1, which floats hold exactly.
     return (
@@ -131,6 +155,11 @@ def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
     float or array
         From 0 to 1; NaN where nothing was significant.
 
+    Raises
+    ------
+    PolicyError
+        For what are no numbers, and for counts whose shapes do not fit each other.
+
     Examples
     --------
     Table 6 of the source, MD3:
@@ -138,8 +167,12 @@ def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
     >>> round(100 * publication_bias(4556.6, 5.8, 591.9, 114.2), 1)
     7.3
     """
-    counts = (np.asarray(count, dtype=np.float64) for count in (AA, AD, MA, MD))
-    active, against, agree, disagree = counts
+    counts = [numbers(count, name) for count, name in zip((AA, AD, MA, MD), COUNTS, strict=True)]
+    try:
+        active, against, agree, disagree = np.broadcast_arrays(*counts)
+    except ValueError:
+        shapes = ", ".join(str(count.shape) for count in counts)
+        raise PolicyError(f"counts are of shapes that do not fit each other: {shapes}") from None
     with np.errstate(invalid="ignore", divide="ignore"):
         bias = 1 - active / (active + against + agree / 2 + disagree / 2)
     return bias if bias.ndim else float(bias)

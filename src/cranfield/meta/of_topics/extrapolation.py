@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.special import gammainccinv, gammaincinv, ndtr, stdtr, stdtrit, xlogy
+from scipy.special import ndtr, stdtr, stdtrit
 
 from cranfield.errors import CranfieldError, PolicyError, quoted
 from cranfield.meta.of_tests.study_input import checked_sizes
 from cranfield.meta.of_topics.generalizability import generalizability
+from cranfield.meta.of_topics.power import power
 from cranfield.meta.of_topics.topic_scores import topic_scores
 from cranfield.meta.of_topics.variance_components import Generalizability
 from cranfield.significance.corrections import find_correction
@@ -35,9 +34,6 @@ MOST_TOPICS = 10_000_000
 
 MEANS = ("observed", "shrunk", "normal", "normal low", "normal high")
 """What the true means of the systems are taken to be."""
-
-NODES = ((50, 256), (math.inf, 48))
-"""Of the integral over the estimated standard deviation, by degrees of freedom up to some."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -245,47 +241,6 @@ def _normal(ratio: float, systems: int, topics: int, critical: float) -> dict[st
         "tau truth": float(2 / np.pi * np.arcsin(np.sqrt(coefficient))),
         "tau repeat": float(2 / np.pi * np.arcsin(coefficient)),
     }
-
-
-def power(shift: Floats, df: int, critical: float) -> Floats:
-    r"""Return the probability that a noncentral t is beyond a critical value, on either side.
-
-    .. math:: P(|T| \ge c) = \int_0^\infty f_\phi(s)
-        \left[ \Phi(\lambda - c s) + \Phi(-\lambda - c s) \right] ds
-
-    with f the density of an estimate of a standard deviation of 1 with `df` degrees of freedom.
-
-    Parameters
-    ----------
-    shift
-        Noncentrality, shape (pairs,).
-    df
-        Degrees of freedom, 1 or more.
-    critical
-        Above 0.
-
-    Examples
-    --------
-    >>> power(np.array([0.0, 2.0]), 98, 1.984467).round(4).tolist()
-    [0.05, 0.5082]
-    """
-    ends = np.sqrt([gammaincinv(df / 2, 1e-17) * 2 / df, gammainccinv(df / 2, 1e-17) * 2 / df])
-    nodes, weights = _nodes(next(number for most, number in NODES if df <= most))
-    s = ends.mean() + nodes * (ends[1] - ends[0]) / 2
-    # Logarithms of the density, without what the weights share.
-    logs = xlogy(df - 1, s) - df * s**2 / 2
-    weights = weights * np.exp(logs - logs.max())
-    weights /= weights.sum()
-    out = np.zeros(shift.shape)
-    for each, weight in zip(s, weights, strict=True):
-        if weight > 1e-18:
-            out += weight * (ndtr(shift - critical * each) + ndtr(-shift - critical * each))
-    return out
-
-
-@lru_cache(maxsize=4)
-def _nodes(number: int) -> tuple[Floats, Floats]:
-    return np.polynomial.legendre.leggauss(number)
 
 
 def _critical(correction: str, alpha: float, systems: int, df: int) -> float:

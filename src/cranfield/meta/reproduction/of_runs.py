@@ -8,11 +8,13 @@ from typing import Any
 
 import polars as pl
 
+from cranfield.collection.judging import judge
 from cranfield.collection.reading import read_run
 from cranfield.collection.run import Run
 from cranfield.errors import PolicyError, quoted
 from cranfield.evaluation import Evaluation, evaluate
 from cranfield.measures import Measure, parse_measures
+from cranfield.meta.policies import check_policies
 from cranfield.meta.reproduction.orders import check_order_options, order_agreement
 from cranfield.meta.reproduction.result import ROLES, Reproduction
 from cranfield.meta.reproduction.tables import Notes, check_test, measured, same_roles
@@ -95,6 +97,7 @@ def reproduce(
     baseline      50  0.9613  0.3237  0.9618
     advanced      50  0.7766  0.0533  0.8448
     """
+    check_policies("reproduce", policies, judge)
     check_order_options(p, policies.get("depth"))
     first, second = _runs(original, "original"), _runs(reproduced, "reproduced")
     roles = same_roles(first, second)
@@ -183,6 +186,7 @@ def replicate(
     >>> found.summary().select("ER", "DRI").rows()
     [(1.2222..., -0.0171...)]
     """
+    check_policies("replicate", policies, judge)
     first, second = _runs(original, "original"), _runs(replicated, "replicated")
     roles = same_roles(first, second)
     test = check_test(test, paired=False)

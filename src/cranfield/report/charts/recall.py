@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.collection.judged import JudgedRuns
 from cranfield.errors import CranfieldError, PolicyError, quoted
 from cranfield.evaluation import Evaluation
-from cranfield.measures.average_precision import InterpolatedPrecision
+from cranfield.measures.ranked.average_precision import InterpolatedPrecision
 from cranfield.report.charts.choosing import best_first, chosen, found, labels
 from cranfield.report.charts.layout import headed, overlaid
 from cranfield.report.charts.theme import by_colour, data_of

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import numpy as np
-
 from cranfield.report.page import words
 from cranfield.report.page.contents import Contents, Part
 from cranfield.report.page.html import Html, el, joined, label, named
@@ -49,23 +47,9 @@ def _upper(line: str) -> str:
 
 
 def _anova(found: AnovaTable) -> Html:
-    rows: Rows = []
-    for k, source in enumerate(found.sources):
-        tested = not np.isnan(found.f[k])
-        rows.append(
-            [
-                source,
-                f"{found.ss[k]:.4f}",
-                f"{found.df[k]:.0f}",
-                "" if np.isnan(found.ms[k]) else f"{found.ms[k]:.4f}",
-                f"{found.f[k]:.4f}" if tested else "",
-                shown_p(found.p[k]) if tested else "",
-                f"{found.omega2[k]:.4f}" if tested else "",
-                found.size(source) if tested else "",
-            ]
-        )
     head = ["source", "SS", "DF", "MS", "F", "p", "ω²", "effect"]
-    return table(f"Analysis of variance: {found.model}", head, rows, left=(0, 7), name="narrow")
+    title = f"Analysis of variance: {found.model}"
+    return table(title, head, found.rows(), left=(0, 7), name="narrow")
 
 
 def _assumptions(found: Assumptions) -> list[object]:

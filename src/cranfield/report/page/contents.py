@@ -13,7 +13,8 @@ from cranfield.errors import CranfieldError, CranfieldWarning, MeasureError, Pol
 from cranfield.evaluation import Evaluation
 from cranfield.measures import Measure, parse_measure
 from cranfield.report.page.scaling import Scaling, scaling_of
-from cranfield.scales.meaning import Meaning, meaning
+from cranfield.scales.meaning import meaning
+from cranfield.scales.meanings import Meaning
 from cranfield.scores import Scores
 from cranfield.significance.assumptions import Assumptions, check_assumptions
 from cranfield.significance.compare import compare

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from cranfield.report.page import words
@@ -17,7 +19,7 @@ Rows = list[list[object]]
 def table(
     caption: str,
     head: list[str],
-    rows: Rows,
+    rows: Sequence[Sequence[object]],
     *,
     left: tuple[int, ...] = (0,),
     name: str = "",

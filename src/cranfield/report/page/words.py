@@ -10,7 +10,7 @@ from cranfield.escape import plain
 from cranfield.report.page.contents import Contents, Part
 from cranfield.report.page.data import places, verdicts
 from cranfield.report.page.html import joined, label, named
-from cranfield.scales.meaning import MEANINGFUL, Meaning
+from cranfield.scales.meanings import MEANINGFUL, Meaning
 from cranfield.significance.describing import NAMES, heading
 from cranfield.significance.result import PairwiseComparison
 from cranfield.text import counted

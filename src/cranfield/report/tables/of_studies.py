@@ -12,9 +12,9 @@ from cranfield.meta.of_measures.concordance import Concordance
 from cranfield.meta.of_measures.correlations import Correlations
 from cranfield.meta.of_measures.discriminative import DiscriminativePower
 from cranfield.meta.of_measures.predictive import PredictivePower
-from cranfield.meta.of_measures.swaps import Swaps
+from cranfield.meta.of_measures.swap_result import Swaps
 from cranfield.meta.of_tests.false_alarms import FalseAlarms
-from cranfield.meta.of_tests.splits import SplitStudy
+from cranfield.meta.of_tests.split_result import SplitStudy
 from cranfield.meta.of_topics.extrapolation import Extrapolation
 from cranfield.meta.of_topics.result import Stability
 from cranfield.meta.of_topics.variance_components import Generalizability

@@ -1,0 +1,48 @@
+"""Bars that show how far a command has come, on a terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+Progress = Callable[[int, int], None]
+
+SHOW_PROGRESS_FROM = 4
+"""Runs that are worth a bar."""
+
+
+@contextmanager
+def progress_bar(what: str, total: int | None = None) -> Iterator[Progress | None]:
+    """Show a bar on a terminal, as long as it takes.
+
+    Parameters
+    ----------
+    what
+        Shown beside the bar.
+    total
+        How much there is to do, where it is known before anything is done.
+    """
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bars
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
+
+
+def progress_of(runs: Sequence[Any]) -> AbstractContextManager[Progress | None]:
+    """Show a bar when there are enough runs to wait for."""
+    enough = len(runs) >= SHOW_PROGRESS_FROM
+    return progress_bar("judging", len(runs)) if enough else nullcontext()

@@ -1,0 +1,1 @@
+"""Measures of several aspects of relevance."""

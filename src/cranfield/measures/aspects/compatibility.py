@@ -1,0 +1,143 @@
+r"""Compatibility: rank-biased overlap of a ranking with the ideal one.
+
+The ideal ranking holds the relevant documents by falling grade, those of equal grade in the order
+that the run has them, and those that it does not retrieve last among their grade. With
+:math:`A_i` documents in common down to rank i (Clarke, Vtyurina and Smucker 2020, 2021),
+
+.. math:: \frac{\sum_{i=1}^{D} p^{i-1} A_i / i}{\sum_{i=1}^{D} p^{i-1} \min(i, RB) / i}
+
+where the divisor is the overlap of the ideal ranking with itself. D is the length of the longer of
+the two, as in ir_measures; with a cutoff k it is k: `Compat@1000` is the authors' program.
+
+Examples
+--------
+>>> import cranfield as cf
+>>> run, qrels = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"c": 2, "a": 1, "d": -1}}
+>>> found = cf.evaluate(run, qrels, ["Compat", "Compat(p=0.5)", "CompatDiff"])
+>>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
+[0.4219, 0.25, 0.4219]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
+from cranfield.collection.segments import Ints, places, ratio
+from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.fairness.named import name
+from cranfield.measures.parameters import flag, integer, number, optional, parameter
+from cranfield.measures.ranked.precision import REL_DOC
+
+_FAMILY = "preferences"
+_NOTE = "not known to be interval: ranks count by depth"
+
+
+class _Compatibility(Measure):
+    rel: int = parameter(1, integer(1), REL_DOC + ", and stands in the ideal ranking")
+    p: float = parameter(
+        0.95,
+        number(0, 1, open_low=True, open_high=True),
+        "persistence: how deep the overlap is looked at",
+    )
+    normalised: bool = parameter(
+        True, flag, "whether to divide by the overlap of the ideal ranking with itself"
+    )
+
+    def _overlap(self, judged: JudgedRuns, sign: int = 1) -> Floats:
+        """Compatibility with the ideal of relevant documents; of harmful ones for sign -1."""
+        known, judgments = judged.judged(), judged.judgments
+        rows = known.where(sign * known.grade >= self.rel)
+        chosen = (sign * judgments.grade >= self.rel) & (judgments.grade >= judgments.judged_from)
+        grades, topics = sign * judgments.grade[chosen], judgments.topic[chosen]
+        base = np.bincount(topics, minlength=judgments.topics)[:, None]
+        ideal_rank = _better(rows, sign * rows.grade, grades, topics, judgments.topics)
+        ideal_rank += _above(rows)
+        depth = np.maximum(judged.retrieved, base)
+        if self.cutoff is not None:
+            depth = np.full_like(depth, self.cutoff)
+        # What a document adds that both rankings have from rank m on: a sum over depths m to D.
+        depths = np.arange(1, int(depth.max(initial=1)) + 1)
+        upto = np.concatenate(([0.0], np.cumsum(self.p ** (depths - 1.0) / depths)))
+        end = rows.at(upto[depth])
+        met = np.minimum(np.maximum(rows.rank, ideal_rank), depths.size + 1)
+        found = rows.total(np.maximum(end - upto[met - 1], 0.0))
+        if not self.normalised:
+            return found * (1.0 - self.p) / (1.0 - self.p**depth)
+        full = np.minimum(base, depth)
+        best = (1.0 - self.p**full) / (1.0 - self.p) + base * (upto[depth] - upto[full])
+        # Rounding may leave the best ranking a trace above 1.
+        return np.minimum(ratio(found, best), 1.0)
+
+
+def _better(rows: Rows, grade: Ints, grades: Ints, topics: Ints, number: int) -> Ints:
+    """How many judged documents of the topic have a higher grade than each row."""
+    out = np.zeros(grade.size, dtype=np.int64)
+    for one in np.unique(grade):
+        higher = np.bincount(topics[grades > one], minlength=number)
+        same = grade == one
+        out[same] = higher[rows.topic[same]]
+    return out
+
+
+def _above(rows: Rows) -> Ints:
+    """Place of each row among those of its cell and grade, from 1."""
+    _, grade = np.unique(rows.grade, return_inverse=True)
+    same = rows.cell * (int(grade.max(initial=0)) + 1) + grade
+    # Rows are in order of rank, which a stable sort keeps.
+    order = np.argsort(same, kind="stable")
+    out = np.empty(order.size, dtype=np.int64)
+    out[order] = places(same[order])
+    return out
+
+
+@measure(
+    "Compat",
+    summary="Rank-biased overlap of the ranking with the ideal one nearest to it.",
+    formula=r"\sum_{i=1}^{D} p^{i-1} \frac{A_i}{i} \,\Big/\,"
+    r" \sum_{i=1}^{D} p^{i-1} \frac{\min(i, RB)}{i}",
+    source="Clarke, Vtyurina and Smucker (2021)",
+    family=_FAMILY,
+    needs="graded judgments (binary ones do)",
+    scale_note=_NOTE,
+    elsewhere={
+        "ir_measures": "Compat(p=...), whose ideal takes unretrieved documents for scored 0",
+        "compatibility.py": "Compat@1000",
+    },
+)
+class Compatibility(_Compatibility):
+    """Compatibility; 0 for a topic without relevant documents."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Overlap with the ideal ranking, over that of the ideal with itself."""
+        return self._overlap(judged)
+
+
+@measure(
+    "CompatDiff",
+    summary="Compatibility with helpful documents less that with harmful ones.",
+    formula=r"Compat_{help} - Compat_{harm}",
+    source="Clarke, Vtyurina and Smucker (2021); TREC Health Misinformation tracks 2020 to 2022",
+    range=(-1.0, 1.0),
+    family=_FAMILY,
+    needs="grades below 0 for harmful documents, or judgments of harm as an aspect",
+    scale_note=_NOTE,
+)
+class CompatibilityDifference(_Compatibility):
+    """Help less harm.
+
+    Harmful documents are those of grade -rel and below, the lowest grade the most harmful; or, with
+    `harm='name'`, those of grade rel and above in the judgments on that aspect, the highest grade
+    the most harmful, which is how the tracks split their files.
+    """
+
+    harm: str | None = parameter(
+        None, optional(name), "aspect that says how harmful a document is; else grades below 0"
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Overlap with the most helpful ranking less that with the most harmful one."""
+        if self.harm is None:
+            return self._overlap(judged) - self._overlap(judged, -1)
+        return self._overlap(judged) - self._overlap(judged.aspect(self.harm, str(self)))

@@ -1,0 +1,1 @@
+"""Measures of rankings for queries with several intents."""

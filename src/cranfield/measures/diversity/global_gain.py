@@ -1,0 +1,184 @@
+r"""D-measures: any measure, of documents whose gain is that of all intents together.
+
+The global gain of a document is :math:`GG = \sum_i Pr(i|q) \, g_i`, where :math:`g_i` is the gain
+of its grade for intent i. The measure inside then has these gains in place of those of grades, and
+an ideal ranking by global gain (Sakai and Song 2011; Sakai 2013, equations (27) and (28)).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.collection.judged import JudgedRuns, Judgments
+from cranfield.collection.rows import Rows
+from cranfield.collection.segments import Ints
+from cranfield.errors import MeasureError
+from cranfield.measures.base import Floats, Measure
+from cranfield.measures.gains import LINEAR, Gain
+from cranfield.measures.wrapping import Wrapping, wrapping
+
+_FAMILY = "diversity"
+_NEEDS = "judgments by subtopic"
+
+
+@dataclass(frozen=True, eq=False)
+class LevelGain(Gain):
+    """Gains by level, an index into a table; level 0 has none."""
+
+    kind: str = "levels"
+    levels: Floats = field(default_factory=lambda: np.zeros(1))
+
+    # Tables are of one collection each, so equal names do not make equal gains.
+    __eq__ = object.__eq__
+    __hash__ = object.__hash__
+
+    def of(self, grades: NDArray[Any]) -> Floats:
+        """Gain of each level."""
+        return np.asarray(self.levels[np.maximum(grades, 0)])
+
+
+class _Global(Wrapping):
+    navigational_once = False
+
+    def check(self, inner: Measure) -> None:
+        """Refuse what has no gains or relevance to replace."""
+        if isinstance(inner, Wrapping) or inner.info.family == _FAMILY:
+            raise MeasureError(f"{self.about.name}: {inner} looks at the intents itself")
+        if inner.info.aggregate != "mean" or inner.info.lower_is_better:
+            raise MeasureError(f"{self.about.name}: {inner} is no measure of gain that is averaged")
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Score with the measure inside, by global gains."""
+        rel = int(getattr(self.inner, "rel", 1))
+        gains = getattr(self.inner, "gains", LINEAR)
+        if gains.kind in {"binary", "graded"}:
+            gains = LINEAR
+        key = (self.navigational_once, rel, gains)
+        view = judged.views.get(key)
+        if view is None:
+            view = judged.views[key] = globally(
+                judged, gains, rel, self.navigational_once, str(self)
+            )
+        runs, levels = view
+        chosen: dict[str, Any] = {"rel": 1} if "rel" in self.inner.parameters else {}
+        if "gains" in self.inner.parameters:
+            chosen["gains"] = levels
+        out: Floats = self.inner(**chosen).score(runs)
+        return out
+
+
+def globally(
+    judged: JudgedRuns, gains: Gain, rel: int, navigational_once: bool, name: str
+) -> tuple[JudgedRuns, LevelGain]:
+    """Put levels of global gain in the place of grades.
+
+    Parameters
+    ----------
+    judged
+        Runs judged by subtopic.
+    gains, rel
+        Local gains; grades below `rel` have none.
+    navigational_once
+        Whether, in the rankings, only the first document counts that is relevant to a navigational
+        intent.
+    name
+        The measure that needs it, for messages.
+
+    Returns
+    -------
+    JudgedRuns
+        The same with levels in place of grades: 0 for no gain, then rising with the gain.
+    LevelGain
+        The gain of each level.
+    """
+    intents = judged.intents(name)
+    judgments, documents = judged.judgments, judged.documents
+    local = gains.of(intents.grade) * (intents.grade >= max(rel, judgments.judged_from))
+    worth = local * intents.probability[judgments.topic]
+    of_judgment = worth.sum(axis=1)
+    of_row = of_judgment[documents.judgment]
+    if navigational_once:
+        of_row = _once(documents, worth, intents.navigational)
+    levels = np.unique(np.concatenate([[0.0], of_judgment, of_row]))
+    low = judgments.judged_from
+
+    def level(gain: Floats, grade: Ints) -> Ints:
+        return np.where(grade < low, grade, np.searchsorted(levels, gain))
+
+    grade = level(of_judgment, judgments.grade)
+    order = np.lexsort((-grade, judgments.topic))
+    number = np.empty(order.size, dtype=np.int64)
+    number[order] = np.arange(order.size)
+    runs = replace(
+        judged,
+        documents=Rows(
+            documents.cell,
+            documents.rank,
+            level(of_row, documents.grade),
+            documents.shape,
+            source=number[documents.judgment],
+        ),
+        judgments=Judgments(
+            judgments.topics, judgments.topic[order], grade[order], low, max(levels.size - 1, 0)
+        ),
+        annotations=replace(judged.annotations, intents=None),
+        views={},
+    )
+    return runs, LevelGain(levels=levels)
+
+
+def _once(rows: Rows, worth: Floats, navigational: NDArray[np.bool_]) -> Floats:
+    """Global gain of each row where navigational intents are satisfied by their first document."""
+    total = np.zeros(rows.cell.size)
+    for place in range(worth.shape[1]):
+        gain = worth[rows.judgment, place]
+        hit = gain > 0
+        again = hit & (rows.counted(hit) > 1) & navigational[rows.topic, place]
+        total += np.where(again, 0.0, gain)
+    return total
+
+
+@wrapping(
+    "D",
+    summary="Version of a measure for several intents, by global gain and one ideal ranking.",
+    formula=r"M \text{ with } GG(r) = \sum_i Pr(i|q) \, g_i(r) \text{ in place of } g(r)",
+    source="Sakai and Song (2011); Sakai (2013), equations (27) and (28)",
+    family=_FAMILY,
+    inputs=("intents",),
+    needs=_NEEDS,
+    elsewhere={"NTCIREVAL": "M of Dnev files", "in the papers": "D-nDCG is D(nDCG@k)"},
+)
+class GlobalGain(_Global):
+    """The D-version of a measure.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> rows = [("q", "a", 1, "books"), ("q", "b", 2, "films"), ("q", "a", 0, "films")]
+    >>> qrels = [dict(zip(("topic", "doc", "grade", "subtopic"), row)) for row in rows]
+    >>> ev = cf.evaluate({"q": {"a": 2, "b": 1}}, qrels, ["D(nDCG@10)"],
+    ...                  intents={"q": {"books": 0.75, "films": 0.25}})
+    >>> ev["D(nDCG@10)"].values.tolist()
+    [[1.0]]
+    """
+
+
+@wrapping(
+    "DIN",
+    summary="D-version in which only the first answer to a navigational intent counts.",
+    formula=r"GG^{DIN}(r) = \sum_{i \text{ inf}} Pr(i|q) \, g_i(r)"
+    r" + \sum_{j \text{ nav}} isnew_j(r) \, Pr(j|q) \, g_j(r)",
+    source="Sakai (2012); Sakai (2013), equations (32) and (33)",
+    family=_FAMILY,
+    inputs=("intents",),
+    needs=_NEEDS + " and types of intents",
+    elsewhere={"NTCIREVAL": "M of DINnev files", "in the papers": "DIN-nDCG is DIN(nDCG@k)"},
+)
+class TypeSensitiveGlobalGain(_Global):
+    """The DIN-version of a measure; the ideal ranking is that of its D-version."""
+
+    navigational_once = True

@@ -1,0 +1,225 @@
+r"""Measures of diversified rankings that look at each intent by itself.
+
+An intent-aware measure is the mean of a measure over the intents of a topic, by how likely they
+are (Agrawal and others 2009; Sakai 2013, equation (26)). Intents without a relevant document do not
+count; if probabilities were given, those of the others do not add up to 1 then.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cranfield.collection.intent_views import ByIntent, by_intent
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.segments import ratio
+from cranfield.errors import MeasureError
+from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.gained import GAINS_DOC, no_loss
+from cranfield.measures.gains import LINEAR, Gain
+from cranfield.measures.parameters import choice, number, parameter
+from cranfield.measures.ranked.average_precision import AveragePrecision
+from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
+from cranfield.measures.ranked.precision import REL, Precision
+from cranfield.measures.wrapping import Wrapping, wrapping
+
+_FAMILY = "diversity"
+_NEEDS = "judgments by subtopic"
+
+
+def seen_by_intent(measured: Measure, judged: JudgedRuns) -> ByIntent:
+    """Split runs by intent, after the cutoff where nothing below it can matter."""
+    if measured.cutoff is not None and not measured.judged_only:
+        judged = judged.top(measured.cutoff)
+    return by_intent(judged, str(measured))
+
+
+def expected(measured: Measure, judged: JudgedRuns) -> Floats:
+    """Mean of a measure over the intents, by how likely they are."""
+    view = seen_by_intent(measured, judged)
+    return view.total(view.probability[:, None] * measured.score(view.judged))
+
+
+@wrapping(
+    "IA",
+    summary="Intent-aware version of a measure: its mean over the intents of the topic.",
+    formula=r"\sum_i Pr(i|q) \, M_i",
+    source="Agrawal and others (2009); Sakai (2013), equation (26)",
+    family=_FAMILY,
+    inputs=("intents",),
+    needs=_NEEDS,
+    elsewhere={"NTCIREVAL": "IA-M@k", "ndeval": "MAP-IA and P-IA@k are IA(AP) and IA(P@k)"},
+)
+class IntentAware(Wrapping):
+    """The intent-aware version of any measure.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> rows = [("q", "a", 1, "books"), ("q", "b", 2, "films"), ("q", "a", 0, "films")]
+    >>> qrels = [dict(zip(("topic", "doc", "grade", "subtopic"), row)) for row in rows]
+    >>> ev = cf.evaluate({"q": {"a": 2, "b": 1}}, qrels, ["IA(RR)"],
+    ...                  intents={"q": {"books": 0.75, "films": 0.25}})
+    >>> ev["IA(RR)"].values.tolist()
+    [[0.875]]
+    """
+
+    def check(self, inner: Measure) -> None:
+        """Refuse what is no mean over topics, and what looks at intents itself."""
+        if isinstance(inner, Wrapping) or inner.info.family == _FAMILY:
+            raise MeasureError(f"IA: {inner} looks at the intents itself")
+        if inner.info.aggregate != "mean":
+            raise MeasureError(f"IA: {inner} is no measure that is averaged")
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Mean over intents."""
+        return expected(self.inner, judged)
+
+
+@measure(
+    "AP_IA",
+    aliases=("MAP_IA",),
+    summary="Intent-aware average precision.",
+    formula=r"\sum_i Pr(i|q) \, AP_i",
+    source="Agrawal and others (2009)",
+    family=_FAMILY,
+    inputs=("intents",),
+    needs=_NEEDS,
+    elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA", "the same": "IA(AP)"},
+)
+class AveragePrecisionIA(Measure):
+    """IA(AP)."""
+
+    rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Mean over intents."""
+        return expected(AveragePrecision(rel=self.rel), judged)
+
+
+@measure(
+    "P_IA",
+    summary="Intent-aware precision.",
+    formula=r"\sum_i Pr(i|q) \, P_i@k",
+    source="Agrawal and others (2009)",
+    family=_FAMILY,
+    inputs=("intents",),
+    at_wanted="required",
+    needs=_NEEDS,
+    elsewhere={"ndeval": "P-IA@k", "ir_measures": "P_IA@k", "the same": "IA(P@k)"},
+)
+class PrecisionIA(Measure):
+    """IA(P@k)."""
+
+    rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Mean over intents."""
+        return expected(Precision(rel=self.rel, cutoff=self.cutoff), judged)
+
+
+@measure(
+    "StRecall",
+    aliases=("IRec", "I_rec"),
+    summary="Share of the intents that some document answers: subtopic or intent recall.",
+    formula=r"\frac{|\{i : \exists r \le k : I_i(r) = 1\}|}{|\{i\}|}",
+    source="Zhai, Cohen and Lafferty (2003); Sakai (2013), equation (24)",
+    family=_FAMILY,
+    inputs=("intents",),
+    needs=_NEEDS,
+    elsewhere={
+        "ndeval": "strec@k",
+        "ir_measures": "StRecall@k",
+        "NTCIREVAL": "I-rec@k; I-rec@n is upto='intents'",
+    },
+)
+class SubtopicRecall(Measure):
+    """Subtopic recall; all intents with a relevant document count the same."""
+
+    rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
+    upto: str = parameter(
+        "list",
+        choice("list", "intents"),
+        "how far: 'list' is the cutoff or the end, 'intents' as many ranks as there are intents",
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Intents that are answered, over all."""
+        intents = judged.intents(str(self))
+        rows = judged.relevant(min(self.rel, 1))
+        if self.upto == "intents":
+            rows = rows.where(rows.rank <= intents.count[rows.topic, 0])
+        grades = intents.grade[rows.judgment]
+        answered = np.zeros(judged.shape)
+        for place in range(intents.exists.shape[1]):
+            answered += rows.where(grades[:, place] >= self.rel).count > 0
+        return ratio(answered, intents.count)
+
+
+@measure(
+    "PQ",
+    summary="Q-measure for informational intents and P+ for navigational ones.",
+    formula=r"\sum_{i \text{ inf}} Pr(i|q) \, Q_i + \sum_{j \text{ nav}} Pr(j|q) \, P^+_j",
+    source="Sakai (2012); Sakai (2013), equation (34)",
+    family=_FAMILY,
+    inputs=("intents",),
+    needs=_NEEDS + " and types of intents",
+    elsewhere={"NTCIREVAL": "PplusQ@k", "in the papers": "P+Q; P+Q# is Sharp(PQ@k)"},
+)
+class PPlusQ(Measure):
+    """P+Q, sensitive to the types of intents; without types all are informational."""
+
+    rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
+    beta: float = parameter(
+        1.0, number(0, 1e6), "weight of gain against precision in the blended ratio"
+    )
+    gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Expectation over the intents."""
+        same: dict[str, Any] = {
+            "rel": self.rel,
+            "beta": self.beta,
+            "gains": self.gains,
+            "cutoff": self.cutoff,
+        }
+        view = by_intent(judged, str(self))
+        informational = QMeasure(**same).score(view.judged)
+        navigational = PPlusMeasure(**same).score(view.judged)
+        chosen = np.where(view.navigational[:, None], navigational, informational)
+        return view.total(view.probability[:, None] * chosen)
+
+
+@wrapping(
+    "Sharp",
+    summary="A measure of diversified rankings combined with intent recall.",
+    formula=r"\gamma \, I\text{-}rec@k + (1 - \gamma) \, M@k",
+    source="Sakai and Song (2011); Sakai (2013), equation (29)",
+    family=_FAMILY,
+    inputs=("intents",),
+    needs=_NEEDS,
+    elsewhere={
+        "in the papers": "D#-nDCG is Sharp(D(nDCG@k)), DIN#-nDCG is Sharp(DIN(nDCG@k)),"
+        " P+Q# is Sharp(PQ@k)"
+    },
+)
+class Sharp(Wrapping):
+    """D#-measures and the like: overall relevance and pure diversity in one number."""
+
+    gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
+
+    def check(self, inner: Measure) -> None:
+        """Refuse what intent recall cannot be added to."""
+        low, high = inner.info.range
+        if (low, high) != (0.0, 1.0) or inner.info.lower_is_better:
+            raise MeasureError(f"Sharp: {inner} is no score from 0 to 1, where more is better")
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Intent recall and the measure inside, weighted."""
+        recall = SubtopicRecall(
+            rel=getattr(self.inner, "rel", 1),
+            cutoff=self.cutoff,
+            judged_only=self.judged_only,
+        ).score(judged)
+        return self.gamma * recall + (1.0 - self.gamma) * self.inner.score(judged)

@@ -1,0 +1,285 @@
+r"""Measures of novelty: what a document adds to the intents that are answered above it.
+
+A document's gain is the sum, over the intents that it is relevant to, of what another answer to
+that intent is still worth:
+
+.. math:: ng(r) = \sum_i Pr(i|q) \, I_i(r) \, (1 - \alpha)^{C_i(r-1)}
+
+where :math:`I_i(r)` says whether the document at rank r is relevant to intent i and
+:math:`C_i(r-1)` how many above it are (Sakai 2013, equation (25); with probabilities Clarke and
+others 2011). Without a table of intents they are equally likely. Intents without a relevant
+document do not count. Every measure here is the sum of these gains by a discount of the rank,
+divided by the most that a ranking can have: that of documents that answer every intent at once
+(`over='perfect'`), or that of the best ranking of the judged documents. Finding the best one is
+NP-complete; as everywhere it is built greedily, one document after the other, and of documents that
+add the same the one whose id comes last is taken.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.collection.intents import Intents
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
+from cranfield.collection.segments import Ints, ratio
+from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.parameters import choice, number, parameter
+from cranfield.measures.ranked.precision import REL
+
+_NEEDS = "judgments by subtopic"
+_FAMILY = "diversity"
+_GAIN = r"ng(r) = \sum_i Pr(i|q) \, I_i(r) (1 - \alpha)^{C_i(r-1)}"
+_OVER_DOC = (
+    "what the sum is divided by: 'perfect' is a list of documents that answer every intent each,"
+    " 'none' leaves it as it is"
+)
+_REL_DOC = "lowest grade that is relevant to an intent"
+_DECIMALS = 12
+"""Gains that differ by less are equal: sums of the same parts in another order."""
+
+
+class _Novelty(Measure):
+    """Sums of novelty-biased gains."""
+
+    rel: int = parameter(1, REL, _REL_DOC)
+    alpha: float = parameter(
+        0.5, number(0, 1, open_high=True), "how much of an answer's worth is lost to each before it"
+    )
+
+    def discount(self, rank: Ints) -> Floats:
+        """Weight of each rank."""
+        raise NotImplementedError
+
+    def found(self, judged: JudgedRuns) -> Floats:
+        """Sum of the gains of the rankings, discounted."""
+        intents = judged.intents(str(self))
+        rows = judged.relevant(min(self.rel, 1))
+        gain = np.zeros(rows.cell.size)
+        grades = intents.grade[rows.judgment]
+        weight = intents.probability[rows.topic]
+        for place in range(intents.exists.shape[1]):
+            hit = (grades[:, place] >= self.rel) & (weight[:, place] > 0)
+            before = rows.counted(hit) - hit
+            gain += hit * weight[:, place] * (1.0 - self.alpha) ** before
+        return rows.total(gain * self.discount(rows.rank))
+
+    def best(self, judged: JudgedRuns) -> Floats:
+        """Return the same sum of the ranking that is built greedily; shape (topics, 1)."""
+        rows = greedy(judged, judged.intents(str(self)), self.alpha, self.rel, self.cutoff)
+        return rows.total(rows.gains * self.discount(rows.rank))
+
+    def perfect(self, judged: JudgedRuns) -> Floats:
+        """Return the same sum of a list of documents that answer every intent; (topics, 1)."""
+        whole = judged.intents(str(self)).probability.sum(axis=1)[:, None]
+        return np.asarray(whole * self.perfect_list())
+
+    def perfect_list(self) -> float:
+        """Discounted worth of a list in which every document answers the one intent."""
+        assert self.cutoff is not None
+        rank = np.arange(1, self.cutoff + 1)
+        return float((self.discount(rank) * (1.0 - self.alpha) ** (rank - 1.0)).sum())
+
+
+def greedy(
+    judged: JudgedRuns, intents: Intents, alpha: float, rel: int, cutoff: int | None
+) -> Rows:
+    """Build the ideal ranking of each topic: always the document that adds the most."""
+    judgments = judged.judgments
+    hits = (intents.grade >= max(rel, judgments.judged_from)) & (
+        intents.probability[judgments.topic] > 0
+    )
+    useful = np.flatnonzero(hits.any(axis=1))
+    # Of documents that add the same, the one whose id comes last; the topics one after another.
+    useful = useful[np.lexsort((-intents.order[useful], judgments.topic[useful]))]
+    starts = np.searchsorted(judgments.topic[useful], np.arange(judgments.topics + 1))
+    cells, ranks, gains = [], [], []
+    for topic in range(judgments.topics):
+        docs = useful[starts[topic] : starts[topic + 1]]
+        if docs.size:
+            gain = _greedy(hits[docs], intents.probability[topic], 1.0 - alpha, cutoff)
+            cells.append(np.full(gain.size, topic))
+            ranks.append(np.arange(1, gain.size + 1))
+            gains.append(gain)
+    cell = np.concatenate(cells) if cells else np.empty(0, np.int64)
+    rank = np.concatenate(ranks) if ranks else np.empty(0, np.int64)
+    gain = np.concatenate(gains) if gains else np.empty(0)
+    return Rows(cell, rank, np.ones(cell.size, np.int64), (judgments.topics, 1), gain)
+
+
+def _greedy(hits: NDArray[np.bool_], weight: Floats, left: float, cutoff: int | None) -> Floats:
+    """Gains of one topic's greedy ranking; rows of `hits` are documents, best tie first."""
+    size = min(len(hits), cutoff or len(hits))
+    # Documents that answer the same intents are alike, so kinds of documents are chosen from.
+    kinds, first, kind = np.unique(hits, axis=0, return_index=True, return_inverse=True)
+    by_first = np.argsort(first)
+    stock = np.bincount(kind.ravel(), minlength=len(kinds))[by_first]
+    answers = kinds[by_first].astype(np.float64)
+    # Where the next document of each kind stands among the documents, for ties.
+    places = [np.flatnonzero(kind.ravel() == one) for one in by_first.tolist()]
+    worth = weight.copy()
+    used = np.zeros(len(answers), dtype=np.int64)
+    out = np.empty(size)
+    for rank in range(size):
+        gains = np.where(used < stock, (answers * worth).sum(axis=1), -1.0).round(_DECIMALS)
+        tied = np.flatnonzero(gains == gains.max())
+        pick = tied[0]
+        if tied.size > 1:
+            pick = min(tied.tolist(), key=lambda one: int(places[one][used[one]]))
+        out[rank] = float((answers[pick] * worth).sum())
+        used[pick] += 1
+        worth = np.where(answers[pick] > 0, worth * left, worth)
+    return out
+
+
+class _AlphaDCG(_Novelty):
+    def discount(self, rank: Ints) -> Floats:
+        return np.asarray(1.0 / np.log2(rank + 1.0))
+
+
+class _ERRIA(_Novelty):
+    def discount(self, rank: Ints) -> Floats:
+        return np.asarray(1.0 / rank)
+
+
+@measure(
+    "alpha_DCG",
+    aliases=("α_DCG",),
+    summary="Discounted sum of what each document adds to the intents answered above it.",
+    formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{\log_2(r+1)}}, \quad {_GAIN}",
+    source="Clarke and others (2008); Sakai (2013), equation (25)",
+    family=_FAMILY,
+    inputs=("intents",),
+    at_wanted="required",
+    needs=_NEEDS,
+    elsewhere={"ndeval": "alpha-DCG@k (not divided at k = 1)", "ir_measures": "alpha_DCG@k"},
+)
+class AlphaDCG(_AlphaDCG):
+    """Alpha-DCG, divided by that of documents that answer every intent unless `over` says else."""
+
+    over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Sum of discounted gains."""
+        return _over(self, judged, self.over)
+
+
+@measure(
+    "alpha_nDCG",
+    aliases=("α_nDCG",),
+    summary="Alpha-DCG over that of the best ranking of the judged documents.",
+    formula=r"\frac{\alpha DCG@k}{\alpha iDCG@k}",
+    source="Clarke and others (2008); Sakai (2013), section 3.1",
+    family=_FAMILY,
+    inputs=("intents",),
+    needs=_NEEDS,
+    elsewhere={"ndeval": "alpha-nDCG@k", "ir_measures": "alpha_nDCG@k"},
+)
+class AlphaNDCG(_AlphaDCG):
+    """Alpha-nDCG; the ideal ranking is built greedily."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Alpha-DCG over the ideal one."""
+        return ratio(self.found(judged), self.best(judged))
+
+
+@measure(
+    "ERR_IA",
+    summary="Expected reciprocal rank, intent by intent.",
+    formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{r}}, \quad {_GAIN}",
+    source="Chapelle and others (2009, 2011); Clarke and others (2011)",
+    family=_FAMILY,
+    inputs=("intents",),
+    at_wanted="required",
+    needs=_NEEDS,
+    elsewhere={
+        "ndeval": "ERR-IA@k (not divided at k = 1)",
+        "ir_measures": "ERR_IA@k",
+        "with grades": "IA(ERR@k)",
+    },
+)
+class ERRIA(_ERRIA):
+    """ERR-IA of the TREC Web track, divided by that of documents that answer every intent.
+
+    `IA(ERR@k)` is the intent-aware version of ERR by its definition: it knows grades, and is not
+    divided.
+    """
+
+    over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Sum of gains over ranks."""
+        return _over(self, judged, self.over)
+
+
+@measure(
+    "nERR_IA",
+    summary="ERR-IA over that of the best ranking of the judged documents.",
+    formula=r"\frac{ERR\text{-}IA@k}{iERR\text{-}IA@k}",
+    source="Clarke and others (2011)",
+    family=_FAMILY,
+    inputs=("intents",),
+    needs=_NEEDS,
+    elsewhere={"ndeval": "nERR-IA@k", "ir_measures": "nERR_IA@k"},
+)
+class NormalisedERRIA(_ERRIA):
+    """ERR-IA over that of the ideal ranking, which is built greedily."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """ERR-IA over the ideal one."""
+        return ratio(self.found(judged), self.best(judged))
+
+
+class _NRBP(_Novelty):
+    beta: float = parameter(
+        0.5, number(0, 1, open_low=True, open_high=True), "chance to go on to the next document"
+    )
+
+    def discount(self, rank: Ints) -> Floats:
+        return np.asarray(self.beta ** (rank - 1.0))
+
+    def perfect_list(self) -> float:
+        """Worth of a list without end."""
+        return 1.0 / (1.0 - (1.0 - self.alpha) * self.beta)
+
+
+@measure(
+    "NRBP",
+    summary="Novelty- and rank-biased precision.",
+    formula=rf"(1 - (1 - \alpha)\beta) \sum_r \beta^{{r-1}} ng(r), \quad {_GAIN}",
+    source="Clarke, Kolla and Vechtomova (2009)",
+    family=_FAMILY,
+    inputs=("intents",),
+    needs=_NEEDS,
+    elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
+)
+class NoveltyRBP(_NRBP):
+    """NRBP, divided by that of an endless list of documents that answer every intent."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Sum of discounted gains over the highest possible."""
+        return ratio(self.found(judged), self.perfect(judged))
+
+
+@measure(
+    "nNRBP",
+    summary="NRBP over that of the best ranking of the judged documents.",
+    formula=r"\frac{NRBP}{iNRBP}",
+    source="Clarke, Kolla and Vechtomova (2009)",
+    family=_FAMILY,
+    inputs=("intents",),
+    needs=_NEEDS,
+    elsewhere={"ndeval": "nNRBP", "ir_measures": "nNRBP"},
+)
+class NormalisedNRBP(_NRBP):
+    """NRBP over that of the ideal ranking, which is built greedily."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """NRBP over the ideal one."""
+        return ratio(self.found(judged), self.best(judged))
+
+
+def _over(one: _Novelty, judged: JudgedRuns, over: str) -> Floats:
+    found = one.found(judged)
+    return found if over == "none" else ratio(found, one.perfect(judged))

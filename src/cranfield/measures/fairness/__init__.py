@@ -1,0 +1,1 @@
+"""Measures of how exposure is shared among groups of documents."""

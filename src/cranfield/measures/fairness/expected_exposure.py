@@ -1,0 +1,180 @@
+r"""Expected exposure: do documents of equal relevance get equal exposure?
+
+The target exposure :math:`\varepsilon^*` is that of a policy that ranks by relevance and orders
+documents of equal grade at random: a grade with m documents, below b better ones, shares the
+exposure of the ranks b + 1 to b + m. Of the exposure :math:`\varepsilon` of a ranking (Diaz and
+others 2020),
+
+.. math:: EE\text{-}L = \|\varepsilon - \varepsilon^*\|^2
+    = \underbrace{\|\varepsilon\|^2}_{EE\text{-}D}
+    - 2 \underbrace{\varepsilon^T \varepsilon^*}_{EE\text{-}R} + \|\varepsilon^*\|^2
+
+over documents, or over groups of documents, whose exposure is the sum of that of their documents.
+The measures see one ranking of a topic: for a policy that draws rankings at random they give what
+each draw does, and not the expectation, which has to be taken before the square.
+
+Examples
+--------
+>>> import cranfield as cf
+>>> run, qrels = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "b": 1}}
+>>> found = cf.evaluate(run, qrels, ["EED", "EER", "EEL"])
+>>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
+[1.3125, 1.125, 0.1875]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
+from cranfield.collection.segments import ratio
+from cranfield.measures.base import Floats, measure
+from cranfield.measures.fairness.browsing import Exposing, gathered, of_judged
+from cranfield.measures.parameters import choice, parameter
+
+_FAMILY = "fairness"
+_NEEDS = "graded judgments (binary ones do); groups of documents for by='group'"
+_NOTE = "not known to be interval"
+_INFINITY = float("inf")
+
+
+class _ExpectedExposure(Exposing):
+    """What the measures share."""
+
+    browsing: str = parameter(
+        "geometric",
+        choice("geometric", "cascade"),
+        "how attention falls: 'geometric' as in RBP, 'cascade' as in ERR",
+    )
+    by: str = parameter(
+        "document", choice("document", "group"), "whether documents or groups are exposed"
+    )
+    corpus: str = parameter(
+        "judged",
+        choice("judged", "open"),
+        "whether documents judged not relevant share what exposure is left ('judged'), as in the"
+        " authors' program, or so many documents do that none has any ('open')",
+    )
+
+    def _disparity(self, judged: JudgedRuns) -> Floats:
+        """Squared length of the exposure."""
+        if self.by == "document":
+            return self.total(judged, 2)
+        rows, exposed = self._grouped(judged)
+        return rows.total(exposed**2)
+
+    def _relevance(self, judged: JudgedRuns) -> Floats:
+        """Product of exposure and target."""
+        if self.by == "document":
+            rows = judged.judged()
+            return rows.total(self.exposure(judged, rows) * self._targets(judged)[rows.judgment])
+        groups = judged.groups(str(self))
+        rows, exposed = self._grouped(judged)
+        target = of_judged(judged, groups, self._targets(judged))
+        return rows.total(exposed * target[rows.topic, rows.grade])
+
+    def _whole(self, judged: JudgedRuns) -> Floats:
+        """Squared length of the target; shape (topics, 1)."""
+        target = self._targets(judged)
+        if self.by == "group":
+            groups = judged.groups(str(self))
+            squares = (of_judged(judged, groups, target) ** 2).sum(axis=1)
+        else:
+            judgments = judged.judgments
+            squares = np.bincount(judgments.topic, target**2, minlength=judgments.topics)
+        return np.asarray(squares[:, None])
+
+    def _grouped(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
+        """Exposure of each group that a ranking has documents of."""
+        groups = judged.groups(str(self))
+        exposure = self.exposure(judged, groups.rows) * groups.rows.gains
+        return gathered(groups.rows, exposure, len(groups.names))
+
+    def _targets(self, judged: JudgedRuns) -> Floats:
+        """Target exposure of each judged document."""
+        judgments = judged.judgments
+        counts = judgments.grade >= judgments.judged_from
+        # All grades that are not relevant are one level.
+        level = np.where(judgments.grade >= self.rel, judgments.grade, self.rel - 1)
+        going_on = 1.0 - self.stop if self.browsing == "cascade" else 1.0
+        out = np.zeros(level.size)
+        for grade in np.unique(level):
+            same = (level == grade) & counts
+            size = np.bincount(judgments.topic[same], minlength=judgments.topics)
+            better = judgments.count(int(grade) + 1)[:, 0]
+            if grade >= self.rel:
+                fall = self.p * going_on
+                first = fall**better
+            elif self.corpus == "open":
+                continue
+            else:
+                fall = self.p
+                first = (going_on * self.p) ** better
+            shared = ratio(first * (1.0 - fall**size), size * (1.0 - fall))
+            out[same] = shared[judgments.topic[same]]
+        return out
+
+
+@measure(
+    "EEL",
+    summary="How far the exposure of documents, or groups, is from what relevance asks for.",
+    formula=r"\|\varepsilon - \varepsilon^*\|^2",
+    source="Diaz and others (2020)",
+    range=(0.0, _INFINITY),
+    lower_is_better=True,
+    family=_FAMILY,
+    needs=_NEEDS,
+    scale_note=_NOTE,
+    elsewhere={"TREC Fair Ranking 2019, 2020": "difference of expeval"},
+)
+class ExpectedExposureLoss(_ExpectedExposure):
+    """EE-L, the loss; 0 is fair. A single ranking only reaches 0 where grades leave no choice."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Squared distance of the exposure from the target."""
+        loss = self._disparity(judged) - 2 * self._relevance(judged) + self._whole(judged)
+        return np.maximum(loss, 0.0)
+
+
+@measure(
+    "EED",
+    summary="How unequal the exposure of documents, or groups, is, whatever their relevance.",
+    formula=r"\|\varepsilon\|^2",
+    source="Diaz and others (2020)",
+    range=(0.0, _INFINITY),
+    lower_is_better=True,
+    family=_FAMILY,
+    needs=_NEEDS,
+    scale_note=_NOTE,
+    elsewhere={"TREC Fair Ranking 2019, 2020": "disparity of expeval"},
+)
+class ExpectedExposureDisparity(_ExpectedExposure):
+    """EE-D, the disparity.
+
+    A single ranking without groups has the same one whatever it ranks, but for how long it is and,
+    with cascade browsing, where its relevant documents are.
+    """
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Squared length of the exposure."""
+        return self._disparity(judged)
+
+
+@measure(
+    "EER",
+    summary="How much of the exposure goes where relevance asks for it.",
+    formula=r"\varepsilon^T \varepsilon^*",
+    source="Diaz and others (2020), without the factor 2 as in expeval",
+    range=(0.0, _INFINITY),
+    family=_FAMILY,
+    needs=_NEEDS,
+    scale_note=_NOTE,
+    elsewhere={"TREC Fair Ranking 2019, 2020": "relevance of expeval"},
+)
+class ExpectedExposureRelevance(_ExpectedExposure):
+    """EE-R, the relevance."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Product of exposure and target."""
+        return self._relevance(judged)

@@ -1,0 +1,259 @@
+r"""Parity of exposure between groups: as such, by relevance, and of what is found relevant.
+
+With the exposure :math:`\varepsilon_d` and the utility :math:`u_d` of document d (Singh and
+Joachims 2018), each group g has
+
+.. math:: DP_g = \frac{1}{n_g} \sum_{d \in g} \varepsilon_d, \quad
+    EUR_g = \frac{\sum_{d \in g} \varepsilon_d}{\sum_{d \in g} u_d}, \quad
+    RUR_g = \frac{\sum_{d \in g} \varepsilon_d u_d}{\sum_{d \in g} u_d}
+
+demographic parity, disparate treatment (exposed utility) and disparate impact (realised utility).
+`DP`, `EUR` and `RUR` are the lowest of the groups over the highest, from 0 to 1, where 1 is parity;
+`logDP`, `logEUR` and `logRUR` (Raj and Ekstrand 2022) are the logarithm of a protected group's over
+that of all other documents with a group, where 0 is parity, and less is to its disadvantage.
+
+Documents without a known group are in no group, but take their ranks. A group without documents,
+or without utility, in the judgments of a topic is left out of it.
+
+Examples
+--------
+>>> import cranfield as cf
+>>> run = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}}
+>>> qrels = {"q": {"a": 1, "b": 0, "c": 1, "d": 0}}
+>>> groups = {"a": "x", "b": "y", "c": "y", "d": "x"}
+>>> found = cf.evaluate(run, qrels, ["DP", "EUR", "RUR", "logRUR(protected='x')"], groups=groups)
+>>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
+[0.7905, 0.7905, 0.5, 0.6931]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.collection.annotations import Groups
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
+from cranfield.collection.segments import Ints, ratio
+from cranfield.measures.base import Floats, measure
+from cranfield.measures.fairness.browsing import (
+    BROWSING_DOC,
+    MODELS,
+    Exposing,
+    gathered,
+    group_index,
+    of_judged,
+)
+from cranfield.measures.fairness.named import name
+from cranfield.measures.gained import no_loss
+from cranfield.measures.gains import Gain
+from cranfield.measures.parameters import choice, optional, parameter
+
+TRACE = 1e-6
+"""Added to what a logarithm is taken of, as in the program of Raj and Ekstrand (2022)."""
+
+_FAMILY = "fairness"
+_NEEDS = "groups of documents"
+_NOTE = "not known to be interval: a ratio"
+_PROTECTED_DOC = "group that is compared with all other documents that have a group"
+_INFINITY = float("inf")
+_SOURCE = "Singh and Joachims (2018)"
+_LOG_SOURCE = "Raj and Ekstrand (2022), after Singh and Joachims (2018)"
+
+
+class _Ratio(Exposing):
+    """What the measures share."""
+
+    protected: str | None = parameter(
+        None, optional(name), _PROTECTED_DOC + "; by default all groups are compared"
+    )
+    browsing: str = parameter("log2(rank+1)", choice(*MODELS), BROWSING_DOC)
+    gains: Gain | None = parameter(
+        None, optional(no_loss), "utility of a grade; by default 1 of relevant documents"
+    )
+
+    def _sides(self, groups: Groups) -> Ints:
+        """Return the side that each group is on: itself, or 1 if it is protected and 0 if not."""
+        number = len(groups.names)
+        if self.protected is None:
+            return np.arange(number)
+        chosen = group_index(groups, self.protected, str(self))
+        return np.where(np.arange(number) == chosen, 1, 0)
+
+    def _values(self, judged: JudgedRuns, sides: Ints) -> tuple[Rows, Floats, Floats]:
+        """Rows of cell and side with their exposure per unit; and the units, (topics, sides)."""
+        groups = judged.groups(str(self))
+        rows = _on(groups.rows, sides)
+        number = int(sides.max(initial=0)) + 1
+        pairs, exposed = gathered(rows, self._exposed(judged, groups), number)
+        by_group = self._units(judged, groups)
+        units = np.zeros((by_group.shape[0], number))
+        np.add.at(units.T, sides, by_group.T)
+        per_unit = ratio(exposed, units[pairs.topic, pairs.grade])
+        return pairs, per_unit, units
+
+    def _exposed(self, judged: JudgedRuns, groups: Groups) -> Floats:
+        """Exposure that each document gives to each of its groups."""
+        return np.asarray(self.exposure(judged, groups.rows) * groups.rows.gains)
+
+    def _units(self, judged: JudgedRuns, groups: Groups) -> Floats:
+        """Utility of each group in the judgments; shape (topics, groups)."""
+        return of_judged(judged, groups, self._utility(judged.judgments.grade))
+
+    def _utility(self, grades: Ints) -> Floats:
+        if self.gains is None:
+            return (grades >= self.rel).astype(np.float64)
+        return np.where(grades >= self.rel, self.gains.of(grades), 0.0)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Lowest over highest; 0 where fewer than two sides can be compared."""
+        pairs, found, units = self._values(judged, self._sides(judged.groups(str(self))))
+        compared = (units > 0)[pairs.topic, pairs.grade]
+        pairs, found = pairs.where(compared), found[compared]
+        known = (units > 0).sum(axis=1)[:, None]
+        most = pairs.largest(found)
+        # The smallest is the largest of the negative ones, from below the highest.
+        least = most - pairs.largest(pairs.at(most) - found)
+        # A side that a ranking has nothing of has no exposure.
+        least = np.where(pairs.count < known, 0.0, least)
+        return np.where(known > 1, ratio(least, most), 0.0)
+
+
+class _LogRatio(_Ratio):
+    """What the logarithmic versions share."""
+
+    protected: str | None = parameter(None, optional(name), _PROTECTED_DOC + "; has to be given")
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Logarithm of the protected side over the other; 0 where there is only one."""
+        groups = judged.groups(str(self))
+        group_index(groups, self.protected, str(self))
+        pairs, found, units = self._values(judged, self._sides(groups))
+        two = (units > 0).sum(axis=1)[:, None] == 2
+        sides = [np.log(pairs.total(found * (pairs.grade == side)) + TRACE) for side in (1, 0)]
+        return np.where(two, sides[0] - sides[1], 0.0)
+
+
+class _Demographic(_Ratio):
+    """Exposure per document of the group."""
+
+    size: str = parameter(
+        "judged",
+        choice("judged", "none"),
+        "what the exposure of a group is divided by: its documents in the judgments of the topic"
+        " ('judged'), or nothing ('none'), as in Raj and Ekstrand (2022)",
+    )
+
+    def _units(self, judged: JudgedRuns, groups: Groups) -> Floats:
+        if self.size == "none":
+            return np.ones((judged.judgments.topics, len(groups.names)))
+        return of_judged(judged, groups, np.ones(judged.judgments.grade.size))
+
+
+class _Realised(_Ratio):
+    """Exposure of relevant documents, by the utility of the group."""
+
+    def _exposed(self, judged: JudgedRuns, groups: Groups) -> Floats:
+        rows, known = groups.rows, judged.judged()
+        # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
+        wanted, given = (one.cell << 32 | one.rank for one in (rows, known))
+        at = np.minimum(np.searchsorted(given, wanted), max(given.size - 1, 0))
+        if not given.size:
+            return np.zeros(wanted.size)
+        utility = np.where(given[at] == wanted, self._utility(known.grade)[at], 0.0)
+        return super()._exposed(judged, groups) * utility
+
+
+def _on(rows: Rows, sides: Ints) -> Rows:
+    return Rows(rows.cell, rows.rank, sides[rows.grade], rows.shape, rows.gains)
+
+
+@measure(
+    "DP",
+    summary="Demographic parity: lowest exposure of a group over the highest.",
+    formula=r"\frac{\min_g DP_g}{\max_g DP_g}, \quad"
+    r" DP_g = \frac{1}{n_g} \sum_{d \in g} \varepsilon_d",
+    source=_SOURCE,
+    family=_FAMILY,
+    inputs=("groups",),
+    needs=_NEEDS,
+    scale_note=_NOTE,
+    elsewhere={"FairRankTune": "EXP with MinMaxRatio"},
+)
+class DemographicParity(_Demographic):
+    """Demographic parity, whatever the relevance; 1 where documents of all groups get the same."""
+
+
+@measure(
+    "EUR",
+    summary="Parity of exposure by relevance: lowest of a group over the highest.",
+    formula=r"\frac{\min_g EUR_g}{\max_g EUR_g}, \quad"
+    r" EUR_g = \frac{\sum_{d \in g} \varepsilon_d}{\sum_{d \in g} u_d}",
+    source=_SOURCE + ", disparate treatment",
+    family=_FAMILY,
+    inputs=("groups",),
+    needs=_NEEDS,
+    scale_note=_NOTE,
+    elsewhere={"FairRankTune": "EXPU with MinMaxRatio"},
+)
+class ExposedUtilityRatio(_Ratio):
+    """Exposed utility ratio; 1 where groups are exposed in proportion to their relevance."""
+
+
+@measure(
+    "RUR",
+    summary="Parity of exposed relevance by relevance: lowest of a group over the highest.",
+    formula=r"\frac{\min_g RUR_g}{\max_g RUR_g}, \quad"
+    r" RUR_g = \frac{\sum_{d \in g} \varepsilon_d u_d}{\sum_{d \in g} u_d}",
+    source=_SOURCE + ", disparate impact",
+    family=_FAMILY,
+    inputs=("groups",),
+    needs=_NEEDS,
+    scale_note=_NOTE,
+)
+class RealisedUtilityRatio(_Realised):
+    """Realised utility ratio; 1 where relevant documents of all groups are exposed alike."""
+
+
+@measure(
+    "logDP",
+    summary="Logarithm of a protected group's exposure over that of others; 0 is parity.",
+    formula=r"\ln \frac{DP_{protected}}{DP_{others}}",
+    source=_LOG_SOURCE,
+    range=(-_INFINITY, _INFINITY),
+    family=_FAMILY,
+    inputs=("groups",),
+    needs=_NEEDS,
+    scale_note=_NOTE,
+)
+class LogDemographicParity(_LogRatio, _Demographic):
+    """Demographic parity with a sign: below 0 to the disadvantage of the protected group."""
+
+
+@measure(
+    "logEUR",
+    summary="Logarithm of a protected group's exposure by relevance over others'; 0 is parity.",
+    formula=r"\ln \frac{EUR_{protected}}{EUR_{others}}",
+    source=_LOG_SOURCE,
+    range=(-_INFINITY, _INFINITY),
+    family=_FAMILY,
+    inputs=("groups",),
+    needs=_NEEDS,
+    scale_note=_NOTE,
+)
+class LogExposedUtilityRatio(_LogRatio):
+    """Exposed utility ratio with a sign: below 0 to the disadvantage of the protected group."""
+
+
+@measure(
+    "logRUR",
+    summary="Logarithm of a protected group's realised utility over others'; 0 is parity.",
+    formula=r"\ln \frac{RUR_{protected}}{RUR_{others}}",
+    source=_LOG_SOURCE,
+    range=(-_INFINITY, _INFINITY),
+    family=_FAMILY,
+    inputs=("groups",),
+    needs=_NEEDS,
+    scale_note=_NOTE,
+)
+class LogRealisedUtilityRatio(_LogRatio, _Realised):
+    """Realised utility ratio with a sign: below 0 to the disadvantage of the protected group."""

@@ -1,0 +1,101 @@
+r"""Parity of pairs: of two documents, is that of a protected group as often on top as the other?
+
+With :math:`P(A \succ B)` the share of the pairs of retrieved documents of A and of B in which that
+of A stands above (Kuhlman and others 2019; by relevance: Beutel and others 2019),
+
+.. math:: | P(G \succ \bar G) - P(\bar G \succ G) |, \qquad
+    | P(G_{rel} \succ \bar G_{non}) - P(\bar G_{rel} \succ G_{non}) |
+
+Examples
+--------
+>>> import cranfield as cf
+>>> run = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}}
+>>> groups = {"a": "x", "b": "y", "c": "y", "d": "x"}
+>>> qrels = {"q": {"a": 1, "b": 0, "c": 1, "d": 0}}
+>>> both = ["PairParity(protected='x')", "PairParity(pairs='relevant', protected='x')"]
+>>> cf.evaluate(run, qrels, both, groups=groups).by_system().rows()
+[('run', 0.0, 0.0)]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
+from cranfield.collection.segments import Ints, ratio
+from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.fairness.browsing import group_index
+from cranfield.measures.fairness.named import name
+from cranfield.measures.parameters import choice, optional, parameter
+from cranfield.measures.ranked.precision import REL, REL_DOC
+
+
+@measure(
+    "PairParity",
+    summary="How much oftener documents of one side stand above those of the other.",
+    formula=r"| P(G \succ \bar G) - P(\bar G \succ G) |",
+    source="Kuhlman, VanValkenburg and Rundensteiner (2019), rank parity;"
+    " Beutel and others (2019) for relevant documents",
+    lower_is_better=True,
+    family="fairness",
+    inputs=("groups",),
+    needs="groups of documents",
+    scale_note="not known to be interval: a difference of shares",
+)
+class PairwiseParity(Measure):
+    """Pair-wise parity; 0 is fair, 1 where one side stands above the other throughout.
+
+    Only retrieved documents with a known group count. With `pairs='relevant'` each pair is of a
+    relevant document of one side and one judged not relevant of the other, and what counts is
+    whether relevant documents of both sides are ranked right equally often. It is 0 where a side
+    has no such pairs.
+    """
+
+    rel: int = parameter(1, REL, REL_DOC)
+    protected: str | None = parameter(None, optional(name), "group to be fair to; has to be given")
+    pairs: str = parameter(
+        "all", choice("all", "relevant"), "which pairs count: 'all', or those that relevance orders"
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Difference of the shares of pairs."""
+        groups = judged.groups(str(self))
+        known = groups.rows.where(groups.rows.gains > 0)
+        inside = _keys(known.where(known.grade == group_index(groups, self.protected, str(self))))
+        outside = np.setdiff1d(np.unique(_keys(known)), inside, assume_unique=True)
+        shape = judged.shape
+        if self.pairs == "all":
+            above, number = _above(inside, outside, shape)
+            return np.abs(ratio(2 * above - number, number))
+        rows = judged.judged()
+        good, bad = (_keys(rows.where((rows.grade >= self.rel) == one)) for one in (True, False))
+        shares, defined = [], np.ones(shape, dtype=bool)
+        for side, other in ((inside, outside), (outside, inside)):
+            above, number = _above(_both(side, good), _both(other, bad), shape)
+            shares.append(ratio(above, number))
+            defined &= number > 0
+        return np.where(defined, np.abs(shares[0] - shares[1]), 0.0)
+
+
+def _keys(rows: Rows) -> Ints:
+    """Cell and rank of each row as one number; ranks stay far below 2^31."""
+    return rows.cell << 32 | rows.rank
+
+
+def _both(first: Ints, second: Ints) -> Ints:
+    return np.intersect1d(first, second, assume_unique=True)
+
+
+def _above(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:
+    """Pairs in which a document of the first side stands above; and all pairs."""
+    topics, systems = shape
+    cell = first >> 32
+    ends = np.searchsorted(second, (cell + 1) << 32)
+    below = ends - np.searchsorted(second, first)
+
+    def table(cells: Ints, weights: Ints | None = None) -> Floats:
+        flat = np.bincount(cells, weights=weights, minlength=topics * systems)
+        return flat.reshape(systems, topics).T.astype(np.float64)
+
+    return table(cell, below), table(cell) * table(second >> 32)

@@ -1,0 +1,1 @@
+"""Measures of one ranking by its grades: from precision to measures of sampled judgments."""

@@ -1,0 +1,170 @@
+"""Average precision and the interpolated precision-recall curve."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil
+
+import numpy as np
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.segments import Ints, ratio
+from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.parameters import choice, number, optional, parameter
+from cranfield.measures.ranked.precision import REL, REL_DOC
+
+_AP_NOTE = "not interval on the total orders of Ferrante et al. (2019)"
+INFAP_EPSILON = 1e-5
+"""Smoothing of infAP, as in trec_eval."""
+
+
+class _AveragePrecision(Measure):
+    """Average precision; what the plain and the geometric version share."""
+
+    rel: int = parameter(1, REL, REL_DOC)
+    denominator: str = parameter(
+        "R", choice("R", "min"), "what the sum is divided by: 'R' is RB, 'min' is min(k, RB)"
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Sum of the precision at each relevant document, over RB."""
+        hits = judged.relevant(self.rel)
+        base = judged.recall_base(self.rel)
+        if self.denominator == "min" and self.cutoff is not None:
+            base = np.minimum(base, self.cutoff)
+        return ratio(hits.total(hits.seen / hits.rank), base)
+
+
+@measure(
+    "AP",
+    aliases=("MAP",),
+    summary="Mean of the precision at each relevant document; 0 for those not retrieved.",
+    formula=r"\frac{1}{RB} \sum_{r \in \mathcal{R}} P@r",
+    source="Ferro and Maistro (2024), equation (4); min(k, RB): Sakai (2013), equation (10)",
+    family="average precision",
+    scale_note=_AP_NOTE,
+    elsewhere={"trec_eval": "map, map_cut_k", "ir_measures": "AP", "ranx": "map"},
+)
+class AveragePrecision(_AveragePrecision):
+    """Average precision (Buckley and Voorhees); its mean over topics is MAP."""
+
+
+@measure(
+    "GMAP",
+    summary="Average precision, summed up over topics by the geometric mean.",
+    formula=r"\exp \frac{1}{n} \sum_t \ln \max(AP_t, 10^{-5})",
+    source="Robertson (2006); Sakai (2013), section 2.2",
+    family="average precision",
+    aggregate="geometric",
+    scale_note=_AP_NOTE + "; a geometric mean asks for a ratio scale",
+    elsewhere={"trec_eval": "gm_map"},
+)
+class GeometricAveragePrecision(_AveragePrecision):
+    """GMAP: per topic it is AP, and the mean over topics is geometric with a floor of 1e-5."""
+
+
+def _needed(recall: float, base: Ints, rounding: str) -> Ints:
+    """Relevant documents that reach a level of recall."""
+    if rounding != "up":
+        added = 0.9 if rounding == "trec_eval-9" else 0.5
+        rounded: Ints = np.floor(recall * base + added).astype(np.int64)
+        return rounded
+    # Exactly the least m with m / RB >= recall; 0.7 is seven tenths, not the float below it.
+    level = Fraction(str(recall))
+    bases, where = np.unique(base, return_inverse=True)
+    needed = np.array([ceil(level * int(one)) for one in bases], dtype=np.int64)
+    return needed[where].reshape(base.shape)
+
+
+_ROUNDING = parameter(
+    "up",
+    choice("up", "trec_eval-9", "trec_eval-10"),
+    "how a level of recall becomes a number of documents: 'up' is the definition, the others"
+    " round as those programs do",
+)
+
+
+class _Interpolated(Measure):
+    def _at(self, judged: JudgedRuns, rel: int, recall: float, rounding: str) -> Floats:
+        hits = judged.relevant(rel)
+        needed = _needed(recall, judged.recall_base(rel), rounding)
+        reached = hits.where(hits.seen >= hits.at(needed))
+        # Within the chosen rows the count of relevant documents goes on from what was left out.
+        precision = (hits.seen / hits.rank)[hits.seen >= hits.at(needed)]
+        return reached.largest(precision)
+
+
+@measure(
+    "IPrec",
+    summary="Interpolated precision: the best precision at this level of recall or beyond.",
+    formula=r"iP(R_j) = \max_{R \ge R_j} P(R)",
+    source="Ferro and Maistro (2024), equation (3); Sakai (2013), equation (7)",
+    family="average precision",
+    at="recall",
+    at_wanted="required",
+    elsewhere={"trec_eval": "iprec_at_recall_x", "ir_measures": "IPrec@x"},
+)
+class InterpolatedPrecision(_Interpolated):
+    """Interpolated precision at a level of recall."""
+
+    recall: float | None = parameter(None, optional(number(0, 1)), "level of recall")
+    rel: int = parameter(1, REL, REL_DOC)
+    rounding: str = _ROUNDING
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Largest precision at a relevant document from the level of recall on."""
+        return self._at(judged, self.rel, self.recall or 0.0, self.rounding)
+
+
+@measure(
+    "AP11",
+    summary="Mean of the interpolated precision at recall 0, 0.1, ..., 1.",
+    formula=r"\frac{1}{11} \sum_{i \in \{0, 0.1, \dots, 1\}} iP(i)",
+    source="Sakai (2013), equation (8)",
+    family="average precision",
+    elsewhere={"trec_eval": "11pt_avg"},
+)
+class ElevenPointAveragePrecision(_Interpolated):
+    """11-point average precision, the measure of the early TRECs."""
+
+    rel: int = parameter(1, REL, REL_DOC)
+    rounding: str = _ROUNDING
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Mean over the eleven levels."""
+        levels = [self._at(judged, self.rel, i / 10, self.rounding) for i in range(11)]
+        out: Floats = np.sum(levels, axis=0) / 11.0
+        return out
+
+
+@measure(
+    "infAP",
+    aliases=("InfAP",),
+    summary="AP inferred from a random sample of the pool that was judged.",
+    formula=r"\frac{1}{RB} \sum_{r \in \mathcal{R}} \left( \frac1r + \frac{r-1}{r}"
+    r" \frac{|d_{pool}|}{r-1} \frac{|rel| + \epsilon}{|rel| + |nonrel| + 2 \epsilon} \right)",
+    source="Yilmaz and Aslam (2006), as in trec_eval",
+    family="average precision",
+    needs="judgments of a random sample of the pool; a grade below 0 marks what was not sampled",
+    elsewhere={"trec_eval": "infAP", "ir_measures": "infAP"},
+)
+class InferredAveragePrecision(Measure):
+    """Inferred AP; equals AP when every retrieved document of the pool is judged."""
+
+    rel: int = parameter(1, REL, REL_DOC)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Expected precision at each relevant document, estimated from what is above it."""
+        pool = judged.documents
+        is_relevant = pool.grade >= self.rel
+        is_relevant &= pool.grade >= 0
+        sampled = (pool.grade >= 0) & ~is_relevant
+        relevant = (pool.counted(is_relevant) - 1)[is_relevant]
+        nonrelevant = pool.counted(sampled)[is_relevant]
+        unsampled = pool.counted(pool.grade < 0)[is_relevant]
+        hits = pool.where(is_relevant)
+        share = (relevant + INFAP_EPSILON) / (relevant + nonrelevant + 2 * INFAP_EPSILON)
+        expected = 1.0 / hits.rank + (relevant + nonrelevant + unsampled) / hits.rank * share
+        return ratio(
+            hits.total(np.where(hits.rank == 1, 1.0, expected)), judged.recall_base(self.rel)
+        )

@@ -1,0 +1,56 @@
+r"""Any measure by equivalence classes of documents: of a class, only the first document counts.
+
+Examples
+--------
+>>> from dataclasses import replace
+>>> import numpy as np
+>>> import cranfield as cf
+>>> from cranfield.measures import Classes
+>>> qrels = cf.read_qrels({"q": {"aaa": 3, "bbb": 1}})
+>>> qrels = replace(qrels, columns={"class": np.array(["1", "1"])})
+>>> found = cf.evaluate({"q": {"bbb": 2, "aaa": 1}}, qrels, ["AP", Classes("AP"), "Classes(Q)"])
+>>> {str(one): float(found[one].values[0, 0]) for one in found}
+{'AP': 1.0, 'Classes(AP)': 1.0, 'Classes(Q)': 0.5}
+"""
+
+from __future__ import annotations
+
+from cranfield.collection.classes import by_class
+from cranfield.collection.judged import JudgedRuns
+from cranfield.errors import MeasureError
+from cranfield.measures.base import Floats, Measure
+from cranfield.measures.wrapping import Wrapping, wrapping
+from cranfield.scale import Scale
+
+
+@wrapping(
+    "Classes",
+    summary="A measure where of each equivalence class only the first document counts.",
+    formula=r"M \text{ with } g_r = 0 \text{ where the class of } r \text{ was seen above}",
+    source="Sakai (2007)",
+    family="equivalence classes",
+    inputs=("columns",),
+    needs="equivalence classes of documents (column `class`)",
+    elsewhere={"NTCIREVAL": "option -ec", "in the papers": "EC-Q is Classes(Q)"},
+)
+class ByClasses(Wrapping):
+    """The version of a measure by equivalence classes.
+
+    Of the documents of a class, which say the same thing, the first that is retrieved counts, with
+    its own grade; later ones are judged and not relevant. The recall base is the number of classes
+    with a relevant document, and the ideal ranking has the highest grade of each.
+    """
+
+    def check(self, inner: Measure) -> None:
+        """Refuse classes of classes."""
+        if isinstance(inner, ByClasses):
+            raise MeasureError(f"{inner} is a measure by equivalence classes already")
+
+    @property
+    def scale(self) -> Scale:
+        """The scale of the measure inside."""
+        return self.inner.scale
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Score every ranking by classes."""
+        return self.inner.score(by_class(judged, str(self)))

@@ -1,0 +1,267 @@
+r"""Measures of NTCIR for graded relevance, made from the blended ratio (Sakai 2013, section 2.2).
+
+The blended ratio is precision and normalised cumulated gain in one. With :math:`C(r)` relevant
+documents up to rank r, of gain :math:`cg(r)`, and :math:`cg^*(r)` that of the ideal ranking,
+
+.. math:: BR(r) = \frac{C(r) + \beta \, cg(r)}{r + \beta \, cg^*(r)} \in [0, 1]
+
+(equation 11). A document below grade `rel` is not relevant and has no gain. With :math:`\beta = 0`
+it is precision; a large :math:`\beta` is a user who forgives relevant documents at low ranks.
+
+Examples
+--------
+>>> import cranfield as cf
+>>> from cranfield.measures import PPlus, Q
+>>> run, qrels = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "c": 3, "d": 2}}
+>>> found = cf.evaluate(run, qrels, [Q, Q(beta=0), PPlus @ 10])
+>>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
+[0.3889, 0.5556, 0.5833]
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
+from cranfield.collection.segments import Ints, ratio
+from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.gained import GAINS_DOC, no_loss, upto
+from cranfield.measures.gains import LINEAR, Gain
+from cranfield.measures.parameters import choice, number, optional, parameter
+from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.users.gains import SCALE_END, top_gain
+from cranfield.measures.users.user_models import stopping
+
+_FAMILY = "blended ratio"
+_NEEDS = "graded judgments (binary ones do)"
+_NOTE = "not interval: the steps between ranks are unequal"
+
+
+class _Blended(Measure):
+    """What the measures of the blended ratio share."""
+
+    rel: int = parameter(1, REL, REL_DOC)
+    beta: float = parameter(
+        1.0, number(0, 1e6), "weight of gain against precision in the blended ratio"
+    )
+    gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
+
+    def _hits(self, judged: JudgedRuns) -> Rows:
+        """Relevant retrieved documents with their gains, which may be 0."""
+        rows = judged.relevant(self.rel)
+        return Rows(rows.cell, rows.rank, rows.grade, rows.shape, self.gains.of(rows.grade))
+
+    def _ideal(self, judged: JudgedRuns) -> Rows:
+        """The ideal ranking of the relevant documents."""
+        judgments = judged.judgments
+        low = max(self.rel, judgments.judged_from)
+        return judgments.ideal(
+            np.where(judgments.grade >= low, self.gains.of(judgments.grade), 0.0)
+        )
+
+    def _ratios(self, judged: JudgedRuns, hits: Rows) -> Floats:
+        """Blended ratio at each relevant document."""
+        best = self._ideal(judged)
+        most, _ = upto(best, best.running(best.gains), hits.topic, hits.rank)
+        above = hits.seen + self.beta * hits.running(hits.gains)
+        out: Floats = above / (hits.rank + self.beta * most)
+        return out
+
+    def _first_best(self, hits: Rows) -> Ints:
+        """Rank r_p of the first document of the highest grade that the cell has; for each row."""
+        best = hits.grade == hits.at(hits.largest(hits.grade))
+        first = hits.where(best & (hits.counted(best) == 1))
+        out: Ints = hits.at(first.total(first.rank)).astype(np.int64)
+        return out
+
+
+@measure(
+    "Q",
+    aliases=("QMeasure",),
+    summary="Average precision for graded relevance: the blended ratio at each relevant document.",
+    formula=r"\frac{1}{\min(k, RB)} \sum_{r \in \mathcal{R}} BR(r),"
+    r" \quad BR(r) = \frac{C(r) + \beta \, cg(r)}{r + \beta \, cg^*(r)}",
+    source="Sakai (2013), equations (11), (12) and (13)",
+    family=_FAMILY,
+    needs=_NEEDS,
+    scale_note=_NOTE,
+    elsewhere={"NTCIREVAL": "Q-measure, Q@k"},
+)
+class QMeasure(_Blended):
+    """Q-measure; AP with `denominator='min'` where beta is 0."""
+
+    denominator: str = parameter(
+        "min", choice("R", "min"), "what the sum is divided by: 'R' is RB, 'min' is min(k, RB)"
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Sum of the blended ratio at each relevant document, over min(k, RB)."""
+        hits = self._hits(judged)
+        base = judged.recall_base(self.rel)
+        if self.denominator == "min" and self.cutoff is not None:
+            base = np.minimum(base, self.cutoff)
+        return ratio(hits.total(self._ratios(judged, hits)), base)
+
+
+@measure(
+    "RMeasure",
+    summary="Blended ratio at the recall base: R-precision for graded relevance.",
+    formula=r"BR(RB) = \frac{C(RB) + \beta \, cg(RB)}{RB + \beta \, cg^*(RB)}",
+    source="Sakai (2013), section 2.2 and equation (11)",
+    family=_FAMILY,
+    at_wanted="none",
+    needs=_NEEDS,
+)
+class RMeasure(_Blended):
+    """R-measure; 1 wherever the top RB documents are the relevant ones, in any order."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Blended ratio at rank RB."""
+        hits, best = self._hits(judged), self._ideal(judged)
+        base = judged.recall_base(self.rel)
+        inside = hits.where(hits.rank <= hits.at(base))
+        # At most RB documents have a gain, so the ideal ranking has all of it at rank RB.
+        most = base + self.beta * best.total(best.gains)
+        return ratio(inside.count + self.beta * inside.total(inside.gains), most)
+
+
+@measure(
+    "OMeasure",
+    summary="Blended ratio at the first relevant document: reciprocal rank for graded relevance.",
+    formula=r"BR(r_1), \quad r_1 = \min\{r : g_r \ge \mathit{rel}\}",
+    source="Sakai (2013), section 2.2 and equation (11)",
+    family=_FAMILY,
+    needs=_NEEDS,
+    scale_note=_NOTE,
+    elsewhere={"NTCIREVAL": "O-measure"},
+)
+class OMeasure(_Blended):
+    """O-measure; 0 when no relevant document is retrieved (in the top k)."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Blended ratio at the first relevant document."""
+        hits = self._hits(judged)
+        return hits.total(np.where(hits.seen == 1, self._ratios(judged, hits), 0.0))
+
+
+@measure(
+    "PMeasure",
+    summary="Blended ratio at the first of the most relevant documents that are retrieved.",
+    formula=r"BR(r_p), \quad r_p = \min\{r : g_r = \max_i g_i \ge \mathit{rel}\}",
+    source="Sakai (2013), section 2.2 and equation (11)",
+    family=_FAMILY,
+    needs=_NEEDS,
+    scale_note=_NOTE,
+    elsewhere={"NTCIREVAL": "P-measure"},
+)
+class PMeasure(_Blended):
+    """P-measure; most relevant is the highest grade that the list has (in the top k)."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Blended ratio at rank r_p."""
+        hits = self._hits(judged)
+        here = hits.rank == self._first_best(hits)
+        return hits.total(np.where(here, self._ratios(judged, hits), 0.0))
+
+
+@measure(
+    "PPlus",
+    summary="Mean blended ratio of the relevant documents down to the first of the most relevant.",
+    formula=r"\frac{1}{C(r_p)} \sum_{r \in \mathcal{R}, r \le r_p} BR(r),"
+    r" \quad r_p = \min\{r : g_r = \max_i g_i\}",
+    source="Sakai (2013), equation (14)",
+    family=_FAMILY,
+    needs=_NEEDS,
+    scale_note=_NOTE,
+    elsewhere={"NTCIREVAL": "P-plus"},
+)
+class PPlusMeasure(_Blended):
+    """P+, for a user who looks for one highly relevant document; k is the measurement depth."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Mean of the blended ratio over the relevant documents down to rank r_p."""
+        hits = self._hits(judged)
+        down = hits.rank <= self._first_best(hits)
+        ratios = np.where(down, self._ratios(judged, hits), 0.0)
+        return ratio(hits.total(ratios), hits.where(down).count)
+
+
+@measure(
+    "NCU",
+    summary="Expected utility of users who stop at relevant documents, not all equally often.",
+    formula=r"\sum_{r \in \mathcal{R}} p(r) \, BR(r), \quad p(r) = \frac{g_r}{\sum g^*}"
+    r" \text{ or } \frac{\gamma^{C(r) - 1}}{\sum_{j=1}^{RB} \gamma^{j-1}}",
+    source="Sakai and Robertson (2008); Sakai (2013), section 2.2",
+    family=_FAMILY,
+    needs=_NEEDS,
+    scale_note=_NOTE,
+    elsewhere={"NTCIREVAL": "NCUgu,P; NCUgu,BR; NCUrb,P; NCUrb,BR"},
+)
+class NormalisedCumulativeUtility(_Blended):
+    """Normalised cumulative utility.
+
+    Users stop at a relevant document in proportion to its gain, or to another weight of its grade
+    (`stopping='graded'`), or by how many they have seen (`stopping='rank-biased'`). Those who would
+    stop at a document that is not retrieved (in the top k) have no utility. If all stopped equally
+    often, it would be Q, and AP where utility is precision.
+    """
+
+    stopping: str = parameter(
+        "rank-biased",
+        choice("graded", "rank-biased"),
+        "where users stop: 'graded' by the grade, 'rank-biased' after few relevant documents",
+    )
+    stops: Gain | None = parameter(
+        None, optional(no_loss), "weight of a grade as a place to stop (graded); else its gain"
+    )
+    gamma: float = parameter(
+        0.95,
+        number(0, 1, open_low=True),
+        "chance ratio of stopping at the next relevant document (rank-biased)",
+    )
+    utility: str = parameter(
+        "BR", choice("BR", "P"), "utility at a rank: 'BR' is the blended ratio, 'P' precision"
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Sum of utility by the chance to stop, at the relevant documents."""
+        hits = self._hits(judged)
+        useful = hits.seen / hits.rank if self.utility == "P" else self._ratios(judged, hits)
+        if self.stopping == "graded":
+            weights = self.stops or self.gains
+            judgments = judged.judgments
+            relevant = judgments.grade >= max(self.rel, judgments.judged_from)
+            worth = np.where(relevant, weights.of(judgments.grade), 0.0)
+            whole = np.bincount(judgments.topic, weights=worth, minlength=judgments.topics)
+            return ratio(hits.total(weights.of(hits.grade) * useful), whole[:, None])
+        base = judged.recall_base(self.rel)
+        # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.
+        powers = -np.expm1(base * np.log(self.gamma)) / (1 - self.gamma) if self.gamma < 1 else base
+        return ratio(hits.total(self.gamma ** (hits.seen - 1.0) * useful), powers)
+
+
+@measure(
+    "EBR",
+    summary="Expected blended ratio at the rank where a user stops, satisfied.",
+    formula=r"\sum_{r \in \mathcal{R}} BR(r) \, R_r \prod_{i<r} (1 - R_i),"
+    r" \quad R_i = \frac{g_i}{g_{max} + 1}",
+    source="Sakai and Zeng (2021); the blended ratio: Sakai (2013), equation (11)",
+    family=_FAMILY,
+    needs=_NEEDS,
+    scale_note=_NOTE,
+    elsewhere={"NTCIREVAL": "EBR, EBR@k"},
+)
+class ExpectedBlendedRatio(_Blended):
+    """EBR: users stop as in ERR, and the blended ratio takes the place of the reciprocal rank.
+
+    With `gains='exponential'` the chance to be satisfied is that of ERR, (2^g - 1) / 2^max_grade.
+    """
+
+    max_grade: int | str | None = SCALE_END
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Sum over relevant documents of the chance to stop there by the blended ratio."""
+        hits = self._hits(judged)
+        stop = stopping(hits, top_gain(judged, self.gains, self.max_grade, hits, str(self)))
+        return hits.total(stop * self._ratios(judged, hits))

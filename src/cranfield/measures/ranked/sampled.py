@@ -1,0 +1,290 @@
+r"""Measures inferred from judgments of a sample of the pool.
+
+A sample is stratified (every judgment has a stratum, and a grade below 0 marks a document of the
+pool that was not sampled), or every sampled document has a known chance of being in the sample.
+Both come with the judgments, as columns `stratum` and `inclusion`: see the formats `xqrels` and
+`prels` of :func:`cranfield.read_qrels`.
+
+Examples
+--------
+>>> import numpy as np
+>>> from dataclasses import replace
+>>> import cranfield as cf
+>>> from cranfield.measures.ranked.sampled import ExtendedInferredAP, StatisticalAP
+>>> qrels = cf.read_qrels({"q": {"a": 1, "b": 0, "c": 1, "d": -1}})
+>>> strata, chances = np.array(["1", "2", "2", "2"]), np.array([1.0, 0.5, 0.5, 0.0])
+>>> qrels = replace(qrels, columns={"stratum": strata, "inclusion": chances})
+>>> run = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}}
+>>> found = cf.evaluate(run, qrels, [ExtendedInferredAP(), StatisticalAP()])
+>>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
+[0.8, 0.7778]
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
+from cranfield.collection.segments import Ints, ratio
+from cranfield.errors import MeasureError
+from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.gained import GAINS_DOC, no_loss
+from cranfield.measures.gains import LINEAR, Gain
+from cranfield.measures.parameters import number, parameter
+from cranfield.measures.ranked.precision import REL, REL_DOC
+
+EPSILON = 1e-5
+"""Smoothing of shares of relevant documents, as in infAP."""
+
+_FAMILY = "incomplete judgments"
+_STRATA = (
+    "judgments of a stratified sample of the pool (column `stratum`); a grade below 0 marks what"
+    " was not sampled"
+)
+_NOTE = "an estimate of a measure, on no better scale than that"
+_PRIOR = parameter(
+    1 / 3,
+    number(0, 1, open_low=True),
+    "chance of relevance in a stratum of which nothing that stands above is sampled: 1/3 in"
+    " sample_eval.pl, 1/2 in trec_eval's infAP",
+)
+
+
+@dataclass(frozen=True, eq=False)
+class _Strata:
+    """Strata of the judged runs.
+
+    Attributes
+    ----------
+    code
+        Stratum of each judgment, numbered over all topics.
+    weight
+        Documents of its stratum for each that is sampled; shape (judgments,).
+    sampled
+        Whether each judgment is sampled.
+    """
+
+    code: Ints
+    weight: Floats
+    sampled: NDArray[np.bool_]
+
+
+def _strata(judged: JudgedRuns, name: str) -> _Strata:
+    """Number the strata and weigh their documents; `name` is the measure that needs them."""
+    judgments = judged.judgments
+    # As text, so that labels of any kinds can be told apart.
+    _, label = np.unique(np.asarray(judged.column("stratum", name), str), return_inverse=True)
+    pairs = judgments.topic * (label.max(initial=0) + 1) + label
+    _, code = np.unique(pairs, return_inverse=True)
+    sampled = judgments.grade >= 0
+    size = np.bincount(code)
+    weight = ratio(size, np.bincount(code[sampled], minlength=size.size))
+    return _Strata(code, weight[code], sampled)
+
+
+def _expected(pool: Rows, strata: _Strata, rel: int, prior: float) -> tuple[Floats, Floats]:
+    """For each row of the pool how many relevant documents are expected up to it.
+
+    The second array is what the row itself adds to that. In each stratum the share of relevant
+    documents is that of the sampled ones so far.
+    """
+    key = pool.cell * (strata.code.max(initial=0) + 1) + strata.code[pool.judgment]
+    order = np.argsort(key, kind="stable")
+    rows = Rows(key[order], pool.rank[order], pool.grade[order], pool.shape)
+    relevant = (rows.grade >= rel) & (rows.grade >= 0)
+    sampled = rows.grade >= 0
+
+    def share(documents: Ints, found: Ints, seen: Ints) -> Floats:
+        out: Floats = documents * (found + EPSILON) / (seen + EPSILON / prior)
+        return out
+
+    found, seen = rows.counted(relevant), rows.counted(sampled)
+    after = share(rows.seen, found, seen)
+    before = share(rows.seen - 1, found - relevant, seen - sampled)
+    step = np.empty(key.size)
+    step[order] = after - before
+    # Only the stratum of a row changes there, so that the steps add up to the sum over strata.
+    return pool.running(step), step
+
+
+@measure(
+    "xinfAP",
+    summary="AP inferred from a stratified sample of the pool that was judged.",
+    formula=r"\frac{1}{\hat{R}} \sum_s \frac{N_s}{n_s} \sum_{r \in \mathcal{R}_s} \frac1r \left("
+    r"1 + \sum_t d_t(r) \frac{|rel_t(r)| + \epsilon}{n_t(r) + \epsilon / p_0} \right),"
+    r" \quad \hat{R} = \sum_s \frac{N_s}{n_s} |rel_s|",
+    source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
+    family=_FAMILY,
+    inputs=("columns",),
+    needs=_STRATA,
+    scale_note=_NOTE,
+    elsewhere={"sample_eval.pl": "infAP is xinfAP@1000"},
+)
+class ExtendedInferredAP(Measure):
+    r"""Extended inferred AP.
+
+    Of the :math:`N_s` documents of a stratum :math:`n_s` are sampled; above rank r stand
+    :math:`d_t(r)` of stratum t, of which :math:`n_t(r)` are sampled. With one stratum and
+    `prior=0.5` it is infAP; when all of the pool is sampled it is AP, but for the smoothing.
+    """
+
+    rel: int = parameter(1, REL, REL_DOC)
+    prior: float = _PRIOR
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Expected precision at each relevant document, weighted by its stratum."""
+        pool = judged.documents
+        strata = _strata(judged, str(self))
+        expected, step = _expected(pool, strata, self.rel, self.prior)
+        relevant = (pool.grade >= self.rel) & (pool.grade >= 0)
+        hits = pool.where(relevant)
+        precision = (1.0 + (expected - step)[relevant]) / hits.rank
+        total = hits.total(strata.weight[hits.judgment] * precision)
+        return ratio(total, _relevant(judged, strata.weight, self.rel))
+
+
+@measure(
+    "infP",
+    summary="Precision at k inferred from a stratified sample of the pool.",
+    formula=r"\frac1k \sum_s d_s(k) \frac{|rel_s(k)| + \epsilon}{n_s(k) + \epsilon / p_0}",
+    source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
+    family=_FAMILY,
+    inputs=("columns",),
+    at_wanted="required",
+    needs=_STRATA,
+    scale_note=_NOTE,
+    elsewhere={"sample_eval.pl": "iPk"},
+)
+class InferredPrecision(Measure):
+    """Inferred precision; a shorter list is divided by the cutoff all the same."""
+
+    rel: int = parameter(1, REL, REL_DOC)
+    prior: float = _PRIOR
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Relevant documents expected in the top k, over k."""
+        strata = _strata(judged, str(self))
+        _, step = _expected(judged.documents, strata, self.rel, self.prior)
+        return judged.documents.total(step) / float(self.cutoff or 1)
+
+
+@measure(
+    "infNDCG",
+    aliases=("infnDCG",),
+    summary="nDCG inferred from a stratified sample of the pool that was judged.",
+    formula=r"\frac{1}{\widehat{iDCG}} \sum_s \frac{d_s(k)}{n_s(k)} \sum_{r \in s}"
+    r" \frac{g_r}{\log_2(r + 1)}",
+    source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
+    range=(0.0, float("inf")),
+    family=_FAMILY,
+    inputs=("columns",),
+    needs=_STRATA + "; graded",
+    scale_note=_NOTE,
+    elsewhere={"sample_eval.pl": "infNDCG is infNDCG@1000"},
+)
+class InferredNDCG(Measure):
+    r"""Inferred nDCG; an estimate, which can be above 1.
+
+    In each stratum the mean discounted gain of the sampled documents in the list stands for that of
+    all :math:`d_s(k)` of them. The ideal ranking has for each gain the number of documents that is
+    estimated from the sample, rounded, and ends at the cutoff.
+    """
+
+    gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Estimated DCG over the DCG of the estimated ideal ranking."""
+        pool = judged.documents
+        strata = _strata(judged, str(self))
+        many = strata.code.max(initial=0) + 1
+        groups, group = np.unique(
+            pool.cell * many + strata.code[pool.judgment], return_inverse=True
+        )
+        sampled = pool.grade >= 0
+        worth = np.where(sampled, self.gains.of(pool.grade), 0.0) / np.log2(pool.rank + 1)
+        gain = np.bincount(group, weights=worth, minlength=groups.size)
+        seen = np.bincount(group[sampled], minlength=groups.size)
+        of_group = ratio(np.bincount(group) * gain, seen)
+        topics, systems = judged.shape
+        flat = np.bincount(groups // many, weights=of_group, minlength=topics * systems)
+        return ratio(flat.reshape(systems, topics).T, self._ideal(judged, strata))
+
+    def _ideal(self, judged: JudgedRuns, strata: _Strata) -> Floats:
+        """DCG of the estimated ideal ranking of each topic; shape (topics, 1)."""
+        judgments = judged.judgments
+        gains = np.where(strata.sampled, self.gains.of(judgments.grade), 0.0)
+        levels = np.unique(gains[gains > 0])[::-1]
+        counts = [
+            np.bincount(
+                judgments.topic,
+                weights=np.where(gains == level, strata.weight, 0.0),
+                minlength=judgments.topics,
+            )
+            for level in levels
+        ]
+        ends = np.zeros((levels.size + 1, judgments.topics), dtype=np.int64)
+        if counts:
+            ends[1:] = np.cumsum(np.floor(np.array(counts) + 0.5), axis=0)
+        if self.cutoff is not None:
+            ends = np.minimum(ends, self.cutoff)
+        discounts = 1.0 / np.log2(np.arange(2, ends.max(initial=0) + 2))
+        sums = np.concatenate([[0.0], np.cumsum(discounts)])[ends]
+        out: Floats = levels @ np.diff(sums, axis=0) if levels.size else np.zeros(judgments.topics)
+        return out[:, None]
+
+
+@measure(
+    "statAP",
+    aliases=("StatAP",),
+    summary="AP estimated from a sample whose documents each had a known chance to be judged.",
+    formula=r"\frac{1}{\hat{R}} \sum_{r \in \mathcal{R}} \frac{1}{\pi_r} \frac1r \left("
+    r" 1 + \sum_{i \in \mathcal{R}, i < r} \frac{1}{\pi_i} \right),"
+    r" \quad \hat{R} = \sum_{d \text{ relevant}} \frac{1}{\pi_d}",
+    source="Aslam and Pavlu (2007)",
+    range=(0.0, float("inf")),
+    family=_FAMILY,
+    inputs=("columns",),
+    needs="judgments of a random sample, each with its inclusion probability (column `inclusion`)",
+    scale_note=_NOTE,
+    elsewhere={"statAP_MQ_eval": "AP"},
+)
+class StatisticalAP(Measure):
+    r"""statAP; an estimate, which can be above 1.
+
+    What was judged, but not because it was sampled, has an inclusion probability of 0 and counts as
+    unjudged. When documents are sampled independently, the sum is right on average, and so is
+    :math:`\hat{R}`. With all probabilities 1 it is AP.
+    """
+
+    rel: int = parameter(1, REL, REL_DOC)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Estimated sum of precision over the estimated recall base."""
+        chances = np.asarray(judged.column("inclusion", str(self)))
+        if chances.dtype.kind not in "fiu":
+            raise MeasureError(f"{self} needs inclusion probabilities that are numbers")
+        wrong = ~((chances >= 0) & (chances <= 1))
+        if wrong.any():
+            raise MeasureError(
+                f"{self} needs inclusion probabilities from 0 to 1, not {chances[wrong][0]}"
+            )
+        weight = ratio(np.ones(chances.size), chances)
+        hits = judged.relevant(self.rel)
+        hits = hits.where(chances[hits.judgment] > 0)
+        worth = weight[hits.judgment]
+        precision = (1.0 + hits.running(worth) - worth) / hits.rank
+        return ratio(hits.total(worth * precision), _relevant(judged, weight, self.rel))
+
+
+def _relevant(judged: JudgedRuns, weight: Floats, rel: int) -> Floats:
+    """Estimated number of relevant documents of each topic; shape (topics, 1)."""
+    judgments = judged.judgments
+    relevant = judgments.grade >= max(rel, 0, judgments.judged_from)
+    out: Floats = np.bincount(
+        judgments.topic, weights=np.where(relevant, weight, 0.0), minlength=judgments.topics
+    ).astype(np.float64)
+    return out[:, None]

@@ -1,0 +1,1 @@
+"""Measures of sessions of several queries."""

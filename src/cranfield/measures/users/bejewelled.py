@@ -1,0 +1,88 @@
+"""The Bejeweled player model: users stop when they have enough, or enough of it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.collection.segments import Floats
+from cranfield.measures.base import measure
+from cranfield.measures.parameters import number, optional, parameter
+from cranfield.measures.users.model import UserModel
+from cranfield.measures.users.page import ByLength, Page
+
+_FAMILY = "user models"
+_GOES_ON = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
+
+
+class _Bejewelled(UserModel):
+    T: float = parameter(1.0, number(0, 1e9), "gain that is enough")
+    K: float = parameter(
+        10.0, number(0, 1e15), "cost that is enough: documents, or what `unit` says"
+    )
+    unit: float | None = parameter(
+        None,
+        optional(number(0, 1e15)),
+        "cost of a unit of length; by default each document costs 1",
+    )
+    missing: float | None = parameter(
+        None, optional(number(0, 1e15)), "length to take where none is known, and beyond the list"
+    )
+
+    @property
+    def reads_lengths(self) -> bool:
+        """Whether costs go by length."""
+        return self.unit is not None
+
+    def costs(self, page: Page) -> Floats:
+        """1 each, or by length."""
+        if self.unit is None:
+            return super().costs(page)
+        return ByLength(self.unit, missing=self.missing)(page)
+
+    def continuation(self, page: Page) -> Floats:
+        """1 while neither limit is reached."""
+        found, spent = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
+        enough, most = self.limits(page, found - page.gains)
+        return ((found < enough) & (spent < most)).astype(np.float64)
+
+    def limits(self, page: Page, before: Floats) -> tuple[Floats | float, Floats | float]:
+        """T and K at each rank; `before` is the gain above it."""
+        raise NotImplementedError
+
+
+@measure(
+    "BPM",
+    summary="Gain a document of a user who stops at a total gain of T, or a total cost of K.",
+    formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_GOES_ON}, \quad T_i = T, \; K_i = K",
+    source="Zhang and others (2017)",
+    family=_FAMILY,
+    elsewhere={"cwl_eval": "EU of BPM-Static-T=...-K=...", "ir_measures": "BPM(T=...)@K"},
+)
+class BPM(_Bejewelled):
+    """The static model: limits stay as they are."""
+
+    def limits(self, page: Page, before: Floats) -> tuple[Floats | float, Floats | float]:
+        """T and K."""
+        return self.T, self.K
+
+
+@measure(
+    "BPMDynamic",
+    summary="BPM of a user who wants more, and is more patient, the better the documents are.",
+    formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_GOES_ON}, \quad"
+    r" T_i = T + h_b \sum_{j<i} (g_j - g_{med}), \; K_i = K + h_c \sum_{j<i} (g_j - g_{med})",
+    source="Zhang and others (2017); Azzopardi and others (2019)",
+    family=_FAMILY,
+    elsewhere={"cwl_eval": "EU of BPM-Dynamic with hc=0: its K never changes"},
+)
+class BPMDynamic(_Bejewelled):
+    """The dynamic model: a gain above the median raises both limits, one below lowers them."""
+
+    hb: float = parameter(1.0, number(0, 1e6), "how much a gain changes T")
+    hc: float = parameter(1.0, number(0, 1e6), "how much a gain changes K")
+    median: float = parameter(0.5, number(0, 1), "gain that changes nothing")
+
+    def limits(self, page: Page, before: Floats) -> tuple[Floats | float, Floats | float]:
+        """T and K, moved by what stands above."""
+        change = before - self.median * (page.rank - 1)
+        return self.T + self.hb * change, self.K + self.hc * change

@@ -1,0 +1,157 @@
+r"""The users of measures that are older than their user models: P, RR, AP and ERR.
+
+=======  ==========================================================  ==============================
+measure  continuation                                                 EU of it is
+=======  ==========================================================  ==============================
+P@k      1 up to rank k - 1, then 0                                   P@k
+RR       1 until something relevant is found, then 0                  RR
+AP       :math:`\sum_{j>i} g_j/j \,/\, \sum_{j \ge i} g_j/j`          AP over the retrieved relevant
+ERR      :math:`1 - R_i`                                              not ERR (see below)
+=======  ==========================================================  ==============================
+
+The user of AP (Moffat, Thomas and Scholer 2013) is to stop among all relevant documents with equal
+chances. Who would stop at one that is not retrieved never meets it. The weights that are left are
+brought to a sum of 1, as in cwl_eval, so that EU is AP by RB / (relevant documents retrieved).
+
+ERR is no expected utility: it is the mean of 1/i over the rank i at which the user is satisfied
+(Azzopardi, Mackenzie and Moffat 2021). What is expected of its user is that of NERR8.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
+from cranfield.collection.segments import Floats, ratio
+from cranfield.errors import MeasureError
+from cranfield.measures.base import Info, Measure
+from cranfield.measures.gained import GAINS_DOC, no_loss
+from cranfield.measures.gains import Gain
+from cranfield.measures.grammar import parse_measure
+from cranfield.measures.parameters import parameter
+from cranfield.measures.ranked.average_precision import AveragePrecision
+from cranfield.measures.ranked.precision import Precision, ReciprocalRank
+from cranfield.measures.users.gains import MAX_GRADE, highest_of
+from cranfield.measures.users.model import MODELS, StaticModel, UserModel, model_of
+from cranfield.measures.users.page import Page
+from cranfield.measures.users.user_models import ExpectedReciprocalRank
+
+
+class Top(StaticModel):
+    """All of the top k are read, and nothing else."""
+
+    info = Info("P", at_wanted="required")
+
+    @property
+    def last(self) -> int | None:
+        """The cutoff."""
+        return self.cutoff
+
+    def seen(self, rank: Floats) -> Floats:
+        """1 in the top k."""
+        return np.ones(rank.shape)
+
+
+class First(UserModel):
+    """Whoever finds something stops."""
+
+    info = Info("RR")
+
+    def continuation(self, page: Page) -> Floats:
+        """1 where there is no gain."""
+        return np.where(page.gains == 0, 1.0, 0.0)
+
+
+class Recaller(UserModel):
+    """The user of AP."""
+
+    info = Info("AP")
+
+    def continuation(self, page: Page) -> Floats:
+        """Reciprocal ranks of what gains below, over that with this rank."""
+        ahead = np.cumsum((page.gains / page.rank)[:, ::-1], axis=1)[:, ::-1]
+        after = np.zeros(ahead.shape)
+        after[:, :-1] = ahead[:, 1:]
+        return ratio(after, ahead)
+
+
+class Satisfied(UserModel):
+    """The user of ERR, who gains the chance to be satisfied."""
+
+    info = Info("ERR")
+    gains: Gain = parameter(Gain("exponential"), no_loss, GAINS_DOC)
+    max_grade: int | None = MAX_GRADE
+
+    def continuation(self, page: Page) -> Floats:
+        """1 less the chance to be satisfied."""
+        return np.asarray(1.0 - page.gains)
+
+    def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        """Chance that each row satisfies."""
+        return self.gains.of(rows.grade) / (self._highest(judged) + 1.0)
+
+    def most(self, judged: JudgedRuns) -> float:
+        """Chance that a document of the highest gain satisfies."""
+        highest = self._highest(judged)
+        return highest / (highest + 1.0)
+
+    def _highest(self, judged: JudgedRuns) -> float:
+        top = highest_of(judged, self.max_grade, str(self))
+        return float(self.gains.of(np.arange(top + 1)).max())
+
+
+@model_of(Precision)
+def _top(measure: Precision) -> Top:
+    return Top(rel=measure.rel, cutoff=measure.cutoff)
+
+
+@model_of(ReciprocalRank)
+def _first(measure: ReciprocalRank) -> First:
+    return First(rel=measure.rel)
+
+
+@model_of(AveragePrecision)
+def _recaller(measure: AveragePrecision) -> Recaller:
+    return Recaller(rel=measure.rel)
+
+
+@model_of(ExpectedReciprocalRank)
+def _satisfied(measure: ExpectedReciprocalRank) -> Satisfied:
+    if isinstance(measure.max_grade, str):
+        raise MeasureError(f"{measure}: its user model needs one scale of grades for all topics")
+    return Satisfied(gains=measure.gains, max_grade=measure.max_grade)
+
+
+def user_model(measure: Measure | str) -> UserModel:
+    """Return the user model of a measure.
+
+    Parameters
+    ----------
+    measure
+        A measure or its text.
+
+    Raises
+    ------
+    MeasureError
+        If it has none.
+
+    Examples
+    --------
+    >>> user_model("RBP(p=0.5)").read([1, 0, 1]).weights.round(4).tolist()
+    [[0.5714, 0.2857, 0.1429]]
+    >>> user_model("AP").read([1, 0, 1]).utility.round(4).tolist()
+    [0.8333]
+    >>> user_model("nDCG@10")
+    Traceback (most recent call last):
+        ...
+    cranfield.errors.MeasureError: nDCG@10 has no user model
+    """
+    if isinstance(measure, str):
+        measure = parse_measure(measure)
+    if isinstance(measure, UserModel):
+        return measure
+    for kind in type(measure).__mro__:
+        if kind in MODELS:
+            return MODELS[kind](measure)
+    raise MeasureError(f"{measure} has no user model")

@@ -1,0 +1,101 @@
+"""Gains from 0 to 1: what RBP and other measures of user models share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
+from cranfield.errors import MeasureError
+from cranfield.measures.base import Floats, Measure
+from cranfield.measures.gains import HIGHEST, LINEAR, Gain, pairs
+from cranfield.measures.parameters import integer, optional, parameter
+from cranfield.measures.ranked.precision import REL, REL_DOC
+
+MAX_GRADE = parameter(
+    None,
+    optional(integer(1, HIGHEST)),
+    "highest grade of the scale; by default that of the judgments",
+)
+
+
+def _scale_end(value: Any) -> int | str:
+    if isinstance(value, str) and value == "topic":
+        return value
+    try:
+        return int(integer(1, HIGHEST)(value))
+    except ValueError as error:
+        raise ValueError(f"{error}, or 'topic'") from None
+
+
+SCALE_END = parameter(
+    None,
+    optional(_scale_end),
+    "highest grade of the scale; by default that of the judgments; 'topic' is that of each topic",
+)
+
+
+def _unit_gains(value: Any) -> Gain:
+    """Check gains of RBP and its like, which have to lie in [0, 1] for the score to do so."""
+    if isinstance(value, Gain):
+        return value
+    if value in ("binary", "graded"):
+        return Gain(value)
+    if isinstance(value, Mapping) and value:
+        checked = pairs(value)
+        if all(0 <= worth <= 1 for _, worth in checked):
+            return Gain(checked)
+    raise ValueError("'binary', 'graded', or a mapping of grades to gains from 0 to 1")
+
+
+def highest_of(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
+    """Return the highest grade of the scale, which no judgment may exceed."""
+    highest = judged.judgments.max_grade
+    if max_grade is None:
+        return max(highest, 1)
+    if highest > max_grade:
+        raise MeasureError(
+            f"{name}: the judgments have grade {highest}, above max_grade={max_grade}"
+        )
+    return max_grade
+
+
+def top_gain(
+    judged: JudgedRuns, gains: Gain, max_grade: int | str | None, rows: Rows, name: str
+) -> float | Floats:
+    """Return the highest gain of the scale, or for each row that of its topic."""
+    if isinstance(max_grade, str):
+        worth = gains.of(judged.judgments.grade)
+        best = np.zeros((judged.judgments.topics, 1))
+        np.maximum.at(best[:, 0], judged.judgments.topic, worth)
+        return np.asarray(rows.at(np.where(best > 0, best, 1.0)))
+    highest = highest_of(judged, max_grade, name)
+    if highest > HIGHEST:
+        raise MeasureError(f"{name}: grade {highest} of the judgments is above {HIGHEST}")
+    return float(gains.of(np.arange(highest + 1)).max())
+
+
+class UnitGains(Measure):
+    """Measures of gains from 0 to 1: what RBP and its relatives share."""
+
+    rel: int = parameter(1, REL, REL_DOC + " (binary gains)")
+    gains: Gain = parameter(
+        Gain("binary"), _unit_gains, "'binary', 'graded', or a mapping of grades to gains in [0, 1]"
+    )
+    max_grade: int | str | None = SCALE_END
+
+    def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        """Gain of each row."""
+        if isinstance(self.gains.kind, tuple):
+            worth = np.zeros(rows.grade.size)
+            for grade, gain in self.gains.kind:
+                worth[rows.grade == grade] = gain
+            return worth
+        if self.gains.kind in {"graded", "levels"}:
+            gains = self.gains if self.gains.kind == "levels" else LINEAR
+            top = top_gain(judged, gains, self.max_grade, rows, str(self))
+            return np.asarray(gains.of(rows.grade) / top)
+        return (rows.grade >= self.rel).astype(np.float64)

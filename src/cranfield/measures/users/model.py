@@ -1,0 +1,281 @@
+r"""User models: who says how users go on from rank to rank has said it all.
+
+A model gives the continuation C of a page of rankings. What users can expect follows (Moffat,
+Bailey, Scholer and Thomas 2017; Azzopardi, Thomas and Moffat 2019):
+
+.. math:: EU = \sum_i W(i) g(i), \quad ETU = \sum_i L(i) \sum_{j \le i} g(j) = \sum_i V(i) g(i),
+    \quad EC = \sum_i W(i) c(i), \quad ETC = \sum_i V(i) c(i), \quad \sum_i V(i) = \frac{1}{W(1)}
+
+A model whose sums are known needs no page: it gives them itself, also where users never stop.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.errors import MeasureError
+from cranfield.measures.base import Floats, Measure
+from cranfield.measures.users.gains import UnitGains
+from cranfield.measures.users.page import Page, Reading, page_of, pages
+from cranfield.text import counted
+
+LAST = 1000
+"""The last rank that is read, of models without sums of their own; as in cwl_eval."""
+
+Costs = Callable[[Page], Floats]
+"""What each rank of a page costs; NaN where a length would have to be known."""
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What users can expect of each ranking; arrays of shape (topics, systems).
+
+    Attributes
+    ----------
+    utility, total
+        EU, the gain a rank that is read; and ETU, that until the user stops.
+    depth
+        Ranks read until then.
+    cost, total_cost
+        EC, the cost of a rank that is read; and ETC, that until the user stops.
+    """
+
+    utility: Floats
+    total: Floats
+    depth: Floats
+    cost: Floats
+    total_cost: Floats
+
+
+class UserModel(UnitGains):
+    """A measure by a user model: the gain that users can expect of a rank that they read, EU.
+
+    A model of your own is a subclass with one method, and then a measure everywhere. `EU`, `ETU`,
+    `EC`, `ETC`, `Depth` and `Residual` tell the rest of it.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> from cranfield.measures.base import measure
+    >>> from cranfield.measures.users.model import UserModel
+    >>> @measure("Bored", family="user-defined")
+    ... class Bored(UserModel):
+    ...     def continuation(self, page):
+    ...         return np.where(page.gains > 0, 0.9, 0.5)
+    ...
+    >>> Bored().read([1, 0, 1]).viewed.tolist()
+    [[1.0, 0.9, 0.45]]
+    >>> qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"a": 3, "x": 2, "b": 1}}
+    >>> table = cf.evaluate(run, qrels, ["Bored", "ETU(Bored)", "Depth(Bored)", "Residual(Bored)"])
+    >>> table.by_system().row(0)[1:]
+    (0.458..., 1.45, 3.16, 0.541...)
+    >>> del cf.measures.REGISTRY["Bored"]  # the name is free again
+    """
+
+    @property
+    def reads_lengths(self) -> bool:
+        """Whether the model needs the lengths of documents."""
+        return False
+
+    @property
+    def last(self) -> int | None:
+        """The last rank that is read; None where nobody has to stop."""
+        return LAST
+
+    def continuation(self, page: Page) -> Floats:
+        """C: the chance to go on from each rank of each ranking, from 0 to 1."""
+        raise NotImplementedError
+
+    def costs(self, page: Page) -> Floats:
+        """What it costs to read each rank; 1 by default."""
+        return np.ones(page.gains.shape)
+
+    def most(self, judged: JudgedRuns) -> float:
+        """Gain of a document that is as relevant as can be."""
+        return 1.0
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """EU."""
+        return self.expected(judged).utility
+
+    def read(self, gains: ArrayLike, *, lengths: ArrayLike | None = None) -> Reading:
+        """Read rankings of gains, as long as they are.
+
+        Parameters
+        ----------
+        gains
+            Gains by rank, shape (ranks,) or (rankings, ranks).
+        lengths
+            Lengths of the documents, in the same shape, for models that need them.
+
+        Returns
+        -------
+        Reading
+            C, V, W and L, and what users can expect.
+        """
+        page = page_of(gains, lengths)
+        if self.reads_lengths and page.lengths is None:
+            raise MeasureError(f"{self} needs the lengths of documents, and none are given")
+        price = self.costs(page)
+        self._refuse(int(np.isnan(price).sum()))
+        return self._read(replace(page, costs=price))
+
+    def expected(
+        self,
+        judged: JudgedRuns,
+        *,
+        depth: int | None = None,
+        best: bool = False,
+        costs: Costs | None = None,
+    ) -> Expected:
+        """What users can expect of judged runs.
+
+        Parameters
+        ----------
+        judged
+            Judged runs, cut off and condensed already.
+        depth
+            The last rank that is read; by default the model's own.
+        best
+            Whether documents without a judgment, and all beyond the list, gain what is most; else
+            nothing.
+        costs
+            What ranks cost; by default what the model says.
+        """
+        laid = self.laid_out(judged, self.ranks(depth) or LAST, best=best, costs=costs)
+        parts = []
+        for page in laid:
+            reading = self._read(page)
+            parts.append((reading.utility, reading.total, reading.depth, reading.total_cost))
+        flat = np.concatenate([*parts, np.empty((4, 0))], axis=1)
+        utility, total, read, spent = flat.reshape(4, *judged.shape[::-1]).transpose(0, 2, 1)
+        return Expected(utility, total, read, spent / read, spent)
+
+    def laid_out(
+        self,
+        judged: JudgedRuns,
+        depth: int,
+        *,
+        best: bool = False,
+        costs: Costs | None = None,
+    ) -> Iterator[Page]:
+        """Lay judged runs out in pages, with their costs; parameters as for `expected`."""
+        rows = judged.judged()
+        needed = self.reads_lengths or costs is not None
+        unknown = 0
+        for page in pages(
+            judged,
+            rows,
+            self.worth(judged, rows),
+            depth,
+            other=self.most(judged) if best else 0.0,
+            relevant=judged.recall_base(self.rel),
+            lengths=judged.lengths(str(self)) if needed else None,
+        ):
+            price = (costs or self.costs)(page)
+            unknown += int(np.isnan(price).sum())
+            # All are counted before they are complained of.
+            if not unknown:
+                yield replace(page, costs=price)
+        self._refuse(unknown)
+
+    def ranks(self, depth: int | None) -> int | None:
+        """Return the last rank that is read, if it is asked for at `depth`."""
+        return min((one for one in (depth, self.last) if one is not None), default=None)
+
+    def _read(self, page: Page) -> Reading:
+        going_on = np.asarray(self.continuation(page), dtype=np.float64)
+        if going_on.shape != page.gains.shape:
+            raise MeasureError(
+                f"{self}: the continuation has shape {going_on.shape}, not {page.gains.shape}"
+            )
+        if not ((going_on >= 0) & (going_on <= 1)).all():
+            raise MeasureError(f"{self}: the continuation has a value that is not from 0 to 1")
+        return Reading(page, going_on)
+
+    def _refuse(self, unknown: int) -> None:
+        if unknown:
+            raise MeasureError(
+                f"{self}: {counted(unknown, 'retrieved document')} with no known length; give"
+                " missing=..., a length to take for them"
+            )
+
+
+class StaticModel(UserModel):
+    """A model whose users look at the rank alone, so that no page has to be laid out."""
+
+    def seen(self, rank: Floats) -> Floats:
+        """V: the chance that a rank is read, 1 for the first."""
+        raise NotImplementedError
+
+    def endless(self) -> float:
+        """Sum of V over all ranks, if there is no last one."""
+        raise NotImplementedError
+
+    def read_to(self, ranks: int | None) -> float:
+        """Sum of V up to a rank, or over all."""
+        return self.endless() if ranks is None else float(self.seen(_upto(ranks)).sum())
+
+    def continuation(self, page: Page) -> Floats:
+        """C: the chance to read the next rank, over that to read this one; 0 after the last."""
+        seen = self.seen(_upto(page.gains.shape[1] + 1))
+        going_on = seen[1:] / np.maximum(seen[:-1], np.finfo(float).tiny)
+        if self.last is not None:
+            going_on[self.last - 1 :] = 0.0
+        return np.broadcast_to(np.minimum(going_on, 1.0), page.gains.shape)
+
+    def expected(
+        self,
+        judged: JudgedRuns,
+        *,
+        depth: int | None = None,
+        best: bool = False,
+        costs: Costs | None = None,
+    ) -> Expected:
+        """What users can expect of judged runs; sums over judged documents alone."""
+        if costs is not None:
+            return super().expected(judged, depth=depth, best=best, costs=costs)
+        ranks = self.ranks(depth)
+        rows = judged.judged()
+        if ranks is not None:
+            rows = rows.where(rows.rank <= ranks)
+        worth, read = self.worth(judged, rows), self.read_to(ranks)
+        seen = self.seen(rows.rank.astype(np.float64))
+        if best:
+            most = self.most(judged)
+            total = most * read - rows.total((most - worth) * seen)
+        else:
+            total = rows.total(worth * seen)
+        return plain(total, np.full(judged.shape, read))
+
+
+def plain(total: Floats, depth: Floats) -> Expected:
+    """What users can expect where each rank costs 1."""
+    return Expected(total / depth, total, depth, np.ones(depth.shape), depth)
+
+
+def _upto(ranks: int) -> Floats:
+    return np.arange(1.0, ranks + 1)
+
+
+Maker = Callable[[Any], UserModel]
+MODELS: dict[type[Measure], Maker] = {}
+"""What makes the user model of measures that are none themselves."""
+
+_F = TypeVar("_F", bound=Maker)
+
+
+def model_of(kind: type[Measure]) -> Callable[[_F], _F]:
+    """Enter a function that makes the user model of a measure of this kind."""
+
+    def enter(make: _F) -> _F:
+        MODELS[kind] = make
+        return make
+
+    return enter

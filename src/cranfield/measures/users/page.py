@@ -1,0 +1,244 @@
+"""Rankings as users meet them: gains, lengths and costs by rank, for many rankings at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
+from cranfield.collection.segments import Floats, Ints
+from cranfield.errors import MeasureError
+from cranfield.measures.users.continuation import viewed
+
+_CELLS = 1 << 19
+"""Ranks that are held at once: few enough for the caches of a processor, many enough for NumPy."""
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """What users meet at each rank; the arrays have a row for each ranking, a column for each rank.
+
+    Attributes
+    ----------
+    gains
+        Gain of each rank; shape (rankings, ranks).
+    retrieved
+        Documents that each ranking has; beyond them ranks are empty. Shape (rankings, 1).
+    relevant
+        Relevant documents of each ranking's topic, retrieved or not; shape (rankings, 1).
+    lengths
+        Length of the document at each rank, NaN where it is unknown or there is no document; None
+        if lengths do not matter.
+    costs
+        What it costs to read each rank; shape (rankings, ranks).
+    """
+
+    gains: Floats
+    retrieved: Ints
+    relevant: Ints
+    lengths: Floats | None = None
+    costs: Floats = field(default_factory=lambda: np.ones((1, 1)))
+
+    @cached_property
+    def rank(self) -> Ints:
+        """Ranks, from 1; shape (1, ranks)."""
+        return np.arange(1, self.gains.shape[1] + 1)[None, :]
+
+    @cached_property
+    def listed(self) -> NDArray[np.bool_]:
+        """Whether there is a document at each rank."""
+        return np.asarray(self.rank <= self.retrieved)
+
+
+@dataclass(frozen=True, eq=False)
+class Reading:
+    """How users read the rankings of a page, and what they can expect of it.
+
+    Attributes
+    ----------
+    page
+        The rankings.
+    continuation
+        C: the chance that a user who reads a rank goes on; shape (rankings, ranks).
+    """
+
+    page: Page
+    continuation: Floats
+
+    @cached_property
+    def viewed(self) -> Floats:
+        """V: the chance that each rank is read."""
+        return viewed(self.continuation)
+
+    @property
+    def weights(self) -> Floats:
+        """W: the share of attention that each rank gets."""
+        return np.asarray(self.viewed / self.depth[:, None])
+
+    @property
+    def last(self) -> Floats:
+        """L: the chance that each rank is the last one read; at the last rank all stop."""
+        seen = self.viewed
+        after = np.zeros(seen.shape)
+        after[:, :-1] = seen[:, 1:]
+        return np.asarray(seen - after)
+
+    @cached_property
+    def depth(self) -> Floats:
+        """Ranks that are read: the sum of V, which is 1 / W(1)."""
+        return np.asarray(self.viewed.sum(axis=1))
+
+    @cached_property
+    def total(self) -> Floats:
+        """ETU, the gain until the user stops: the sum of V(i) g(i)."""
+        return self._sum(self.page.gains)
+
+    @cached_property
+    def total_cost(self) -> Floats:
+        """ETC, what is spent until the user stops: the sum of V(i) c(i)."""
+        return self._sum(self.page.costs)
+
+    @property
+    def utility(self) -> Floats:
+        """EU, the gain a rank that is read: the sum of W(i) g(i)."""
+        return np.asarray(self.total / self.depth)
+
+    @property
+    def cost(self) -> Floats:
+        """EC, the cost of a rank that is read: the sum of W(i) c(i)."""
+        return np.asarray(self.total_cost / self.depth)
+
+    def _sum(self, values: Floats) -> Floats:
+        return np.asarray(np.einsum("ij,ij->i", self.viewed, np.broadcast_to(values, self._shape)))
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        rankings, ranks = self.page.gains.shape
+        return rankings, ranks
+
+
+@dataclass(frozen=True)
+class ByLength:
+    """Costs of a document: so much for each, and so much for its length.
+
+    Attributes
+    ----------
+    unit, fixed
+        Cost of a unit of length, and of any document.
+    missing
+        Length of documents whose length is not known, and of ranks beyond the list; without, those
+        beyond the list have none.
+    """
+
+    unit: float
+    fixed: float = 0.0
+    missing: float | None = None
+
+    def __call__(self, page: Page) -> Floats:
+        """Cost of each rank; NaN where a length would have to be known."""
+        assert page.lengths is not None
+        return np.asarray(self.fixed + self.unit * filled(page, self.missing))
+
+
+def filled(page: Page, missing: float | None) -> Floats:
+    """Lengths of documents, with one for those that have none; 0 beyond the list without it."""
+    assert page.lengths is not None
+    if missing is not None:
+        return np.where(np.isnan(page.lengths), missing, page.lengths)
+    return np.where(page.listed, page.lengths, 0.0)
+
+
+def page_of(gains: ArrayLike, lengths: ArrayLike | None = None) -> Page:
+    """Make a page of gains alone; all relevant documents are taken to be retrieved.
+
+    Parameters
+    ----------
+    gains
+        Gains by rank, shape (ranks,) or (rankings, ranks).
+    lengths
+        Lengths of documents, in the same shape.
+
+    Raises
+    ------
+    MeasureError
+        If those are no tables of numbers, or not of the same shape.
+    """
+    worth = _table("gains", gains)
+    if not (worth >= 0).all():
+        raise MeasureError("gains has a value that is not at least 0")
+    long = None if lengths is None else _table("lengths", lengths)
+    if long is not None and long.shape != worth.shape:
+        raise MeasureError(f"lengths of shape {long.shape} do not fit gains of {worth.shape}")
+    retrieved = np.full((worth.shape[0], 1), worth.shape[1])
+    return Page(worth, retrieved, np.count_nonzero(worth, axis=1)[:, None], long)
+
+
+def pages(
+    judged: JudgedRuns,
+    rows: Rows,
+    gains: Floats,
+    depth: int,
+    *,
+    other: float,
+    relevant: Ints,
+    lengths: Rows | None,
+) -> Iterator[Page]:
+    """Lay rankings out rank by rank, some at a time, in order of cell.
+
+    Parameters
+    ----------
+    judged
+        Judged runs.
+    rows
+        Their judged documents.
+    gains
+        Gain of each row.
+    depth
+        Ranks to lay out.
+    other
+        Gain of all other ranks: of documents without a judgment, and beyond the list.
+    relevant
+        Relevant documents of each topic; shape (topics, 1).
+    lengths
+        Rows of documents with a known length, if lengths matter.
+    """
+    cells = judged.shape[0] * judged.shape[1]
+    retrieved = judged.retrieved.T.reshape(-1, 1)
+    base = np.broadcast_to(relevant, judged.shape).T.reshape(-1, 1)
+    step = max(1, _CELLS // depth)
+    for start in range(0, cells, step):
+        stop = min(start + step, cells)
+        shape = (stop - start, depth)
+        worth = _laid_out(rows, gains, start, shape, other)
+        long = None
+        if lengths is not None:
+            long = _laid_out(lengths, lengths.gains, start, shape, np.nan)
+        yield Page(worth, retrieved[start:stop], base[start:stop], long)
+
+
+def _laid_out(
+    rows: Rows, values: Floats, start: int, shape: tuple[int, int], other: float
+) -> Floats:
+    out = np.full(shape, other)
+    first, last = np.searchsorted(rows.cell, [start, start + shape[0]])
+    chosen = slice(int(first), int(last))
+    near = rows.rank[chosen] <= shape[1]
+    cell, rank = rows.cell[chosen][near] - start, rows.rank[chosen][near] - 1
+    out[cell, rank] = values[chosen][near]
+    return out
+
+
+def _table(name: str, values: Any) -> Floats:
+    try:
+        table = np.atleast_2d(np.asarray(values, dtype=np.float64))
+    except (TypeError, ValueError):
+        raise MeasureError(f"{name} is not a table of numbers") from None
+    if table.ndim != 2 or table.shape[1] == 0:
+        raise MeasureError(f"{name} is not a table of at least one rank")
+    return table

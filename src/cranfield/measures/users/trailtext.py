@@ -1,0 +1,127 @@
+r"""The U-measure: what a document is worth falls with the text that is read before it ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
+from cranfield.collection.segments import Floats, ratio
+from cranfield.measures.base import measure
+from cranfield.measures.gained import no_loss
+from cranfield.measures.gains import Gain
+from cranfield.measures.parameters import number, optional, parameter
+from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.users.gains import MAX_GRADE, highest_of
+from cranfield.measures.users.model import UserModel
+from cranfield.measures.users.page import Page, filled
+from cranfield.measures.users.time_biased import LENGTH
+
+
+@measure(
+    "U",
+    aliases=("UMeasure",),
+    summary="Gain of the text that is read, which falls in a line until L characters are read.",
+    formula=r"\frac{1}{N} \sum_r g(r) \max\left(0, 1 - \frac{pos(r)}{L}\right), \quad"
+    r" pos(r) = \sum_{k \le r} \left( |s_k| + [g(k) > 0] \, F \, L(k) \right)",
+    source="Sakai and Dou (2013); Sakai (2013), equations (19) and (20)",
+    range=(0.0, float("inf")),
+    family="user models",
+    inputs=("lengths",),
+    needs="the lengths of relevant retrieved documents, in characters",
+    elsewhere={"cwl_eval": "U-L@L is a rate, and text counts where it begins"},
+)
+class UMeasure(UserModel):
+    r"""The U-measure of a ranked list, read from top to bottom (Sakai 2013, figure 5 (b)).
+
+    The text of the trail is the snippet of each rank and, after that of each relevant document,
+    the share F of its text. A document counts at the place where its text ends. Unjudged documents
+    are passed over as those that are not relevant, so that only lengths of relevant ones matter.
+    Gains are (2^g - 1) / 2^max_grade, with `linear` g / (max_grade + 1), or what a mapping says.
+    Scores are not normalised, but for a number N that all are divided by.
+
+    `ETU(U)` is U over the worth of the end of the first text, where the user of the C/W/L
+    framework starts; costs are characters.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> run, characters = {"q": {"a": 2, "b": 1}}, {"b": 5000}
+    >>> ev = cf.evaluate(run, {"q": {"b": 1}}, "U(L=2000, gains={1: 1})", lengths=characters)
+    >>> ev.by_system().rows()  # 200 + 200 + .2 * 5000 characters
+    [('run', 0.3...)]
+    """
+
+    rel: int = parameter(1, REL, REL_DOC)
+    gains: Gain = parameter(
+        Gain("exponential"),
+        no_loss,
+        "gain of a grade: 'exponential', (2^g - 1) / 2^max_grade; 'linear', g / (max_grade + 1);"
+        " or a mapping of grades to gains",
+    )
+    max_grade: int | None = MAX_GRADE
+    L: float = parameter(
+        132000.0, number(0, 1e15, open_low=True), "characters after which nothing is worth anything"
+    )
+    snippet: float = parameter(200.0, LENGTH, "characters of a snippet")
+    F: float = parameter(0.2, number(0, 1), "share that is read of a relevant document")
+    N: float = parameter(1.0, number(0, 1e15, open_low=True), "what scores are divided by")
+    unit: float = parameter(1.0, LENGTH, "characters in a unit of length")
+    missing: float | None = parameter(
+        None, optional(LENGTH), "length to take for documents without a known one"
+    )
+
+    @property
+    def reads_lengths(self) -> bool:
+        """True."""
+        return True
+
+    def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
+        """Gain of each row."""
+        return self._share(judged) * self._of(rows.grade) * (rows.grade >= self.rel)
+
+    def most(self, judged: JudgedRuns) -> float:
+        """Gain of the best grade."""
+        grades = np.arange(highest_of(judged, self.max_grade, str(self)) + 1)
+        return float(self._share(judged) * self._of(grades).max())
+
+    def _of(self, grades: Any) -> Floats:
+        if isinstance(self.gains.kind, str):
+            return self.gains.of(grades)
+        worth = np.zeros(np.shape(grades))
+        for grade, gain in self.gains.kind:
+            worth[grades == grade] = gain
+        return worth
+
+    def _share(self, judged: JudgedRuns) -> float:
+        if not isinstance(self.gains.kind, str):
+            return 1.0
+        top = highest_of(judged, self.max_grade, str(self))
+        return 1.0 / (float(self.gains.of(np.array([top]))[0]) + 1.0)
+
+    def costs(self, page: Page) -> Floats:
+        """Characters of each rank; beyond the list, those of a snippet."""
+        read = np.where((page.gains > 0) & page.listed, filled(page, self.missing), 0.0)
+        return np.asarray(self.snippet + self.F * self.unit * read)
+
+    def worth_left(self, page: Page) -> Floats:
+        """D(pos), where each rank's text ends."""
+        return np.maximum(0.0, 1.0 - np.cumsum(page.costs, axis=1) / self.L)
+
+    def continuation(self, page: Page) -> Floats:
+        """Worth of the end of the next text, over that of this one."""
+        left = self.worth_left(page)
+        after = np.zeros(left.shape)
+        after[:, :-1] = left[:, 1:]
+        return ratio(after, left)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Sum of gains by what the text read has left of them."""
+        depth = max(int(judged.retrieved.max(initial=0)), 1)
+        found = [
+            np.einsum("ij,ij->i", page.gains, self.worth_left(page))
+            for page in self.laid_out(judged, depth)
+        ]
+        return np.concatenate([*found, np.empty(0)]).reshape(judged.shape[::-1]).T / self.N

@@ -1,0 +1,295 @@
+"""Read sessions from wherever they are."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from os import PathLike, fspath
+from typing import Any
+
+import polars as pl
+
+from cranfield.collection.source import Source
+from cranfield.errors import CranfieldWarning, InputError, quoted
+from cranfield.sessions.data import CLICKS, LISTS, LOG, QUERIES, RESULTS, Sessions, first_of_each
+from cranfield.sessions.tables import read_table
+from cranfield.sessions.xml import Read, read_xml
+from cranfield.text import counted
+
+_TABLES = {".csv", ".tsv", ".parquet"}
+
+
+def read_sessions(data: Any, *, clicks: Any = None, topics: Any = None) -> Sessions:
+    """Read search sessions.
+
+    Parameters
+    ----------
+    data
+        A log of the TREC Session track in XML; or a table with a row a result and columns
+        `session`, `query`, `doc`, `rank` or `score`, and perhaps `system`, `topic`, `title` and
+        `snippet`: a CSV, TSV or Parquet file, a data frame of any library, a dict of columns, or an
+        iterable of mappings or named tuples. Files may be packed (gz, bz2, xz, zst). Queries are
+        numbered from 1; where they are not all whole numbers, they count in order of appearance.
+        Equal scores are ordered by document, descending, as trec_eval does.
+    clicks
+        A table of the same kinds with a row a click: `session`, `query`, `rank`, and perhaps
+        `system`, `start` and `end` (seconds). XML has its own.
+    topics
+        The topic of each session: a dict, a table with columns `session` and `topic`, or a file of
+        lines of both, as the `sessiontopicmap` of the track. It goes before what the log says;
+        a session that is not in it keeps what the log says.
+
+    Returns
+    -------
+    Sessions
+
+    Raises
+    ------
+    InputError
+        Naming the file, the line or row and the reason: XML that is not well-formed or declares
+        entities, a rank twice in one list, a session with two topics, a missing column.
+
+    Warns
+    -----
+    CranfieldWarning
+        For clicks on ranks that do not exist, which are left out; for documents twice in one list;
+        for sessions without queries.
+
+    Examples
+    --------
+    >>> rows = [{"session": "s1", "query": 1, "rank": rank, "doc": f"d{rank}"} for rank in (1, 2)]
+    >>> sessions = read_sessions(
+    ...     rows, clicks=[{"session": "s1", "query": 1, "rank": 2, "time": 3.5}], topics={"s1": "7"}
+    ... )
+    >>> sessions
+    Sessions(1 session, 1 query, 2 results, 1 click)
+    """
+    if isinstance(data, Sessions):
+        if clicks is not None or topics is not None:
+            raise InputError("sessions that are read already take no clicks or topics")
+        return data
+    if isinstance(data, (str, PathLike)) and _is_xml(source := Source(fspath(data))):
+        if clicks is not None:
+            raise InputError("has its own clicks, so none are read beside it", source=source.name)
+        sessions = _of_xml(read_xml(source), source.name, topics)
+    else:
+        sessions = _of_table(data, clicks, topics)
+    for problem in _problems(sessions):
+        warnings.warn(CranfieldWarning(f"{sessions.source}: {problem}"), stacklevel=2)
+    return sessions
+
+
+def read_session_topics(data: Any) -> dict[str, str]:
+    """Read the topic of each session.
+
+    Parameters
+    ----------
+    data
+        A dict `{session: topic}`, a table with columns `session` and `topic`, or a file whose lines
+        are a session and its topic.
+
+    Raises
+    ------
+    InputError
+        For what cannot be read, or a session with two topics.
+
+    Examples
+    --------
+    >>> read_session_topics({1: 1, 2: 6})
+    {'1': '1', '2': '6'}
+    """
+    if isinstance(data, Mapping) and all(isinstance(v, (str, int)) for v in data.values()):
+        data = {"session": list(data.keys()), "topic": list(data.values())}
+    frame, name = read_table(data, "table of session topics")
+    return _one_topic(frame, name)
+
+
+def _is_xml(source: Source) -> bool:
+    if source.suffix in _TABLES or source.suffix == ".xml":
+        return source.suffix == ".xml"
+    with source.open() as stream:
+        return stream.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+
+
+def _one_topic(frame: pl.DataFrame, source: str) -> dict[str, str]:
+    pairs = frame.select("session", "topic").unique(maintain_order=True)
+    topics: dict[str, str] = {}
+    for session, topic in pairs.iter_rows():
+        if session in topics:
+            raise InputError(
+                f"session {quoted(session)} has topic {quoted(topics[session])} and"
+                f" {quoted(topic)}",
+                source=source,
+            )
+        topics[session] = topic
+    return topics
+
+
+def _of_xml(read: Read, source: str, topics: Any) -> Sessions:
+    said = {} if topics is None else read_session_topics(topics)
+    queries = pl.DataFrame(read.queries, schema=_without_system(QUERIES), orient="row")
+    results = pl.DataFrame(read.results, schema=_without_system(RESULTS), orient="row")
+    schema = {**_without_system(CLICKS), "doc": pl.String}
+    rows = [(s, q, rank, start, end, doc) for s, q, rank, doc, start, end in read.clicks]
+    clicks = pl.DataFrame(rows, schema=schema, orient="row")
+    # A click that names its document only is one on the highest rank of it.
+    place = results.group_by("session", "query", "doc").agg(pl.col("rank").min().alias("found"))
+    clicks = clicks.join(place, on=["session", "query", "doc"], how="left", maintain_order="left")
+    clicks = clicks.with_columns(pl.coalesce("rank", "found").alias("rank"))
+    return _made(
+        names=read.names,
+        topics=[said.get(name, topic) for name, topic in zip(read.names, read.topics, strict=True)],
+        systems=[LOG],
+        current=read.current,
+        frames=[
+            frame.with_columns(system=pl.lit(0, pl.Int64)) for frame in (queries, results, clicks)
+        ],
+        source=source,
+    )
+
+
+def _without_system(schema: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: dtype for name, dtype in schema.items() if name != "system"}
+
+
+def _of_table(data: Any, clicks: Any, topics: Any) -> Sessions:
+    frame, source = read_table(data, "table of sessions")
+    own = {"system": pl.lit(LOG)} if "system" not in frame.columns else {}
+    frame = frame.with_columns(
+        **own,
+        **{
+            name: pl.lit(None, pl.String)
+            for name in ("title", "snippet")
+            if name not in frame.columns
+        },
+    )
+    said = _one_topic(frame, source) if "topic" in frame.columns else {}
+    said |= {} if topics is None else read_session_topics(topics)
+    names = frame["session"].unique(maintain_order=True).to_list()
+    systems = frame["system"].unique(maintain_order=True).to_list()
+    keys = frame.select(*LISTS).unique(maintain_order=True)
+    if keys["query"].str.contains(r"^\d{1,9}$").all():
+        numbers = keys["query"].cast(pl.Int64)
+        if numbers.min() == 0:
+            raise InputError("query numbers count from 1, and here is a 0", source=source)
+    else:
+        numbers = keys.select(pl.int_range(pl.len()).over("system", "session") + 1).to_series()
+    keys = keys.with_columns(number=numbers)
+    if keys.select("system", "session", "number").is_duplicated().any():
+        raise InputError("a query number is written in two ways", source=source)
+    results = _coded(frame, keys, names, systems)
+    if "rank" not in frame.columns:
+        by_score = results.sort("score", "doc", descending=True, maintain_order=True).with_columns(
+            rank=pl.int_range(pl.len(), dtype=pl.Int64).over(LISTS) + 1
+        )
+        results = by_score
+    _refuse_twice(results, names, source)
+    return _made(
+        names=names,
+        topics=[said.get(name) for name in names],
+        systems=systems,
+        current=[None] * len(names),
+        frames=[
+            results.select(LISTS)
+            .unique(maintain_order=True)
+            .with_columns(text=pl.lit(None, pl.String), start=pl.lit(None, pl.Float64)),
+            results,
+            _clicks(clicks, keys, names, systems),
+        ],
+        source=source,
+    )
+
+
+def _clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str]) -> pl.DataFrame:
+    """Read clicks; one on a list that does not exist has no number of a query."""
+    if clicks is None:
+        return pl.DataFrame(schema=CLICKS)
+    frame, source = read_table(clicks, "table of clicks")
+    if "system" not in frame.columns:
+        if len(systems) > 1:
+            raise InputError(
+                f"has no system column, and the sessions are of {len(systems)} systems",
+                source=source,
+            )
+        frame = frame.with_columns(system=pl.lit(systems[0]))
+    times = [name for name in ("start", "end") if name not in frame.columns]
+    frame = frame.with_columns(**{name: pl.lit(None, pl.Float64) for name in times})
+    return _coded(frame, keys, names, systems)
+
+
+def _coded(
+    frame: pl.DataFrame, keys: pl.DataFrame, names: list[str], systems: list[str]
+) -> pl.DataFrame:
+    """Put indices for the names of systems and sessions, and numbers for queries."""
+    found = frame.join(keys, on=LISTS, how="left", maintain_order="left")
+    coded = {
+        "system": found["system"].replace_strict(
+            systems, range(len(systems)), default=None, return_dtype=pl.Int64
+        ),
+        "session": found["session"].replace_strict(
+            names, range(len(names)), default=None, return_dtype=pl.Int64
+        ),
+        "query": found["number"],
+    }
+    return found.drop("number").with_columns(**coded)
+
+
+def _refuse_twice(results: pl.DataFrame, names: list[str], source: str) -> None:
+    twice = (~first_of_each(results, *LISTS, "rank")).arg_true()
+    if len(twice):
+        row = results.row(int(twice[0]), named=True)
+        raise InputError(
+            f"rank {row['rank']} twice in query {row['query']} of session"
+            f" {quoted(names[row['session']])}",
+            source=source,
+        )
+
+
+def _made(
+    *,
+    names: list[str],
+    topics: list[str | None],
+    systems: list[str],
+    current: list[str | None],
+    frames: list[pl.DataFrame],
+    source: str,
+) -> Sessions:
+    """Put results and clicks in order, and leave out clicks on what is not there."""
+    queries, results, clicks = (
+        frame.select(pl.col(name).cast(dtype) for name, dtype in schema.items())
+        for frame, schema in zip(frames, (QUERIES, RESULTS, CLICKS), strict=True)
+    )
+    results = results.sort(*LISTS, "rank", maintain_order=True)
+    there = clicks.join(
+        results.select(*LISTS, "rank"), on=[*LISTS, "rank"], how="semi", maintain_order="left"
+    )
+    # A click without a time stays behind the one that stands before it.
+    at = pl.col("start").fill_nan(None).forward_fill().over("system", "session")
+    timed = there.with_columns(at=at).sort(
+        "system", "session", "at", maintain_order=True, nulls_last=False
+    )
+    return Sessions(
+        names=tuple(names),
+        topics=tuple(topics),
+        systems=tuple(systems),
+        current=tuple(current),
+        queries=queries.sort(*LISTS, maintain_order=True),
+        results=results,
+        clicks=timed.drop("at"),
+        source=source,
+        lost_clicks=clicks.height - there.height,
+    )
+
+
+def _problems(sessions: Sessions) -> list[str]:
+    """Say what the owner of the data should look at."""
+    counts = sessions.counts
+    found = []
+    if counts.lost_clicks:
+        found.append(f"{counted(counts.lost_clicks, 'click')} on ranks that do not exist, left out")
+    if counts.repeated_in_list:
+        found.append(f"{counted(counts.repeated_in_list, 'document')} twice in one list")
+    if counts.without_queries:
+        number = counted(len(counts.without_queries), "session")
+        found.append(f"{number} without queries, such as {quoted(counts.without_queries[0])}")
+    return found

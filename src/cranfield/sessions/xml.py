@@ -1,0 +1,209 @@
+"""The XML of the TREC Session track, read with the line of every mistake."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from math import nan
+from xml.parsers import expat
+
+from cranfield.collection.source import Source
+from cranfield.errors import InputError, quoted
+
+_ID = re.compile(r"clueweb\d+id|docid|docno|doc")
+_TEXTS = {"query", "title", "snippet", "rank"}
+_CLOCK = re.compile(r"(\d{1,3}):([0-5]?\d):([0-5]?\d(?:\.\d{1,12})?)")
+_SECONDS = re.compile(r"-?\d{1,15}(?:\.\d{1,12})?")
+_WHOLE = re.compile(r"\d{1,9}")
+_NO_TIME = {"", "NA", "NaN", "nan"}
+
+
+@dataclass
+class Read:
+    """What a log holds, as rows; sessions are named by their place.
+
+    Attributes
+    ----------
+    names, topics, current
+        Of each session: its name, its topic, its query that is not answered yet.
+    queries
+        Session, query, text, start.
+    results
+        Session, query, rank, document, title, snippet.
+    clicks
+        Session, query, rank (None where it is not given), document, start, end.
+    """
+
+    names: list[str] = field(default_factory=list)
+    topics: list[str | None] = field(default_factory=list)
+    current: list[str | None] = field(default_factory=list)
+    queries: list[tuple[int, int, str, float]] = field(default_factory=list)
+    results: list[tuple[int, int, int, str, str, str]] = field(default_factory=list)
+    clicks: list[tuple[int, int, int | None, str, float, float]] = field(default_factory=list)
+
+
+def read_xml(source: Source) -> Read:
+    """Read a log of the TREC Session track.
+
+    Entities that the file declares itself are refused, and nothing outside the file is opened.
+
+    Parameters
+    ----------
+    source
+        The file; it may be packed.
+
+    Raises
+    ------
+    InputError
+        With the line, for XML that is not well-formed, a session, query or rank that stands twice,
+        a result without a document, ranks and times that are no numbers.
+    """
+    reader = _Reader(source.name)
+    reader.parse(source.read())
+    if not reader.read.names:
+        raise InputError("holds no session", source=source.name)
+    return reader.read
+
+
+class _Reader:
+    """Takes a log apart, element by element."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.read = Read()
+        self.parser = expat.ParserCreate()
+        self.parser.buffer_text = True
+        self.parser.StartElementHandler = self.start
+        self.parser.EndElementHandler = self.end
+        self.parser.CharacterDataHandler = self.data
+        self.parser.EntityDeclHandler = self.entity
+        self.parser.ExternalEntityRefHandler = self.outside
+        self.path: list[str] = []
+        self.text: list[str] | None = None
+        self.seen: set[object] = set()
+        self.query = 0
+        self.item: dict[str, str] = {}
+
+    def parse(self, data: bytes) -> None:
+        """Read the whole file."""
+        try:
+            self.parser.Parse(data, True)
+        except expat.ExpatError as error:
+            reason = expat.ErrorString(error.code)
+            raise InputError(
+                f"is no well-formed XML: {reason}", source=self.name, line=error.lineno
+            ) from None
+
+    def wrong(self, reason: str) -> InputError:
+        """Make the error for what stands here."""
+        return InputError(reason, source=self.name, line=self.parser.CurrentLineNumber)
+
+    def entity(self, *_: object) -> None:
+        """Refuse declarations of entities, which can grow without bound or name other files."""
+        raise self.wrong("declares entities of its own, which are not read")
+
+    def outside(self, *_: object) -> int:
+        """Refuse what stands in other files."""
+        raise self.wrong("refers to something outside the file, which is not read")
+
+    def once(self, what: str, *key: object) -> None:
+        """Refuse what stands twice."""
+        if key in self.seen:
+            raise self.wrong(f"{what} {quoted(key[-1])} twice")
+        self.seen.add(key)
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        parent = self.path[-1] if self.path else ""
+        self.path.append(tag)
+        if tag == "session":
+            name = self.given(attributes, "num", tag)
+            self.once("session", "session", name)
+            self.read.names.append(name)
+            self.read.topics.append(None)
+            self.read.current.append(None)
+            self.query = 0
+        elif not self.read.names:
+            return
+        elif tag == "topic" and parent == "session":
+            self.read.topics[-1] = attributes.get("num", "").strip() or None
+        elif tag == "interaction":
+            self.query = self.whole(attributes.get("num", str(self.query + 1)), "query number")
+            self.once("query", "query", self.session, self.query)
+            self.item = {"start": attributes.get("starttime", "")}
+            self.read.queries.append(
+                (self.session, self.query, "", self.time(attributes.get("starttime", "")))
+            )
+        elif tag == "result":
+            self.item = {"rank": self.given(attributes, "rank", tag)}
+        elif tag == "click":
+            self.item = {key: attributes.get(key, "") for key in ("starttime", "endtime")}
+        elif tag in _TEXTS or _ID.fullmatch(tag):
+            self.text = []
+
+    def data(self, text: str) -> None:
+        if self.text is not None:
+            self.text.append(text)
+
+    def end(self, tag: str) -> None:
+        self.path.pop()
+        parent = self.path[-1] if self.path else ""
+        if self.text is not None:
+            text = "".join(self.text)
+            self.text = None
+            if tag == "query":
+                self.asked(text.strip(), parent)
+            else:
+                self.item["doc" if _ID.fullmatch(tag) else tag] = text
+        elif tag == "result":
+            self.result()
+        elif tag == "click":
+            self.click()
+
+    def asked(self, text: str, parent: str) -> None:
+        if parent == "currentquery":
+            self.read.current[-1] = text
+        elif parent == "interaction":
+            session, query, _, start = self.read.queries[-1]
+            self.read.queries[-1] = (session, query, text, start)
+
+    def result(self) -> None:
+        rank, doc = self.whole(self.item["rank"], "rank"), self.item.get("doc", "").strip()
+        if not doc:
+            raise self.wrong(f"result {rank} names no document")
+        self.once("rank", "rank", self.session, self.query, rank)
+        texts = self.item.get("title", ""), self.item.get("snippet", "")
+        self.read.results.append((self.session, self.query, rank, doc, *texts))
+
+    def click(self) -> None:
+        rank, doc = self.item.get("rank", "").strip(), self.item.get("doc", "").strip()
+        if not rank and not doc:
+            raise self.wrong("a click names neither a rank nor a document")
+        start, end = self.time(self.item["starttime"]), self.time(self.item["endtime"])
+        place = self.whole(rank, "rank") if rank else None
+        self.read.clicks.append((self.session, self.query, place, doc, start, end))
+
+    @property
+    def session(self) -> int:
+        return len(self.read.names) - 1
+
+    def given(self, attributes: dict[str, str], name: str, tag: str) -> str:
+        value = attributes.get(name, "").strip()
+        if not value:
+            raise self.wrong(f"a {tag} has no {name}")
+        return value
+
+    def whole(self, text: str, what: str) -> int:
+        text = text.strip()
+        if not _WHOLE.fullmatch(text) or int(text) < 1:
+            raise self.wrong(f"{what} {quoted(text)} is not a whole number from 1")
+        return int(text)
+
+    def time(self, text: str) -> float:
+        text = text.strip()
+        if text in _NO_TIME:
+            return nan
+        if clock := _CLOCK.fullmatch(text):
+            return int(clock[1]) * 3600 + int(clock[2]) * 60 + float(clock[3])
+        if not _SECONDS.fullmatch(text):
+            raise self.wrong(f"time {quoted(text)} is no number of seconds")
+        return float(text)

@@ -1,0 +1,253 @@
+"""Reading the formats of NTCIREVAL, and judgments of samples."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.errors import CranfieldError, InputError, PolicyError
+
+DATA = Path(__file__).parents[1] / "data" / "ntcireval"
+
+Write = Callable[[str], Path]
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Write:
+    def write(text: str) -> Path:
+        path = tmp_path / "a.qrels"
+        path.write_text(text, encoding="utf-8", newline="")
+        return path
+
+    return write
+
+
+def rows(qrels: cf.Qrels) -> list[tuple[object, ...]]:
+    return qrels.to_polars().rows()
+
+
+def test_packed_samples_of_the_program() -> None:
+    """Their numbers of judged and relevant documents, counted with grep."""
+    flat = cf.read_qrels(DATA / "TRECRUN.qrels.gz")
+    assert (len(flat), int((flat.grades > 0).sum()), flat.subtopics) == (1423, 241, None)
+    by_intent = cf.read_qrels(DATA / "TRECRUN.Dqrels.gz")
+    assert by_intent.subtopics is not None
+    assert by_intent.subtopics.n_unique() == 5
+    assert len(by_intent) == 1498
+    # Of documents with several intents there is one judgment each.
+    assert len(by_intent.flat()) == 1423
+
+
+def test_intents_without_relevant_documents_are_none() -> None:
+    judged = cf.judge(DATA / "e-testrun", DATA / "e-test.eqrels")
+    assert judged.annotations.intents is None
+    with gzip.open(DATA / "TRECRUN.run.gz", "rt") as file:
+        run: dict[str, dict[str, float]] = {}
+        for rank, line in enumerate(file):
+            topic, document = line.split()
+            run.setdefault(topic, {}).setdefault(document, -float(rank))
+    judged = cf.judge(run, DATA / "TRECRUN.Dqrels.gz")
+    # Topic 0002 has four intents, two of them with a relevant document.
+    assert judged.intents("mine").names == (("1", "2", "3"), ("3", "4"), ("1", "2", "3"))
+
+
+def test_classes_and_text_as_documents() -> None:
+    assert rows(cf.read_qrels(DATA / "e-test.eqrels")) == [
+        ("0001", "あいうえお かきくけこ", 3, "1"),
+        ("0001", "酒井哲也", 1, "1"),
+        ("0002", "我是日本人 你呢？", 1, "1"),
+        ("0002", "今天 明天 昨天", 2, "2"),
+    ]
+    run = cf.read_run(DATA / "e-testrun")
+    assert (run.name, run.topics, len(run.docs)) == ("test", ("0001", "0002"), 6)
+    # What looks like a blank in it is an ideographic space, which belongs to the document.
+    assert run.docs[1] == "酒井哲也　パピプペポ"
+    assert run.scores.tolist() == [0.98, 0.5, 0.4, 0.98, 0.5, 0.4]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1 a L0\n1 b L12\n", [("1", "a", 0), ("1", "b", 12)]),
+        ("1\ta   L1\r\n\r\n# note\r\n1 b L0", [("1", "a", 1), ("1", "b", 0)]),
+        ("1;a b; L2\n1; b;L0\n", [("1", "a b", 2), ("1", " b", 0)]),
+        ("1 0 a L0\n1 7 b L1\n", [("1", "a", 0, "0"), ("1", "b", 1, "7")]),
+        ("1;0;a;L1\n1;0;b;L0\n", [("1", "a", 1), ("1", "b", 0)]),
+        ("1;a;L1;4\n1;b;L0;5\n", [("1", "a", 1, "4"), ("1", "b", 0, "5")]),
+        # The last field is the grade where both could be.
+        ("1 2 L3 L1\n1 0 L4 L0\n", [("1", "L3", 1, "2"), ("1", "L4", 0, "0")]),
+        ("\ufeff1 a L1\n", [("1", "a", 1)]),
+    ],
+)
+def test_forms(text: str, expected: list[tuple[object, ...]], write: Write) -> None:
+    assert rows(cf.read_qrels(write(text))) == expected
+    assert rows(cf.read_qrels(write(text), format="ntcir")) == expected
+
+
+def test_classes_between_blanks_have_to_be_said(write: Write) -> None:
+    path = write("1 a L1 4\n1 b L0 5\n")
+    assert rows(cf.read_qrels(path, format="ntcir")) == [("1", "a", 1, "4"), ("1", "b", 0, "5")]
+    assert cf.read_qrels(path).docs.to_list() == ["L1", "L0"]
+
+
+def test_judgments_of_trec_stay_what_they_are(write: Write) -> None:
+    assert rows(cf.read_qrels(write("1 0 L7 2\n1 0 a;L1;b 0\n"))) == [
+        ("1", "L7", 2),
+        ("1", "a;L1;b", 0),
+    ]
+    run = cf.read_run(write("1 Q0 a;b;c;d;1;e 1 2.5 t\n"))
+    assert run.docs.to_list() == ["a;b;c;d;1;e"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "said"),
+    [
+        ("1 a L1\n1 b 2\n", 2, "grade '2' is not L0, L1, L2 and so on (topic '1', document 'b')"),
+        ("1 a L1\n\n1 b\n", 3, "2 columns where the qrels lines have 3 (topic doc grade)"),
+        (
+            "1 0 a L1\n1 b L1\n",
+            2,
+            "3 columns where the qrels lines have 4 (topic intent doc grade)",
+        ),
+        ("1;a;L1\n1;b;c;L1\n", 2, "have 3 (topic doc grade, separated by ';')"),
+        ("1 a L1\n1 b L99999999999\n", 2, "grade 'L99999999999' is not L0"),
+        ("1;a;L1\n1;;L1\n", 2, "doc is empty"),
+        ("1;a;L1;1\n1;b;L1;\n", 2, "class is empty"),
+        ("1 a L1\n2 c L0\n1 a L0\n", 3, "document judged twice"),
+        ("1 1 a L1\n1 0 b L2\n", 2, "intent 0 is for documents that are relevant to no intent"),
+    ],
+)
+def test_bad_judgments(text: str, line: int, said: str, write: Write) -> None:
+    path = write(text)
+    with pytest.raises(InputError) as caught:
+        cf.read_qrels(path)
+    assert caught.value.line == line
+    assert str(caught.value).startswith(f"{path}:{line}: ")
+    assert said in str(caught.value).replace("document judged (for one subtopic)", "document")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1 0 a 1\n", "grade '1' is not L0, L1, L2 and so on"),
+        ("1 a\n", "2 columns where an NTCIR qrels line has 3 (topic doc grade) or 4"),
+        ("", "is empty: a qrels has at least one line"),
+        ("\n# only this\n", "is empty"),
+    ],
+)
+def test_judgments_that_are_not_of_ntcir(text: str, said: str, write: Write) -> None:
+    with pytest.raises(InputError) as caught:
+        cf.read_qrels(write(text), format="ntcir")
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("1;0;b;2;high;t", "score 'high' is not a finite number (topic '1', document 'b')"),
+        ("1;0;b;2;inf;t", "score 'inf' is not a finite number"),
+        ("1;0;b;c;2;1.0;t", "7 columns where the run lines have 6"),
+        ("1;0;a;2;1.0;t", "document twice in one topic, first in line 1"),
+    ],
+)
+def test_bad_runs(line: str, said: str, write: Write) -> None:
+    with pytest.raises(InputError) as caught:
+        cf.read_run(write(f"1;0;a;1;2.0;t\n{line}\n"))
+    assert caught.value.line == 2
+    assert said in str(caught.value)
+
+
+def test_runs_are_ranked_by_score(write: Write) -> None:
+    run = cf.read_run(write("1;0;a;x;1.0;t\n1;0;b;1;2.0;t\n"))
+    judged = cf.judge(run, {"1": {"a": 1, "b": 2}})
+    assert judged.documents.grade.tolist() == [2, 1]
+
+
+def test_bytes_of_another_encoding(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"1;a;L1\n1;caf\xe9;L1\n")
+    with pytest.raises(InputError, match=r"a:2: byte 0xe9 is not valid UTF-8"):
+        cf.read_qrels(path)
+    assert cf.read_qrels(path, encoding="latin-1").docs.to_list() == ["a", "café"]
+
+
+def test_chunks(monkeypatch: pytest.MonkeyPatch, write: Write) -> None:
+    """Lines are counted over chunks."""
+    monkeypatch.setattr("cranfield.collection.source.CHUNK", 16)
+    path = write("".join(f"t d{i} L{i % 3}\n" for i in range(20)))
+    assert cf.read_qrels(path).grades.tolist() == [i % 3 for i in range(20)]
+    path = write("".join(f"t d{i} L1\n" for i in range(20)) + "t d3 L1\n")
+    with pytest.raises(InputError, match="first in line 4"):
+        cf.read_qrels(path)
+
+
+# Judgments of samples
+
+
+def test_prels(write: Write) -> None:
+    path = write("1 a 1 1 0.25\n1 b 0 2 1\n\n1 c 2 0 0.0\n")
+    qrels = cf.read_qrels(path, format="prels")
+    assert rows(qrels) == [("1", "a", 1, 0.25), ("1", "b", 0, 1.0), ("1", "c", 2, 0.0)]
+    kept = qrels.restricted(np.array([True, False, True]))
+    assert kept.columns["inclusion"].tolist() == [0.25, 0.0]
+
+
+def test_xqrels(write: Write) -> None:
+    qrels = cf.read_qrels(write("1 0 a top 1\n1 0 b rest -1\n"), format="xqrels")
+    assert rows(qrels) == [("1", "a", 1, "top"), ("1", "b", -1, "rest")]
+
+
+@pytest.mark.parametrize(
+    ("layout", "line", "said"),
+    [
+        ("prels", "1 b 0 1 1.5", "inclusion probability 1.5 is not from 0 to 1 (topic '1'"),
+        ("prels", "1 b 0 1 -0.1", "inclusion probability -0.1 is not from 0 to 1"),
+        ("prels", "1 b 0 1 nan", "is not"),
+        ("prels", "1 b 0 0.5", "4 columns where a prels line has 5"),
+        ("prels", "1 b x 1 0.5", "grade 'x' is not an integer"),
+        ("xqrels", "1 0 b 1", "4 columns where a xqrels line has 5"),
+        ("xqrels", "1 0 b 1 rel", "grade 'rel' is not an integer"),
+    ],
+)
+def test_bad_samples(layout: str, line: str, said: str, write: Write) -> None:
+    first = {"prels": "1 a 1 1 0.5", "xqrels": "1 0 a 1 1"}[layout]
+    with pytest.raises(InputError) as caught:
+        cf.read_qrels(write(f"{first}\n\n{line}\n"), format=layout)
+    assert caught.value.line == 3
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize("layout", ["prels", "xqrels"])
+def test_samples_are_judgments(layout: str, write: Write) -> None:
+    with pytest.raises(PolicyError, match="is one of judgments, not of runs"):
+        cf.read_run(write("1 0 a 1 1\n"), format=layout)
+
+
+def test_columns_of_the_wrong_length() -> None:
+    qrels = cf.read_qrels({"q": {"a": 1, "b": 0}})
+    with pytest.raises(InputError, match="column 'class' is no array of a value a judgment"):
+        replace(qrels, columns={"class": np.array(["x"])})
+
+
+@settings(max_examples=30)
+@given(st.text("12L;a# \t\n\r0é-.", max_size=40))
+def test_any_text_is_read_or_refused_in_a_line(text: str) -> None:
+    import tempfile
+
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", newline="", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        for layout in ("auto", "ntcir", "prels", "xqrels"):
+            for read in (cf.read_qrels, cf.read_run):
+                try:
+                    read(file.name, format=layout)
+                except CranfieldError as error:
+                    assert "\n" not in str(error)

@@ -1,0 +1,167 @@
+"""Measures of several aspects: brute force from the formulas, identities, text forms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+import cranfield.measures.aspects.biased
+import cranfield.measures.aspects.compatibility
+import cranfield.measures.aspects.multi_aspect
+from cranfield.errors import MeasureError
+from cranfield.measures import CAM, MM, RBP, RR, parse_measure
+
+DOCS = "abcdefgh"
+rankings = st.permutations(DOCS).flatmap(
+    lambda docs: st.integers(1, 8).map(lambda length: list(docs[:length]))
+)
+judgments = st.dictionaries(st.sampled_from(DOCS + "i"), st.integers(0, 3), min_size=1)
+
+
+def scored(run: list[str], grades: dict[str, int], *texts: str, **more: Any) -> list[float]:
+    scores = {"q": {doc: -float(i) for i, doc in enumerate(run)}}
+    found = cf.evaluate(scores, {"q": grades}, texts, **more)
+    return [float(found[text].values[0, 0]) for text in texts]
+
+
+def aspects(**given: dict[str, int]) -> dict[str, Any]:
+    return {"aspects": {name: {"q": grades} for name, grades in given.items()}}
+
+
+@settings(max_examples=10)
+@given(rankings, judgments, judgments, judgments)
+def test_aspect_biased_rbp(
+    run: list[str], grades: dict[str, int], easy: dict[str, int], sure: dict[str, int]
+) -> None:
+    p, top = 0.7, max(1, *easy.values())
+    weights = {1: 0.4, 2: 0.8, 3: 1.0}
+
+    def total(worth: Any, length: int = 8) -> float:
+        return float(sum((1 - p) * p**i * worth(doc) for i, doc in enumerate(run[:length])))
+
+    def good(doc: str) -> bool:
+        return grades.get(doc, 0) >= 1
+
+    both = aspects(understandability=easy, credibility=sure)
+    found = scored(
+        run,
+        grades,
+        "uRBP(p=0.7)",
+        "cRBP(p=0.7)@2",
+        "uRBP(aspect_rel=2, p=0.7)",
+        "uRBP(aspect_gains='graded', p=0.7)",
+        "uRBP(aspect_gains={1: 0.4, 2: 0.8, 3: 1}, p=0.7)",
+        "aRBP(p=0.7)",
+        "aRBP(aspects='credibility,understandability', p=0.7)",
+        "uRBP(gains='graded', max_grade=3, p=0.7)",
+        **both,
+    )
+    wanted = [
+        total(lambda d: good(d) and easy.get(d, 0) >= 1),
+        total(lambda d: good(d) and sure.get(d, 0) >= 1, 2),
+        total(lambda d: good(d) and easy.get(d, 0) >= 2),
+        total(lambda d: good(d) * easy.get(d, 0) / top),
+        total(lambda d: good(d) * weights.get(easy.get(d, 0), 0.0)),
+        *[total(lambda d: good(d) and easy.get(d, 0) >= 1 and sure.get(d, 0) >= 1)] * 2,
+        total(lambda d: grades.get(d, 0) / 3 * (easy.get(d, 0) >= 1)),
+    ]
+    assert found == pytest.approx(wanted, abs=1e-12)
+
+
+@settings(max_examples=10)
+@given(rankings, judgments, judgments)
+def test_condensed_lists_match_the_same_documents(
+    run: list[str], grades: dict[str, int], easy: dict[str, int]
+) -> None:
+    kept = [doc for doc in run if doc in grades]
+    wanted = sum(
+        0.5 ** (i + 1) * (grades[doc] >= 1) * (easy.get(doc, 0) >= 1)
+        for i, doc in enumerate(kept[:2])
+    )
+    given = aspects(understandability=easy)
+    [flagged] = scored(run, grades, "uRBP(judged_only=True, p=0.5)@2", **given)
+    [policy] = scored(run, grades, "uRBP(p=0.5)@2", unjudged="condensed", **given)
+    assert [flagged, policy] == pytest.approx([wanted, wanted], abs=1e-12)
+
+
+@settings(max_examples=10)
+@given(rankings, judgments)
+def test_an_aspect_that_all_documents_have_changes_nothing(
+    run: list[str], grades: dict[str, int]
+) -> None:
+    found = scored(run, grades, "uRBP", "RBP", **aspects(understandability=dict.fromkeys(run, 1)))
+    assert found[0] == pytest.approx(found[1], abs=1e-15)
+
+
+@settings(max_examples=10)
+@given(rankings, judgments, judgments)
+def test_means_over_aspects(run: list[str], grades: dict[str, int], sure: dict[str, int]) -> None:
+    given = aspects(credibility=sure)
+    inner = ["nDCG@5", "RBP", "AP"]
+    one, two = np.array(scored(run, grades, *inner)), np.array(scored(run, sure, *inner))
+    arithmetic = scored(run, grades, *(f"CAM({text})" for text in inner), **given)
+    harmonic = scored(run, grades, *(f"MM({text})" for text in inner), **given)
+    weighted = "weights={'credibility': 3, 'relevance': 1}"
+    mixed = scored(run, grades, f"CAM(AP, {weighted})", f"MM(AP, {weighted})", **given)
+    assert arithmetic == pytest.approx((one + two) / 2, abs=1e-12)
+    safe = np.where((one > 0) & (two > 0), one + two, 1.0)
+    assert harmonic == pytest.approx(2 * one * two / safe, abs=1e-12)
+    assert (np.array(harmonic) <= np.array(arithmetic) + 1e-12).all()
+    assert mixed[0] == pytest.approx(one[2] / 4 + two[2] * 3 / 4, abs=1e-12)
+    if one[2] and two[2]:
+        assert mixed[1] == pytest.approx(1 / (0.25 / one[2] + 0.75 / two[2]), abs=1e-12)
+
+
+@settings(max_examples=10)
+@given(rankings, judgments)
+def test_equal_aspects_give_the_measure_itself(run: list[str], grades: dict[str, int]) -> None:
+    found = scored(run, grades, "CAM(AP)", "MM(AP)", "AP", **aspects(same=grades))
+    assert found[:2] == pytest.approx([found[2]] * 2, abs=1e-12)
+
+
+def test_texts_read_back() -> None:
+    for text in (
+        "CAM(nDCG@10)",
+        "MM(RBP(p=0.5)@10, weights={'credibility': 0.3, 'relevance': 1})",
+        "CAM(interval(DCG@5))",
+        "MM(CAM(RR))",
+        "uRBP(aspects='trust', p=0.5)@10",
+        "aRBP(aspects='a,b')",
+    ):
+        assert str(parse_measure(text)) == text
+    assert str(parse_measure("CAM(nDCG)@10")) == "CAM(nDCG@10)"
+    assert str(MM(RBP)(p=0.5)) == "MM(RBP(p=0.5))"
+    assert str(CAM(RR)(weights={"relevance": 1})) == "CAM(RR, weights={'relevance': 1})"
+    assert str(parse_measure("aRBP(aspects=' b , a')")) == "aRBP(aspects='b,a')"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("CAM(RR, weights={'relevance': -1})", "at least 0"),
+        ("CAM(RR, weights={'relevance': 0})", "above 0"),
+        ("CAM(RR, weights='relevance')", "mapping"),
+        ("CAM(RR, weights={1: 1})", "mapping"),
+        ("CAM(GMAP)", "averaged"),
+        ("MM(RBPResidual)", "harmonic"),
+        ("MM(CompatDiff)", "harmonic"),
+        ("uRBP(aspects='a,,b')", "names"),
+        ("uRBP(aspects='a,a')", "different"),
+        ("uRBP(aspect_gains={1: 2})", "0 to 1"),
+        ("CAM(P)", "cutoff"),
+    ],
+)
+def test_refusals(text: str, reason: str) -> None:
+    with pytest.raises(MeasureError, match=reason):
+        parse_measure(text)
+
+
+@pytest.mark.parametrize("text", ["uRBP", "aRBP", "CAM(RR)", "CAM(RR, weights={'no': 1})"])
+def test_aspects_without_judgments(text: str) -> None:
+    with pytest.raises(MeasureError, match="needs judgments on"):
+        scored(["a"], {"a": 1}, text)

@@ -1,0 +1,192 @@
+"""Click-based U: real sessions by hand, and the pseudocode of Sakai (2013), figure 9."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.errors import MeasureError
+from cranfield.sessions import click_u, evaluate_sessions, read_sessions
+from tests.sessions.samples import QRELS, XML, sessions_of
+
+L = 132_000
+
+# Documents of 8000 characters, of which 1600 are read; snippets of 200.
+# Session 33: rank 3 of query 1, rank 4 of query 2, rank 2 of query 3.
+POS_33 = [600 + 1600, 2200 + 800 + 1600, 4600 + 400 + 1600]
+# Session 54: ranks 3, 2, 4, 5, 5 of query 1; ranks 4, 5, 6 of query 2; nothing of query 3.
+POS_54 = [2200, 3800, 5600, 7400, 9000, 11400, 13200, 15000]
+# The second click on rank 5 left out.
+ONCE_54 = [2200, 3800, 5600, 7400, 9800, 11600, 13400]
+# The snippets of the file: 15 + 27 + 39; 15 + 27 + 39 + 51; 15 + 27 characters.
+OWN_33 = [81 + 1600, 1681 + 132 + 1600, 3413 + 42 + 1600]
+
+
+def u(positions: list[int], gain: float = 0.5) -> float:
+    return sum(gain * (1 - pos / L) for pos in positions)
+
+
+@pytest.mark.parametrize(
+    ("measure", "session", "by_hand"),
+    [
+        ("ClickU(length=8000)", "33", u(POS_33)),
+        ("ClickU(length=8000)", "54", u(POS_54)),
+        ("ClickU(length=8000, once=True)", "54", u(ONCE_54)),
+        ("ClickU(length=8000, snippet='own')", "33", u(OWN_33)),
+        # Of the clicked documents of session 54 those at ranks 4 and 5, and 4 of query 2, have
+        # grade 1; rank 5 was clicked twice. Of session 33 one has grade 2, the second.
+        ("ClickU(gains='linear', length=8000)", "54", u([5600, 7400, 9000, 11400], 1.0)),
+        ("ClickU(gains={2: 0.75}, length=8000)", "33", u([4600], 0.75)),
+        ("ClickU(L=5000, length=8000)", "33", 0.5 * (1 - 2200 / 5000 + 1 - 4600 / 5000)),
+        ("ClickU(F=1, length=8000)", "33", u([8600, 17400, 25800])),
+    ],
+)
+def test_real_sessions_by_hand(measure: str, session: str, by_hand: float) -> None:
+    scores = evaluate_sessions(XML, QRELS, measure)[measure]
+    assert scores.values[scores.topics.index(session), 0] == pytest.approx(by_hand, rel=1e-12)
+
+
+def figure_9(
+    clicks: list[tuple[int, int, float]], gain: float, snippet: float, f: float, limit: float
+) -> float:
+    """The pseudocode, line by line; each query has its own array."""
+    done: dict[int, set[int]] = {}
+    pos = total = 0.0
+    for query, rank, doclen in clicks:
+        snippetdone = done.setdefault(query, set())
+        for r in range(1, rank + 1):
+            if r not in snippetdone:
+                pos += snippet
+                snippetdone.add(r)
+        pos += f * doclen
+        total += gain * max(0, 1 - pos / limit)
+    return total
+
+
+_CLICKS = st.lists(
+    st.tuples(st.integers(1, 3), st.integers(1, 6), st.floats(0, 9000)), min_size=1, max_size=12
+)
+
+
+@settings(max_examples=80)
+@given(_CLICKS, st.floats(0, 2), st.floats(0, 500), st.floats(0, 1), st.floats(10, 1e5))
+def test_figure_9(
+    clicks: list[tuple[int, int, float]], gain: float, snippet: float, share: float, limit: float
+) -> None:
+    queries, ranks, lengths = zip(*clicks, strict=True)
+    value = click_u(queries, ranks, lengths, gains=gain, snippet=snippet, share=share, limit=limit)
+    assert value == pytest.approx(figure_9(clicks, gain, snippet, share, limit), abs=1e-9)
+
+
+@settings(max_examples=10)
+@given(st.lists(_CLICKS, min_size=1, max_size=3), st.sampled_from(["timed", "in order"]))
+def test_sessions_by_figure_9(sessions: list[list[tuple[int, int, float]]], how: str) -> None:
+    """Several sessions and two systems at once, with the length of each document from a table."""
+    lists = {
+        str(s): [[f"{s}-{q}-{r}" for r in range(1, 7)] for q in range(1, 4)]
+        for s in range(len(sessions))
+    }
+    lengths = {f"{s}-{q}-{r}": 100.0 * q + r for s in range(3) for q in range(4) for r in range(7)}
+    clicks = [
+        {"session": str(s), "query": q, "rank": r, "time": float(i) if how == "timed" else None}
+        for s, one in enumerate(sessions)
+        for i, (q, r, _) in enumerate(one)
+    ]
+    if how == "timed":
+        clicks.reverse()
+    ev = evaluate_sessions(
+        sessions_of(lists, clicks), {s: {f"{s}-1-1": 1} for s in lists}, "ClickU", lengths=lengths
+    )
+    for s, value in zip(ev["ClickU"].topics, ev["ClickU"].values[:, 0], strict=True):
+        one = [(q, r, lengths[f"{s}-{q}-{r}"]) for q, r, _ in sessions[int(s)]]
+        assert value == pytest.approx(figure_9(one, 0.5, 200, 0.2, L))
+
+
+def test_a_click_back_in_an_earlier_list_reads_no_snippet_again() -> None:
+    """Rank 2 of query 1, rank 1 of query 2, rank 2 of query 1 again."""
+    wanted = u([400 + 200, 600 + 200 + 200, 1000 + 200])
+    assert click_u([1, 2, 1], [2, 1, 2], 1000) == pytest.approx(wanted)
+
+
+def test_reading_more_first_is_worth_less() -> None:
+    assert click_u([1], [2], 5000) < click_u([1], [1], 5000)
+    assert click_u([1, 1], [1, 2], [5000, 100]) < click_u([1, 1], [1, 2], [100, 5000])
+    assert click_u([], [], []) == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "about", "reason"),
+    [
+        (([1], [0], 10), {}, "ranks from 1"),
+        (([1], [1.5], 10), {}, "whole numbers"),
+        (([1, 2], [1], 10), {}, "a number for each click"),
+        (([1], [1], [10, 20]), {}, "one for each click"),
+        (([1], [1], -5), {}, "at least 0"),
+        (([1], [1], "long"), {}, "are numbers"),
+        (([1], [1], 10), {"share": 2}, "share=2 is not"),
+        (([1], [1], 10), {"limit": 0}, "limit=0 is not"),
+        (([1], [1], 10), {"snippet": float("nan")}, "snippet=nan is not"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments: Any, about: Any, reason: str) -> None:
+    with pytest.raises(MeasureError, match=reason):
+        click_u(*arguments, **about)
+
+
+def test_what_is_not_known_is_asked_for() -> None:
+    with pytest.raises(MeasureError, match=r"11 of 11 clicks are on documents without one"):
+        evaluate_sessions(XML, QRELS, "ClickU")
+    plain = sessions_of({"s": [["a"]]}, [{"session": "s", "query": 1, "rank": 1}])
+    with pytest.raises(MeasureError, match="snippets, and some are not given"):
+        evaluate_sessions(plain, {"s": {"a": 1}}, "ClickU(snippet='own', length=10)")
+    with pytest.raises(MeasureError, match="computed by evaluate_sessions"):
+        cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, "ClickU")
+    with pytest.raises(MeasureError, match="no condensed list of clicks"):
+        evaluate_sessions(XML, QRELS, "ClickU(judged_only=True, length=1)")
+
+
+@pytest.mark.parametrize(
+    "text", ["ClickU", "ClickU(F=0.5, L=1000, length=80.5)", "ClickU(once=True, snippet='own')"]
+)
+def test_text_form_is_the_identity(text: str) -> None:
+    assert str(cf.parse_measure(text)) == text
+
+
+@pytest.mark.parametrize("text", ["ClickU(F=1.5)", "ClickU(L=0)", "ClickU(snippet='real')"])
+def test_wrong_parameters_are_refused(text: str) -> None:
+    with pytest.raises(MeasureError, match="is not"):
+        cf.parse_measure(text)
+
+
+def test_lengths_of_some_documents() -> None:
+    """A table goes before the length for all."""
+    sessions = sessions_of(
+        {"s": [["a", "b"]]}, [{"session": "s", "query": 1, "rank": r} for r in (1, 2)]
+    )
+    text = "ClickU(length=1000)"
+    ev = evaluate_sessions(sessions, {"s": {"a": 1}}, text, lengths={"b": 5000})
+    assert ev[text].values[0, 0] == pytest.approx(u([400, 400 + 200 + 1000]))
+
+
+def test_sessions_without_clicks_score_0() -> None:
+    rows = [
+        {"system": name, "session": "s", "query": 1, "rank": 1, "doc": "a"} for name in ("x", "y")
+    ]
+    clicks = [{"system": "y", "session": "s", "query": 1, "rank": 1}]
+    sessions = read_sessions(rows, clicks=clicks, topics={"s": "t"})
+    ev = evaluate_sessions(sessions, {"t": {"a": 1}}, "ClickU(length=0)")
+    np.testing.assert_allclose(ev["ClickU(length=0)"].values, [[0, 0.5 * (1 - 200 / L)]])
+
+
+def test_clicked_documents_without_a_judgment_gain_nothing_by_grade() -> None:
+    sessions = sessions_of(
+        {"s": [["a", "b"]]}, [{"session": "s", "query": 1, "rank": r} for r in (1, 2)]
+    )
+    text = "ClickU(gains='linear', length=0)"
+    ev = evaluate_sessions(sessions, {"s": {"a": 2}}, text)
+    assert ev[text].values[0, 0] == pytest.approx(2 * (1 - 200 / L))

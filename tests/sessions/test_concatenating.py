@@ -1,0 +1,211 @@
+"""Sessions as rankings: concatenation, judgments by session, current queries behind histories."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.errors import CranfieldWarning, InputError, PolicyError
+from cranfield.sessions import evaluate_sessions, read_sessions
+from tests.sessions.samples import QRELS, XML, Grades, Lists, sessions_of, worlds
+
+LISTS: Lists = {"s": [["a", "b", "c"], ["b", "d"], ["a", "e"]]}
+CLICKS = [{"session": "s", "query": q, "rank": r} for q, r in [(1, 2), (1, 1), (3, 2)]]
+
+
+@pytest.mark.parametrize(
+    ("options", "docs", "queries"),
+    [
+        ({}, "abcde", [1, 1, 1, 2, 3]),
+        ({"duplicates": "keep"}, "abcbdae", [1, 1, 1, 2, 2, 3, 3]),
+        ({"depth": 2}, "abde", [1, 1, 2, 3]),
+        ({"depth": 1}, "ab", [1, 2]),
+        ({"until_click": True}, "abe", [1, 1, 3]),
+        ({"until_click": True, "duplicates": "keep"}, "abae", [1, 1, 3, 3]),
+        ({"until_click": True, "duplicates": "keep", "depth": 1}, "aa", [1, 3]),
+    ],
+)
+def test_concatenation(options: dict[str, object], docs: str, queries: list[int]) -> None:
+    lists = sessions_of(LISTS, CLICKS).concatenated(**options)  # type: ignore[arg-type]
+    assert "".join(lists.rows["doc"]) == docs
+    assert lists.rows["query"].to_list() == queries
+    assert lists.rows["rank"].to_list() == [*range(1, len(docs) + 1)]
+    assert lists.removed + lists.cut + len(docs) == 7
+
+
+def test_options_are_checked() -> None:
+    sessions = sessions_of(LISTS)
+    for wrong in (0, 1.5, True):
+        with pytest.raises(PolicyError, match="depth must be a whole number from 1"):
+            sessions.concatenated(depth=wrong)  # type: ignore[arg-type]
+    with pytest.raises(PolicyError, match="duplicates 'last' is none of first, keep"):
+        sessions.concatenated(duplicates="last")
+    with pytest.raises(PolicyError, match="ties 'trec' do not occur"):
+        sessions.concatenated().judged({"s": {"a": 1}}, ties="trec")
+
+
+@settings(max_examples=8)
+@given(worlds(), st.sampled_from([None, 1, 2]))
+def test_measures_of_rankings(world: tuple[Lists, Grades], depth: int | None) -> None:
+    """They score what a user gets who puts the lists together by hand."""
+    lists, grades = world
+    sessions = sessions_of(lists)
+    by_hand = {
+        name: {
+            doc: -float(rank)
+            for rank, doc in enumerate(
+                dict.fromkeys(doc for docs in queries for doc in docs[:depth])
+            )
+        }
+        for name, queries in lists.items()
+    }
+    measures = ["AP", "nDCG@3", "P@2", "RBP"]
+    wanted = cf.evaluate(by_hand, grades, measures)
+    ours = evaluate_sessions(sessions, grades, measures, depth=depth)
+    given_ = cf.evaluate(sessions.concatenated(depth=depth), sessions.qrels(grades), measures)
+    for measure in measures:
+        assert ours[measure].topics == wanted[measure].topics
+        np.testing.assert_allclose(ours[measure].values, wanted[measure].values)
+        np.testing.assert_allclose(given_[measure].values, wanted[measure].values)
+
+
+def test_kept_duplicates_are_rewarded_again() -> None:
+    sessions, grades = sessions_of({"s": [["a"], ["a"]]}), {"s": {"a": 1}}
+    ev = evaluate_sessions(sessions, grades, ["NumRelRet", "sDCG"], duplicates="keep")
+    assert ev["NumRelRet"].values.tolist() == [[2]]
+    first = evaluate_sessions(sessions, grades, ["NumRelRet"])
+    assert first["NumRelRet"].values.tolist() == [[1]]
+
+
+def test_judgments_by_session() -> None:
+    """Two sessions of one topic have the same judgments; one without a judged topic has none."""
+    rows = [
+        {"session": s, "topic": t, "query": 1, "rank": 1, "doc": "a"}
+        for s, t in [("1", "t"), ("2", "u"), ("3", "t")]
+    ]
+    qrels = read_sessions(rows).qrels([("v", "x", 1), ("t", "a", 2), ("v", "y", 1), ("t", "b", 0)])
+    assert qrels.to_polars().rows() == [
+        ("1", "a", 2),
+        ("1", "b", 0),
+        ("3", "a", 2),
+        ("3", "b", 0),
+    ]
+    with pytest.raises(InputError, match=r"no session has a judged topic \(sessions have 't'"):
+        read_sessions(rows).qrels({"w": {"a": 1}})
+    without = [{key: row[key] for key in row if key != "topic"} for row in rows]
+    with pytest.raises(InputError, match=r"\(no session has a topic, judgments have 'w'"):
+        read_sessions(without).qrels({"w": {"a": 1}})
+
+
+def test_subtopics_and_aspects_go_along() -> None:
+    sessions = read_sessions(
+        {"session": ["1", "2"], "topic": ["t", "t"], "query": [1, 1], "rank": [1, 1]}
+        | {"doc": ["a", "b"]}
+    )
+    qrels = cf.read_qrels(
+        pl.DataFrame({"topic": "t", "doc": ["a", "a"], "grade": [1, 1], "subtopic": ["x", "y"]})
+    )
+    judged = sessions.concatenated().judged(
+        qrels, intents={"t": {"x": 0.75, "y": 0.25}}, aspects={"clear": {"t": {"b": 1}}}
+    )
+    intents = judged.intents("test")
+    assert judged.topics == ("1", "2")
+    assert intents.probability.tolist() == [[0.75, 0.25], [0.75, 0.25]]
+    assert judged.aspect("clear", "test").queries("test").grade.tolist() == [1, 1]
+
+
+def test_the_query_of_each_document_follows_views() -> None:
+    judged = sessions_of(LISTS).concatenated().judged({"s": {"a": 1, "d": 0, "e": 2}})
+    assert judged.queries("test").grade.tolist() == [1, 1, 1, 2, 3]
+    assert judged.top(4).queries("test").grade.tolist() == [1, 1, 1, 2]
+    assert judged.condensed().queries("test").grade.tolist() == [1, 2, 3]
+    assert judged.condensed().queries("test").rank.tolist() == [1, 2, 3]
+    assert judged.top(4).condensed().queries("test").grade.tolist() == [1, 2]
+    cut = sessions_of(LISTS).concatenated().judged({"s": {"a": 1}}, depth=2)
+    assert cut.queries("test").grade.tolist() == [1, 1]
+
+
+def test_systems_side_by_side() -> None:
+    """The same sessions answered by two systems, one of which has nothing for the second."""
+    one, two = (
+        sessions_of(x, system=s).to_polars()
+        for s, x in [("x", LISTS), ("y", {"s": [["e"]], "t": [["a"]]})]
+    )
+    sessions = read_sessions(pl.concat([one, two]).drop("clicks"))
+    ev = evaluate_sessions(sessions, {"s": {"e": 1}, "t": {"a": 1}}, ["RR", "nsDCG"])
+    assert ev["RR"].systems == ("x", "y")
+    assert ev["RR"].values.tolist() == [[0.2, 1.0], [0.0, 1.0]]
+    assert ev["nsDCG"].values[:, 1].tolist() == [1.0, 1.0]
+    assert ev.by_system()["system"].to_list() == ["x", "y"]
+    assert repr(ev) == "SessionEvaluation(2 sessions, 2 systems: RR, nsDCG)"
+    with pytest.raises(KeyError, match="AP was not evaluated; RR, nsDCG were"):
+        ev["AP"]
+    assert ev["MRR"] is ev["RR"]
+
+
+RUNS = {
+    "x": {"33": {"n1": 2.0, "n2": 1.0}},
+    "y": {"33": {"clueweb12-0714wb-65-18806": 1.0}, "54": {"n3": 1.0}},
+}
+
+
+def test_current_queries_behind_histories() -> None:
+    sessions = read_sessions(XML)
+    both = sessions.followed_by(RUNS)
+    assert (both.systems, both.names, both.topics) == (("x", "y"), ("33", "54"), ("25", "40"))
+    last = both.results.filter(pl.col("query") == 4)
+    assert last.select("system", "session", "rank", "doc").rows() == [
+        (0, 0, 1, "n1"),
+        (0, 0, 2, "n2"),
+        (1, 0, 1, "clueweb12-0714wb-65-18806"),
+        (1, 1, 1, "n3"),
+    ]
+    assert both.counts.results == 2 * 60 + 4
+    assert both.counts.empty_lists == 1
+    assert both.clicks.height == 22
+    assert both.queries.filter(pl.col("query") == 4)["text"].to_list() == [
+        *['general schedule pay tables "federal goverment"', '"employee fraud" "best practice"'] * 2
+    ]
+    grades = {"25": {"n1": 2}, "40": {"n3": 1}}
+    sdcg = evaluate_sessions(both, grades, "sDCG")["sDCG"].values
+    # Session 33 has 24 documents before, session 54 has 28; the query is the fourth.
+    later = np.log(7) / np.log(4)
+    np.testing.assert_allclose(
+        sdcg, [[2 / (later * np.log2(26)), 0], [0, 1 / (later * np.log2(30))]]
+    )
+
+
+def test_runs_alone_are_scored_by_the_judgments_of_sessions() -> None:
+    ev = cf.evaluate(RUNS, read_sessions(XML).qrels({"25": {"n2": 1}}, current=True), "RR")
+    assert ev["RR"].topics == ("33",)
+    assert ev["RR"].values.tolist() == [[0.5, 0.0]]
+
+
+def test_wrong_runs_behind_histories() -> None:
+    sessions = read_sessions(XML)
+    with pytest.raises(InputError, match="no topic of the run is a session"):
+        sessions.followed_by({"x": {"77": {"a": 1.0}}})
+    with pytest.warns(CranfieldWarning, match="x: 1 topic without a session, such as '77'"):
+        assert sessions.followed_by({"x": {"77": {"a": 1.0}, "33": {"a": 1.0}}}).counts.queries == 8
+    with pytest.raises(PolicyError, match="a log of one system, not of 2"):
+        sessions.followed_by(RUNS).followed_by(RUNS)
+    run = cf.read_run(RUNS["x"], name="same")
+    with pytest.raises(InputError, match="two runs are called 'same'"):
+        sessions.followed_by([run, run])
+
+
+def test_sessions_without_a_current_query_need_an_answer() -> None:
+    log = sessions_of({"1": [["a"]], "2": [["b"]]})
+    both = log.followed_by({"x": {"2": {"c": 1.0}}})
+    assert both.names == ("2",)
+    assert both.results.select("session", "query", "doc").rows() == [(0, 1, "b"), (0, 2, "c")]
+
+
+def test_judgments_of_the_extract() -> None:
+    qrels = read_sessions(XML).qrels(QRELS)
+    assert qrels.topics == ("33", "54")
+    assert qrels.grades.min() == -2

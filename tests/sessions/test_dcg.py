@@ -1,0 +1,282 @@
+"""Session DCG: real sessions by hand, the formulas by brute force, and what must always hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log, log2
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.errors import CranfieldError, MeasureError
+from cranfield.sessions import evaluate_sessions, read_sessions
+from tests.sessions.samples import QRELS, XML, Grades, Lists, sessions_of, worlds
+
+
+def log4(x: float) -> float:
+    return log2(x) / 2
+
+
+IDEAL_33 = sum(2 / log2(r + 1) for r in range(1, 19)) + sum(1 / log2(r + 1) for r in range(19, 44))
+"""Topic 25 has 18 documents of grade 2 and 25 of grade 1."""
+
+IDEAL_54 = 2 + sum(1 / log2(r + 1) for r in range(2, 58))
+"""Topic 40 has 1 document of grade 2 and 56 of grade 1."""
+
+# Session 33: three lists of 10. Grade 2 at rank 4 of the first, whose rank 7 is spam (-2); grade 2
+# at rank 4 of the second, whose rank 5 came before; in the third, that document again at rank 8.
+FIRST_33 = 2 / log2(5) + 2 / (log4(5) * log2(15))
+KEPT_33 = FIRST_33 + 2 / (log4(6) * log2(29))
+
+# Session 54: grade 1 at ranks 4, 5, 7, 9 and 10 of the first list; at ranks 4 and 7 of the second,
+# whose rank 1 came before; at rank 8 of the third, whose rank 2 came before.
+LIST_1_54 = 1 / log2(5) + 1 / log2(6) + 1 / log2(8) + 1 / log2(10) + 1 / log2(11)
+FIRST_54 = LIST_1_54 + (1 / log2(14) + 1 / log2(17)) / log4(5) + 1 / (log4(6) * log2(27))
+KEPT_54 = LIST_1_54 + (1 / log2(15) + 1 / log2(18)) / log4(5) + 1 / (log4(6) * log2(29))
+
+# Järvelin and others (2008): 1 + log2 of the rank in the query's own list, 1 + log4 of the query.
+JARVELIN_33 = 2 / 3 + 2 / (1.5 * 3) + 2 / ((1 + log4(3)) * 4)
+TEN_TWOS = sum(2 / (1 + log2(r)) for r in range(1, 11))
+QUERIES_3 = 1 + 1 / 1.5 + 1 / (1 + log4(3))
+
+
+@pytest.mark.parametrize(
+    ("measure", "duplicates", "session", "by_hand"),
+    [
+        ("sDCG", "first", "33", FIRST_33),
+        ("sDCG", "keep", "33", KEPT_33),
+        ("sDCG", "first", "54", FIRST_54),
+        ("sDCG", "keep", "54", KEPT_54),
+        ("sDCG@10", "first", "54", LIST_1_54),
+        ("nsDCG", "first", "33", FIRST_33 / IDEAL_33),
+        ("nsDCG", "keep", "33", FIRST_33 / IDEAL_33),
+        ("nsDCG", "first", "54", FIRST_54 / IDEAL_54),
+        ("sDCG(variant='jarvelin')", "keep", "33", JARVELIN_33),
+        ("sDCG(variant='jarvelin')", "first", "33", 2 / 3 + 2 / 4.5),
+        (
+            "nsDCG(variant='jarvelin', ideal='repeated')",
+            "keep",
+            "33",
+            JARVELIN_33 / (TEN_TWOS * QUERIES_3),
+        ),
+        (
+            "sDCG(gains='exponential', b=3, bq=2)",
+            "first",
+            "33",
+            3 * log(3) / log(6) + 3 / log2(3) * log(3) / log(16),
+        ),
+    ],
+)
+def test_real_sessions_by_hand(measure: str, duplicates: str, session: str, by_hand: float) -> None:
+    scores = evaluate_sessions(XML, QRELS, measure, duplicates=duplicates)[measure]
+    value = scores.values[scores.topics.index(session), 0]
+    assert value == pytest.approx(by_hand, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "sDCG",
+        "sDCG(b=2.5, bq=10)@20",
+        "sDCG(gains='exponential', variant='jiang')",
+        "nsDCG(depth=10, ideal='repeated', variant='jarvelin')",
+        "nsDCG@10",
+    ],
+)
+def test_text_form_is_the_identity(text: str) -> None:
+    assert str(cf.parse_measure(text)) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["sDCG(b=1)", "sDCG(bq=0.5)", "sDCG(variant='old')", "nsDCG(ideal='none')", "nsDCG(depth=0)"],
+)
+def test_wrong_parameters_are_refused(text: str) -> None:
+    with pytest.raises(MeasureError, match=r"is not"):
+        cf.parse_measure(text)
+
+
+def test_ordinary_runs_are_refused() -> None:
+    with pytest.raises(MeasureError, match=r"sDCG needs sessions of queries, and these runs are"):
+        cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 1}}, "sDCG")
+
+
+def brute(
+    lists: list[list[str]],
+    grades: dict[str, int],
+    *,
+    variant: str,
+    duplicates: str,
+    cutoff: int | None,
+    b: float,
+    bq: float,
+    new_only: bool = False,
+) -> float:
+    """sDCG document by document."""
+    seen: set[str] = set()
+    total, r = 0.0, 0
+    for q, docs in enumerate(lists, 1):
+        j = 0
+        for doc in docs:
+            again = doc in seen
+            seen.add(doc)
+            if again and duplicates == "first":
+                continue
+            r, j = r + 1, j + 1
+            if cutoff is not None and r > cutoff:
+                continue
+            gain = 0 if again and new_only else max(grades.get(doc, 0), 0)
+            total += gain / divisor(variant, q, r, j, b, bq)
+    return total
+
+
+def divisor(variant: str, q: int, r: int, j: int, b: float, bq: float) -> float:
+    if variant == "jarvelin":
+        return (1 + log(q) / log(bq)) * (1 + log(j) / log(b))
+    rank = r if variant == "kanoulas" else j
+    return log(q + bq - 1) / log(bq) * log(rank + b - 1) / log(b)
+
+
+@settings(max_examples=30)
+@given(
+    worlds(),
+    st.sampled_from(["kanoulas", "jarvelin", "jiang"]),
+    st.sampled_from(["first", "keep"]),
+    st.sampled_from([None, 1, 3, 8]),
+    st.sampled_from([(2, 4), (1.5, 3), (10, 2)]),
+)
+def test_brute_force(
+    world: tuple[Lists, Grades],
+    variant: str,
+    duplicates: str,
+    cutoff: int | None,
+    bases: tuple[float, float],
+) -> None:
+    lists, grades = world
+    about = {"variant": variant, "b": bases[0], "bq": bases[1], "cutoff": cutoff}
+    given_ = {name: cf.parse_measure(name)(**about) for name in ("sDCG", "nsDCG")}
+    repeated = given_["nsDCG"](ideal="repeated")
+    deep = repeated(depth=4)
+    ev = evaluate_sessions(
+        sessions_of(lists), grades, [*given_.values(), repeated, deep], duplicates=duplicates
+    )
+    for i, name in enumerate(ev[given_["sDCG"]].topics):
+
+        def value(
+            session: list[list[str]],
+            new_only: bool = False,
+            how: str = duplicates,
+            known: dict[str, int] = grades[name],
+        ) -> float:
+            return brute(
+                session,
+                known,
+                variant=variant,
+                duplicates=how,
+                cutoff=cutoff,
+                b=bases[0],
+                bq=bases[1],
+                new_only=new_only,
+            )
+
+        shown = value(lists[name])
+        assert ev[given_["sDCG"]].values[i, 0] == pytest.approx(shown)
+        best = sorted(doc for doc in grades[name] if grades[name][doc] > 0)
+        best.sort(key=lambda doc: -grades[name][doc])
+        one = value([best])
+        new = value(lists[name], new_only=True)
+        assert ev[given_["nsDCG"]].values[i, 0] == pytest.approx(new / one if one else 0)
+        left: set[str] = set()
+        lengths = []
+        for docs in lists[name]:
+            kept = [doc for doc in docs if duplicates == "keep" or doc not in left]
+            left |= set(docs)
+            lengths.append(len(kept))
+        filled = best + ["-"] * 6
+        many = value([filled[:length] for length in lengths], how="keep")
+        assert ev[repeated].values[i, 0] == pytest.approx(shown / many if many else 0)
+        four = value([filled[:4] if length else [] for length in lengths], how="keep")
+        assert ev[deep].values[i, 0] == pytest.approx(shown / four if four else 0)
+
+
+@settings(max_examples=10)
+@given(worlds(), st.sampled_from(["first", "keep"]))
+def test_bounds_and_one_query(world: tuple[Lists, Grades], duplicates: str) -> None:
+    lists, grades = world
+    measures = ["sDCG", "nsDCG", "nsDCG@3", "nsDCG(ideal='repeated')", "DCG", "nDCG"]
+    ev = evaluate_sessions(sessions_of(lists), grades, measures, duplicates=duplicates)
+    for name in measures[1:4]:
+        assert (ev[name].values >= 0).all()
+        assert (ev[name].values <= 1 + 1e-12).all()
+    if duplicates == "first":
+        assert (ev["sDCG"].values <= ev["DCG"].values + 1e-12).all()
+        assert (ev["nsDCG"].values <= ev["nDCG"].values + 1e-12).all()
+    first = {name: [next(filter(None, queries))] for name, queries in lists.items()}
+    one = evaluate_sessions(sessions_of(first), grades, measures)
+    np.testing.assert_allclose(one["sDCG"].values, one["DCG"].values)
+    np.testing.assert_allclose(one["nsDCG"].values, one["nDCG"].values)
+
+
+@settings(max_examples=6)
+@given(worlds())
+def test_order_of_rows_and_names_do_not_matter(world: tuple[Lists, Grades]) -> None:
+    lists, grades = world
+    names = {name: f"s{name}" for name in lists}
+    new = {doc: f"doc-{ord(doc) * 7 % 10}{doc}" for doc in "abcdefgh"}
+    renamed = {
+        names[name]: [[new[doc] for doc in docs] for docs in queries]
+        for name, queries in lists.items()
+    }
+    frame = sessions_of(renamed).to_polars().sample(fraction=1, shuffle=True, seed=len(lists))
+    judged = {names[n]: {new[doc]: g for doc, g in docs.items()} for n, docs in grades.items()}
+    before = evaluate_sessions(sessions_of(lists), grades, ["sDCG", "nsDCG@4"])
+    after = evaluate_sessions(read_sessions(frame.drop("clicks")), judged, ["sDCG", "nsDCG@4"])
+    for measure, scores in before.items():
+        here = dict(zip(scores.topics, scores.values[:, 0], strict=True))
+        there = after[measure]
+        for topic, value in zip(there.topics, there.values[:, 0], strict=True):
+            assert value == pytest.approx(here[topic.removeprefix("s")])
+
+
+def test_ideal_session_scores_1_and_an_earlier_query_is_worth_more() -> None:
+    grades = {"s": {"a": 3, "b": 2, "c": 1, "d": -2}}
+    best = evaluate_sessions(sessions_of({"s": [["a", "b", "c"]]}), grades, "nsDCG")["nsDCG"]
+    assert best.values.tolist() == [[1.0]]
+    asked_again = sessions_of({"s": [["a"], ["b", "c"]]})
+    assert evaluate_sessions(asked_again, grades, "nsDCG")["nsDCG"].values[0, 0] < 1
+
+
+def test_a_later_list_can_be_worth_more_in_the_original_definition() -> None:
+    """What the definition by concatenation mends (Sakai 2013, section 3.2)."""
+    late = sessions_of({"s": [list("xyzuvw"), ["a"]]})
+    early = sessions_of({"s": [list("xyzuva"), ["w"]]})
+    grades = {"s": {"a": 1}}
+    original, mended = "sDCG(variant='jarvelin')", "sDCG"
+    ev_late, ev_early = (
+        evaluate_sessions(one, grades, [original, mended]) for one in (late, early)
+    )
+    assert ev_late[original].values[0, 0] > ev_early[original].values[0, 0]
+    assert ev_late[mended].values[0, 0] < ev_early[mended].values[0, 0]
+
+
+def test_condensed_lists_move_up() -> None:
+    """Of u a | u b with u unjudged, a and b stand at ranks 1 and 2."""
+    sessions, grades = sessions_of({"s": [["u", "a"], ["v", "b"]]}), {"s": {"a": 1, "b": 1}}
+    wanted = 1 + 1 / (log4(5) * log2(3))
+    only = "sDCG(judged_only=True)"
+    assert evaluate_sessions(sessions, grades, only)[only].values[0, 0] == pytest.approx(wanted)
+    condensed = evaluate_sessions(sessions, grades, "sDCG", unjudged="condensed")
+    assert condensed["sDCG"].values[0, 0] == pytest.approx(wanted)
+    assert condensed.judged.policies.unjudged == "condensed"
+
+
+def test_judgments_are_found_by_row_or_it_is_said() -> None:
+    judged = (
+        sessions_of({"s": [["a"], ["a"]]}).concatenated(duplicates="keep").judged({"s": {"a": 1}})
+    )
+    without = replace(judged, documents=replace(judged.documents, source=None), views={})
+    with pytest.raises(CranfieldError, match="which judgment"):
+        cf.parse_measure("nsDCG").score(without)

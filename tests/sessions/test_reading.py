@@ -1,0 +1,304 @@
+"""Reading of sessions: the XML of the TREC Session track, tables, and what is wrong with them."""
+
+from __future__ import annotations
+
+import gzip
+import math
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from cranfield.errors import CranfieldWarning, InputError
+from cranfield.sessions import Sessions, read_session_topics, read_sessions
+from tests.sessions.samples import XML
+
+HEAD = '<log><session num="1"><topic num="7"/>'
+RESULT = '<result rank="{}"><clueweb12id>{}</clueweb12id></result>'
+
+
+def written(folder: Path, text: str | bytes, name: str = "log.xml") -> str:
+    path = folder / name
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return str(path)
+
+
+def log(*parts: str) -> str:
+    return HEAD + "".join(parts) + "</session></log>"
+
+
+def interaction(num: int, ranks: dict[int, str], clicks: str = "") -> str:
+    results = "".join(RESULT.format(rank, doc) for rank, doc in ranks.items())
+    return (
+        f'<interaction num="{num}" starttime="5"><query>q{num}</query>'
+        f"<results>{results}</results>{clicks}</interaction>"
+    )
+
+
+def click(rank: str, start: str = "6", end: str = "7", doc: str = "") -> str:
+    return (
+        f'<clicked><click num="1" starttime="{start}" endtime="{end}">'
+        f"<rank>{rank}</rank>{doc}</click></clicked>"
+    )
+
+
+def test_real_extract() -> None:
+    sessions = read_sessions(XML)
+    assert sessions.names == ("33", "54")
+    assert sessions.topics == ("25", "40")
+    assert sessions.current == (
+        'general schedule pay tables "federal goverment"',
+        '"employee fraud" "best practice"',
+    )
+    assert sessions.queries.height == 6
+    assert sessions.counts.repeated == 8
+    assert repr(sessions) == (
+        "Sessions(2 sessions, 6 queries, 60 results, 11 clicks; 8 results that came before)"
+    )
+    first = sessions.results.row(0, named=True)
+    assert (first["rank"], first["doc"]) == (1, "clueweb12-0714wb-65-18806")
+    assert (first["title"], first["snippet"]) == (
+        "2009 Federal Pay Charts \\/ Tab",
+        "2009 Federal Pa",
+    )
+    of_54 = sessions.clicks.filter(pl.col("session") == 1)
+    assert of_54.select("query", "rank").rows() == [
+        *((1, rank) for rank in (3, 2, 4, 5, 5)),
+        *((2, rank) for rank in (4, 5, 6)),
+    ]
+    assert of_54["start"][0] == 84.073269
+    assert sessions.queries["text"][0] == "general schedule pay tables"
+
+
+def test_packed_files_and_files_without_a_suffix_are_read(tmp_path: Path) -> None:
+    data = Path(XML).read_bytes()
+    packed = written(tmp_path, gzip.compress(data), "log.xml.gz")
+    plain = written(tmp_path, b"\xef\xbb\xbf" + data, "log")
+    for path in (packed, plain):
+        assert read_sessions(path).results.equals(read_sessions(XML).results)
+
+
+def test_times(tmp_path: Path) -> None:
+    text = log(
+        interaction(1, {1: "a", 2: "b"}, click("2", "00:01:02.5", "NA")),
+        interaction(2, {1: "c"}, click("1", "63.25", "70")),
+    )
+    clicks = read_sessions(written(tmp_path, text)).clicks
+    assert clicks["start"].to_list() == [62.5, 63.25]
+    assert math.isnan(clicks["end"][0])
+
+
+def test_clicks_in_order_of_time(tmp_path: Path) -> None:
+    """One without a time stays behind the one before it."""
+    both = click("1", "9").replace("</clicked>", "") + click("2", "NA").replace("<clicked>", "")
+    text = log(
+        interaction(1, {1: "a", 2: "b"}, both), interaction(2, {1: "c"}, click("1", "8", "NA"))
+    )
+    clicks = read_sessions(written(tmp_path, text)).clicks
+    assert clicks.select("query", "rank").rows() == [(2, 1), (1, 1), (1, 2)]
+
+
+def test_a_click_may_name_its_document(tmp_path: Path) -> None:
+    text = log(interaction(1, {1: "a", 2: "b"}, click("", doc="<docno>b</docno>")))
+    assert read_sessions(written(tmp_path, text)).clicks["rank"].to_list() == [2]
+
+
+def test_odd_things_are_counted_and_said(tmp_path: Path) -> None:
+    text = log(interaction(1, {1: "a", 2: "a"}, click("3")), interaction(2, {}))
+    text = text.replace("</log>", '<session num="2"></session></log>')
+    with pytest.warns(CranfieldWarning) as warned:
+        sessions = read_sessions(written(tmp_path, text))
+    said = " ".join(str(one.message) for one in warned)
+    assert "1 click on ranks that do not exist, left out" in said
+    assert "1 document twice in one list" in said
+    assert "1 session without queries, such as '2'" in said
+    counts = sessions.counts
+    assert (counts.lost_clicks, counts.repeated_in_list, counts.empty_lists) == (1, 1, 1)
+    assert counts.without_queries == counts.without_topic == ("2",)
+    assert repr(sessions).endswith(
+        "0 clicks; 1 session without a topic, 1 session without a query, 1 empty list,"
+        " 1 document twice in a list, 1 click on no result)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "reason"),
+    [
+        ("<log>\n<session num='1'>\n</log>", 3, "no well-formed XML: mismatched tag"),
+        ("<log>\n<a>&nbsp;</a></log>", 2, "no well-formed XML: undefined entity"),
+        ("", 1, "no well-formed XML: no element found"),
+        ("<log/>", None, "holds no session"),
+        ("<log>\n<session/></log>", 2, "a session has no num"),
+        ("<log><session num='1'/>\n<session num='1'/></log>", 2, "session '1' twice"),
+        (log("\n", interaction(1, {}), "\n", interaction(1, {})), 3, "query '1' twice"),
+        (log(interaction(0, {})), 1, "query number '0' is not a whole number from 1"),
+        (log(interaction(1, {1: "a"}), "\n", RESULT.format(1, "b")), 2, "rank '1' twice"),
+        (log(interaction(1, {1: " "})), 1, "result 1 names no document"),
+        (log("<result/>"), 1, "a result has no rank"),
+        (log(interaction(1, {1: "a"}, click("one"))), 1, "rank 'one' is not a whole number"),
+        (log(interaction(1, {1: "a"}, click(""))), 1, "neither a rank nor a document"),
+        (log(interaction(1, {1: "a"}, click("1", "noon"))), 1, "time 'noon' is no number"),
+        (
+            '<!DOCTYPE log [\n<!ENTITY a "aaaa">\n]><log/>',
+            2,
+            "declares entities of its own, which are not read",
+        ),
+        (
+            '<!DOCTYPE log [\n<!ENTITY a SYSTEM "file:///etc/passwd">\n]><log>&a;</log>',
+            2,
+            "declares entities",
+        ),
+        (
+            '<!DOCTYPE log [<!ENTITY % a SYSTEM "file:///etc/passwd"> %a;]><log/>',
+            1,
+            "declares entities",
+        ),
+    ],
+)
+def test_wrong_xml_is_refused_by_line(
+    tmp_path: Path, text: str, line: int | None, reason: str
+) -> None:
+    path = written(tmp_path, text)
+    with pytest.raises(InputError) as error:
+        read_sessions(path)
+    assert reason in str(error.value)
+    assert (error.value.source, error.value.line) == (path, line)
+
+
+ROWS = [
+    {"system": "x", "session": "s", "topic": "t", "query": 1, "rank": 2, "doc": "b"},
+    {"system": "x", "session": "s", "topic": "t", "query": 1, "rank": 1, "doc": "a"},
+    {"system": "y", "session": "s", "topic": "t", "query": 3, "rank": 1, "doc": "c"},
+]
+CLICKS = [{"system": "x", "session": "s", "query": 1, "rank": 2, "time": 1}]
+
+
+def same(one: Sessions) -> None:
+    expected = read_sessions(ROWS, clicks=CLICKS)
+    assert one.results.equals(expected.results)
+    assert one.clicks.equals(expected.clicks)
+    assert (one.names, one.topics, one.systems) == (("s",), ("t",), ("x", "y"))
+
+
+def test_tables_of_all_kinds_are_the_same(tmp_path: Path) -> None:
+    frame, clicks = pl.DataFrame(ROWS), pl.DataFrame(CLICKS)
+    same(read_sessions(frame, clicks=clicks))
+    same(read_sessions(frame.to_dict(as_series=False), clicks=clicks.lazy()))
+    same(read_sessions(frame.to_pandas(), clicks=clicks.to_pandas()))
+    for suffix in (".csv", ".tsv", ".parquet", ".csv.gz"):
+        paths = [tmp_path / f"{name}{suffix}" for name in ("results", "clicks")]
+        for path, table in zip(paths, (frame, clicks), strict=True):
+            if "csv" in suffix or "tsv" in suffix:
+                text = table.write_csv(separator="\t" if "tsv" in suffix else ",").encode()
+                path.write_bytes(gzip.compress(text) if "gz" in suffix else text)
+            else:
+                table.write_parquet(path)
+        same(read_sessions(paths[0], clicks=str(paths[1])))
+
+
+def test_order_of_a_table() -> None:
+    sessions = read_sessions(ROWS)
+    assert sessions.results.select("system", "query", "rank", "doc").rows() == [
+        (0, 1, 1, "a"),
+        (0, 1, 2, "b"),
+        (1, 3, 1, "c"),
+    ]
+
+
+def test_scores_become_ranks_and_named_queries_numbers() -> None:
+    rows = [
+        {"session": "s", "query": query, "score": score, "doc": doc}
+        for query, score, doc in [
+            ("z", 1.0, "a"),
+            ("a", 0.5, "c"),
+            ("z", 2.0, "b"),
+            ("a", 0.5, "d"),
+        ]
+    ]
+    sessions = read_sessions(rows, clicks=[{"session": "s", "query": "a", "rank": 1}])
+    assert sessions.results.select("query", "rank", "doc").rows() == [
+        (1, 1, "b"),
+        (1, 2, "a"),
+        (2, 1, "d"),
+        (2, 2, "c"),
+    ]
+    assert sessions.clicks.select("query", "rank").rows() == [(2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ({"rank": 0}, "row 1: rank '0' is not a whole number from 1"),
+        ({"rank": "first"}, "row 1: rank 'first' is not a whole number from 1"),
+        ({"rank": 1}, "rank 1 twice in query 1 of session 's'"),
+        ({"query": 0}, "query numbers count from 1"),
+        ({"query": "01"}, "a query number is written in two ways"),
+        ({"topic": "u"}, "session 's' has topic 'u' and 't'"),
+        ({"doc": None}, "row 1: doc 'None' is not text or an integer"),
+    ],
+)
+def test_wrong_rows_are_refused(change: dict[str, Any], reason: str) -> None:
+    with pytest.raises(InputError) as error:
+        read_sessions([ROWS[0] | change, *ROWS[1:]])
+    assert reason in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        ([], "is empty"),
+        ({}, "has no session column"),
+        ({"session": ["s"], "query": [1], "doc": ["a"]}, "neither a rank nor a score column"),
+        ({"session": ["s"], "query": [1, 2]}, "columns are of different lengths"),
+        ({"session": {"q": 1}}, "when its values are columns"),
+        ([("s", 1)], "row 1 is tuple"),
+        (7, "int cannot be read"),
+        (pl.DataFrame({"session": ["s"], "rank": [1]}), "has no query column"),
+        ("no-such.xml", "cannot be read: no such file"),
+        ("no-such.csv", "cannot be read: no such file"),
+        ("no-such", "cannot be read: no such file"),
+    ],
+)
+def test_what_is_no_table_is_refused(data: Any, reason: str) -> None:
+    with pytest.raises(InputError, match=reason):
+        read_sessions(data)
+
+
+def test_wrong_files_are_refused(tmp_path: Path) -> None:
+    wrong: list[tuple[str | bytes, str, str]] = [
+        ("", "a.csv", "is empty"),
+        (b"session\n\xff\n", "b.csv", "is not UTF-8 text"),
+        ("session,query\n1,2,3\n", "c.csv", "is no readable table"),
+        ("1 2 3", "d.txt", "ends in none of"),
+        (b"PAR1", "e.parquet", "is no readable table"),
+    ]
+    for text, name, reason in wrong:
+        with pytest.raises(InputError, match=reason):
+            read_sessions(written(tmp_path, text, name))
+
+
+def test_wrong_clicks_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="has no system column"):
+        read_sessions(ROWS, clicks=[{"session": "s", "query": 1, "rank": 1}])
+    with pytest.raises(InputError, match=r"row 1: time 'x' is no number"):
+        read_sessions(ROWS, clicks=[CLICKS[0] | {"time": "x"}])
+    with pytest.raises(InputError, match="has its own clicks"):
+        read_sessions(XML, clicks=CLICKS)
+    with pytest.raises(InputError, match="read already"):
+        read_sessions(read_sessions(ROWS), clicks=CLICKS)
+    lost = [CLICKS[0] | change for change in ({"query": 9}, {"session": "?"}, {"system": "?"})]
+    with pytest.warns(CranfieldWarning, match="3 clicks on ranks that do not exist"):
+        assert read_sessions(ROWS, clicks=[*CLICKS, *lost]).lost_clicks == 3
+
+
+def test_topics_of_sessions(tmp_path: Path) -> None:
+    path = written(tmp_path, "33\t7\n\n99 8\n", "map.txt")
+    assert read_session_topics(path) == {"33": "7", "99": "8"}
+    assert read_sessions(XML, topics=path).topics == ("7", "40")
+    frame = pl.DataFrame({"session": [33], "topic": [7]})
+    assert read_sessions(XML, topics=frame).topics == ("7", "40")
+    with pytest.raises(InputError, match=r"3: 1 columns where"):
+        read_session_topics(written(tmp_path, "1 2\n\n3\n"))
+    with pytest.raises(InputError, match="session '1' has topic '2' and '3'"):
+        read_session_topics(written(tmp_path, "1 2\n1 3\n"))

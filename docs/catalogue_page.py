@@ -121,7 +121,8 @@ def meanings() -> Iterator[str]:
         " four, with grades 0 to 3 and unjudged documents, two intents, and several sets of"
         " judgments, and a few of 100 documents. What holds, holds for all comparisons of these; no"
         " more is proved by it. What does not hold has a counterexample. Documents are equally long"
-        " but where lengths are what is asked about. Each measure has its default parameters; a"
+        " but where lengths are what is asked about. Taken as a session, a ranking is what two queries"
+        " found, the first of them two documents. Each measure has its default parameters; a"
         " cutoff that is required is 3. A question mark is a property that was not computed,"
         " because the measure needs what these rankings do not have."
     )

@@ -142,13 +142,8 @@ PAPERS: dict[tuple[str, str], str] = {
 }
 """Section and name in the paper, and the text that stands for it."""
 
-MISSING: set[str] = {
-    *("GAP", "gAP", "WRR", "TBG", "U", "Rpref", "statAP", "D(U)", "IA(U)", "sDCG"),
-    *("sDCG(variant='jarvelin')", "nsDCG", "ClickU", "PairParity(protected='group')"),
-    *("FAIR(protected='group')@10", "EEL", "DP", "IAA", "uM(clicks={1: 0.5})"),
-    *("rrM(clicks={1: 0.5})", "MP", "CAM(nDCG@10)", "MM(nDCG@10)", "Compat", "uRBP", "cRBP"),
-}
-"""Texts that are not understood yet; one that is has to go from here."""
+MISSING: dict[str, str] = {}
+"""Texts that are not understood yet, and why; one that is has to go from here."""
 
 OTHERS: dict[tuple[str, str], str] = {
     ("001 2.2", "normalised sliding ratio"): "a forerunner of nDCG, named without a definition",
@@ -194,10 +189,10 @@ def understood(text: str) -> bool:
 
 
 def test_every_measure_of_the_papers_is_understood() -> None:
-    assert {text for text in PAPERS.values() if not understood(text)} == MISSING
+    assert {text for text in PAPERS.values() if not understood(text)} == MISSING.keys()
 
 
-@pytest.mark.parametrize("text", sorted(set(PAPERS.values()) - MISSING))
+@pytest.mark.parametrize("text", sorted(set(PAPERS.values()) - MISSING.keys()))
 def test_text_of_a_paper_is_a_measure_of_the_catalogue(text: str) -> None:
     try:
         made = parse_measure(text)
@@ -228,5 +223,5 @@ def test_names_as_printed_are_understood() -> None:
 
 def test_lists_do_not_overlap() -> None:
     assert not PAPERS.keys() & OTHERS.keys()
-    assert set(PAPERS.values()) >= MISSING
-    assert all(OTHERS.values())
+    assert set(PAPERS.values()) >= MISSING.keys()
+    assert all(OTHERS.values()) and all(MISSING.values())

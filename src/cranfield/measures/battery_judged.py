@@ -16,7 +16,7 @@ from cranfield.collection.segments import Floats, Ints
 from cranfield.measures.base import Measure
 from cranfield.measures.battery import GRADES, KINDS, Battery, Case, battery
 
-VARIANTS = ("lengths", "groups", "intents", "aspects")
+VARIANTS = ("lengths", "groups", "intents", "aspects", "queries")
 """What can be known of documents besides their grades."""
 
 
@@ -137,9 +137,13 @@ class _Everything:
             "inclusion": np.ones(size),
             "class": np.arange(size),
         }
+        lengths = taken(known.lengths)
+        # Each ranking is a session, too: of a query with two results, and one with the others.
+        query = 1 + (lengths.rank > 2)
         annotations = replace(
             known,
-            lengths=taken(known.lengths),
+            lengths=lengths,
+            queries=Rows(lengths.cell, lengths.rank, query, lengths.shape),
             groups=replace(known.groups, rows=taken(known.groups.rows)),
             aspects={name: moved(one) for name, one in known.aspects.items()},
         )
@@ -201,7 +205,7 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
     variant
         `lengths`: the relevant documents become short. `groups`: they change the group.
         `intents`: they answer one intent only. `aspects`: grades below 2 become 0 on the aspect.
-        `topics`: rankings that are none count as empty ones.
+        `queries`: one query found all. `topics`: rankings that are none count as empty ones.
     """
     if variant == "topics":
         return replace(judged, scored=np.ones_like(judged.scored), views={})
@@ -228,6 +232,9 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
         grade = known.intents.grade.copy()
         grade[:, 0], grade[:, 1:] = grade.max(axis=1), 0
         known = replace(known, intents=replace(known.intents, grade=grade))
+    if variant == "queries" and known.queries:
+        one = np.ones_like(known.queries.grade)
+        known = replace(known, queries=replace(known.queries, grade=one))
     if variant == "aspects":
         known = replace(known, aspects={name: one.binary(2) for name, one in known.aspects.items()})
     return replace(judged, annotations=known, views={})

@@ -84,6 +84,11 @@ PROPERTIES: Mapping[str, tuple[str, str, str]] = {
         "judgments on another aspect change the score of some ranking",
         "Ferro and Maistro (2024), section 8",
     ),
+    "queries": (
+        "looks at queries",
+        "which query of a session found a document changes the score of some ranking",
+        "Sakai (2013), section 3.2",
+    ),
 }
 """Title, meaning and place in the papers of each property, in order."""
 

@@ -36,7 +36,8 @@ any_length         the same where relevant documents are short and others long: 
                    section 2.2 on TBG
 deep               with a relevant document at rank 1, another at rank 100 changes the score
 lengths, groups,   some M(x) changes with the documents' lengths, groups, intents (the grade of the
-intents, aspects   best one staying), or grades for another aspect: Sakai (2013), figure 6 (f)
+intents, aspects,  best one staying), grades for another aspect, or queries of a session: Sakai
+queries            (2013), figure 6 (f), sections 3.1 and 3.2
 =================  =================================================================================
 
 In all but `lengths` and `any_length` documents are equally long. Scores are equal here when they

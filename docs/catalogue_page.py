@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from cranfield.cli.measures import KINDS, Entry, entries, families, findings
-from cranfield.measures.battery import battery
-from cranfield.measures.findings import PROPERTIES, Finding
+from cranfield.measures.catalogue.battery import battery
+from cranfield.measures.catalogue.findings import PROPERTIES, Finding
 
 MARKS = {True: "yes", False: "–", None: "?"}
 

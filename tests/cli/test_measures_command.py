@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.measures.findings import PROPERTIES
+from cranfield.measures.catalogue.findings import PROPERTIES
 from cranfield.measures.grammar import WRAPPERS
 from cranfield.texts import TEXT_MEASURES
 from tests.cli.running import cranfield

@@ -14,12 +14,12 @@ import cranfield as cf
 from cranfield.collection.judged import JudgedRuns
 from cranfield.errors import CranfieldError
 from cranfield.measures.base import REGISTRY, Floats, Info, Measure
-from cranfield.measures.battery import GRADES, battery
-from cranfield.measures.battery_judged import scores
-from cranfield.measures.findings import PROPERTIES
+from cranfield.measures.catalogue.battery import GRADES, battery
+from cranfield.measures.catalogue.battery_judged import scores
+from cranfield.measures.catalogue.findings import PROPERTIES
+from cranfield.measures.catalogue.properties import _Computing, properties
+from cranfield.measures.catalogue.representatives import catalogue, representative
 from cranfield.measures.grammar import WRAPPERS, parse_measure
-from cranfield.measures.properties import _Computing, properties
-from cranfield.measures.representatives import catalogue, representative
 
 CATALOGUE = {name: made for name, made in catalogue().items() if made is not None}
 ALL = pytest.mark.parametrize("measure", CATALOGUE.values(), ids=str)

@@ -16,7 +16,7 @@ import click
 
 from cranfield.errors import MeasureError
 from cranfield.measures.base import REGISTRY, Info, Measure
-from cranfield.measures.findings import PROPERTIES, Finding
+from cranfield.measures.catalogue.findings import PROPERTIES, Finding
 from cranfield.measures.grammar import ON_DEMAND, WRAPPERS, parse_measures
 from cranfield.measures.parameters import Parameter
 from cranfield.measures.wrapping import Wrapping
@@ -136,7 +136,7 @@ def _of_a_measure(name: str) -> Entry:
     if isinstance(maker, type) and issubclass(maker, Wrapping):
         own = {one: maker.parameters[one] for one in maker.option_names()}
         return Entry(KINDS[1], f"{name}(…)", maker.about, _declared(own), maker)
-    from cranfield.measures.representatives import representative
+    from cranfield.measures.catalogue.representatives import representative
 
     made = representative(name)
     summary = (getdoc(maker) or "").partition("\n")[0]
@@ -286,8 +286,8 @@ def findings(one: Entry) -> tuple[str, Mapping[str, Finding] | None]:
 
     There are none of a measure that is not of rankings, or that no form of could be made.
     """
-    from cranfield.measures.properties import properties
-    from cranfield.measures.representatives import representative
+    from cranfield.measures.catalogue.properties import properties
+    from cranfield.measures.catalogue.representatives import representative
 
     if one.kind == KINDS[2] or (made := representative(one.info.name)) is None:
         return one.info.name, None

@@ -14,7 +14,7 @@ from cranfield.collection.judging import judge
 from cranfield.collection.rows import Rows
 from cranfield.collection.segments import Floats, Ints
 from cranfield.measures.base import Measure
-from cranfield.measures.battery import GRADES, KINDS, Battery, Case, battery
+from cranfield.measures.catalogue.battery import GRADES, KINDS, Battery, Case, battery
 
 VARIANTS = ("lengths", "groups", "intents", "aspects", "queries")
 """What can be known of documents besides their grades."""

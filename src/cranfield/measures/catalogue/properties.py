@@ -1,8 +1,8 @@
 r"""Properties of measures, computed from their scores of a battery of small rankings.
 
 Nothing is declared: every property is a statement on the scores of rankings that differ in one
-thing, and is looked for in all such rankings of :mod:`cranfield.measures.battery`. One that says
-that there are rankings with a difference is proved by an example; one that says that something
+thing, and is looked for in all such rankings of :mod:`cranfield.measures.catalogue.battery`. One
+that says that there are rankings with a difference is proved by an example; one that says that something
 never happens is refuted by a counterexample, and where it holds, it holds for as many comparisons
 as were made.
 
@@ -61,9 +61,9 @@ import numpy as np
 from cranfield.collection.segments import Floats, Ints
 from cranfield.errors import CranfieldError
 from cranfield.measures.base import Measure
-from cranfield.measures.battery import Battery, battery
-from cranfield.measures.battery_judged import VARIANTS, scores
-from cranfield.measures.findings import PROPERTIES, Finding, Properties
+from cranfield.measures.catalogue.battery import Battery, battery
+from cranfield.measures.catalogue.battery_judged import VARIANTS, scores
+from cranfield.measures.catalogue.findings import PROPERTIES, Finding, Properties
 from cranfield.measures.grammar import parse_measure
 
 TOLERANCE = 1e-12

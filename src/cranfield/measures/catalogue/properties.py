@@ -2,9 +2,9 @@ r"""Properties of measures, computed from their scores of a battery of small ran
 
 Nothing is declared: every property is a statement on the scores of rankings that differ in one
 thing, and is looked for in all such rankings of :mod:`cranfield.measures.catalogue.battery`. One
-that says that there are rankings with a difference is proved by an example; one that says that something
-never happens is refuted by a counterexample, and where it holds, it holds for as many comparisons
-as were made.
+that says that there are rankings with a difference is proved by an example; one that says that
+something never happens is refuted by a counterexample, and where it holds, it holds for as many
+comparisons as were made.
 
 Let :math:`M(x)` be the score of ranking :math:`x` where more is better; where less is better the
 sign is the other one.

@@ -386,7 +386,7 @@ def test_nothing_retrieved_is_read_without_end() -> None:
 def test_many_rankings_are_laid_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = judged_of([1, None, 0], [0, 2], [None])
     whole = value(judged, "EU(NERR10)", 1)
-    monkeypatch.setattr("cranfield.measures.cwl_page._CELLS", 1)
+    monkeypatch.setattr("cranfield.measures.users.page._CELLS", 1)
     assert value(judged, "EU(NERR10)", 1) == whole > 0
 
 

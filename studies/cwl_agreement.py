@@ -223,7 +223,7 @@ def main() -> int:
     files = sorted((options.folder / "runs").iterdir())
     files = files[:: max(1, len(files) // options.runs)][: options.runs]
     [qrels] = options.folder.glob("qrels*")
-    runs = list(cf.read_runs(files))
+    runs = [cf.read_run(file, name=file.name.split(".")[0]) for file in files]
     docs = pl.concat([run.docs.unique() for run in runs]).unique()
     judged = cf.judge(runs, qrels, lengths={doc: length_of(doc) for doc in docs})
     print(f"{judged.shape[1]} runs, {judged.shape[0]} topics, {RANKS} ranks; largest difference")

@@ -100,10 +100,10 @@ def test_a_log_and_runs_that_follow_it(log: Path) -> None:
         ["B", "3.0000", f"{value:.4f}"],
     ]
     # Of each list only the first: the history has c; B ties b and c.
-    start = ("sessions", "qrels", "log.xml", "b.run", "--depth", "1", "--duplicates", "keep")
-    start = (*start, "-m", "RR", "-f", "csv")
-    assert cranfield(log, *start)[0] == "system,RR\nB,0.0\n"
-    assert cranfield(log, *start, "--ties", "id-ascending")[0] == "system,RR\nB,0.5\n"
+    one = ("sessions", "qrels", "log.xml", "b.run", "--depth", "1", "--duplicates", "keep")
+    first = (*one, "-m", "RR", "-f", "csv")
+    assert cranfield(log, *first)[0] == "system,RR\nB,0.0\n"
+    assert cranfield(log, *first, "--ties", "id-ascending")[0] == "system,RR\nB,0.5\n"
 
 
 def test_topics_from_a_file(log: Path) -> None:

@@ -248,3 +248,11 @@ def test_compare_says_what_is_wrong(folder: Path) -> None:
         assert message in err
         assert err.count("\n") == 1
         assert not (folder / "out").exists()
+
+
+def test_formats_of_judgments_alone(folder: Path) -> None:
+    (folder / "sample").write_text("1 0 a x 1\n1 0 b x 0\n2 0 a x 2\n2 0 b x -1\n")
+    start = ("evaluate", "sample", "one.run", "-m", "xinfAP", "-f", "csv")
+    assert "grade" in cranfield(folder, *start, status=2)[1]
+    out, _ = cranfield(folder, *start, "--input-format", "xqrels")
+    assert out.startswith("system,xinfAP\none,0.75000")

@@ -14,6 +14,7 @@ from cranfield.collection.judging import judge
 from cranfield.collection.policies import CHOICES, PRESETS, policies
 from cranfield.collection.reading import FORMATS, read_qrels
 from cranfield.collection.runs import Runs, read_runs
+from cranfield.collection.text_formats import OF_QRELS
 from cranfield.errors import PolicyError, quoted
 from cranfield.evaluation import Evaluation, score
 from cranfield.files import whole_file
@@ -132,7 +133,9 @@ def opened_runs(
     qrels: str | None, runs: tuple[str, ...] | Runs, input_format: str, encoding: str
 ) -> Runs:
     """Find the runs that were named; each is read when it is asked for."""
-    many = read_runs(runs, format=input_format, encoding=encoding)
+    # Some formats are those of judgments alone.
+    of_runs = "auto" if input_format in OF_QRELS else input_format
+    many = read_runs(runs, format=of_runs, encoding=encoding)
     if qrels == "-" and "-" in paths_of(many):
         raise PolicyError("standard input cannot be both the judgments and a run")
     return many

@@ -33,8 +33,18 @@ from cranfield.measures.parameters import parameter
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
 from cranfield.measures.users.gains import MAX_GRADE, highest_of
-from cranfield.measures.users.model import MODELS, StaticModel, UserModel, model_of
+from cranfield.measures.users.model import (
+    LAST,
+    MODELS,
+    Costs,
+    Expected,
+    StaticModel,
+    UserModel,
+    model_of,
+    plain,
+)
 from cranfield.measures.users.page import Page
+from cranfield.measures.users.satisfied import SatisfiedModel
 from cranfield.measures.users.user_models import ExpectedReciprocalRank
 
 
@@ -53,7 +63,7 @@ class Top(StaticModel):
         return np.ones(rank.shape)
 
 
-class First(UserModel):
+class First(SatisfiedModel):
     """Whoever finds something stops."""
 
     info = Info("RR")
@@ -61,6 +71,14 @@ class First(UserModel):
     def continuation(self, page: Page) -> Floats:
         """1 where there is no gain."""
         return np.where(page.gains == 0, 1.0, 0.0)
+
+    def patience(self, rank: Floats) -> Floats:
+        """1."""
+        return np.ones(rank.shape)
+
+    def satisfaction(self, gains: Floats) -> Floats:
+        """1 for any gain."""
+        return (gains != 0).astype(np.float64)
 
 
 class Recaller(UserModel):
@@ -75,8 +93,26 @@ class Recaller(UserModel):
         after[:, :-1] = ahead[:, 1:]
         return ratio(after, ahead)
 
+    def expected(
+        self,
+        judged: JudgedRuns,
+        *,
+        depth: int | None = None,
+        best: bool = False,
+        costs: Costs | None = None,
+    ) -> Expected:
+        """What users can expect of judged runs: the sums of V and V g, turned round."""
+        if best or costs is not None:
+            return super().expected(judged, depth=depth, best=best, costs=costs)
+        rows = self.unlike_others(judged, best=False, end=self.ranks(depth) or LAST)
+        share = rows.gains / rows.rank
+        whole = rows.total(share)
+        # Where nothing is to be found all stop at once.
+        read = np.where(whole > 0, ratio(rows.total(rows.gains), whole), 1.0)
+        return plain(ratio(rows.total(share * rows.cumulated), whole), read)
 
-class Satisfied(UserModel):
+
+class Satisfied(SatisfiedModel):
     """The user of ERR, who gains the chance to be satisfied."""
 
     info = Info("ERR")
@@ -86,6 +122,10 @@ class Satisfied(UserModel):
     def continuation(self, page: Page) -> Floats:
         """1 less the chance to be satisfied."""
         return np.asarray(1.0 - page.gains)
+
+    def patience(self, rank: Floats) -> Floats:
+        """1."""
+        return np.ones(rank.shape)
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Chance that each row satisfies."""

@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from cranfield.collection.segments import Floats, Ints, scan
 from cranfield.errors import CranfieldError
 
+_T = TypeVar("_T", bound=np.generic)
+_Array = TypeVar("_Array", bound=NDArray[Any])
 _EXACT = 2.0**52
 """Below this all sums of whole numbers are exact, however rounded on the way."""
 
@@ -114,21 +116,40 @@ class Rows:
 
     def running_product(self, values: NDArray[Any]) -> Floats:
         """For each row the product of its cell's values so far, its own included."""
-        return scan(values, self.seen, np.multiply)
+        changing = values != 1
+        rows = self.where(changing)
+        if 2 * rows.cell.size > values.size:
+            return scan(values, self.seen, np.multiply)
+        # Where most factors are 1, the others are enough.
+        product = scan(values[changing], rows.seen, np.multiply)
+        so_far = np.append(product, 1.0)[np.cumsum(changing) - 1]
+        return np.where(self.counted(changing) > 0, so_far, 1.0)
 
-    def before(self, values: NDArray[Any], start: float) -> Floats:
+    def before(self, values: NDArray[_T], start: float) -> NDArray[_T]:
         """For each row the value of the row before it in its cell, and `start` for the first."""
-        out: Floats = np.empty(self.cell.size)
+        out = np.empty_like(values)
         out[1:] = values[:-1]
         out[self.starts[self.sizes > 0]] = start
         return out
 
-    def after(self, values: NDArray[Any], end: float) -> Floats:
+    def after(self, values: NDArray[_T], end: float) -> NDArray[_T]:
         """For each row the value of the row after it in its cell, and `end` for the last."""
-        out: Floats = np.empty(self.cell.size)
+        out = np.empty_like(values)
         out[:-1] = values[1:]
         out[(self.starts + self.sizes - 1)[self.sizes > 0]] = end
         return out
+
+    def firsts(self, values: NDArray[_T], empty: float) -> NDArray[_T]:
+        """Value of each cell's first row, and `empty` for a cell without; (topics, systems)."""
+        out = np.full(self.sizes.size, empty, dtype=values.dtype)
+        out[self.sizes > 0] = values[self.starts[self.sizes > 0]]
+        return self._table(out)
+
+    def lasts(self, values: NDArray[_T], empty: float) -> NDArray[_T]:
+        """Value of each cell's last row, and `empty` for a cell without; (topics, systems)."""
+        out = np.full(self.sizes.size, empty, dtype=values.dtype)
+        out[self.sizes > 0] = values[(self.starts + self.sizes - 1)[self.sizes > 0]]
+        return self._table(out)
 
     def by_rank(self, value: Callable[[Floats], Floats]) -> Floats:
         """Look up, for each row, the value of its rank: a function of ranks from 1, as floats.
@@ -163,15 +184,12 @@ class Rows:
         vars(rows).update({name: getattr(self, name) for name in ("sizes", "starts", "seen")})
         return rows
 
-    def at(self, per_cell: NDArray[Any]) -> NDArray[Any]:
+    def at(self, per_cell: NDArray[_T]) -> NDArray[_T]:
         """Look up, for each row, the value of its cell in a (topics, systems) or (topics, 1)."""
         return np.repeat(np.broadcast_to(per_cell, self.shape).T.ravel(), self.sizes)
 
     def _table(self, flat: NDArray[Any]) -> NDArray[Any]:
         return flat.reshape(self.shape[1], self.shape[0]).T
-
-
-_Array = TypeVar("_Array", bound=NDArray[Any])
 
 
 def _kept(array: _Array) -> _Array:

@@ -68,11 +68,8 @@ class _Blended(Measure):
 
     def _first_best(self, hits: Rows) -> Ints:
         """Rank r_p of the first document of the highest grade that the cell has; for each row."""
-        best = np.flatnonzero(hits.grade == hits.at(hits.largest(hits.grade)))
-        best = best[np.diff(hits.cell[best], prepend=-1) > 0]
-        first = np.zeros(hits.sizes.size, dtype=np.int64)
-        first[hits.cell[best]] = hits.rank[best]
-        return np.repeat(first, hits.sizes)
+        best = hits.where(hits.grade == hits.at(hits.largest(hits.grade)))
+        return hits.at(best.firsts(best.rank, 0))
 
 
 @measure(

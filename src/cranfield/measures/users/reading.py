@@ -86,15 +86,9 @@ def read(
     seen = rows.running_product(_going(rank, a, to, unjudged))
     depth = rows.total(rows.before(seen, 1.0) * _stretch(rank, a, to, unjudged))
 
-    def at_end(values: Floats, empty: float) -> Floats:
-        """Return the value of the last row of each cell."""
-        return rows.total(rows.after(np.zeros(values.size), 1.0) * values) + empty * (
-            rows.count == 0
-        )
-
     stop = np.full(rows.shape, np.inf if end is None else float(end))
-    rest = _stretch(at_end(to, 0.0), at_end(left, 2.0 * wanted), stop, unjudged)
-    return Chances(seen, depth + at_end(seen, 1.0) * rest)
+    rest = _stretch(rows.lasts(to, 0.0), rows.lasts(left, 2.0 * wanted), stop, unjudged)
+    return Chances(seen, depth + rows.lasts(seen, 1.0) * rest)
 
 
 def _going(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:

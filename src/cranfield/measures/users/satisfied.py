@@ -55,14 +55,15 @@ class SatisfiedModel(UserModel):
         further = [*accumulate(patience[::-1].tolist(), lambda after, here: here + on * after)]
         ahead = np.array([0.0, 0.0, *further])[::-1]
 
+        powers = on ** np.arange(float(end + 1))
+
         going_on = rows.running_product(1.0 - self.satisfaction(rows.gains))
-        like_others = rows.rank - rows.seen
-        seen = patience[rows.rank - 1] * rows.before(going_on, 1.0) * on**like_others
-        below = rows.after(rows.rank, end + 1.0).astype(np.int64)
-        stretch = ahead[rows.rank] - on ** (below - rows.rank - 1.0) * ahead[below - 1]
-        stretches = rows.total(going_on * on**like_others * stretch)
-        first = np.where(rows.count > 0, rows.total(np.where(rows.seen == 1, rows.rank, 0)), end + 1)
-        first = first.astype(np.int64)
-        stretches += ahead[0] - on ** (first - 1.0) * ahead[first - 1]
+        of_others = powers[rows.rank - rows.seen]
+        seen = patience[rows.rank - 1] * rows.before(going_on, 1.0) * of_others
+        below = rows.after(rows.rank, end + 1)
+        stretch = ahead[rows.rank] - powers[below - rows.rank - 1] * ahead[below - 1]
+        stretches = rows.total(going_on * of_others * stretch)
+        first = rows.firsts(rows.rank, end + 1)
+        stretches += ahead[0] - powers[first - 1] * ahead[first - 1]
         read = stretches + rows.total(seen)
         return plain(other * stretches + rows.total(rows.gains * seen), read)

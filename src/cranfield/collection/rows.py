@@ -112,16 +112,18 @@ class Rows:
         """Running totals of the whole table, less what they are before the row's cell."""
         some = self.sizes > 0
         first = self.starts[some]
-        return total - np.repeat(total[first] - values[first], self.sizes[some])
+        before: NDArray[Any] = total[first] - values[first]
+        out: NDArray[Any] = total - np.repeat(before, self.sizes[some])
+        return out
 
     def running_product(self, values: NDArray[Any]) -> Floats:
         """For each row the product of its cell's values so far, its own included."""
         changing = values != 1
-        rows = self.where(changing)
-        if 2 * rows.cell.size > values.size:
+        if changing.all():
             return scan(values, self.seen, np.multiply)
-        # Where most factors are 1, the others are enough.
-        product = scan(values[changing], rows.seen, np.multiply)
+        # Factors that are not 1 are enough. Only they are multiplied, however many there are, so
+        # that what a cell has does not depend on the others to the last bit.
+        product = scan(values[changing], self.where(changing).seen, np.multiply)
         so_far = np.append(product, 1.0)[np.cumsum(changing) - 1]
         return np.where(self.counted(changing) > 0, so_far, 1.0)
 

@@ -78,7 +78,7 @@ class First(SatisfiedModel):
 
     def satisfaction(self, gains: Floats) -> Floats:
         """1 for any gain."""
-        return (gains != 0).astype(np.float64)
+        return np.where(gains != 0, 1.0, 0.0)
 
 
 class Recaller(UserModel):

@@ -169,16 +169,9 @@ class UserModel(UnitGains):
         return Expected(utility, total, read, spent / read, spent)
 
     def unlike_others(self, judged: JudgedRuns, *, best: bool, end: int | None) -> Rows:
-        """Judged documents whose gain is not that of the other ranks, with their gains.
+        """Judged documents up to rank `end` whose gain is not that of ranks without a judgment.
 
-        Parameters
-        ----------
-        judged
-            Judged runs.
-        best
-            Whether all ranks without a judgment gain what is most; else nothing.
-        end
-            The last rank that is read, if there is one.
+        These gain what is most where `best`, and else nothing.
         """
         if best:
             rows = judged.judged()

@@ -102,14 +102,28 @@ class Recaller(UserModel):
         costs: Costs | None = None,
     ) -> Expected:
         """What users can expect of judged runs: the sums of V and V g, turned round."""
-        if best or costs is not None:
+        if costs is not None:
             return super().expected(judged, depth=depth, best=best, costs=costs)
-        rows = self.unlike_others(judged, best=False, end=self.ranks(depth) or LAST)
-        share = rows.gains / rows.rank
-        whole = rows.total(share)
+        end = self.ranks(depth) or LAST
+        if best:
+            parts = [_recalled(page) for page in self.laid_out(judged, end, best=True)]
+            flat = np.concatenate([*parts, np.empty((3, 0))], axis=1)
+            gain, whole, total = flat.reshape(3, *judged.shape[::-1]).transpose(0, 2, 1)
+        else:
+            rows = self.gaining(judged)
+            rows = rows.where(rows.rank <= end)
+            share = rows.gains / rows.rank
+            gain, whole = rows.total(rows.gains), rows.total(share)
+            total = rows.total(share * rows.cumulated)
         # Where nothing is to be found all stop at once.
-        read = np.where(whole > 0, ratio(rows.total(rows.gains), whole), 1.0)
-        return plain(ratio(rows.total(share * rows.cumulated), whole), read)
+        return plain(ratio(total, whole), np.where(whole > 0, ratio(gain, whole), 1.0))
+
+
+def _recalled(page: Page) -> Floats:
+    """Return sums of g, of g / r and of cg g / r; shape (3, rankings)."""
+    share = page.gains / page.rank
+    total = np.einsum("ij,ij->i", share, np.cumsum(page.gains, axis=1))
+    return np.stack([page.gains.sum(axis=1), share.sum(axis=1), total])
 
 
 class Satisfied(SatisfiedModel):

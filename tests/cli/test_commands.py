@@ -157,19 +157,6 @@ def test_coverage(folder: Path) -> None:
     assert "unjudged@10" in err
 
 
-def test_list_of_measures(folder: Path) -> None:
-    out, _ = cranfield(folder, "measures")
-    for name in cf.measures.REGISTRY:
-        assert name in out
-    out, _ = cranfield(folder, "measures", "MAP")
-    assert "AP, MAP:" in out
-    assert "denominator" in out
-    assert "AP, MAP:" in cranfield(folder, "measures", "AP@10")[0]
-    assert "P, Precision:" in cranfield(folder, "measures", "P")[0]
-    out, _ = cranfield(folder, "measures", "--long")
-    assert out.count("formula ") == out.count("source ") == len(cf.measures.REGISTRY)
-
-
 def test_version_and_help(folder: Path) -> None:
     assert cranfield(folder, "--version")[0] == f"cranfield {cf.__version__}\n"
     assert "Examples:" in cranfield(folder, "evaluate", "--help")[0]

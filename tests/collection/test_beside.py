@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.collection.beside import read_groups, read_intents, read_lengths
+from cranfield.collection.beside import read_groups, read_lengths
+from cranfield.collection.intent_tables import read_intents
 from cranfield.collection.intent_views import by_intent
 from cranfield.errors import InputError, MeasureError
 
@@ -155,3 +156,26 @@ def test_subtopics_are_kept_when_asked_for() -> None:
     assert cf.read_qrels(qrels, subtopics=True).subtopics is not None
     found = cf.evaluate(RUN, qrels, "StRecall@1", intents={"q": {"1": 0.5, "2": 0.5}})
     assert found["StRecall@1"].values[0, 0] == 0.5
+
+
+def test_topics_of_the_web_track(tmp_path: Path) -> None:
+    """Subtopics and their types from the topics' XML; each is equally likely."""
+    path = tmp_path / "topics.xml"
+    path.write_text(
+        '<web><topic number="151" type="faceted"><query>403b</query>'
+        '<subtopic number="1" type="inf">What?</subtopic>'
+        '<subtopic number="2" type="nav">Where?</subtopic></topic></web>'
+    )
+    table = read_intents(path)
+    assert table.intents == ("1", "2")
+    assert table.probabilities.tolist() == [0.5, 0.5]
+    assert table.navigational.tolist() == [False, True]
+    path.write_text('<web>\n<topic number="1"></web>')
+    with pytest.raises(InputError, match=r"topics.xml:2: is no well-formed XML: mismatched tag"):
+        read_intents(path)
+    path.write_text('<!DOCTYPE web [<!ENTITY a "b">]>\n<web/>')
+    with pytest.raises(InputError, match="declares entities"):
+        read_intents(path)
+    path.write_text("<web/>")
+    with pytest.raises(InputError, match="no subtopics"):
+        read_intents(path)

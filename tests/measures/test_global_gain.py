@@ -151,3 +151,33 @@ def test_refusals() -> None:
             cf.parse_measure(text)
     with pytest.raises(MeasureError, match="has no parameter 'beta'"):
         cf.parse_measure("Sharp(PQ@10, beta=1)")
+
+
+def test_text_read_for_several_intents() -> None:
+    """D-U and U-IA by equations (30), (31), (19) and (20), written out."""
+    grades = {"a": (2, 0), "b": (0, 1), "c": (1, 1)}
+    rows = [
+        {"topic": "q", "doc": doc, "grade": grade, "subtopic": intent}
+        for doc, pair in grades.items()
+        for intent, grade in zip("12", pair, strict=True)
+    ]
+    run = {"q": {doc: -rank for rank, doc in enumerate("axcb")}}
+    lengths = {"a": 5000, "b": 20000, "c": 10000}
+    found = cf.evaluate(
+        run, rows, ["D(U)", "IA(U)"], intents={"q": {"1": 0.75, "2": 0.25}}, lengths=lengths
+    )
+    gain = {0: 0.0, 1: 1 / 4, 2: 3 / 4}
+    together, by_intent, at = 0.0, 0.0, 0.0
+    for doc in "axcb":
+        pair = grades.get(doc, (0, 0))
+        at += 200 + (0.2 * lengths[doc] if any(pair) else 0)
+        worth = 0.75 * gain[pair[0]] + 0.25 * gain[pair[1]]
+        together += worth * max(0, 1 - at / 132000)
+    for intent, share in ((0, 0.75), (1, 0.25)):
+        at = 0.0
+        for doc in "axcb":
+            grade = grades.get(doc, (0, 0))[intent]
+            at += 200 + (0.2 * lengths[doc] if grade else 0)
+            by_intent += share * gain[grade] * max(0, 1 - at / 132000)
+    values = [scores.values[0, 0] for scores in found.values()]
+    assert values == pytest.approx([together, by_intent])

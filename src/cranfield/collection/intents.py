@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.collection.beside import IntentTable
+from cranfield.collection.intent_tables import IntentTable
 from cranfield.collection.qrels import Qrels, topic_order
 from cranfield.collection.segments import Floats, Ints
 from cranfield.errors import InputError, quoted

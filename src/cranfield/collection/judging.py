@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cranfield.collection.assembling import Beside, Known, Part, assembled, named
-from cranfield.collection.beside import DocumentTable, read_groups, read_intents, read_lengths
+from cranfield.collection.beside import DocumentTable, read_groups, read_lengths
+from cranfield.collection.intent_tables import read_intents
 from cranfield.collection.intents import intents_of
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.policies import Policies, policies

@@ -89,7 +89,7 @@ def parse_measures(
         One text form, or several; measures that are objects already pass through.
     compat
         Read names as that program means them: trec_eval's with the roundings of its version, those
-        of `ndeval`, `gdeval` and `ntcireval` as they print them.
+        of `ndeval`, `gdeval`, `ntcireval` and `cwl` as they print them.
 
     Returns
     -------

@@ -7,7 +7,9 @@ an ideal ranking by global gain (Sakai and Song 2011; Sakai 2013, equations (27)
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -57,11 +59,14 @@ class _Global(Wrapping):
         gains = getattr(self.inner, "gains", LINEAR)
         if gains.kind in {"binary", "graded"}:
             gains = LINEAR
-        key = (self.navigational_once, rel, gains)
+        # A measure that scales its gains does so before they are added up.
+        scaled = getattr(self.inner, "gain_of", None)
+        key = (self.navigational_once, rel, str(self.inner) if scaled else gains)
         view = judged.views.get(key)
         if view is None:
+            local = partial(scaled, judged) if scaled else gains.of
             view = judged.views[key] = globally(
-                judged, gains, rel, self.navigational_once, str(self)
+                judged, local, rel, self.navigational_once, str(self)
             )
         runs, levels = view
         chosen: dict[str, Any] = {"rel": 1} if "rel" in self.inner.parameters else {}
@@ -72,7 +77,11 @@ class _Global(Wrapping):
 
 
 def globally(
-    judged: JudgedRuns, gains: Gain, rel: int, navigational_once: bool, name: str
+    judged: JudgedRuns,
+    gains: Callable[[Any], Floats],
+    rel: int,
+    navigational_once: bool,
+    name: str,
 ) -> tuple[JudgedRuns, LevelGain]:
     """Put levels of global gain in the place of grades.
 
@@ -81,7 +90,7 @@ def globally(
     judged
         Runs judged by subtopic.
     gains, rel
-        Local gains; grades below `rel` have none.
+        Gives the local gains of grades; grades below `rel` have none.
     navigational_once
         Whether, in the rankings, only the first document counts that is relevant to a navigational
         intent.
@@ -97,7 +106,7 @@ def globally(
     """
     intents = judged.intents(name)
     judgments, documents = judged.judgments, judged.documents
-    local = gains.of(intents.grade) * (intents.grade >= max(rel, judgments.judged_from))
+    local = gains(intents.grade) * (intents.grade >= max(rel, judgments.judged_from))
     worth = local * intents.probability[judgments.topic]
     of_judgment = worth.sum(axis=1)
     of_row = of_judgment[documents.judgment]

@@ -160,10 +160,8 @@ class UserModel(UnitGains):
             What ranks cost; by default what the model says.
         """
         laid = self.laid_out(judged, self.ranks(depth) or LAST, best=best, costs=costs)
-        parts = []
-        for page in laid:
-            reading = self._read(page)
-            parts.append((reading.utility, reading.total, reading.depth, reading.total_cost))
+        readings = (self._read(page) for page in laid)
+        parts = [(one.utility, one.total, one.depth, one.total_cost) for one in readings]
         flat = np.concatenate([*parts, np.empty((4, 0))], axis=1)
         utility, total, read, spent = flat.reshape(4, *judged.shape[::-1]).transpose(0, 2, 1)
         return Expected(utility, total, read, spent / read, spent)

@@ -265,8 +265,16 @@ def judged_of(*rankings: list[int | None], known: bool = True) -> cf.JudgedRuns:
     return cf.judge(runs, qrels, lengths=lengths)
 
 
+EXACT = (
+    *("P@4", "RR", "AP", "ERR", "RBP(p=0.7)", "SDCG@5", "INST(T=1.5)", "INSQ(T=2)", "INSQ(T=0.5)"),
+    *("NERR8@4", "NERR9@4", "NERR10", "NERR10(p=0.3, gains='graded')", "NERR11(T=3)"),
+    *("NERR11(gains={0: 0.2, 1: 0.5, 2: 1})", "BPM(T=2, K=4)", "BPM(T=3.5, K=2.5)"),
+    *("BPMDynamic(T=1, K=3)", "BPMDynamic(T=2, K=3, hc=1.5, median=0.25)", "BPMDynamic(hc=3)"),
+)
+
+
 @pytest.mark.parametrize("best", [False, True])
-@pytest.mark.parametrize("text", ["P@4", "RBP(p=0.7)", "SDCG@5", "INST(T=1.5)", "INSQ(T=2)"])
+@pytest.mark.parametrize("text", EXACT)
 @settings(max_examples=6)
 @given(grades, grades)
 def test_exact_sums_equal_the_framework(
@@ -385,9 +393,11 @@ def test_nothing_retrieved_is_read_without_end() -> None:
 
 def test_many_rankings_are_laid_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = judged_of([1, None, 0], [0, 2], [None])
-    whole = value(judged, "EU(NERR10)", 1)
+    model = user_model("NERR10")
+    whole = UserModel.expected(model, judged).utility
     monkeypatch.setattr("cranfield.measures.users.page._CELLS", 1)
-    assert value(judged, "EU(NERR10)", 1) == whole > 0
+    assert UserModel.expected(model, judged).utility.tolist() == whole.tolist()
+    assert whole[1, 0] > 0
 
 
 # A model of one's own

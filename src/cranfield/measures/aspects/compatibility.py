@@ -24,7 +24,7 @@ import numpy as np
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.rows import Rows
-from cranfield.collection.segments import Ints, places, ratio
+from cranfield.collection.segments import Ints, ratio
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.fairness.named import name
 from cranfield.measures.parameters import flag, integer, number, optional, parameter
@@ -48,7 +48,7 @@ class _Compatibility(Measure):
     def _overlap(self, judged: JudgedRuns, sign: int = 1) -> Floats:
         """Compatibility with the ideal of relevant documents; of harmful ones for sign -1."""
         known, judgments = judged.judged(), judged.judgments
-        rows = known.where(sign * known.grade >= self.rel)
+        rows = judged.relevant(self.rel) if sign == 1 else known.where(-known.grade >= self.rel)
         chosen = (sign * judgments.grade >= self.rel) & (judgments.grade >= judgments.judged_from)
         grades, topics = sign * judgments.grade[chosen], judgments.topic[chosen]
         base = np.bincount(topics, minlength=judgments.topics)[:, None]
@@ -83,12 +83,10 @@ def _better(rows: Rows, grade: Ints, grades: Ints, topics: Ints, number: int) ->
 
 def _above(rows: Rows) -> Ints:
     """Place of each row among those of its cell and grade, from 1."""
-    _, grade = np.unique(rows.grade, return_inverse=True)
-    same = rows.cell * (int(grade.max(initial=0)) + 1) + grade
-    # Rows are in order of rank, which a stable sort keeps.
-    order = np.argsort(same, kind="stable")
-    out = np.empty(order.size, dtype=np.int64)
-    out[order] = places(same[order])
+    out = np.zeros(rows.grade.size, dtype=np.int64)
+    for grade in np.unique(rows.grade):
+        same = rows.grade == grade
+        out[same] = rows.counted(same)[same]
     return out
 
 

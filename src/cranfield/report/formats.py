@@ -48,6 +48,7 @@ def trec_lines(
     names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
     strings = relevance_strings(evaluation.judged) if relstring and by_topic else None
     topics = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
+    overall = {measure: evaluation.scores[str(measure)].overall() for measure in names}
     for system, name in enumerate(evaluation.systems):
         if by_topic:
             for topic in topics:
@@ -55,8 +56,7 @@ def trec_lines(
         if runid or len(evaluation.systems) > 1:
             yield f"{'runid':<22s}\tall\t{plain(name)}"
         for measure in evaluation.measures:
-            scores = evaluation.scores[str(measure)]
-            value = float(scores.overall()[system])
+            value = float(overall[measure][system])
             yield _trec_line(names[measure], "all", value, measure.info.aggregate == "sum")
 
 
@@ -104,6 +104,7 @@ def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[s
 def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) -> Iterator[str]:
     """Yield the lines that ir_measures prints; with several systems, each line begins with one."""
     several = len(evaluation.systems) > 1
+    overall = {measure: scores.overall() for measure, scores in evaluation.items()}
     for system, name in enumerate(evaluation.systems):
         start = f"{plain(name)}\t" if several else ""
         if by_topic:
@@ -112,10 +113,10 @@ def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) ->
                     value = scores.values[t, system]
                     if not np.isnan(value):
                         yield f"{start}{plain(topic)}\t{measure}\t{value:.{places}f}"
-        for measure, scores in evaluation.items():
+        for measure, values in overall.items():
             # Of several systems, `system measure value` would read like `topic measure value`.
             middle = "all\t" if by_topic or several else ""
-            yield f"{start}{middle}{measure}\t{scores.overall()[system]:.{places}f}"
+            yield f"{start}{middle}{measure}\t{values[system]:.{places}f}"
 
 
 def csv_text(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
@@ -146,10 +147,11 @@ def scores_json(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
 def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
     """Return measures, the number of topics, and the values of each system."""
     first = next(iter(scores.values()))
+    overall = {m: s.overall() for m, s in scores.items()}
     systems = {}
     for i, name in enumerate(first.systems):
         entry: dict[str, object] = {
-            "overall": {m: _number(s.overall()[i]) for m, s in scores.items()}
+            "overall": {m: _number(values[i]) for m, values in overall.items()}
         }
         if by_topic:
             entry["topics"] = {

@@ -179,3 +179,25 @@ def test_topics_of_the_web_track(tmp_path: Path) -> None:
     path.write_text("<web/>")
     with pytest.raises(InputError, match="no subtopics"):
         read_intents(path)
+
+
+def test_columns_of_judgments_from_tables(tmp_path: Path) -> None:
+    """Classes and inclusion probabilities stand in tables as they do in files of their own."""
+    frame = pl.DataFrame(
+        {
+            "topic": ["q", "q"],
+            "doc": ["a", "b"],
+            "grade": [1, 2],
+            "class": ["x", "x"],
+            "inclusion": [0.5, 1.0],
+        }
+    )
+    frame.write_csv(tmp_path / "qrels.csv")
+    for data in (frame, tmp_path / "qrels.csv", frame.to_dicts()):
+        qrels = cf.read_qrels(data)
+        assert qrels.columns["class"].tolist() == ["x", "x"]
+        assert qrels.columns["inclusion"].tolist() == [0.5, 1.0]
+        found = cf.evaluate(RUN, qrels, ["Classes(R@4)", "statAP"])
+        assert found["Classes(R@4)"].values.tolist() == [[1.0]]
+    with pytest.raises(InputError, match=r"inclusion probability 1.5 is not from 0 to 1"):
+        cf.read_qrels(frame.with_columns(inclusion=pl.lit(1.5)))

@@ -140,6 +140,15 @@ def test_texts_read_back() -> None:
     assert str(parse_measure("aRBP(aspects=' b , a')")) == "aRBP(aspects='b,a')"
 
 
+def test_trectools() -> None:
+    """trectools 0.0.50, get_urbp with p=0.8 and normalization_factor=0.5."""
+    grades = {"a": 1, "b": 2, "c": 0, "d": 1, "f": 2}
+    easy = {"a": 0, "b": 2, "c": 2, "d": 1, "e": 2, "f": 1}
+    text = "uRBP(aspect_gains={1: 0.5, 2: 1}, p=0.8)"
+    found = scored(list("abcdef"), grades, text, **aspects(understandability=easy))
+    assert found == pytest.approx([0.243968], abs=1e-9)
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [

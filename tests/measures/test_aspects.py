@@ -140,6 +140,24 @@ def test_texts_read_back() -> None:
     assert str(parse_measure("aRBP(aspects=' b , a')")) == "aRBP(aspects='b,a')"
 
 
+def test_topics_of_an_aspect_alone_do_not_count() -> None:
+    """Neither as topics nor as rows of another topic or system, whichever comes first."""
+    qrels, easy = {"q2": {"a": 1, "b": 1}}, {"q2": {"b": 1}}
+    runs = {
+        "one": {"q1": {"c": 2, "d": 1}, "q2": {"a": 2, "b": 1}},
+        "two": {"q2": {"b": 2, "a": 1}},
+        "three": {"q1": {"d": 1}, "q2": {"b": 1}, "q3": {"c": 1}},
+    }
+    asked = ["CAM(RBP(p=0.5), weights={'understandability': 1})", "uRBP(p=0.5)"]
+    found, same = (
+        cf.evaluate(runs, qrels, asked, aspects={"understandability": judgments})
+        for judgments in ({**easy, "q1": {"c": 1, "d": 1}, "q3": {"c": 1}}, easy)
+    )
+    for text in asked:
+        assert found[text].topics == ("q2",)
+        assert found[text].values.tolist() == same[text].values.tolist()
+
+
 def test_trectools() -> None:
     """trectools 0.0.50, get_urbp with p=0.8 and normalization_factor=0.5."""
     grades = {"a": 1, "b": 2, "c": 0, "d": 1, "f": 2}

@@ -513,3 +513,15 @@ def test_costs_need_lengths() -> None:
     with pytest.raises(MeasureError, match="3 retrieved documents with no known length; .*missing"):
         cf.score(some, "EC(P@2, unit=1)")
     assert value(some, "ETC(P@3, unit=2, fixed=1, missing=5)") == 3 * (1 + 2 * 5)
+
+
+def test_a_limit_that_only_rounding_keeps_away_is_reached() -> None:
+    """Ten times .1 is less than 1 as a float, and so is 3 - .4 - 2.5 more than .1."""
+    run = {"q": {f"d{i:02d}": -float(i) for i in range(20)}}
+    qrels = {"q": dict.fromkeys(run["q"], 1)}
+    asked = [
+        "Depth(BPM(gains={1: 0.1}, T=1, K=20))",
+        "Depth(BPMDynamic(gains={1: 0.1}, K=20, T=3)@1)",
+    ]
+    found = cf.evaluate(run, qrels, asked)
+    assert [scores.values[0, 0] for scores in found.values()] == [10.0, 7.0]

@@ -181,3 +181,15 @@ def test_text_read_for_several_intents() -> None:
             by_intent += share * gain[grade] * max(0, 1 - at / 132000)
     values = [scores.values[0, 0] for scores in found.values()]
     assert values == pytest.approx([together, by_intent])
+
+
+def test_a_measure_whose_gains_are_not_given() -> None:
+    """Its relevant documents gain by the grade, as those of binary measures do."""
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    rows = [("q", "a", 1, "1"), ("q", "b", 2, "1"), ("q", "b", 1, "2")]
+    qrels = cf.read_qrels(
+        [{"topic": t, "doc": d, "grade": g, "subtopic": s} for t, d, g, s in rows]
+    )
+    asked = ["D(EUR)", "D(EUR(gains='linear'))"]
+    found = cf.evaluate(run, qrels, asked, groups={"a": "x", "b": "y"})
+    assert found[asked[0]].values.tolist() == found[asked[1]].values.tolist()

@@ -6,7 +6,8 @@ that the run has them, and those that it does not retrieve last among their grad
 
 .. math:: \frac{\sum_{i=1}^{D} p^{i-1} A_i / i}{\sum_{i=1}^{D} p^{i-1} \min(i, RB) / i}
 
-where the divisor is the overlap of the ideal ranking with itself. D is the length of the longer of
+where the divisor is the overlap of the ideal ranking with itself; with `normalised=False` it is the
+sum of all :math:`p^{i-1}` to D, as if every depth could be filled. D is the length of the longer of
 the two, as in ir_measures; with a cutoff k it is k: `Compat@1000` is the authors' program.
 
 Examples
@@ -64,7 +65,7 @@ class _Compatibility(Measure):
         met = np.minimum(np.maximum(rows.rank, ideal_rank), depths.size + 1)
         found = rows.total(np.maximum(end - upto[met - 1], 0.0))
         if not self.normalised:
-            return found * (1.0 - self.p) / (1.0 - self.p**depth)
+            return ratio(found * (1.0 - self.p), 1.0 - self.p**depth)
         full = np.minimum(base, depth)
         best = (1.0 - self.p**full) / (1.0 - self.p) + base * (upto[depth] - upto[full])
         # Rounding may leave the best ranking a trace above 1.

@@ -56,7 +56,7 @@ class _Global(Wrapping):
     def values(self, judged: JudgedRuns) -> Floats:
         """Score with the measure inside, by global gains."""
         rel = int(getattr(self.inner, "rel", 1))
-        gains = getattr(self.inner, "gains", LINEAR)
+        gains = getattr(self.inner, "gains", LINEAR) or LINEAR
         if gains.kind in {"binary", "graded"}:
             gains = LINEAR
         # A measure that scales its gains does so before they are added up.

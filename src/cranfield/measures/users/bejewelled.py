@@ -11,6 +11,9 @@ from cranfield.measures.parameters import number, optional, parameter
 from cranfield.measures.users.model import LAST, Costs, Expected, UserModel
 from cranfield.measures.users.page import ByLength, Page
 
+TRACE = 1e-9
+"""What a sum of gains or costs may lack of a limit, by rounding, and has reached it."""
+
 _FAMILY = "user models"
 _GOES_ON = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
 
@@ -44,7 +47,8 @@ class _Bejewelled(UserModel):
         """1 while neither limit is reached."""
         found, spent = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
         enough, most = self.limits(page, found - page.gains)
-        return ((found < enough) & (spent < most)).astype(np.float64)
+        # Ten gains of .1 are enough for T = 1, though as floats they do not add up to it.
+        return ((found < enough - TRACE) & (spent < most - TRACE)).astype(np.float64)
 
     def limits(self, page: Page, before: Floats) -> tuple[Floats | float, Floats | float]:
         """T and K at each rank; `before` is the gain above it."""

@@ -248,3 +248,10 @@ def test_compare_says_what_is_wrong(folder: Path) -> None:
         assert message in err
         assert err.count("\n") == 1
         assert not (folder / "out").exists()
+
+
+def test_lowest_grade_reaches_the_measure_inside(folder: Path) -> None:
+    """A measure around another one hands it on, however many there are around it."""
+    asked = ("-m", "URisk(URisk(P@1, baseline='one'), baseline='one')", "-m", "nDCG")
+    text, _ = cranfield(folder, "evaluate", "qrels", "one.run", *asked, "--rel", "2")
+    assert "P(rel=2)@1" in text

@@ -11,8 +11,9 @@ import numpy as np
 from cranfield.checks import check_whole
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
+from cranfield.scales.eligible import check_grades_decide, lowest_relevant
 from cranfield.scales.engine import Engine
-from cranfield.scales.engines import engine_of, enumerated, relevant_from
+from cranfield.scales.engines import engine_of, enumerated
 from cranfield.scales.forms import Additive, Form, form
 from cranfield.scales.images import Image
 from cranfield.scales.judgments import pool
@@ -64,7 +65,7 @@ def image(
         (:func:`cranfield.scales.runs.check_size`); for judgments that are no grades, or more than
         100,000 documents; and for images that are out of reach, saying what is not.
     MeasureError
-        For a wrong measure.
+        For a wrong measure, and one that depends on more than the grades by rank.
 
     Notes
     -----
@@ -81,6 +82,7 @@ def image(
     """
     chosen = as_measure(measure, length)
     chosen.require_complete()
+    check_grades_decide(chosen)
     length = chosen.cutoff if length is None else length
     if length is None:
         raise PolicyError(f"say how long the runs are: image({str(chosen)!r}, 10)")
@@ -113,7 +115,7 @@ def _image(
     memory: int,
     jobs: int | None,
 ) -> Image:
-    rel = relevant_from(measure)
+    rel = lowest_relevant(measure)
     if limit is not None and rel < 1:
         raise PolicyError(f"{measure} counts every document as relevant; leave at_most out")
     found = form(measure, length, grades, judgments)

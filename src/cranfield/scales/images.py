@@ -21,8 +21,8 @@ from numpy.typing import ArrayLike
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.arrays import numbers
+from cranfield.scales.eligible import lowest_relevant
 from cranfield.scales.engine import MOST_VALUES, Gaps, Ints
-from cranfield.scales.engines import relevant_from
 from cranfield.scales.matching import ranks_of_scores
 from cranfield.scales.runs import Floats, checked_runs
 from cranfield.scales.scaled import Scaled
@@ -230,7 +230,7 @@ class Image:
         _check_ties(ties)
         rows = checked_runs(runs, self.length, self.grades)
         if self.at_most is not None:
-            seen = (rows >= relevant_from(self.measure)).sum(axis=1)
+            seen = (rows >= lowest_relevant(self.measure)).sum(axis=1)
             if seen.max() > self.at_most:
                 raise PolicyError(
                     f"a run has {counted(int(seen.max()), 'relevant document')}; the image is"

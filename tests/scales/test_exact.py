@@ -26,7 +26,8 @@ from cranfield.scales.image import image
 from cranfield.scales.irrational import Irrational
 from cranfield.scales.orders import induced
 from cranfield.scales.over_topics import scale_over_topics
-from cranfield.scales.runs import BY_JUDGMENTS, all_runs, as_measure, score_runs
+from cranfield.scales.eligible import BY_JUDGMENTS
+from cranfield.scales.runs import all_runs, as_measure, score_runs
 from cranfield.scales.scale_of import scale_of
 
 INTERVAL = Scale.INTERVAL

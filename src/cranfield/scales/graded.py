@@ -21,7 +21,7 @@ from cranfield.scales.irrational import rational
 
 @dataclass(frozen=True)
 class SharedGrades(Stateful):
-    """GAP: each document counts what it shares with those above; the state is how many of each grade.
+    """GAP: a document counts what it shares with those above, of which the state holds the number.
 
     Attributes
     ----------

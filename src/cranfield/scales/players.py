@@ -103,14 +103,15 @@ def player_form(model: UserModel, setting: Setting, told: Told) -> Form | None:
     """
     if not isinstance(model, (BPM, BPMDynamic)) or model.unit is not None:
         return None
-    moves = (model.hb, model.hc, model.median) if isinstance(model, BPMDynamic) else (0.0,) * 3
-    numbers = [fraction_of(one) for one in (model.T, model.K, *moves)]
+    moves = (model.hb, model.hc, model.median) if isinstance(model, BPMDynamic) else (0.0, 0.0, 0.0)
+    limits = fraction_of(model.T), fraction_of(model.K)
+    change = fraction_of(moves[0]), fraction_of(moves[1]), fraction_of(moves[2])
     gains = unit_gains(model, setting)
-    if any(one.denominator & (one.denominator - 1) for one in (*numbers, *gains)):
+    if any(one.denominator & (one.denominator - 1) for one in (*limits, *change, *gains)):
         return None
     end = model.ranks(told.depth) or LAST
-    size = setting.length, setting.grades
-    return Form(Player(*size, gains, told.deepest, end, *numbers, total=told.kind == "ETU"))
+    size, reach = (setting.length, setting.grades), (told.deepest, end)
+    return Form(Player(*size, gains, *reach, *limits, *change, told.kind == "ETU"))
 
 
 @form_of(BPM, BPMDynamic)

@@ -282,9 +282,7 @@ def score_runs(
     table = checked_runs(runs, length, check_grades(grades))
     chosen = as_measure(measure, length)
     by_threshold = grades > 1 and isinstance(of_documents(chosen), GradedAveragePrecision)
-    found = judged_runs(
-        table, grades=int(grades), judgments=judgments, every_grade=by_threshold
-    )
+    found = judged_runs(table, grades=int(grades), judgments=judgments, every_grade=by_threshold)
     return np.asarray(chosen.score(found)[0], dtype=np.float64)
 
 
@@ -304,7 +302,6 @@ def depends_on_recall_base(measure: Measure) -> bool:
     runs[0, 0] = runs[1, -1] = max(1, lowest_relevant(measure))
     highest = int(runs.max())
     few, many = (
-        score_runs(measure, runs, grades=highest, judgments=count)
-        for count in (1, 2 * length + 1)
+        score_runs(measure, runs, grades=highest, judgments=count) for count in (1, 2 * length + 1)
     )
     return bool((few != many).any())

@@ -69,7 +69,9 @@ def engine_of(
     assert isinstance(walked, Stateful)
     walk = Walk.of(walked if limit is None else AtMost.of(walked, limit, rel))
     wide = walk.kind.hasobject
-    rank, bags = last_bags(walk, LISTED // (4 if wide else 1))
+    # Values of many digits can be listed, but not counted in windows.
+    many_digits = wide and walk.number() > MOST_ENUMERATED
+    rank, bags = last_bags(walk, LISTED // (4 if many_digits else 1))
     if rank == 0:
         return Table(walk, bags[0])
     rank, _ = last_bags(walk, memory // (2048 if wide else 128))

@@ -16,20 +16,17 @@ from cranfield.scale import Scale
 from cranfield.scales.approximate import COUNTED
 from cranfield.scales.blended import needs_ideal
 from cranfield.scales.eligible import HINT, beyond_length, lowest_relevant, of_documents
-from cranfield.scales.engine import Ints
 from cranfield.scales.image import image
+from cranfield.scales.image_of_topic import image_of_topic
 from cranfield.scales.images import TIES, Image
-from cranfield.scales.runs import Grades, as_measure, check_size, depends_on_recall_base
+from cranfield.scales.padded import groups, padded
+from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
 
 BINARY_GAINS = ("binary",)
 """Gains by which all relevant grades count the same."""
 
 GRADED = ("betas", "thresholds")
 """Parameters by which relevant grades count differently."""
-
-
-Group = tuple[int | None, tuple[int, ...] | None]
-"""Relevant documents that runs may have, and the ideal ranking; None where they do not matter."""
 
 
 class Interval(Measure):
@@ -71,10 +68,7 @@ class Interval(Measure):
         if inner.info.aggregate != "mean":
             raise MeasureError(f"interval: {inner} is no measure that is averaged over topics")
         if inner.info.lower_is_better:
-            raise MeasureError(
-                f"interval: of {inner} less is better; measures of which more is better can be"
-                " ranked, such as interval(nDCG@10)"
-            )
+            raise MeasureError(f"interval: of {inner} less is better; {HINT}")
         vars(self).update(inner=inner, ties=ties, raw=raw, feasible=feasible)
         vars(self).update(cutoff=inner.cutoff, judged_only=inner.judged_only)
         # What it declares depends on the measure inside.
@@ -97,13 +91,9 @@ class Interval(Measure):
             return "ranks of ties other than unique ones are not equispaced (section 5 there)"
         if self.cutoff is None or not depends_on_recall_base(self.inner):
             return ""
-        if needs_ideal(self.inner):
-            return (
-                "a surrogate: each topic has the image of its own ideal ranking, whose scale is"
-                " taken for the common one (section 5.2.2 there)"
-            )
+        what = "ideal ranking" if needs_ideal(self.inner) else "recall base"
         return (
-            "a surrogate: the scale of each topic's recall base is taken for the common one"
+            f"a surrogate: the scale of each topic's {what} is taken for the common one"
             " (section 5.2.2 there)"
         )
 
@@ -113,13 +103,13 @@ class Interval(Measure):
         self._check_gains()
         # Before a table of so many ranks is made.
         check_size(self.cutoff, max(self._highest(judged), 1))
-        grades = self._grades(judged)
-        highest = int(max(grades.max(initial=0), self._highest(judged), 1))
-        topics, systems = judged.shape
-        out = np.zeros((topics, systems))
-        rows = grades.reshape(topics * systems, self.cutoff)
+        binary, own = self._is_binary(), needs_ideal(self.inner)
+        rows = padded(judged, self.cutoff, self._rel() if binary else None)
+        highest = int(max(rows.max(initial=0), self._highest(judged), 1))
+        out = np.zeros(judged.shape)
         flat = out.reshape(-1)
-        for (limit, ideal), chosen in self._groups(judged, (topics, systems)).items():
+        limits = judged.recall_base(self._rel()) if self.feasible else None
+        for (limit, ideal), chosen in groups(judged, self.cutoff, limits, ideal=own).items():
             if limit == 0:
                 # Without relevant documents there is one run, and nothing to rank.
                 flat[chosen] = 1.0 if self.raw else 0.0
@@ -140,27 +130,6 @@ class Interval(Measure):
                 1.0 if self.raw else 0.0
             )
         return out
-
-    def _groups(self, judged: JudgedRuns, shape: tuple[int, int]) -> dict[Group, Ints]:
-        """Rankings that share an image: their places, by what tells the images apart."""
-        assert self.cutoff is not None
-        topics, systems = shape
-        places: dict[Group, list[Ints]] = {}
-        base = np.broadcast_to(judged.recall_base(self._rel()), shape)
-        own = needs_ideal(self.inner)
-        for topic in range(topics):
-            ideal = self._ideal(judged, topic) if own else None
-            limits = np.minimum(base[topic], self.cutoff)
-            for limit in np.unique(limits).tolist() if self.feasible else [None]:
-                among = np.flatnonzero(limits == limit) if limit is not None else np.arange(systems)
-                places.setdefault((limit, ideal), []).append(topic * systems + among)
-        return {group: np.concatenate(parts) for group, parts in places.items()}
-
-    def _ideal(self, judged: JudgedRuns, topic: int) -> tuple[int, ...]:
-        """Grades of the ideal ranking of a topic, as far as the cutoff."""
-        judgments = judged.judgments
-        mine = judgments.grade[(judgments.topic == topic) & (judgments.grade >= 0)]
-        return tuple(np.sort(mine)[::-1][: self.cutoff].tolist())
 
     def require(self, grades: int, runs: int) -> None:
         """Refuse scores that are beyond reach, before any is computed; not with `feasible`.
@@ -189,9 +158,12 @@ class Interval(Measure):
     def _image(
         self, grades: int, at_most: int | None, ideal: tuple[int, ...] | None = None
     ) -> Image:
+        assert self.cutoff is not None
         # Grades are 0 and 1 by then, whatever the lowest relevant one was.
         ranked = self.inner(rel=1) if self._is_binary() else self.inner
-        return image(ranked, self.cutoff, grades, judgments=ideal, at_most=at_most)
+        if needs_ideal(ranked):
+            return image_of_topic(ranked, self.cutoff, grades, ideal, at_most)
+        return image(ranked, self.cutoff, grades, at_most=at_most)
 
     def _warn(self, of: Image) -> None:
         warnings.warn(
@@ -233,16 +205,6 @@ class Interval(Measure):
 
     def _highest(self, judged: JudgedRuns) -> int:
         return 1 if self._is_binary() else judged.judgments.max_grade
-
-    def _grades(self, judged: JudgedRuns) -> Grades:
-        """Return the grades by topic, system and rank; 0 where there is no judged document."""
-        assert self.cutoff is not None
-        topics, systems = judged.shape
-        rows = judged.judged()
-        grade = rows.grade >= self._rel() if self._is_binary() else np.maximum(rows.grade, 0)
-        out = np.zeros((topics, systems, self.cutoff), dtype=np.int64)
-        out[rows.topic, rows.cell // topics, rows.rank - 1] = grade
-        return out
 
     def require_complete(self) -> None:
         """Refuse a measure without a cutoff: the run length decides on the scale."""

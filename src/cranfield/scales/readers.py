@@ -14,6 +14,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
+from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.measures.users.classic import First, Satisfied, Top
 from cranfield.measures.users.expectation import Expectation
@@ -30,6 +31,9 @@ from cranfield.scales.players import Told, player_form
 
 FEW = 2_000
 """Ranks over which weights are added up as fractions; beyond, as floats."""
+
+MOST_DIGITS_AT = 200
+"""Ranks over which chances are added up at each rank, whose fractions get longer and longer."""
 
 TOLD = ("EU", "ETU")
 """What is told of a user model that has a form; costs and depths are low where they are good."""
@@ -160,6 +164,11 @@ def _cascade(model: UserModel, setting: Setting, told: Told) -> Form | None:
         return Form(Reader(setting.length, setting.grades, gains, tuple(going_on), told.deepest))
     if not set(gains) <= {ZERO, ONE}:
         return None
+    if end > MOST_DIGITS_AT and set(going_on) != {ONE}:
+        raise PolicyError(
+            f"the chances to read {end} ranks have too many digits for an exact image of {model};"
+            f" up to length {MOST_DIGITS_AT} it is feasible"
+        )
     # Whoever finds something stops there: V of the rank over the sum of V so far.
     seen = list(accumulate([ONE, *going_on[:-1]], Fraction.__mul__))
     worth = [view / read for view, read in zip(seen, accumulate(seen), strict=True)]

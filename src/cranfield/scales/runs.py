@@ -84,8 +84,6 @@ def all_runs(length: int, grades: int = 1) -> Grades:
 def more_than(most: int, length: int, grades: int) -> bool:
     """Tell whether there are more runs of a length than that, without a number of a million digits.
 
-    Examples
-    --------
     >>> more_than(8, 3, 1), more_than(8, 4, 1), more_than(8, 10**12, 1)
     (False, True, True)
     """
@@ -171,8 +169,6 @@ def _padded(runs: Any) -> Any:
 def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
     """Read a measure; one that needs a cutoff and has none gets the length of the runs.
 
-    Examples
-    --------
     >>> as_measure("P", 5), as_measure("AP", 5)
     (P@5, AP)
     """
@@ -213,8 +209,7 @@ def judged_runs(
         recall base and ideal ranking come from them. By default as many as the runs are long, so
         that every run could be.
     every_grade
-        Whether a second topic, for which nothing is retrieved, has a document of each grade: for a
-        measure that looks at which grades are judged at all.
+        Whether a second topic has a document of each grade, for a measure that looks for them.
     """
     count, length = runs.shape
     topics = 2 if every_grade else 1
@@ -295,9 +290,9 @@ def depends_on_recall_base(measure: Measure) -> bool:
     >>> [depends_on_recall_base(one @ 5) for one in (P, R, OMeasure)]
     [False, True, True]
     """
-    # What there are so many of is beyond any cutoff that is looked at.
+    # What there are so many of is beyond any cutoff that is looked at. In the runs there is one
+    # relevant document, at the first rank and at the last.
     length = min(measure.cutoff or 3, 1000)
-    # One relevant document, at the first rank and at the last.
     runs = np.zeros((2, length), dtype=np.int64)
     runs[0, 0] = runs[1, -1] = max(1, lowest_relevant(measure))
     highest = int(runs.max())

@@ -51,7 +51,7 @@ def image_of_topic(
     >>> from cranfield.measures import Q
     >>> one, other = (image_of_topic(Q @ 3, 3, 1, ideal) for ideal in ([1], [1, 1, 1]))
     >>> one.rank_runs([[0, 1, 1], [1, 0, 0]]).tolist(), other.rank_runs([[0, 1, 1]]).tolist()
-    ([6, 4], [5])
+    ([5, 4], [5])
     """
     scored = form(measure, length, grades) is None
     if not (scored and more_than(MOST_SCORED, length, grades)):

@@ -123,13 +123,7 @@ def check_size(length: Any, grades: Any) -> None:
 
 
 def checked_runs(runs: Any, length: int, grades: int) -> Grades:
-    """Return runs as an array of grades, padded with 0 to the length.
-
-    Raises
-    ------
-    PolicyError
-        For runs that are longer, and grades that are not among 0..c.
-    """
+    """Return runs as an array of grades, padded with 0 to the length; refuse others."""
     found = _rows(runs)
     if found.ndim != 2 or found.size == 0 or not np.issubdtype(found.dtype, np.integer):
         raise PolicyError(ROWS)

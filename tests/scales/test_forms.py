@@ -63,12 +63,12 @@ GRADED = [
 ]
 
 
-SOME = [(text, one) for text in GRADED for one in ([2, 1, 1, 0, 0], [1])]
+SOME: list[tuple[str, Any]] = [(text, one) for text in GRADED for one in ([2, 1, 1, 0, 0], [1])]
 
 
 @pytest.mark.parametrize(
     ("text", "judgments"),
-    [(text, one) for text in TEXTS for one in (None, 3, 9, [2, 1, 1, 0, 0], [0, 0])] + SOME,
+    [*((text, one) for text in TEXTS for one in (None, 3, 9, [2, 1, 1, 0, 0], [0, 0])), *SOME],
 )
 def test_forms_give_the_values(text: str, judgments: Any) -> None:
     measure = parse_measure(text)

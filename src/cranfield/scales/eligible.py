@@ -20,7 +20,7 @@ INPUTS = {
     "aspects": "judgments on other aspects",
     "columns": "other columns of the judgments",
     "queries": "the queries of a session",
-    "clicks": "chances of clicks",
+    "clicks": "clicks of users",
 }
 """What `inputs` of a measure stand for."""
 

@@ -26,6 +26,8 @@ LISTED = 2**21
 """Whole numbers that a table may have on the way."""
 MOST_ENUMERATED = 2**20
 """Runs that are scored one by one, for a measure without a form."""
+MOST_DIGITS = 2**20
+"""Runs whose values are listed, however many digits they have."""
 MOST_READ = 2**28
 """Ranks that are laid out to do so, where a user model reads on beyond the end of the runs."""
 
@@ -70,7 +72,7 @@ def engine_of(
     walk = Walk.of(walked if limit is None else AtMost.of(walked, limit, rel))
     wide = walk.kind.hasobject
     # Values of many digits can be listed, but not counted in windows.
-    many_digits = wide and walk.number() > MOST_ENUMERATED
+    many_digits = wide and walk.number() > MOST_DIGITS
     rank, bags = last_bags(walk, LISTED // (4 if many_digits else 1))
     if rank == 0:
         return Table(walk, bags[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,7 +95,7 @@ def _by_intent(judged: JudgedRuns, intents: Intents) -> ByIntent:
     documents, judgments = judged.documents, judged.judgments
     low = judgments.judged_from
 
-    def seen(grade: Ints, of_topic: Ints) -> Ints:
+    def seen(grade: NDArray[Any], of_topic: Ints) -> Ints:
         """Grades for one intent; a document that is unjudged for the topic stays so."""
         return np.where(of_topic < low, of_topic, np.where(grade < low, 0, grade)).astype(np.int64)
 

@@ -27,8 +27,9 @@ MORE_THAN_GRADES = (
     *("Residual", "Rpref", "EEL", "EED", "EER", "IAA", "Compat", "CompatDiff"),
     *("SetP", "SetRelP", "SetAP", "SetF", "SetE", "Utility", "Rprec"),
     *("nDCGrel", "RnDCG", "G", "NumQ", "NumRet", "NumRel", "NumNonrelRet"),
+    *("URisk", "TRisk"),
 )
-"""Measures whose order of runs depends on what is judged, or on how much was retrieved."""
+"""Measures that depend on what is judged, on how much was retrieved, or on other systems."""
 
 
 class Interval(Measure):

@@ -194,7 +194,7 @@ def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
 BY_JUDGMENTS = (
     *("Bpref", "GMBpref", "infAP", "RBPResidual", "Judged", "Unjudged"),
     *("Residual", "Rpref", "EEL", "EED", "EER", "IAA", "Compat", "CompatDiff"),
-    *("NumQ", "NumRet", "NumRel", "NumNonrelRet"),
+    *("NumQ", "NumRet", "NumRel", "NumNonrelRet", "URisk", "TRisk"),
 )
 """Measures that depend on what is judged, or on nothing in a run of grades."""
 

@@ -217,3 +217,10 @@ def test_unjudged_documents_are_the_same_for_all_intents() -> None:
     )
     # a is judged, for both intents; c is judged for none.
     assert by_policy == by_measure == 0.5
+
+
+def test_probabilities_that_do_not_add_up() -> None:
+    """A warning names the first topic; what two decimals lose is none."""
+    with pytest.warns(cf.CranfieldWarning, match="topic 'r' add up to 1.8, not 1, and .* 1 more"):
+        read_intents({"q": {"1": 1}, "r": {"1": 0.9, "2": 0.9}, "s": {"1": 0.25}})
+    read_intents({"q": {str(i): 0.17 for i in range(6)}, "r": dict.fromkeys("123", 0.33)})

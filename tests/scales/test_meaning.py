@@ -283,3 +283,27 @@ def test_one_size_by_all_sets(name: str, one_size: bool) -> None:
     # With a size for all they are.
     sets = [[1] * found + [0] * (6 - found) for found in range(4)]
     assert np.ptp(np.diff(score_runs(measure, sets, judgments=3))) < 1e-9
+
+
+@pytest.mark.parametrize(
+    ("text", "by_topic"), [("AWRF@3", True), ("IAA@3", True), ("uRBP", False), ("U(L=3000)", False)]
+)
+def test_measures_that_need_more_than_grades(text: str, by_topic: bool) -> None:
+    """Groups, lengths, aspects: what the recall base does is tried where there are some."""
+    orders = {"a": "abcd", "b": "bacd", "c": "dcba"}
+    runs = {
+        name: {topic: {doc: -i for i, doc in enumerate(docs)} for topic in "qrs"}
+        for name, docs in orders.items()
+    }
+    qrels = {topic: {"a": 1, "b": 2, "c": 0} for topic in "qrs"}
+    scores = cf.evaluate(
+        runs,
+        qrels,
+        text,
+        lengths=dict.fromkeys("abcd", 100),
+        groups=dict(zip("abcd", "xyxy", strict=True)),
+        aspects={"understandability": qrels},
+    )[text]
+    found = meaning(cf.compare(scores, test="friedman"))
+    assert found.by_topic == by_topic
+    assert found.verdict == "meaningful"

@@ -20,7 +20,7 @@ from cranfield.collection.coverage import Coverage
 from cranfield.collection.judged import JudgedRuns, Judgments
 from cranfield.collection.policies import Policies
 from cranfield.collection.rows import Rows
-from cranfield.errors import MeasureError, PolicyError
+from cranfield.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.measures import Measure, parse_measure
 from cranfield.scales.arrays import as_array
 from cranfield.scales.judgments import pool
@@ -286,14 +286,23 @@ def score_runs(
 
 
 def depends_on_recall_base(measure: Measure) -> bool:
-    """Tell whether scores change with the number of relevant documents that there are."""
+    """Tell whether scores change with the number of relevant documents that there are.
+
+    A measure that needs more than grades is tried on the rankings that its properties are computed
+    of; where that cannot be, it counts as one that does.
+    """
     # What there are so many of is beyond any cutoff that is looked at.
     length = min(measure.cutoff or 3, 1000)
     run = np.zeros((1, length), dtype=np.int64)
     run[0, 0] = max(1, int(getattr(measure, "rel", 1)))
     highest = int(run.max())
-    few, many = (
-        score_runs(measure, run, grades=highest, judgments=count)[0]
-        for count in (1, 2 * length + 1)
-    )
+    try:
+        few, many = (
+            score_runs(measure, run, grades=highest, judgments=count)[0]
+            for count in (1, 2 * length + 1)
+        )
+    except CranfieldError:
+        from cranfield.measures.catalogue.properties import properties
+
+        return properties(measure)["recall"].holds is not False
     return bool(few != many)

@@ -313,3 +313,27 @@ def test_risk_has_no_image() -> None:
         cf.parse_measure("interval(URisk(P@3, baseline='x'))")
     with pytest.raises(cf.MeasureError, match="nothing can be said of its scale"):
         cf.scale_of("URisk(P@3, baseline='x')")
+
+
+@pytest.mark.parametrize(
+    ("text", "by_topic"), [("AWRF@3", True), ("IAA@3", True), ("uRBP", False), ("U(L=3000)", False)]
+)
+def test_recall_base_of_measures_that_need_more(text: str, by_topic: bool) -> None:
+    """Groups, lengths, aspects: what the recall base does is tried where there are some."""
+    orders = {"a": "abcd", "b": "bacd", "c": "dcba"}
+    runs = {
+        name: {topic: {doc: -i for i, doc in enumerate(docs)} for topic in "qrs"}
+        for name, docs in orders.items()
+    }
+    qrels = {topic: {"a": 1, "b": 2, "c": 0} for topic in "qrs"}
+    scores = cf.evaluate(
+        runs,
+        qrels,
+        text,
+        lengths=dict.fromkeys("abcd", 100),
+        groups=dict(zip("abcd", "xyxy", strict=True)),
+        aspects={"understandability": qrels},
+    )[text]
+    found = meaning(cf.compare(scores, test="friedman"))
+    assert found.by_topic == by_topic
+    assert found.verdict == "meaningful"

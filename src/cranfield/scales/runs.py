@@ -20,7 +20,7 @@ from cranfield.collection.coverage import Coverage
 from cranfield.collection.judged import JudgedRuns, Judgments
 from cranfield.collection.policies import Policies
 from cranfield.collection.rows import Rows
-from cranfield.errors import MeasureError, PolicyError
+from cranfield.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.ranked.graded_ap import GradedAveragePrecision
 from cranfield.scales.arrays import as_array
@@ -278,6 +278,9 @@ def score_runs(
 def depends_on_recall_base(measure: Measure) -> bool:
     """Tell whether scores change with the number of relevant documents that there are.
 
+    A measure that needs more than grades is tried on the rankings that its properties are computed
+    of; where that cannot be, it counts as one that does.
+
     Examples
     --------
     >>> from cranfield.measures import OMeasure, P, R
@@ -290,7 +293,13 @@ def depends_on_recall_base(measure: Measure) -> bool:
     runs = np.zeros((2, length), dtype=np.int64)
     runs[0, 0] = runs[1, -1] = max(1, lowest_relevant(measure))
     highest = int(runs.max())
-    few, many = (
-        score_runs(measure, runs, grades=highest, judgments=count) for count in (1, 2 * length + 1)
-    )
+    try:
+        few, many = (
+            score_runs(measure, runs, grades=highest, judgments=count)
+            for count in (1, 2 * length + 1)
+        )
+    except CranfieldError:
+        from cranfield.measures.catalogue.properties import properties
+
+        return properties(measure)["recall"].holds is not False
     return bool((few != many).any())

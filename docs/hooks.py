@@ -8,13 +8,15 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from catalogue_page import catalogue, described, properties_of
 from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
 
 import cranfield as cf
-from cranfield.measures import REGISTRY, Measure
+from cranfield.cli.measures import KINDS, Entry, entries, families
+from cranfield.measures import Measure
 from cranfield.measures.trec_names import trec_name
 
 GRADES = (3, None, 1, 2, None, 0, None, 2, 0, 0)
@@ -48,9 +50,10 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the measures into the navigation, by family."""
     for entry in config.nav or []:
         if isinstance(entry, dict) and "Measures" in entry:
+            entry["Measures"].append({"Catalogue": "measures/catalogue.md"})
             entry["Measures"] += [
-                {family.capitalize(): [{kind.info.name: page_of(kind)} for kind in kinds]}
-                for family, kinds in families().items()
+                {capitalised(family): [{one.info.name: page_of(one)} for one in members]}
+                for family, members in families(entries()).items()
             ]
     return config
 
@@ -58,7 +61,8 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 def on_files(files: Files, config: MkDocsConfig) -> Files:
     """Add the pages that are made here."""
     pages = {"measures/index.md": index_page()}
-    pages |= {page_of(kind): measure_page(kind) for kind in built_in()}
+    pages["measures/catalogue.md"] = catalogue(lambda formula: mathml(formula, block=False))
+    pages |= {page_of(one): measure_page(one) for one in entries()}
     for path, content in pages.items():
         files.append(File.generated(config, path, content=content))
     return files
@@ -89,9 +93,12 @@ def linked(name: str, known: bool) -> str:
 
 def mathml(formula: str, *, block: bool) -> str:
     """Convert LaTeX; names of several letters are set upright, as one word."""
+    # The converter knows no \middle, and names of two letters are no arguments of a fraction.
+    formula = formula.replace(r"\middle", "")
+    formula = re.sub(r"\\(t?frac)\s*([A-Za-z0-9])\s*([A-Za-z0-9])\b", r"\\\1{\2}{\3}", formula)
     formula = re.sub(r"\}\s+\\frac", r"} \\, \\frac", formula.replace(r"\mathit", r"\text"))
     tokens = re.finditer(
-        r"\\(?:text|mathcal)\{[^}]*\}|\\[A-Za-z]+|\\.|[A-Za-z]{2,}|.", formula, re.DOTALL
+        r"\\(?:text|mathcal|begin|end)\{[^}]*\}|\\[A-Za-z]+|\\.|[A-Za-z]{2,}|.", formula, re.DOTALL
     )
     spaced = {r"\exp", r"\ln"}
     parts = []
@@ -103,27 +110,21 @@ def mathml(formula: str, *, block: bool) -> str:
     return convert("".join(parts), display="block" if block else "inline")
 
 
-def built_in() -> list[type[Measure]]:
-    """Return the measures of the library, in order of families."""
-    return [kind for kinds in families().values() for kind in kinds]
-
-
-def families() -> dict[str, list[type[Measure]]]:
-    """Group the measures by family, both in order of definition."""
-    found: dict[str, list[type[Measure]]] = {}
-    for kind in REGISTRY.values():
-        found.setdefault(kind.info.family, []).append(kind)
-    return found
-
-
-def page_of(kind: type[Measure]) -> str:
+def page_of(one: Entry) -> str:
     """Return the path of a measure's page."""
-    return f"measures/{kind.info.name}.md"
+    return f"measures/{one.info.name}.md"
 
 
-def form(kind: type[Measure]) -> str:
+def capitalised(text: str) -> str:
+    """Begin with a capital letter; ROUGE and the like stay as they are."""
+    return text[:1].upper() + text[1:]
+
+
+def form(one: Entry) -> str:
     """Write the measure's name with what may stand behind the @."""
-    info = kind.info
+    info = one.info
+    if one.kind == KINDS[1]:
+        return f"{info.name}(M)"
     at = "k" if info.at == "cutoff" else info.at
     return info.name + {"required": f"@{at}", "optional": f"[@{at}]"}.get(info.at_wanted, "")
 
@@ -134,31 +135,38 @@ def form(kind: type[Measure]) -> str:
 def index_page() -> str:
     """Write the list of all measures."""
     lines = [INDEX_HEAD]
-    for family, kinds in families().items():
-        lines += [f"### {family.capitalize()}", ""]
+    for family, members in families(entries()).items():
+        lines += [f"### {capitalised(family)}", ""]
         lines += row("measure", "what it tells", *TOOLS)
         lines += row(*["---"] * (2 + len(TOOLS)))
-        for kind in kinds:
-            info = kind.info
+        for one in members:
+            info = one.info
             others = [code(info.elsewhere.get(tool, "")) for tool in TOOLS]
-            lines += row(f"[`{form(kind)}`]({info.name}.md)", info.summary, *others)
+            lines += row(f"[`{form(one)}`]({info.name}.md)", info.summary, *others)
         lines.append("")
     return "\n".join(lines)
 
 
-def measure_page(kind: type[Measure]) -> str:
+def measure_page(one: Entry) -> str:
     """Write the page of one measure."""
-    info = kind.info
+    info = one.info
     lines = [f"# {info.name}", "", info.summary, ""]
-    about = inspect.getdoc(kind)
-    if about:
-        lines += [about, ""]
+    about = inspect.getdoc(one.maker) or ""
+    if not isinstance(one.maker, type):
+        # Of a function the first line is the summary.
+        about = about.partition("\n")[2]
+    lines += described(about)
     if info.formula:
         lines += ["$$", info.formula, "$$", ""]
         lines += ["The letters are explained in the [notation](index.md#notation).", ""]
-    lines += ["## Facts", "", *facts(kind), ""]
-    lines += ["## Parameters", "", *parameters(kind), ""]
-    lines += [*example(kind), ""]
+    lines += ["## Facts", "", *facts(one), ""]
+    if one.parameters:
+        lines += ["## Parameters", "", *parameters(one), ""]
+    if one.kind == KINDS[1]:
+        lines += ["The cutoff and other parameters are those of the measure inside.", ""]
+    lines += properties_of(one)
+    if one.kind == KINDS[0]:
+        lines += [*example(one.maker), ""]
     if info.elsewhere:
         lines += ["## In other tools", "", *row("tool", "name"), *row("---", "---")]
         for tool, name in info.elsewhere.items():
@@ -167,37 +175,42 @@ def measure_page(kind: type[Measure]) -> str:
     return "\n".join(lines)
 
 
-def facts(kind: type[Measure]) -> Iterator[str]:
+def facts(one: Entry) -> Iterator[str]:
     """Yield the table of what the measure declares of itself."""
-    info = kind.info
+    info = one.info
     low, high = (f"{end:g}".replace("inf", "∞").replace("-", "−") for end in info.range)
     wanted = {
         "required": f"; the {info.at} is required",
         "optional": f"; the {info.at} is optional",
         "none": "; it takes no cutoff",
-    }
+    }[info.at_wanted]
+    if one.kind == KINDS[1]:
+        wanted = "; M is a measure"
     yield from row("property", "value")
     yield from row("---", "---")
-    yield from row("text form", f"`{form(kind)}`{wanted[info.at_wanted]}")
+    yield from row("text form", f"`{form(one)}`{wanted}")
+    yield from row("kind", one.kind)
+    yield from row("family", info.family)
     if info.aliases:
         yield from row("also called", ", ".join(f"`{name}`" for name in info.aliases))
     yield from row("range", f"{low} to {high}")
     yield from row("overall value", AVERAGES.get(info.aggregate, info.aggregate))
     if info.needs:
         yield from row("needs", info.needs)
-    note = f"; {info.scale_note}" if info.scale_note else ""
-    yield from row("scale", f"{info.scale}{note}")
+    if one.kind != KINDS[2]:
+        note = f"; {info.scale_note}" if info.scale_note else ""
+        yield from row("scale", f"{info.scale}{note}")
     yield from row("source", f"{info.source} ([references](../references.md))")
 
 
-def parameters(kind: type[Measure]) -> Iterator[str]:
+def parameters(one: Entry) -> Iterator[str]:
     """Yield the table of parameters: default, what is accepted, what it does."""
+    declared = getattr(one.maker, "parameters", {})
     yield from row("parameter", "default", "accepts", "what it is")
     yield from row("---", "---", "---", "---")
-    for name in kind.parameter_names():
-        one = kind.parameters[name]
-        default = getattr(one.default, "text", repr(one.default))
-        yield from row(f"`{name}`", f"`{default}`", braced(accepts(one.check)), braced(one.doc))
+    for name, (default, doc) in one.parameters.items():
+        accepted = braced(accepts(declared[name].check)) if name in declared else ""
+        yield from row(f"`{name}`", f"`{default}`", accepted, braced(doc))
 
 
 def accepts(check: Any) -> str:
@@ -350,6 +363,9 @@ In Python the same is written with objects. `@` sets the cutoff and a call sets 
 >>> nDCG @ 10, AP(rel=2) @ 100, RBP(p=0.95)
 (nDCG@10, AP(rel=2)@100, RBP(p=0.95))
 ```
+
+The [catalogue](catalogue.md) has all measures in one table with what each depends on and how it
+behaves, computed from its scores.
 
 A wrong name, parameter or value is refused at once, before anything is read or computed.
 

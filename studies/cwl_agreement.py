@@ -223,9 +223,10 @@ def main() -> int:
     files = sorted((options.folder / "runs").iterdir())
     files = files[:: max(1, len(files) // options.runs)][: options.runs]
     [qrels] = options.folder.glob("qrels*")
-    runs = list(cf.read_runs(files))
+    runs = [cf.read_run(file, name=file.name.split(".")[0]) for file in files]
     docs = pl.concat([run.docs.unique() for run in runs]).unique()
-    judged = cf.judge(runs, qrels, lengths={doc: length_of(doc) for doc in docs})
+    # Grades are made binary: cwl_eval is given gains, not grades.
+    judged = cf.judge(runs, qrels, lengths={doc: length_of(doc) for doc in docs}).binary()
     print(f"{judged.shape[1]} runs, {judged.shape[0]} topics, {RANKS} ranks; largest difference")
     print(f"{'model':<52}" + "".join(f"{one:>10}" for one in COLUMNS))
     worst = 0.0

@@ -4,7 +4,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cranfield import collections, measures, meta, scales, significance, texts
+    from cranfield import collections, measures, meta, scales, sessions, significance, texts
     from cranfield.collection.judged import JudgedRuns
     from cranfield.collection.judging import judge
     from cranfield.collection.policies import Policies
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from cranfield.scales.scale_of import scale_of
     from cranfield.scorefiles import read_scores
     from cranfield.scores import Scores
+    from cranfield.sessions import evaluate_sessions, read_sessions
     from cranfield.sharded import score_samplings, score_shards
     from cranfield.sharded_evaluation import ShardedEvaluation
     from cranfield.significance.compare import compare
@@ -79,6 +80,7 @@ _HOMES = {
     "scales.scale_of": ("scale_of",),
     "scorefiles": ("read_scores",),
     "scores": ("Scores",),
+    "sessions": ("evaluate_sessions", "read_sessions"),
     "sharded": ("score_samplings", "score_shards"),
     "sharded_evaluation": ("ShardedEvaluation",),
     "significance.compare": ("compare",),
@@ -111,6 +113,7 @@ __all__ = [
     "compare",
     "define",
     "evaluate",
+    "evaluate_sessions",
     "image",
     "interval",
     "judge",
@@ -124,6 +127,7 @@ __all__ = [
     "read_run",
     "read_runs",
     "read_scores",
+    "read_sessions",
     "read_shards",
     "report",
     "risk",
@@ -132,6 +136,7 @@ __all__ = [
     "score",
     "score_samplings",
     "score_shards",
+    "sessions",
     "significance",
     "table",
     "tables",
@@ -144,7 +149,16 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import cranfield` costs nothing."""
     # The package `report` is also the function of that name.
-    if name in {"collections", "measures", "meta", "report", "scales", "significance", "texts"}:
+    if name in {
+        "collections",
+        "measures",
+        "meta",
+        "report",
+        "scales",
+        "sessions",
+        "significance",
+        "texts",
+    }:
         return import_module(f"cranfield.{name}")
     if name not in _HOME_OF:
         raise AttributeError(f"module 'cranfield' has no attribute {name!r}")

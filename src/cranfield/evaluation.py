@@ -15,7 +15,7 @@ from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.judging import judge
 from cranfield.files import whole_file
 from cranfield.measures import Measure, parse_measures
-from cranfield.scores import Scores, optional_module
+from cranfield.scores import Scores, by_system, by_topic, optional_module
 from cranfield.tabular import frame_html
 from cranfield.text import counted
 
@@ -102,8 +102,7 @@ class Evaluation(Mapping[str, Scores]):
 
     def by_system(self) -> pl.DataFrame:
         """Return the overall values with one row a system and a column a measure."""
-        columns = {name: pl.Series(s.overall()).fill_nan(None) for name, s in self.scores.items()}
-        return pl.DataFrame({"system": pl.Series(self.systems, dtype=pl.String), **columns})
+        return by_system(self.scores)
 
     def summary(self) -> pl.DataFrame:
         """Return mean, median, geometric mean and standard deviation by measure and system."""
@@ -115,25 +114,7 @@ class Evaluation(Mapping[str, Scores]):
 
     def to_polars(self) -> pl.DataFrame:
         """Return all scores in a long table: measure, topic, system, score; no score is null."""
-        topics, systems = len(self.topics), len(self.systems)
-        parts = [
-            pl.DataFrame(
-                {
-                    "measure": [name] * (topics * systems),
-                    "topic": np.tile(np.array(self.topics, dtype=object), systems),
-                    "system": np.repeat(np.array(self.systems, dtype=object), topics),
-                    "score": scores.values.T.ravel(),
-                },
-                schema={
-                    "measure": pl.String,
-                    "topic": pl.String,
-                    "system": pl.String,
-                    "score": pl.Float64,
-                },
-            )
-            for name, scores in self.scores.items()
-        ]
-        return pl.concat(parts).with_columns(pl.col("score").fill_nan(None))
+        return by_topic(self.scores)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the long table as a pandas data frame."""

@@ -157,19 +157,6 @@ def test_coverage(folder: Path) -> None:
     assert "unjudged@10" in err
 
 
-def test_list_of_measures(folder: Path) -> None:
-    out, _ = cranfield(folder, "measures")
-    for name in cf.measures.REGISTRY:
-        assert name in out
-    out, _ = cranfield(folder, "measures", "MAP")
-    assert "AP, MAP:" in out
-    assert "denominator" in out
-    assert "AP, MAP:" in cranfield(folder, "measures", "AP@10")[0]
-    assert "P, Precision:" in cranfield(folder, "measures", "P")[0]
-    out, _ = cranfield(folder, "measures", "--long")
-    assert out.count("formula ") == out.count("source ") == len(cf.measures.REGISTRY)
-
-
 def test_version_and_help(folder: Path) -> None:
     assert cranfield(folder, "--version")[0] == f"cranfield {cf.__version__}\n"
     assert "Examples:" in cranfield(folder, "evaluate", "--help")[0]
@@ -261,3 +248,18 @@ def test_compare_says_what_is_wrong(folder: Path) -> None:
         assert message in err
         assert err.count("\n") == 1
         assert not (folder / "out").exists()
+
+
+def test_formats_of_judgments_alone(folder: Path) -> None:
+    (folder / "sample").write_text("1 0 a x 1\n1 0 b x 0\n2 0 a x 2\n2 0 b x -1\n")
+    start = ("evaluate", "sample", "one.run", "-m", "xinfAP", "-f", "csv")
+    assert "grade" in cranfield(folder, *start, status=2)[1]
+    out, _ = cranfield(folder, *start, "--input-format", "xqrels")
+    assert out.startswith("system,xinfAP\none,0.75000")
+
+
+def test_lowest_grade_reaches_the_measure_inside(folder: Path) -> None:
+    """A measure around another one hands it on, however many there are around it."""
+    asked = ("-m", "URisk(URisk(P@1, baseline='one'), baseline='one')", "-m", "nDCG")
+    text, _ = cranfield(folder, "evaluate", "qrels", "one.run", *asked, "--rel", "2")
+    assert "P(rel=2)@1" in text

@@ -9,7 +9,8 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.collection.beside import read_groups, read_intents, read_lengths
+from cranfield.collection.beside import read_groups, read_lengths
+from cranfield.collection.intent_tables import read_intents
 from cranfield.collection.intent_views import by_intent
 from cranfield.errors import InputError, MeasureError
 
@@ -155,3 +156,71 @@ def test_subtopics_are_kept_when_asked_for() -> None:
     assert cf.read_qrels(qrels, subtopics=True).subtopics is not None
     found = cf.evaluate(RUN, qrels, "StRecall@1", intents={"q": {"1": 0.5, "2": 0.5}})
     assert found["StRecall@1"].values[0, 0] == 0.5
+
+
+def test_topics_of_the_web_track(tmp_path: Path) -> None:
+    """Subtopics and their types from the topics' XML; each is equally likely."""
+    path = tmp_path / "topics.xml"
+    path.write_text(
+        '<web><topic number="151" type="faceted"><query>403b</query>'
+        '<subtopic number="1" type="inf">What?</subtopic>'
+        '<subtopic number="2" type="nav">Where?</subtopic></topic></web>'
+    )
+    table = read_intents(path)
+    assert table.intents == ("1", "2")
+    assert table.probabilities.tolist() == [0.5, 0.5]
+    assert table.navigational.tolist() == [False, True]
+    path.write_text('<web>\n<topic number="1"></web>')
+    with pytest.raises(InputError, match=r"topics.xml:2: is no well-formed XML: mismatched tag"):
+        read_intents(path)
+    path.write_text('<!DOCTYPE web [<!ENTITY a "b">]>\n<web/>')
+    with pytest.raises(InputError, match="declares entities"):
+        read_intents(path)
+    path.write_text("<web/>")
+    with pytest.raises(InputError, match="no subtopics"):
+        read_intents(path)
+
+
+def test_columns_of_judgments_from_tables(tmp_path: Path) -> None:
+    """Classes and inclusion probabilities stand in tables as they do in files of their own."""
+    frame = pl.DataFrame(
+        {
+            "topic": ["q", "q"],
+            "doc": ["a", "b"],
+            "grade": [1, 2],
+            "class": ["x", "x"],
+            "inclusion": [0.5, 1.0],
+        }
+    )
+    frame.write_csv(tmp_path / "qrels.csv")
+    for data in (frame, tmp_path / "qrels.csv", frame.to_dicts()):
+        qrels = cf.read_qrels(data)
+        assert qrels.columns["class"].tolist() == ["x", "x"]
+        assert qrels.columns["inclusion"].tolist() == [0.5, 1.0]
+        found = cf.evaluate(RUN, qrels, ["Classes(R@4)", "statAP"])
+        assert found["Classes(R@4)"].values.tolist() == [[1.0]]
+    with pytest.raises(InputError, match=r"inclusion probability 1.5 is not from 0 to 1"):
+        cf.read_qrels(frame.with_columns(inclusion=pl.lit(1.5)))
+
+
+def test_unjudged_documents_are_the_same_for_all_intents() -> None:
+    """A document is unjudged for a topic or judged for it, and so for each of its intents."""
+    rows = [("q", "a", -2, "1"), ("q", "a", 0, "2"), ("q", "b", 1, "1"), ("q", "b", 1, "2")]
+    rows += [("q", "c", -2, "1")]
+    names = ("topic", "doc", "grade", "subtopic")
+    qrels = [dict(zip(names, row, strict=True)) for row in rows]
+    run = {"q": {"c": 3, "a": 2, "b": 1}}
+    asked = {"unjudged": "condensed"}, {"unjudged": "nonrelevant"}
+    by_policy, by_measure = (
+        cf.evaluate(run, qrels, form, negative="unjudged", **one).by_system().row(0)[1]
+        for form, one in zip(("IA(RR)", "IA(RR(judged_only=True))"), asked, strict=True)
+    )
+    # a is judged, for both intents; c is judged for none.
+    assert by_policy == by_measure == 0.5
+
+
+def test_probabilities_that_do_not_add_up() -> None:
+    """A warning names the first topic; what two decimals lose is none."""
+    with pytest.warns(cf.CranfieldWarning, match="topic 'r' add up to 1.8, not 1, and .* 1 more"):
+        read_intents({"q": {"1": 1}, "r": {"1": 0.9, "2": 0.9}, "s": {"1": 0.25}})
+    read_intents({"q": {str(i): 0.17 for i in range(6)}, "r": dict.fromkeys("123", 0.33)})

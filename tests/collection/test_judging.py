@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
@@ -240,6 +240,7 @@ def test_order_and_scale_of_the_input_do_not_matter(run: Any, qrels: Any, random
         assert np.array_equal(plain[measure].values, other[measure].values)
 
 
+@settings(max_examples=30)
 @given(runs, judgments)
 def test_scores_stay_in_range(run: Any, qrels: Any) -> None:
     if not run.keys() & qrels.keys():

@@ -129,7 +129,7 @@ def test_texts_read_back() -> None:
         "CAM(nDCG@10)",
         "MM(RBP(p=0.5)@10, weights={'credibility': 0.3, 'relevance': 1})",
         "CAM(interval(DCG@5))",
-        "MM(CAM(RR))",
+        "MM(Classes(RR))",
         "uRBP(aspects='trust', p=0.5)@10",
         "aRBP(aspects='a,b')",
     ):
@@ -140,6 +140,53 @@ def test_texts_read_back() -> None:
     assert str(parse_measure("aRBP(aspects=' b , a')")) == "aRBP(aspects='b,a')"
 
 
+def test_topics_of_an_aspect_alone_do_not_count() -> None:
+    """Neither as topics nor as rows of another topic or system, whichever comes first."""
+    qrels, easy = {"q2": {"a": 1, "b": 1}}, {"q2": {"b": 1}}
+    runs = {
+        "one": {"q1": {"c": 2, "d": 1}, "q2": {"a": 2, "b": 1}},
+        "two": {"q2": {"b": 2, "a": 1}},
+        "three": {"q1": {"d": 1}, "q2": {"b": 1}, "q3": {"c": 1}},
+    }
+    asked = ["CAM(RBP(p=0.5), weights={'understandability': 1})", "uRBP(p=0.5)"]
+    found, same = (
+        cf.evaluate(runs, qrels, asked, aspects={"understandability": judgments})
+        for judgments in ({**easy, "q1": {"c": 1, "d": 1}, "q3": {"c": 1}}, easy)
+    )
+    for text in asked:
+        assert found[text].topics == ("q2",)
+        assert found[text].values.tolist() == same[text].values.tolist()
+
+
+@pytest.mark.parametrize("text", ["TBG", "U", "EC(P@3, unit=1)", "AWRF", "DP", "EEL(by='group')"])
+@pytest.mark.parametrize("unjudged", ["nonrelevant", "condensed"])
+def test_lengths_and_groups_are_known_on_every_aspect(text: str, unjudged: str) -> None:
+    """A mean over one aspect is the measure itself, on the judgments of that aspect."""
+    run = {"q": {"a": 3.0, "b": 2.0, "c": 1.0}, "r": {"a": 2.0, "c": 1.0}}
+    easy = {"q": {"a": 0, "b": 1, "d": 1}}
+    beside: dict[str, Any] = {
+        "lengths": {"a": 100, "b": 900, "c": 300},
+        "groups": {"a": "x", "b": "y", "c": "x", "d": "y"},
+        "unjudged": unjudged,
+    }
+    wanted = cf.evaluate(run, easy, text, **beside)[text]
+    one = f"CAM({text}, weights={{'easy': 1}})"
+    grades = {"q": {"c": 1, "a": 1}, "r": {"c": 1}}
+    found = cf.evaluate(run, grades, one, aspects={"easy": easy}, **beside)[one]
+    assert found.values[0].tolist() == wanted.values[0].tolist()
+    assert found.topics == ("q", "r")
+    assert np.isfinite(found.values).all()
+
+
+def test_trectools() -> None:
+    """trectools 0.0.50, get_urbp with p=0.8 and normalization_factor=0.5."""
+    grades = {"a": 1, "b": 2, "c": 0, "d": 1, "f": 2}
+    easy = {"a": 0, "b": 2, "c": 2, "d": 1, "e": 2, "f": 1}
+    text = "uRBP(aspect_gains={1: 0.5, 2: 1}, p=0.8)"
+    found = scored(list("abcdef"), grades, text, **aspects(understandability=easy))
+    assert found == pytest.approx([0.243968], abs=1e-9)
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -148,6 +195,8 @@ def test_texts_read_back() -> None:
         ("CAM(RR, weights='relevance')", "mapping"),
         ("CAM(RR, weights={1: 1})", "mapping"),
         ("CAM(GMAP)", "averaged"),
+        ("CAM(uRBP)", "looks at the aspects itself"),
+        ("MM(CAM(RR))", "looks at the aspects itself"),
         ("MM(RBPResidual)", "harmonic"),
         ("MM(CompatDiff)", "harmonic"),
         ("uRBP(aspects='a,,b')", "names"),

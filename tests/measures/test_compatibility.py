@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -112,3 +113,11 @@ def test_harm_is_the_worst() -> None:
 
 def test_negative_grades_that_are_no_judgments() -> None:
     assert scored(["a"], {"a": -1, "b": 2}, "CompatDiff", negative="unjudged") == [0.0]
+
+
+def test_not_normalised() -> None:
+    """The weights of all depths are the divisor; an empty ranking of a topic with nothing is 0."""
+    run = {"a": {"1": {"x": 1.0}, "2": {"y": 1.0}}, "b": {"2": {"y": 1.0, "z": 0.5}}}
+    text = "Compat(normalised=False, p=0.5)"
+    found = cf.evaluate(run, {"1": {"x": 0}, "2": {"y": 1}}, text)[text].values
+    assert found == pytest.approx(np.array([[0.0, 0.0], [1.0, (1 + 0.25) / 1.5]]))

@@ -265,8 +265,16 @@ def judged_of(*rankings: list[int | None], known: bool = True) -> cf.JudgedRuns:
     return cf.judge(runs, qrels, lengths=lengths)
 
 
+EXACT = (
+    *("P@4", "RR", "AP", "ERR", "RBP(p=0.7)", "SDCG@5", "INST(T=1.5)", "INSQ(T=2)", "INSQ(T=0.5)"),
+    *("NERR8@4", "NERR9@4", "NERR10", "NERR10(p=0.3, gains='graded')", "NERR11(T=3)"),
+    *("NERR11(gains={0: 0.2, 1: 0.5, 2: 1})", "BPM(T=2, K=4)", "BPM(T=3.5, K=2.5)"),
+    *("BPMDynamic(T=1, K=3)", "BPMDynamic(T=2, K=3, hc=1.5, median=0.25)", "BPMDynamic(hc=3)"),
+)
+
+
 @pytest.mark.parametrize("best", [False, True])
-@pytest.mark.parametrize("text", ["P@4", "RBP(p=0.7)", "SDCG@5", "INST(T=1.5)", "INSQ(T=2)"])
+@pytest.mark.parametrize("text", EXACT)
 @settings(max_examples=6)
 @given(grades, grades)
 def test_exact_sums_equal_the_framework(
@@ -385,9 +393,11 @@ def test_nothing_retrieved_is_read_without_end() -> None:
 
 def test_many_rankings_are_laid_out_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     judged = judged_of([1, None, 0], [0, 2], [None])
-    whole = value(judged, "EU(NERR10)", 1)
-    monkeypatch.setattr("cranfield.measures.cwl_page._CELLS", 1)
-    assert value(judged, "EU(NERR10)", 1) == whole > 0
+    model = user_model("NERR10")
+    whole = UserModel.expected(model, judged).utility
+    monkeypatch.setattr("cranfield.measures.users.page._CELLS", 1)
+    assert UserModel.expected(model, judged).utility.tolist() == whole.tolist()
+    assert whole[1, 0] > 0
 
 
 # A model of one's own
@@ -503,3 +513,15 @@ def test_costs_need_lengths() -> None:
     with pytest.raises(MeasureError, match="3 retrieved documents with no known length; .*missing"):
         cf.score(some, "EC(P@2, unit=1)")
     assert value(some, "ETC(P@3, unit=2, fixed=1, missing=5)") == 3 * (1 + 2 * 5)
+
+
+def test_a_limit_that_only_rounding_keeps_away_is_reached() -> None:
+    """Ten times .1 is less than 1 as a float, and so is 3 - .4 - 2.5 more than .1."""
+    run = {"q": {f"d{i:02d}": -float(i) for i in range(20)}}
+    qrels = {"q": dict.fromkeys(run["q"], 1)}
+    asked = [
+        "Depth(BPM(gains={1: 0.1}, T=1, K=20))",
+        "Depth(BPMDynamic(gains={1: 0.1}, K=20, T=3)@1)",
+    ]
+    found = cf.evaluate(run, qrels, asked)
+    assert [scores.values[0, 0] for scores in found.values()] == [10.0, 7.0]

@@ -161,6 +161,16 @@ def test_ratios(case: Case, model: str) -> None:
         assert case.evaluate(f"{name}({inside}, protected='x')") == pytest.approx(parity, abs=1e-12)
 
 
+def test_undivided_exposure_is_that_of_both_sides() -> None:
+    """However many groups there are on the other side."""
+    groups = {"a": {"x": 1.0}, "b": {"y": 1.0}, "c": {"z": 1.0}, "d": {"x": 1.0}}
+    case = Case(tuple("abcd"), {"a": 1}, groups)
+    inside = "browsing='geometric', p=0.5, protected='x', size='none'"
+    assert case.evaluate(f"DP({inside})") == pytest.approx(0.75 / 1.125, abs=1e-12)
+    signed = log((1.125 + 1e-6) / (0.75 + 1e-6))
+    assert case.evaluate(f"logDP({inside})") == pytest.approx(signed, abs=1e-12)
+
+
 def test_fairranktune() -> None:
     """FairRankTune 0.0.7 on one ranking: EXP, EXPU and AWRF with MinMaxRatio."""
     groups = dict(zip("abcdefgh", "xxyzxyzy", strict=True))

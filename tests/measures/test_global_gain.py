@@ -151,3 +151,120 @@ def test_refusals() -> None:
             cf.parse_measure(text)
     with pytest.raises(MeasureError, match="has no parameter 'beta'"):
         cf.parse_measure("Sharp(PQ@10, beta=1)")
+
+
+def test_text_read_for_several_intents() -> None:
+    """D-U and U-IA by equations (30), (31), (19) and (20), written out."""
+    grades = {"a": (2, 0), "b": (0, 1), "c": (1, 1)}
+    rows = [
+        {"topic": "q", "doc": doc, "grade": grade, "subtopic": intent}
+        for doc, pair in grades.items()
+        for intent, grade in zip("12", pair, strict=True)
+    ]
+    run = {"q": {doc: -rank for rank, doc in enumerate("axcb")}}
+    lengths = {"a": 5000, "b": 20000, "c": 10000}
+    found = cf.evaluate(
+        run, rows, ["D(U)", "IA(U)"], intents={"q": {"1": 0.75, "2": 0.25}}, lengths=lengths
+    )
+    gain = {0: 0.0, 1: 1 / 4, 2: 3 / 4}
+    together, by_intent, at = 0.0, 0.0, 0.0
+    for doc in "axcb":
+        pair = grades.get(doc, (0, 0))
+        at += 200 + (0.2 * lengths[doc] if any(pair) else 0)
+        worth = 0.75 * gain[pair[0]] + 0.25 * gain[pair[1]]
+        together += worth * max(0, 1 - at / 132000)
+    for intent, share in ((0, 0.75), (1, 0.25)):
+        at = 0.0
+        for doc in "axcb":
+            grade = grades.get(doc, (0, 0))[intent]
+            at += 200 + (0.2 * lengths[doc] if grade else 0)
+            by_intent += share * gain[grade] * max(0, 1 - at / 132000)
+    values = [scores.values[0, 0] for scores in found.values()]
+    assert values == pytest.approx([together, by_intent])
+
+
+def test_a_measure_whose_gains_are_not_given() -> None:
+    """Its relevant documents gain by the grade, as those of binary measures do."""
+    run = {"q": {"a": 2.0, "b": 1.0}}
+    rows = [("q", "a", 1, "1"), ("q", "b", 2, "1"), ("q", "b", 1, "2")]
+    qrels = cf.read_qrels(
+        [{"topic": t, "doc": d, "grade": g, "subtopic": s} for t, d, g, s in rows]
+    )
+    asked = ["D(EUR)", "D(EUR(gains='linear'))"]
+    found = cf.evaluate(run, qrels, asked, groups={"a": "x", "b": "y"})
+    assert found[asked[0]].values.tolist() == found[asked[1]].values.tolist()
+
+
+def two_intents(gains: dict[str, tuple[int, int]]) -> list[dict[str, object]]:
+    """Judgments of one topic: {document: grades for two intents}."""
+    return [
+        {"topic": "q", "doc": doc, "grade": grade, "subtopic": intent}
+        for doc, pair in gains.items()
+        for intent, grade in zip("12", pair, strict=True)
+    ]
+
+
+def test_end_of_the_scale() -> None:
+    """A highest grade that is given ends the scale of global gains too; equation (15) by hand."""
+    rows = two_intents({"a": (2, 0), "b": (1, 1), "c": (0, 1)})
+    run = {"q": {"a": 2.0, "c": 1.0}}
+    asked = ["D(ERR(max_grade=4))", "D(gP(max_grade=4)@2)", "D(RBP(gains={1: 0.5, 2: 1}, p=0.5))"]
+    found = cf.evaluate(run, rows, asked, intents={"q": {"1": 0.75, "2": 0.25}})
+    first, second = 0.75 * 3 / 16, 0.25 * 1 / 16
+    assert [scores.values[0, 0] for scores in found.values()] == pytest.approx(
+        [
+            first + (1 - first) * second / 2,
+            (0.75 * 2 + 0.25 * 1) / (2 * 4),
+            0.5 * (0.75 * 1 + 0.5 * 0.25 * 0.5),
+        ]
+    )
+    with pytest.raises(MeasureError, match="grade 2, above max_grade=1"):
+        cf.evaluate(run, rows, "D(ERR(max_grade=1))")
+
+
+def test_many_global_gains() -> None:
+    """More different global gains than there could be grades."""
+    chances = {str(i): 1 / 80 for i in range(80)}
+    rows = [
+        {"topic": "q", "doc": f"d{k:02}", "grade": 1, "subtopic": str(i)}
+        for k in range(80)
+        for i in range(k + 1)
+    ]
+    run = {"q": {"d79": 2.0, "d00": 1.0}}
+    found = cf.evaluate(run, rows, "D(ERR)", intents={"q": chances})
+    assert found["D(ERR)"].values[0, 0] == pytest.approx(1 / 2 + 1 / 2 * (1 / 160) / 2)
+
+
+def test_fairness_by_global_gain() -> None:
+    """Groups stay with their documents where judgments are put in the order of global gains."""
+    rows = two_intents({"a": (2, 0), "b": (1, 1), "c": (0, 3)})
+    flat = {"q": {"a": 15, "b": 10, "c": 8}}
+    run = {"q": {"c": 3.0, "a": 2.0, "b": 1.0}}
+    groups = {"a": "one", "b": "two", "c": "one"}
+    intents = {"q": {"1": 0.75, "2": 0.25}}
+    diverse = cf.evaluate(run, rows, "D(EUR(gains='linear'))", intents=intents, groups=groups)
+    gains = {grade: grade / 10 for grade in (15, 10)} | {8: 0.75}
+    plain = cf.evaluate(run, flat, cf.measures.EUR(gains=gains), groups=groups)
+    assert diverse.by_system().row(0)[1] == pytest.approx(plain.by_system().row(0)[1])
+    assert plain.by_system().row(0)[1] < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("D(ClickU)", "has no gains"),
+        ("D(GAP)", "has no gains"),
+        ("D(WRR)", "has no gains"),
+        ("D(uM(clicks={0: 0.3, 1: 0.8}))", "has no gains"),
+        ("D(EU(RBP))", "has no gains"),
+        ("D(interval(DCG@3))", "has no gains"),
+        ("IA(AWRF@3)", "not known of each intent"),
+        ("IA(xinfAP)", "not known of each intent"),
+        ("IA(EEL)", "not known of each intent"),
+        ("IA(AP, RR)", "takes one measure inside"),
+    ],
+)
+def test_what_has_nothing_to_replace(text: str, reason: str) -> None:
+    """Measures that would be computed of something else than what is asked for."""
+    with pytest.raises(MeasureError, match=reason):
+        cf.parse_measure(text)

@@ -18,12 +18,14 @@ import cranfield.scales
 import cranfield.significance
 from cranfield.errors import CranfieldWarning, MeasureError, PolicyError
 from cranfield.measures import REGISTRY
+from cranfield.measures.grammar import ON_DEMAND, WRAPPERS
 from cranfield.meta import split_topics
 from cranfield.report.citing import RESULTS, STUDIES
 from cranfield.report.references import cited_in, entries
 from cranfield.scales import study_scales
 from cranfield.significance import CORRECTIONS, TESTS
 from cranfield.significance.corrections import SOURCES
+from cranfield.texts import TEXT_MEASURES, evaluate_answers, read_citations
 from tests.conftest import ROOT
 
 REQUIRED = {
@@ -63,7 +65,7 @@ def test_entries_are_whole() -> None:
             assert re.fullmatch(rf"{family}{entry.fields['year']}[a-z]*", key), key
 
 
-ACCENTS = str.maketrans("äöüéíçşğøà", "aoueicsgoa")
+ACCENTS = str.maketrans("äöüéíóçşğøà", "aoueiocsgoa")
 
 
 def test_entries_are_in_order() -> None:
@@ -113,6 +115,27 @@ def test_sources_of_measures(name: str) -> None:
     assert not missing
 
 
+@pytest.mark.parametrize("name", [*WRAPPERS, *ON_DEMAND])
+def test_sources_of_measures_of_a_measure(name: str) -> None:
+    inside = "RBP" if name in USER_MODELS else "nDCG@10"
+    more = ", baseline='x'" if name in {"URisk", "TRisk"} else ""
+    found, missing = cited_in(cf.parse_measure(f"{name}({inside}{more})").info.source)
+    assert found
+    assert not missing
+
+
+USER_MODELS = {"EU", "ETU", "EC", "ETC", "Depth", "Residual"}
+"""What takes a user model."""
+
+
+@pytest.mark.parametrize("name", TEXT_MEASURES)
+def test_sources_of_measures_of_texts(name: str) -> None:
+    found, missing = cited_in(TEXT_MEASURES[name].source)
+    assert found
+    assert not missing
+    assert {one.key for one in found} < set(cf.cite(name).keys)
+
+
 @pytest.mark.parametrize("name", TESTS)
 def test_sources_of_tests(name: str) -> None:
     found, missing = cited_in(TESTS[name].info.source)
@@ -148,6 +171,8 @@ def test_studies_are_those_of_the_package() -> None:
         ("Urbano, Marrero and Martin (2013)", ["urbano2013"]),
         ("Sakai (2016)", ["sakai2016a", "sakai2016b"]),
         ("Sakai (2016b)", ["sakai2016b"]),
+        ("De Beer and Moens (2006)", ["debeer2006"]),
+        ("Sakai and Kato (2012); Sakai (2012)", ["sakai2012units", "sakai2012"]),
         ("trec_eval, measure success", ["trec_eval"]),
         ("nothing", []),
     ],
@@ -211,6 +236,13 @@ def test_names_and_keys() -> None:
         cf.cite("nonsense")
     with pytest.raises(PolicyError, match="int has no sources to cite"):
         cf.cite(3)
+
+
+def test_scores_of_texts() -> None:
+    found = evaluate_answers(read_citations({"a": {"q": [["full"]]}}), ["CitationRecall"])
+    assert cf.cite(found).keys == ("thakur2025", "cranfield")
+    assert cf.cite(found).used_for["thakur2025"] == ("CitationRecall",)
+    assert "lin2004" in cf.cite("RougeN(n=2)").keys
 
 
 def test_what_has_no_source_is_said() -> None:

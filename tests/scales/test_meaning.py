@@ -283,3 +283,33 @@ def test_one_size_by_all_sets(name: str, one_size: bool) -> None:
     # With a size for all they are.
     sets = [[1] * found + [0] * (6 - found) for found in range(4)]
     assert np.ptp(np.diff(score_runs(measure, sets, judgments=3))) < 1e-9
+
+
+@pytest.mark.parametrize(
+    "measure", ["D(nDCG@3)", "IA(AP)", "StRecall@2", "URisk(AP, baseline='x')", "U", "EEL@3"]
+)
+def test_measures_that_need_more_than_grades(measure: str) -> None:
+    """Measures that no runs of grades can show are declared ordinal, by topic."""
+    rows = [
+        {"topic": f"t{t}", "doc": doc, "subtopic": str(i), "grade": (t + i + k) % 3}
+        for t in range(4)
+        for k, doc in enumerate("abc")
+        for i in (1, 2)
+    ]
+    ranking = {"x": "abc", "y": "bca", "z": "cb"}
+    runs = {
+        name: {f"t{t}": {doc: -k for k, doc in enumerate(docs)} for t in range(4)}
+        for name, docs in ranking.items()
+    }
+    lengths = dict.fromkeys("abc", 1000)
+    found = cf.evaluate(runs, rows, measure, lengths=lengths)[measure]
+    assert cf.meaning(cf.compare(found)).verdict == "not invariant"
+    assert cf.meaning(cf.compare(found, test="friedman")).verdict == "meaningful"
+
+
+def test_risk_has_no_image() -> None:
+    """What a system wins depends on another system."""
+    with pytest.raises(cf.MeasureError, match="it has no image"):
+        cf.parse_measure("interval(URisk(P@3, baseline='x'))")
+    with pytest.raises(cf.MeasureError, match="nothing can be said of its scale"):
+        cf.scale_of("URisk(P@3, baseline='x')")

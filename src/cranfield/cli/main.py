@@ -13,6 +13,7 @@ import click
 
 from cranfield import __version__
 from cranfield.cli import (
+    answers,
     cite,
     compare,
     demo,
@@ -20,6 +21,7 @@ from cranfield.cli import (
     measures,
     report,
     scale,
+    sessions,
     study,
     study_collection,
     study_measures,
@@ -38,6 +40,8 @@ def app() -> None:
 
 app.add_command(evaluate.evaluate)
 app.add_command(compare.compare)
+app.add_command(sessions.sessions)
+app.add_command(answers.answers)
 app.add_command(measures.measures)
 app.add_command(scale.scale)
 app.add_command(report.report)

@@ -2,37 +2,225 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from importlib import import_module
+from inspect import getdoc, signature
+from math import isfinite
+from typing import Any
 
 import click
 
-from cranfield.measures.base import REGISTRY, Measure
-from cranfield.measures.grammar import parse_measures
+from cranfield.errors import MeasureError
+from cranfield.measures.base import REGISTRY, Info, Measure
+from cranfield.measures.catalogue.findings import PROPERTIES, Finding
+from cranfield.measures.grammar import ON_DEMAND, WRAPPERS, parse_measures
+from cranfield.measures.parameters import Parameter
+from cranfield.measures.wrapping import Wrapping
 
 EPILOG = """\b
 Examples:
   cranfield measures
   cranfield measures nDCG
-  cranfield measures --long
+  cranfield measures "D(nDCG)" --properties
+  cranfield measures --family diversity
+  cranfield measures --needs lengths
+  cranfield measures --json --properties > catalogue.json
 """
+
+KINDS = ("measure", "measure of a measure", "measure of texts")
+"""What an entry of the catalogue can be."""
+
+NOTHING = "nothing"
+"""What is asked for with --needs to get the measures that need binary judgments only."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A measure of the catalogue, whatever it is a measure of.
+
+    Attributes
+    ----------
+    kind
+        One of `KINDS`.
+    form
+        How it is written: `P@…`, `AP[@…]`, `IA(…)`.
+    info
+        What it declares of itself.
+    parameters
+        Default and meaning of each parameter, by name.
+    maker
+        The class or the function behind it.
+    """
+
+    kind: str
+    form: str
+    info: Info
+    parameters: Mapping[str, tuple[str, str]]
+    maker: Any
+
+
+def entries() -> list[Entry]:
+    """Return all measures, measures of a measure, and measures of texts."""
+    from cranfield.texts.base import KINDS as TEXTS
+
+    for module in ON_DEMAND.values():
+        import_module(module)
+    found = [
+        Entry(KINDS[0], _form(one.info), one.info, _declared(one.parameters, one), one)
+        for one in REGISTRY.values()
+    ]
+    found += [_of_a_measure(name) for name in WRAPPERS]
+    found += [
+        Entry(KINDS[2], name, one.info, _declared(one.parameters), one)
+        for name, one in TEXTS.items()
+    ]
+    return found
+
+
+def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
+    """Group the entries by family, both in order of definition."""
+    found: dict[str, list[Entry]] = {}
+    for entry in catalogue:
+        found.setdefault(entry.info.family, []).append(entry)
+    return found
 
 
 @click.command(epilog=EPILOG)
 @click.argument("name", required=False)
 @click.option("--long", "-l", is_flag=True, help="All about each: formula, parameters, source.")
-def measures(name: str | None, long: bool) -> None:
+@click.option("--family", metavar="WORD", help="Only families with this word in their name.")
+@click.option(
+    "--needs",
+    metavar="WORD",
+    help="Only what needs this besides binary judgments; 'nothing' for what needs no more.",
+)
+@click.option("--properties", "-p", is_flag=True, help="Compute the properties of each as well.")
+@click.option("--json", "as_json", is_flag=True, help="As JSON, with all about each.")
+def measures(
+    name: str | None,
+    long: bool,
+    family: str | None,
+    needs: str | None,
+    properties: bool,
+    as_json: bool,
+) -> None:
     """List the measures; with NAME, tell all about one."""
+    chosen = entries()
     if name is not None:
-        _one(type(parse_measures(name)[0]) if name not in REGISTRY else REGISTRY[name])
-    elif long:
-        for place, kind in enumerate(REGISTRY.values()):
+        chosen = [_named(name, chosen)]
+    if family is not None:
+        chosen = _family(family, chosen)
+    if needs is not None:
+        chosen = [one for one in chosen if _needs(one.info.needs, needs)]
+        if not chosen:
+            raise MeasureError(f"no measure needs {needs!r}")
+    if as_json:
+        found = [_as_dict(one) | (_computed(one) if properties else {}) for one in chosen]
+        click.echo(json.dumps(found, ensure_ascii=False, indent=2))
+    elif name is not None or long or properties:
+        for place, one in enumerate(chosen):
             click.echo("" if place else None, nl=bool(place))
-            _one(kind)
+            _tell(one)
+            if properties:
+                _tell_properties(one)
     else:
-        _list()
+        _list(chosen)
 
 
-def _list() -> None:
+def _of_a_measure(name: str) -> Entry:
+    maker = WRAPPERS[name]
+    if isinstance(maker, type) and issubclass(maker, Wrapping):
+        own = {one: maker.parameters[one] for one in maker.option_names()}
+        return Entry(KINDS[1], f"{name}(…)", maker.about, _declared(own), maker)
+    from cranfield.measures.catalogue.representatives import representative
+
+    made = representative(name)
+    summary = (getdoc(maker) or "").partition("\n")[0]
+    info = replace(made.info if made else Info(name), name=name, summary=summary, aliases=())
+    if info.family == getattr(getattr(made, "inner", None), "info", Info("")).family:
+        info = replace(info, family="measures of a measure")
+    options = list(signature(maker).parameters.values())[1:]
+    docs = _documented(getdoc(maker) or "")
+    defaults = {
+        one.name: ("" if one.default is one.empty else repr(one.default), docs.get(one.name, ""))
+        for one in options
+    }
+    return Entry(KINDS[1], f"{name}(…)", info, defaults, maker)
+
+
+def _documented(text: str) -> dict[str, str]:
+    """Read what the section on parameters of a docstring says of each."""
+    section = re.search(
+        r"^Parameters\n-+\n((?:\S.*\n|[ ].*\n|\n(?=\S+\n[ ]))*)", text, re.MULTILINE
+    )
+    found = re.findall(r"^(\S.*)\n((?:[ ].*\n)+)", section[1] if section else "", re.MULTILINE)
+    return {
+        name.strip(): " ".join(doc.split())
+        for names, doc in found
+        for name in names.split(" : ")[0].split(",")
+    }
+
+
+def _declared(
+    parameters: Mapping[str, Parameter], kind: type[Measure] | None = None
+) -> dict[str, tuple[str, str]]:
+    names = kind.parameter_names() if kind else list(parameters)
+    return {
+        name: (
+            getattr(parameters[name].default, "text", repr(parameters[name].default)),
+            parameters[name].doc,
+        )
+        for name in names
+    }
+
+
+def _form(info: Info) -> str:
+    return info.name + {"required": "@…", "optional": "[@…]"}.get(info.at_wanted, "")
+
+
+def _named(name: str, catalogue: list[Entry]) -> Entry:
+    """Find an entry by its name, another name of it, or the text of a measure."""
+    for one in catalogue:
+        if name == one.info.name or name in one.info.aliases:
+            return one
+    from cranfield.texts import parse_text_measure
+
+    try:
+        found = parse_measures(name)[0].info.name
+    except MeasureError as error:
+        try:
+            found = parse_text_measure(name).info.name
+        except MeasureError:
+            raise error from None
+    head = name.partition("(")[0]
+    wanted = {found, head}
+    return next(
+        one for one in reversed(catalogue) if one.info.name in wanted and _fits(one, head, found)
+    )
+
+
+def _fits(one: Entry, head: str, found: str) -> bool:
+    # The text `interval(DCG@10)` makes a measure whose name is that of the one inside.
+    return one.info.name == (head if head in WRAPPERS else found)
+
+
+def _family(word: str, catalogue: list[Entry]) -> list[Entry]:
+    chosen = [one for one in catalogue if word.lower() in one.info.family.lower()]
+    if not chosen:
+        have = ", ".join(families(catalogue))
+        raise MeasureError(f"there is no family {word!r} (there are: {have})")
+    return chosen
+
+
+def _needs(needs: str, word: str) -> bool:
+    return not needs if word == NOTHING else word.lower() in needs.lower()
+
+
+def _list(catalogue: list[Entry]) -> None:
     from rich import box
     from rich.table import Table
 
@@ -42,39 +230,101 @@ def _list() -> None:
     table.add_column("measure", no_wrap=True)
     table.add_column("what it tells")
     table.add_column("trec_eval", no_wrap=True)
-    family = ""
-    for name, kind in REGISTRY.items():
-        info = kind.info
-        if info.family != family:
-            family = info.family
-            table.add_section()
-            table.add_row(f"[bold]{family}[/bold]")
-        at = {"required": "@…", "optional": "[@…]"}.get(info.at_wanted, "")
-        elsewhere = info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
-        table.add_row(f"{name}{at}".replace("[@", r"\[@"), info.summary, elsewhere)
+    for family, members in families(catalogue).items():
+        table.add_section()
+        table.add_row(f"[bold]{family}[/bold]")
+        for one in members:
+            elsewhere = one.info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
+            table.add_row(one.form.replace("[@", r"\[@"), one.info.summary, elsewhere)
     click.echo(shown(table, on_terminal=sys.stdout.isatty(), columns=3), nl=False)
     click.echo(
-        "cranfield measures NAME tells the formula, the parameters and the source; --long, of all."
+        "cranfield measures NAME tells the formula, the parameters and the source; --long, of all;"
+        "\n--properties computes what a measure depends on and how it behaves."
     )
 
 
-def _one(kind: type[Measure]) -> None:
-    info = kind.info
+def _tell(one: Entry) -> None:
+    info = one.info
     low, high = info.range
     names = ", ".join((info.name, *info.aliases))
     click.echo(f"{names}: {info.summary}\n")
+    if one.kind != KINDS[0]:
+        click.echo(f"  {'kind':<11} {one.kind}, written {one.form}")
     click.echo(f"  formula     {info.formula}")
     click.echo(f"  range       {low:g} to {high:g}, over topics by {info.aggregate}")
     click.echo(f"  source      {info.source}")
     if info.needs:
         click.echo(f"  needs       {info.needs}")
-    click.echo(f"  scale       {info.scale}, on the order that it induces itself")
+    if one.kind != KINDS[2]:
+        click.echo(f"  scale       {info.scale}, on the order that it induces itself")
     if info.scale_note:
         click.echo(f"              {info.scale_note}")
     for tool, other in info.elsewhere.items():
         click.echo(f"  {tool:<11} {other}")
-    click.echo("\n  parameters")
-    for name in kind.parameter_names():
-        parameter = kind.parameters[name]
-        default = getattr(parameter.default, "text", repr(parameter.default))
-        click.echo(f"    {name:<12} {parameter.doc} (default {default})")
+    if one.parameters:
+        click.echo("\n  parameters")
+    for name, (default, doc) in one.parameters.items():
+        click.echo(f"    {name:<12} {doc} (default {default})".replace("  (default", " (default"))
+
+
+def _tell_properties(one: Entry) -> None:
+    form, found = findings(one)
+    if found is None:
+        click.echo(f"\n  properties are computed of measures of rankings, not of {one.kind}s")
+        return
+    reasons = {finding.example for finding in found.values() if finding.holds is None}
+    if len(reasons) == 1 and all(finding.holds is None for finding in found.values()):
+        click.echo(f"\n  properties of {form} are not computed: {reasons.pop()}")
+        return
+    click.echo(f"\n  properties, computed for {form}")
+    for name, finding in found.items():
+        click.echo(f"    {PROPERTIES[name][0]:<28} {finding}")
+
+
+def findings(one: Entry) -> tuple[str, Mapping[str, Finding] | None]:
+    """Return the form of a measure that stands for it, and its computed properties.
+
+    There are none of a measure that is not of rankings, or that no form of could be made.
+    """
+    from cranfield.measures.catalogue.properties import properties
+    from cranfield.measures.catalogue.representatives import representative
+
+    if one.kind == KINDS[2] or (made := representative(one.info.name)) is None:
+        return one.info.name, None
+    return str(made), properties(made).findings
+
+
+def _computed(one: Entry) -> dict[str, Any]:
+    form, found = findings(one)
+    if found is None:
+        return {"properties": None}
+    listed = {
+        name: {"holds": this.holds, "example": this.example, "compared": this.compared}
+        for name, this in found.items()
+    }
+    return {"properties": {"of": form, **listed}}
+
+
+def _as_dict(one: Entry) -> dict[str, Any]:
+    info = one.info
+    return {
+        "name": info.name,
+        "kind": one.kind,
+        "form": one.form,
+        "aliases": list(info.aliases),
+        "family": info.family,
+        "summary": info.summary,
+        "formula": info.formula,
+        "range": [end if isfinite(end) else None for end in info.range],
+        "aggregate": info.aggregate,
+        "lower_is_better": info.lower_is_better,
+        "needs": info.needs,
+        "source": info.source,
+        "scale": None if one.kind == KINDS[2] else str(info.scale),
+        "scale_note": info.scale_note,
+        "elsewhere": dict(info.elsewhere),
+        "parameters": {
+            name: {"default": default, "what": doc}
+            for name, (default, doc) in one.parameters.items()
+        },
+    }

@@ -14,6 +14,7 @@ from cranfield.collection.judging import judge
 from cranfield.collection.policies import CHOICES, PRESETS, policies
 from cranfield.collection.reading import FORMATS, read_qrels
 from cranfield.collection.runs import Runs, read_runs
+from cranfield.collection.text_formats import OF_QRELS
 from cranfield.errors import PolicyError, quoted
 from cranfield.evaluation import Evaluation, score
 from cranfield.files import whole_file
@@ -119,20 +120,25 @@ def wanted_measures(
     """Read the measures that were asked for, with the lowest relevant grade for all of them."""
     wanted = parse_measures(asked, compat=compat)
     if rel is not None:
-        # An interval-scaled measure hands it on to the one inside.
-        inside = [getattr(one, "inner", one) for one in wanted]
-        wanted = [
-            one(rel=rel) if "rel" in inner.parameters else one
-            for one, inner in zip(wanted, inside, strict=True)
-        ]
+        # A measure of a measure hands it on to the one inside.
+        wanted = [one(rel=rel) if "rel" in innermost(one).parameters else one for one in wanted]
     return wanted
+
+
+def innermost(measure: Measure) -> Measure:
+    """Return the measure that others stand around."""
+    while isinstance(inner := getattr(measure, "inner", None), Measure):
+        measure = inner
+    return measure
 
 
 def opened_runs(
     qrels: str | None, runs: tuple[str, ...] | Runs, input_format: str, encoding: str
 ) -> Runs:
     """Find the runs that were named; each is read when it is asked for."""
-    many = read_runs(runs, format=input_format, encoding=encoding)
+    # Some formats are those of judgments alone.
+    of_runs = "auto" if input_format in OF_QRELS else input_format
+    many = read_runs(runs, format=of_runs, encoding=encoding)
     if qrels == "-" and "-" in paths_of(many):
         raise PolicyError("standard input cannot be both the judgments and a run")
     return many

@@ -107,10 +107,12 @@ def assembled(
     scored = np.zeros(shape, dtype=bool)
     cells, ranks, grades, sources = [], [], [], []
     for system, part in enumerate(parts):
-        cells.append(system * shape[0] + new[part.topic])
-        ranks.append(part.rank)
-        grades.append(part.grade)
-        sources.append(part.source)
+        # Judgments on another aspect may have topics that do not count.
+        here = used[part.topic]
+        cells.append(system * shape[0] + new[part.topic[here]])
+        ranks.append(part.rank[here])
+        grades.append(part.grade[here])
+        sources.append(part.source[here])
         retrieved[new[used], system] = part.retrieved[used]
         scored[new[used], system] = part.has[used]
         for name, count in part.extra.items():

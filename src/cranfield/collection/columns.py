@@ -17,10 +17,11 @@ _TYPES: dict[str, type[pl.DataType]] = {
     "length": pl.Float64,
     "weight": pl.Float64,
     "probability": pl.Float64,
+    "inclusion": pl.Float64,
     "grade": pl.Int32,
     "rank": pl.Int32,
 }
-_NUMBERS = frozenset({"score", "length", "weight", "probability"})
+_NUMBERS = frozenset({"score", "length", "weight", "probability", "inclusion"})
 _WANTED = {
     **dict.fromkeys(_NUMBERS, "a finite number"),
     "grade": "an integer (of 32 bits)",

@@ -40,6 +40,8 @@ class Judgments:
         The highest grade of all judgments, those of topics that do not count included.
     columns
         Other columns of the judgments by name, such as `class` or `stratum`.
+    kept
+        What was made of them, so that each is made once.
     """
 
     topics: int
@@ -48,13 +50,20 @@ class Judgments:
     judged_from: int
     max_grade: int = 0
     columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
 
     def count(self, low: int, high: int | None = None) -> Ints:
         """Judgments of each topic with low <= grade (< high); shape (topics, 1)."""
-        chosen = self.grade >= max(low, self.judged_from)
-        if high is not None:
-            chosen &= self.grade < high
-        return np.bincount(self.topic[chosen], minlength=self.topics)[:, None]
+        key = ("count", max(low, self.judged_from), high)
+        found: Ints | None = self.kept.get(key)
+        if found is None:
+            chosen = self.grade >= max(low, self.judged_from)
+            if high is not None:
+                chosen &= self.grade < high
+            found = np.bincount(self.topic[chosen], minlength=self.topics)[:, None]
+            found.flags.writeable = False
+            self.kept[key] = found
+        return found
 
     def ideal(self, gains: Floats) -> Rows:
         """Rows of the ideal ranking: the judgments with a positive gain, best first.
@@ -64,8 +73,12 @@ class Judgments:
         gains
             Gain of each judgment; shape (judgments,).
         """
-        order = np.lexsort((-gains, self.topic))
-        order = order[gains[order] > 0]
+        # Judgments are in order of grade, which mostly is that of gains.
+        same = self.topic[1:] == self.topic[:-1]
+        falls = (self.topic[1:] > self.topic[:-1]) | (same & (gains[1:] <= gains[:-1]))
+        order = np.flatnonzero(gains > 0)
+        if not falls.all():
+            order = order[np.lexsort((-gains[order], self.topic[order]))]
         topic = self.topic[order]
         return Rows(topic, places(topic), self.grade[order], (self.topics, 1), gains[order])
 
@@ -147,18 +160,17 @@ class JudgedRuns:
 
     def judged(self) -> Rows:
         """Retrieved documents that are judged, under the policy for negative grades."""
-        low = self.judgments.judged_from
-        return self._rows("judged", self.documents.grade >= low)
+        return self._from("judged", self.judgments.judged_from)
 
     def relevant(self, rel: int = 1) -> Rows:
         """Retrieved documents with grade >= rel; `seen` counts the relevant ones so far."""
         low = max(rel, self.judgments.judged_from)
-        return self._rows(("relevant", low), self.documents.grade >= low)
+        return self._from(("relevant", low), low)
 
-    def _rows(self, key: Any, chosen: NDArray[np.bool_]) -> Rows:
-        rows = self.views.get(key)
+    def _from(self, key: Any, low: int) -> Rows:
+        rows: Rows | None = self.views.get(key)
         if rows is None:
-            rows = self.views[key] = self.documents.where(chosen)
+            rows = self.views[key] = self.documents.where(self.documents.grade >= low)
         return rows
 
     def binary(self, rel: int = 1) -> JudgedRuns:
@@ -176,11 +188,20 @@ class JudgedRuns:
         documents = replace(self.documents, grade=flat(self.documents.grade))
         return replace(self, documents=documents, judgments=judgments, views={})
 
-    def intents(self, name: str) -> Intents:
-        """Return the grades by intent; `name` is the measure that needs them."""
+    def intents(self, name: str, rel: int = 1) -> Intents:
+        """Return the grades by intent; `name` is the measure that needs them.
+
+        Intents without a document of grade >= rel are left out.
+        """
         if self.annotations.intents is None:
             raise MeasureError(f"{name} needs judgments by subtopic, and these have none")
-        return self.annotations.intents
+        if rel <= 1:
+            return self.annotations.intents
+        view: Intents | None = self.views.get(("intents", rel))
+        if view is None:
+            view = self.annotations.intents.relevant(rel, self.judgments.topic)
+            self.views["intents", rel] = view
+        return view
 
     def lengths(self, name: str) -> Rows:
         """Return the lengths of retrieved documents; `name` is the measure that needs them."""

@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 import numpy as np
 
 from cranfield.collection.assembling import Beside, Known, Part, assembled, named
-from cranfield.collection.beside import DocumentTable, read_groups, read_intents, read_lengths
+from cranfield.collection.beside import DocumentTable, read_groups, read_lengths
+from cranfield.collection.intent_tables import read_intents
 from cranfield.collection.intents import intents_of
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.policies import Policies, policies
@@ -125,26 +126,37 @@ def judge(
 
     def of_run(i: int) -> tuple[Part, list[Part]]:
         run, stem = many[i], many.stem(i)
-        part = judge_one(run, stem, judgments, chosen, known.tables)
-        return part, [judge_one(run, stem, other, chosen) for other in others.values()]
+        part, *more = (
+            judge_one(run, stem, one, chosen, known.tables) for one in (judgments, *others.values())
+        )
+        return part, more
 
     found = list(of_each_run(many, of_run, jobs, progress))
     parts = [part for part, _ in found]
     names = named(parts)
     judged = assembled(names, parts, judgments, chosen, known)
     if others:
+        tables = Known(known.tables)
         on = {
-            name: replace(
+            name: _beside_relevance(
+                judged,
                 assembled(
-                    names, [more[i] for _, more in found], other, chosen, labels=judged.topics
+                    names, [more[i] for _, more in found], other, chosen, tables, judged.topics
                 ),
-                scored=judged.scored,
-                retrieved=judged.retrieved,
             )
             for i, (name, other) in enumerate(others.items())
         }
         judged = replace(judged, annotations=replace(judged.annotations, aspects=on))
     return judged.condensed() if chosen.unjudged == "condensed" else judged
+
+
+def _beside_relevance(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
+    """Give runs judged on another aspect what is the same on all: what is known of documents."""
+    same, groups = judged.annotations, other.annotations.groups
+    if groups is not None and same.groups is not None:
+        groups = replace(groups, rows=same.groups.rows)
+    annotations = replace(other.annotations, lengths=same.lengths, groups=groups)
+    return replace(other, scored=judged.scored, retrieved=judged.retrieved, annotations=annotations)
 
 
 def _known(by_subtopic: Qrels, judgments: Qrels, lengths: Any, groups: Any, intents: Any) -> Known:

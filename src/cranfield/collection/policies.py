@@ -75,12 +75,14 @@ PRESETS: dict[str, Policies] = {
     "ndeval": Policies(topics="intersection"),
     "gdeval": Policies(topics="intersection"),
     "ntcireval": Policies(ties="file"),
+    "cwl": Policies(ties="input", topics="intersection", depth=1000),
 }
 """Policies of other programs, by name.
 
 `ndeval` is `ndeval -traditional`, which orders documents by score; without that option it goes by
 the rank column (`ties="rank"`). With `-c`, it and `gdeval` count every judged topic
-(`topics="qrels"`). `ntcireval` takes documents in the order of the file.
+(`topics="qrels"`). `ntcireval` takes documents in the order of the file,
+and `cwl` ends rankings at rank 1000.
 
 `trec_eval-9` and `trec_eval-10` do what these versions do: 9 sorts scores as 32-bit floats, 10
 rounds levels of recall to the nearest document. `trec_eval` sorts like 10 and rounds like 9.

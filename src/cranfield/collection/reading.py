@@ -74,7 +74,8 @@ def read_qrels(
     ------
     InputError
         Naming the file, the line and the reason: too few or too many columns, a grade that is no
-        integer, a document judged twice, an empty file, undecodable bytes, a damaged archive.
+        integer, a document judged twice, an inclusion probability outside 0 to 1, an empty file,
+        undecodable bytes, a damaged archive.
     PolicyError
         For an unknown format or encoding.
 
@@ -89,6 +90,8 @@ def read_qrels(
     columns = _Columns(parts)
     extra = {name: columns.labels(name) for name in _COLUMNS if columns.has(name)}
     grades = columns.joined("grade")
+    if "inclusion" in extra:
+        _check_chances(extra["inclusion"], columns, origin)
     return Qrels(
         topics=tuple(columns.coder.names),
         codes=columns.codes,
@@ -257,6 +260,20 @@ def _subtopics(columns: _Columns, wanted: bool | None) -> pl.Series | None:
     pairs = pl.DataFrame({"code": columns.codes, "doc": columns.docs, "part": column})
     several = pairs.group_by("code", "doc").agg(pl.col("part").n_unique())["part"].max()
     return column if isinstance(several, int) and several > 1 else None
+
+
+def _check_chances(chances: np.ndarray[Any, Any], columns: _Columns, origin: Origin) -> None:
+    """Refuse inclusion probabilities that are none."""
+    wrong = ~((chances >= 0) & (chances <= 1))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            f"inclusion probability {chances[row]:g} is not from 0 to 1",
+            source=origin.name,
+            line=origin.line(row),
+            topic=columns.coder.names[int(columns.codes[row])],
+            doc=columns.docs[row],
+        )
 
 
 def _intents(

@@ -10,7 +10,6 @@ from cranfield.collection.layouts import Layout
 from cranfield.collection.lines import LineMap
 from cranfield.collection.source import Source
 from cranfield.collection.text import Part, read_parts
-from cranfield.errors import InputError
 
 PRELS = Layout(
     "prels",
@@ -42,26 +41,8 @@ XQRELS = Layout(
 def read_prels(
     source: Source, kind: str, lines: LineMap, *, encoding: str = "utf-8"
 ) -> Iterator[Part]:
-    """Parse a file chunk by chunk; note the lines.
-
-    Raises
-    ------
-    InputError
-        As for qrels, and for a probability below 0 or above 1.
-    """
-    for part in read_parts(source, PRELS, lines, encoding=encoding):
-        chances = part.frame["inclusion"].to_numpy()
-        wrong = ~((chances >= 0) & (chances <= 1))
-        if wrong.any():
-            row = int(wrong.argmax())
-            raise InputError(
-                f"inclusion probability {chances[row]:g} is not from 0 to 1",
-                source=source.name,
-                line=lines.line(lines.rows - part.frame.height + row),
-                topic=part.frame["topic"][row],
-                doc=part.frame["doc"][row],
-            )
-        yield part
+    """Parse a file chunk by chunk; note the lines."""
+    yield from read_parts(source, PRELS, lines, encoding=encoding)
 
 
 def read_xqrels(

@@ -40,8 +40,9 @@ def scan(values: Floats, place: Ints, combine: Callable[..., Any]) -> Floats:
     total = np.array(values, dtype=np.float64)
     step = 1
     longest = int(place.max(initial=0))
+    rows = np.arange(place.size)
     while step < longest:
-        rows = np.flatnonzero(place > step)
+        rows = rows[place[rows] > step]
         total[rows] = combine(total[rows], total[rows - step])
         step *= 2
     return total

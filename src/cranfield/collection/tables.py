@@ -23,6 +23,9 @@ NAMES = {
     "rank": ("rank",),
     "subtopic": ("subtopic", "subtopic_id", "iteration", "iter"),
     "tag": ("tag", "run_tag", "system", "run", "run_id", "runid"),
+    "class": ("class", "equivalence_class", "ec"),
+    "stratum": ("stratum",),
+    "inclusion": ("inclusion", "inclusion_probability", "iprob"),
     "length": ("length", "words", "characters", "tokens", "doc_length", "doclen"),
     "group": ("group", "group_id", "provider", "author"),
     "weight": ("weight", "share", "membership"),
@@ -34,7 +37,7 @@ NAMES = {
 
 KINDS = {
     "run": (("topic", "doc", "score"), ("rank", "tag")),
-    "qrels": (("topic", "doc", "grade"), ("subtopic",)),
+    "qrels": (("topic", "doc", "grade"), ("subtopic", "class", "stratum", "inclusion")),
     "table of lengths": (("doc", "length"), ()),
     "table of groups": (("doc", "group"), ("weight",)),
     "table of intents": (("topic", "intent", "probability"), ("type",)),

@@ -17,19 +17,42 @@ GAINS_DOC = "gain of a grade: 'linear', 'exponential' (2^g - 1), or a mapping of
 
 def gained(judged: JudgedRuns, gains: Gain) -> Rows:
     """Judged retrieved documents whose gain is not 0, with their gains."""
+    if isinstance(gains.kind, str) and gains.kind != "levels":
+        # The gain of these is above 0 from grade 1 on, and 0 below.
+        return relevant(judged, 1, gains)
     key = ("gained", gains)
     found: Rows | None = judged.views.get(key)
     if found is None:
         rows = judged.judged()
         worth = gains.of(rows.grade)
-        chosen = worth != 0
-        found = judged.views[key] = replace(rows, gains=worth).where(chosen)
+        found = judged.views[key] = replace(rows, gains=worth).where(worth != 0)
     return found
 
 
-def ideal(judged: JudgedRuns, gains: Gain) -> Rows:
-    """The ideal ranking of each topic: all judged documents with a positive gain, best first."""
-    return judged.judgments.ideal(gains.of(judged.judgments.grade))
+def relevant(judged: JudgedRuns, rel: int, gains: Gain) -> Rows:
+    """Retrieved documents with grade >= rel, with their gains, which may be 0."""
+    key = ("relevant", max(rel, judged.judgments.judged_from), gains)
+    found: Rows | None = judged.views.get(key)
+    if found is None:
+        rows = judged.relevant(rel)
+        found = judged.views[key] = rows.with_gains(gains.of(rows.grade))
+    return found
+
+
+def ideal(judged: JudgedRuns, gains: Gain, rel: int | None = None) -> Rows:
+    """The ideal ranking of each topic: all judged documents with a positive gain, best first.
+
+    With `rel`, documents of a lower grade have no gain.
+    """
+    judgments = judged.judgments
+    key = ("ideal", gains, rel)
+    found: Rows | None = judgments.kept.get(key)
+    if found is None:
+        worth = gains.of(judgments.grade)
+        if rel is not None:
+            worth[judgments.grade < max(rel, judgments.judged_from)] = 0.0
+        found = judgments.kept[key] = judgments.ideal(worth)
+    return found
 
 
 def upto(best: Rows, running: Floats, topic: Ints, rank: Ints) -> tuple[Floats, Ints]:

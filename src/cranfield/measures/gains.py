@@ -85,8 +85,11 @@ def pairs(value: Mapping[Any, Any]) -> tuple[tuple[int, float], ...]:
     for grade, worth in value.items():
         if isinstance(grade, bool) or not isinstance(grade, int):
             raise ValueError("a mapping with integer grades as keys")
-        if isinstance(worth, bool) or not isinstance(worth, (int, float)) or not isfinite(worth):
+        if isinstance(worth, bool) or not isinstance(worth, (int, float)):
             raise ValueError("a mapping with finite numbers as gains")
+        if isinstance(worth, float) and not isfinite(worth):
+            raise ValueError("a mapping with finite numbers as gains")
+        # A whole number may be too large for a float, and is compared as it is.
         if abs(worth) > 1e15 or abs(grade) >= 2**31:
             raise ValueError("a mapping with grades and gains of moderate size")
     return tuple(sorted((grade, float(worth)) for grade, worth in value.items()))

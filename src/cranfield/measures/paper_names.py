@@ -23,7 +23,7 @@ _FORMS: tuple[tuple[re.Pattern[str], str], ...] = tuple(
         (r"U-measure", r"U"),
         (r"([ROP])-measure(?P<at>@\d+)?", r"\1Measure\g<at>"),
         (r"(?:P\+|P-plus)(?P<at>@\d+)?", r"PPlus\g<at>"),
-        (r"(?:b|B)pref_R", r"Bpref"),
+        (r"(?:b|B)pref_(?P<form>[RN])", r"Bpref(form='\g<form>')"),
     )
 )
 

@@ -41,7 +41,31 @@ _NTCIREVAL: Forms = (
     (rf"I-rec{_AT}", r"StRecall@\g<k>"),
 )
 
-_PROGRAMS: dict[str, Forms] = {"ndeval": _NDEVAL, "gdeval": _GDEVAL, "ntcireval": _NTCIREVAL}
+_X = r"(?P<x>\d+(?:\.\d+)?)"
+_CWL: Forms = (
+    (rf"(?P<name>P){_AT}", r"EU(P@\g<k>)"),
+    (r"(?P<name>RR|AP)", r"EU(\g<name>)"),
+    (rf"RBP@{_X}", r"EU(RBP(p=\g<x>), depth=1000)"),
+    (rf"NDCG-k{_AT}", r"EU(SDCG@\g<k>)"),
+    (rf"(?P<name>INST|INSQ)-T={_X}", r"EU(\g<name>(T=\g<x>, depth=1000))"),
+    (r"NERR-EQ(?P<name>[89])@k=(?P<k>\d+)", r"EU(NERR\g<name>@\g<k>)"),
+    (rf"NERR-EQ10@phi={_X}", r"EU(NERR10(p=\g<x>))"),
+    (rf"NERR-EQ11@T={_X}", r"EU(NERR11(T=\g<x>))"),
+    (rf"BPM-Static-T={_X}-K=(?P<k>[\d.]+)", r"EU(BPM(T=\g<x>, K=\g<k>))"),
+    (
+        rf"BPM-Dynamic-T={_X}-K=(?P<k>[\d.]+)-hb=(?P<hb>[\d.]+)-hc=[\d.]+",
+        r"EU(BPMDynamic(T=\g<x>, K=\g<k>, hb=\g<hb>, hc=0))",
+    ),
+    (rf"TBG-H@{_X}", r"EU(TBG(h=\g<x>))"),
+    (rf"U-L@{_X}", r"EU(U(L=\g<x>))"),
+)
+
+_PROGRAMS: dict[str, Forms] = {
+    "ndeval": _NDEVAL,
+    "gdeval": _GDEVAL,
+    "ntcireval": _NTCIREVAL,
+    "cwl": _CWL,
+}
 
 _ALL = {
     "ndeval": (
@@ -56,6 +80,11 @@ _ALL = {
         *("AP@1000", "Q@1000", "nDCG@1000", "MSnDCG@1000", "P@1000", "RBP@1000"),
         *("ERR@1000", "nERR@1000", "EBR@1000", "Hit@1000"),
     ),
+    "cwl": (
+        *("P@1", "P@5", "P@10", "P@20", "RBP@0.2", "RBP@0.4", "RBP@0.6", "RBP@0.8", "RBP@0.9"),
+        *("NDCG-k@5", "NDCG-k@10", "NDCG-k@20", "RR", "AP", "INST-T=1", "INST-T=2", "INST-T=3"),
+        *("INSQ-T=1", "INSQ-T=2", "INSQ-T=3", "BPM-Static-T=1-K=1000"),
+    ),
 }
 
 
@@ -65,7 +94,7 @@ def program_names(program: str | None, text: str) -> list[str]:
     Parameters
     ----------
     program
-        `ndeval`, `gdeval` or `ntcireval`; any other changes nothing.
+        `ndeval`, `gdeval`, `ntcireval` or `cwl`; any other changes nothing.
     text
         A name of a measure.
 
@@ -83,6 +112,7 @@ def program_names(program: str | None, text: str) -> list[str]:
     """
     if program not in _PROGRAMS:
         return [text]
+    text = text.strip()
     if text == program:
         return [form for name in _ALL[program] for form in program_names(program, name)]
     for pattern, form in _PROGRAMS[program]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cranfield.errors import CranfieldError, CranfieldWarning, PolicyError, quoted
+from cranfield.errors import CranfieldError, CranfieldWarning, MeasureError, PolicyError, quoted
 from cranfield.escape import html, latex
 from cranfield.evaluation import Evaluation
 from cranfield.measures import REGISTRY, Measure
@@ -18,6 +18,7 @@ from cranfield.significance.anova_table import AnovaTable
 from cranfield.significance.corrections import SOURCES, find_correction
 from cranfield.significance.registry import find_test
 from cranfield.significance.result import PairwiseComparison
+from cranfield.texts.base import TEXT_MEASURES, TextMeasure, parse_text_measure
 
 KEY = "key "
 """Stands before the key of a work that was named by it."""
@@ -197,7 +198,7 @@ def _sources(things: Iterable[Any]) -> Iterator[tuple[str, str]]:
         kind = type(thing).__name__
         if isinstance(thing, str):
             yield from _named(thing)
-        elif isinstance(thing, Measure):
+        elif isinstance(thing, (Measure, TextMeasure)):
             yield from _measure(thing)
         elif isinstance(thing, Evaluation):
             yield from _sources(thing.measures)
@@ -240,11 +241,21 @@ def _tested(test: str, correction: str | None = None) -> Iterator[tuple[str, str
         yield correction, SOURCES[find_correction(correction)]
 
 
-def _measure(measure: Measure) -> Iterator[tuple[str, str]]:
+def _measure(measure: Measure | TextMeasure) -> Iterator[tuple[str, str]]:
     inner = getattr(measure, "inner", None)
     if isinstance(inner, Measure):
         yield from _measure(inner)
     yield str(measure), measure.info.source
+
+
+def _parsed(name: str) -> Measure | TextMeasure:
+    """Read a measure, of rankings or of texts; what is neither is no measure of rankings."""
+    try:
+        return parse_measure(name)
+    except MeasureError:
+        if name.split("(", maxsplit=1)[0] in TEXT_MEASURES:
+            return parse_text_measure(name)
+        raise
 
 
 def _measured(name: str) -> Iterator[tuple[str, str]]:
@@ -252,7 +263,7 @@ def _measured(name: str) -> Iterator[tuple[str, str]]:
     if not name:
         return
     try:
-        yield from _measure(parse_measure(name))
+        yield from _measure(_parsed(name))
     except CranfieldError:
         # A study has measures without the cutoff that they need.
         yield name, REGISTRY[name].info.source if name in REGISTRY else ""
@@ -277,7 +288,7 @@ def _named(name: str) -> Iterator[tuple[str, str]]:
     try:
         correction = find_correction(name)
     except PolicyError:
-        yield from _measure(parse_measure(name))
+        yield from _measure(_parsed(name))
         return
     if SOURCES[correction]:
         yield correction, SOURCES[correction]

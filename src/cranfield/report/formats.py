@@ -5,17 +5,18 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.escape import plain
 from cranfield.evaluation import Evaluation
 from cranfield.measures.base import Measure
 from cranfield.measures.trec_names import trec_name
+from cranfield.scores import Scores, by_system
+from cranfield.scores import by_topic as long_table
 
 RELSTRING = 10
 """Ranks that trec_eval's relstring shows."""
@@ -47,6 +48,7 @@ def trec_lines(
     names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
     strings = relevance_strings(evaluation.judged) if relstring and by_topic else None
     topics = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
+    overall = {measure: evaluation.scores[str(measure)].overall() for measure in names}
     for system, name in enumerate(evaluation.systems):
         if by_topic:
             for topic in topics:
@@ -54,8 +56,7 @@ def trec_lines(
         if runid or len(evaluation.systems) > 1:
             yield f"{'runid':<22s}\tall\t{plain(name)}"
         for measure in evaluation.measures:
-            scores = evaluation.scores[str(measure)]
-            value = float(scores.overall()[system])
+            value = float(overall[measure][system])
             yield _trec_line(names[measure], "all", value, measure.info.aggregate == "sum")
 
 
@@ -103,6 +104,7 @@ def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[s
 def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) -> Iterator[str]:
     """Yield the lines that ir_measures prints; with several systems, each line begins with one."""
     several = len(evaluation.systems) > 1
+    overall = {measure: scores.overall() for measure, scores in evaluation.items()}
     for system, name in enumerate(evaluation.systems):
         start = f"{plain(name)}\t" if several else ""
         if by_topic:
@@ -111,44 +113,56 @@ def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) ->
                     value = scores.values[t, system]
                     if not np.isnan(value):
                         yield f"{start}{plain(topic)}\t{measure}\t{value:.{places}f}"
-        for measure, scores in evaluation.items():
+        for measure, values in overall.items():
             # Of several systems, `system measure value` would read like `topic measure value`.
             middle = "all\t" if by_topic or several else ""
-            yield f"{start}{middle}{measure}\t{scores.overall()[system]:.{places}f}"
+            yield f"{start}{middle}{measure}\t{values[system]:.{places}f}"
 
 
-def csv_text(evaluation: Evaluation, *, by_topic: bool) -> str:
+def csv_text(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
     """CSV: by topic measure, topic, system, score; else a row a system and a column a measure."""
     out = io.BytesIO()
-    table(evaluation, by_topic=by_topic).write_csv(out)
+    table(scores, by_topic=by_topic).write_csv(out)
     return out.getvalue().decode()
 
 
-def table(evaluation: Evaluation, *, by_topic: bool) -> pl.DataFrame:
+def table(scores: Mapping[str, Scores], *, by_topic: bool) -> pl.DataFrame:
     """Return the table that CSV and Parquet hold."""
-    return evaluation.to_polars() if by_topic else evaluation.by_system()
+    return long_table(scores) if by_topic else by_system(scores)
 
 
 def json_text(evaluation: Evaluation, *, by_topic: bool) -> str:
     """JSON: policies, measures, and for each system its values; no score is null."""
+    about = {"policies": evaluation.judged.policies.describe()}
+    notes = {"notes": evaluation.coverage.notes()}
+    return _json(about | scores_content(evaluation, by_topic=by_topic) | notes)
+
+
+def scores_json(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
+    """JSON of scores that come from elsewhere than judged runs, with how they were made."""
+    about = {"settings": next(iter(scores.values())).settings}
+    return _json(about | scores_content(scores, by_topic=by_topic))
+
+
+def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
+    """Return measures, the number of topics, and the values of each system."""
+    first = next(iter(scores.values()))
+    overall = {m: s.overall() for m, s in scores.items()}
     systems = {}
-    for i, name in enumerate(evaluation.systems):
+    for i, name in enumerate(first.systems):
         entry: dict[str, object] = {
-            "overall": {m: _number(s.overall()[i]) for m, s in evaluation.items()}
+            "overall": {m: _number(values[i]) for m, values in overall.items()}
         }
         if by_topic:
             entry["topics"] = {
-                topic: {m: _number(s.values[t, i]) for m, s in evaluation.items()}
-                for t, topic in enumerate(evaluation.topics)
+                topic: {m: _number(s.values[t, i]) for m, s in scores.items()}
+                for t, topic in enumerate(first.topics)
             }
         systems[name] = entry
-    content = {
-        "policies": evaluation.judged.policies.describe(),
-        "measures": list(evaluation),
-        "topics": len(evaluation.topics),
-        "systems": systems,
-        "notes": evaluation.coverage.notes(),
-    }
+    return {"measures": list(scores), "topics": len(first.topics), "systems": systems}
+
+
+def _json(content: Mapping[str, object]) -> str:
     return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
@@ -156,9 +170,10 @@ def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
 
 
-def best_value(measure: Measure, values: NDArray[np.float64]) -> float:
-    """Return the best of some values of a measure; NaN when there is none."""
+def best_value(scores: Scores) -> float:
+    """Return the best of the overall values of a measure; NaN when there is none."""
+    values = scores.overall()
     some = values[~np.isnan(values)]
     if not some.size:
         return math.nan
-    return float(some.min() if measure.info.lower_is_better else some.max())
+    return float(some.min() if scores.lower_is_better else some.max())

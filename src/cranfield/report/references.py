@@ -15,7 +15,7 @@ from cranfield.errors import CranfieldError
 SOFTWARE = ("trec_eval", "ir_measures")
 """Programs that are a source by their name."""
 
-_NAME = r"[A-ZÀ-ÖØ-Þ][\w'’-]*"
+_NAME = r"(?:De )?[A-ZÀ-ÖØ-Þ][\w'’-]*"
 _CITED = re.compile(
     rf"({_NAME}(?:, {_NAME})*(?: and (?:others|{_NAME})| et al\.)?) \(?"
     r"((?:\d{4}[a-z]?)(?:, \d{4}[a-z]?)*)\b"

@@ -1,7 +1,8 @@
-"""Evaluations for the eye: tables on a terminal."""
+"""Scores for the eye: tables on a terminal."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from io import StringIO
 from math import isnan
 
@@ -13,56 +14,60 @@ from rich.text import Text
 
 from cranfield.collection.coverage import Coverage
 from cranfield.escape import plain
-from cranfield.evaluation import Evaluation
 from cranfield.report.formats import best_value
+from cranfield.scores import Scores
 
 
-def systems_table(evaluation: Evaluation, *, places: int = 4, title: str | None = None) -> Table:
+def systems_table(
+    scores: Mapping[str, Scores], *, places: int = 4, title: str | None = None
+) -> Table:
     """Return a table of the overall values; the best by the first measure first."""
-    overall = [scores.overall() for scores in evaluation.scores.values()]
-    if len(evaluation.systems) == 1 and len(overall) > 4:
-        return _one_system(evaluation, overall, places, title)
+    several = list(scores.values())
+    overall = [one.overall() for one in several]
+    systems = several[0].systems
+    if len(systems) == 1 and len(overall) > 4:
+        return _one_system(scores, overall, places, title)
     table = _table(title)
     table.add_column("system")
-    for name in evaluation:
+    for name in scores:
         table.add_column(Text(plain(name)), justify="right")
-    best = [best_value(m, values) for m, values in zip(evaluation.measures, overall, strict=True)]
-    sign = 1 if evaluation.measures[0].info.lower_is_better else -1
+    best = [best_value(one) for one in several]
+    sign = 1 if several[0].lower_is_better else -1
     for i in np.argsort(np.nan_to_num(sign * overall[0], nan=np.inf), kind="stable"):
         cells = [
             Text(_shown(values[i], places), "bold" if values[i] == top else "")
             for values, top in zip(overall, best, strict=True)
         ]
-        table.add_row(Text(plain(evaluation.systems[i])), *cells)
+        table.add_row(Text(plain(systems[i])), *cells)
     return table
 
 
 def _one_system(
-    evaluation: Evaluation, overall: list[np.ndarray], places: int, title: str | None
+    scores: Mapping[str, Scores], overall: list[np.ndarray], places: int, title: str | None
 ) -> Table:
     table = _table(title)
     table.add_column("measure")
-    table.add_column(Text(plain(evaluation.systems[0])), justify="right")
-    for name, values in zip(evaluation, overall, strict=True):
+    table.add_column(Text(plain(next(iter(scores.values())).systems[0])), justify="right")
+    for name, values in zip(scores, overall, strict=True):
         table.add_row(Text(plain(name)), _shown(values[0], places))
     return table
 
 
-def topics_table(evaluation: Evaluation, *, places: int = 4) -> Table:
+def topics_table(scores: Mapping[str, Scores], *, places: int = 4, of: str = "topic") -> Table:
     """Return a table of the scores, a row a topic and system, with the overall values last."""
+    several = list(scores.values())
     table = _table(None)
-    table.add_column("topic")
+    table.add_column(of)
     table.add_column("system")
-    for name in evaluation:
+    for name in scores:
         table.add_column(Text(plain(name)), justify="right")
-    scores = list(evaluation.scores.values())
-    for t, topic in enumerate(evaluation.topics):
-        for i, system in enumerate(evaluation.systems):
-            cells = [_shown(one.values[t, i], places) for one in scores]
+    for t, topic in enumerate(several[0].topics):
+        for i, system in enumerate(several[0].systems):
+            cells = [_shown(one.values[t, i], places) for one in several]
             table.add_row(Text(plain(topic)), Text(plain(system)), *cells)
     table.add_section()
-    for i, system in enumerate(evaluation.systems):
-        cells = [_shown(one.overall()[i], places) for one in scores]
+    for i, system in enumerate(several[0].systems):
+        cells = [_shown(one.overall()[i], places) for one in several]
         table.add_row("all", Text(plain(system)), *cells, style="bold")
     return table
 

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.checks import check_whole
-from cranfield.collection.beside import IntentTable, read_intents
+from cranfield.collection.intent_tables import IntentTable, read_intents
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.judging import judge
 from cranfield.collection.lines import Origin

@@ -15,7 +15,7 @@ from cranfield.collection.qrels import Qrels
 from cranfield.collection.segments import Floats, Ints
 from cranfield.measures import Measure, parse_measures
 from cranfield.measures.sessions.clicks import Clicks, ClickU
-from cranfield.scores import Scores
+from cranfield.scores import Scores, by_system
 from cranfield.sessions.concatenating import concatenated
 from cranfield.sessions.data import LISTS, Sessions, first_of_each
 from cranfield.sessions.reading import read_sessions
@@ -58,8 +58,7 @@ class SessionEvaluation(Mapping[str, Scores]):
 
     def by_system(self) -> pl.DataFrame:
         """Return the overall values with one row a system and a column a measure."""
-        columns = {name: pl.Series(s.overall()).fill_nan(None) for name, s in self.scores.items()}
-        return pl.DataFrame({"system": pl.Series(self.judged.systems, dtype=pl.String), **columns})
+        return by_system(self.scores)
 
     def _repr_html_(self) -> str:
         return frame_html(self.by_system(), repr(self))

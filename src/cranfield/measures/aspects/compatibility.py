@@ -6,7 +6,8 @@ that the run has them, and those that it does not retrieve last among their grad
 
 .. math:: \frac{\sum_{i=1}^{D} p^{i-1} A_i / i}{\sum_{i=1}^{D} p^{i-1} \min(i, RB) / i}
 
-where the divisor is the overlap of the ideal ranking with itself. D is the length of the longer of
+where the divisor is the overlap of the ideal ranking with itself; with `normalised=False` it is the
+sum of all :math:`p^{i-1}` to D, as if every depth could be filled. D is the length of the longer of
 the two, as in ir_measures; with a cutoff k it is k: `Compat@1000` is the authors' program.
 
 Examples
@@ -24,7 +25,7 @@ import numpy as np
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.rows import Rows
-from cranfield.collection.segments import Ints, places, ratio
+from cranfield.collection.segments import Ints, ratio
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.fairness.named import name
 from cranfield.measures.parameters import flag, integer, number, optional, parameter
@@ -48,7 +49,7 @@ class _Compatibility(Measure):
     def _overlap(self, judged: JudgedRuns, sign: int = 1) -> Floats:
         """Compatibility with the ideal of relevant documents; of harmful ones for sign -1."""
         known, judgments = judged.judged(), judged.judgments
-        rows = known.where(sign * known.grade >= self.rel)
+        rows = judged.relevant(self.rel) if sign == 1 else known.where(-known.grade >= self.rel)
         chosen = (sign * judgments.grade >= self.rel) & (judgments.grade >= judgments.judged_from)
         grades, topics = sign * judgments.grade[chosen], judgments.topic[chosen]
         base = np.bincount(topics, minlength=judgments.topics)[:, None]
@@ -64,7 +65,7 @@ class _Compatibility(Measure):
         met = np.minimum(np.maximum(rows.rank, ideal_rank), depths.size + 1)
         found = rows.total(np.maximum(end - upto[met - 1], 0.0))
         if not self.normalised:
-            return found * (1.0 - self.p) / (1.0 - self.p**depth)
+            return ratio(found * (1.0 - self.p), 1.0 - self.p**depth)
         full = np.minimum(base, depth)
         best = (1.0 - self.p**full) / (1.0 - self.p) + base * (upto[depth] - upto[full])
         # Rounding may leave the best ranking a trace above 1.
@@ -83,12 +84,10 @@ def _better(rows: Rows, grade: Ints, grades: Ints, topics: Ints, number: int) ->
 
 def _above(rows: Rows) -> Ints:
     """Place of each row among those of its cell and grade, from 1."""
-    _, grade = np.unique(rows.grade, return_inverse=True)
-    same = rows.cell * (int(grade.max(initial=0)) + 1) + grade
-    # Rows are in order of rank, which a stable sort keeps.
-    order = np.argsort(same, kind="stable")
-    out = np.empty(order.size, dtype=np.int64)
-    out[order] = places(same[order])
+    out = np.zeros(rows.grade.size, dtype=np.int64)
+    for grade in np.unique(rows.grade):
+        same = rows.grade == grade
+        out[same] = rows.counted(same)[same]
     return out
 
 

@@ -59,6 +59,8 @@ class OverAspects(Wrapping):
             raise MeasureError(
                 f"{self.about.name}: {inner} is no measure that is averaged over topics"
             )
+        if "aspects" in inner.info.inputs:
+            raise MeasureError(f"{self.about.name}: {inner} looks at the aspects itself")
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Score every ranking on every aspect, and take the mean."""

@@ -71,8 +71,8 @@ class InequityOfAttention(Exposing):
             judgments = judged.judgments
             worth = self._worth(judged)
             whole = np.bincount(judgments.topic, worth, minlength=judgments.topics)[:, None]
-            known = judged.judged()
-            rows = known.where(worth[known.judgment] > 0)
+            rows = judged.relevant(self.rel)
+            rows = rows.where(worth[rows.judgment] > 0)
             got = ratio(self.exposure(judged, rows), rows.at(self.total(judged)))
             deserved = ratio(worth[rows.judgment], whole[rows.topic, 0])
         # What is not in these rows has either attention or relevance, and nothing to set it off.

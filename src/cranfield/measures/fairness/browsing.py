@@ -45,7 +45,7 @@ class Exposing(Measure):
     p: float = P
     stop: float = STOP
 
-    def weights(self, ranks: Ints) -> Floats:
+    def weights(self, ranks: Floats | Ints) -> Floats:
         """Attention at each rank, of a user whom no document has satisfied."""
         if self.browsing == "log2(rank)":
             return np.asarray(1.0 / np.log2(np.maximum(ranks, 2)))
@@ -55,7 +55,7 @@ class Exposing(Measure):
 
     def exposure(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Exposure of the document of each row."""
-        weights = self.weights(rows.rank)
+        weights = rows.by_rank(self.weights)
         if self.browsing != "cascade":
             return weights
         hits = judged.relevant(self.rel)

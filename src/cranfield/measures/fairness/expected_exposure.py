@@ -67,8 +67,13 @@ class _ExpectedExposure(Exposing):
     def _relevance(self, judged: JudgedRuns) -> Floats:
         """Product of exposure and target."""
         if self.by == "document":
-            rows = judged.judged()
-            return rows.total(self.exposure(judged, rows) * self._targets(judged)[rows.judgment])
+            key = ("expected exposure", *self._about)
+            found: Floats | None = judged.views.get(key)
+            if found is None:
+                rows = judged.judged()
+                exposed = self.exposure(judged, rows) * self._targets(judged)[rows.judgment]
+                found = judged.views[key] = rows.total(exposed)
+            return found.copy()
         groups = judged.groups(str(self))
         rows, exposed = self._grouped(judged)
         target = of_judged(judged, groups, self._targets(judged))
@@ -94,6 +99,9 @@ class _ExpectedExposure(Exposing):
     def _targets(self, judged: JudgedRuns) -> Floats:
         """Target exposure of each judged document."""
         judgments = judged.judgments
+        found: Floats | None = judgments.kept.get(("target", *self._about))
+        if found is not None:
+            return found
         counts = judgments.grade >= judgments.judged_from
         # All grades that are not relevant are one level.
         level = np.where(judgments.grade >= self.rel, judgments.grade, self.rel - 1)
@@ -113,7 +121,13 @@ class _ExpectedExposure(Exposing):
                 first = (going_on * self.p) ** better
             shared = ratio(first * (1.0 - fall**size), size * (1.0 - fall))
             out[same] = shared[judgments.topic[same]]
+        judgments.kept["target", *self._about] = out
         return out
+
+    @property
+    def _about(self) -> tuple[object, ...]:
+        """All that the exposure of documents goes by."""
+        return self.rel, self.browsing, self.p, self.stop, self.corpus
 
 
 @measure(

@@ -13,7 +13,9 @@ demographic parity, disparate treatment (exposed utility) and disparate impact (
 that of all other documents with a group, where 0 is parity, and less is to its disadvantage.
 
 Documents without a known group are in no group, but take their ranks. A group without documents,
-or without utility, in the judgments of a topic is left out of it.
+or without utility, in the judgments of a topic is left out of it. Where fewer than two are left the
+score is 0. A millionth is added to both sides before logarithms are taken, so that a side without
+exposure has a finite score.
 
 Examples
 --------
@@ -88,6 +90,7 @@ class _Ratio(Exposing):
         by_group = self._units(judged, groups)
         units = np.zeros((by_group.shape[0], number))
         np.add.at(units.T, sides, by_group.T)
+        units = self._of_sides(units)
         per_unit = ratio(exposed, units[pairs.topic, pairs.grade])
         return pairs, per_unit, units
 
@@ -98,6 +101,10 @@ class _Ratio(Exposing):
     def _units(self, judged: JudgedRuns, groups: Groups) -> Floats:
         """Utility of each group in the judgments; shape (topics, groups)."""
         return of_judged(judged, groups, self._utility(judged.judgments.grade))
+
+    def _of_sides(self, units: Floats) -> Floats:
+        """Units of each side, from the sum over its groups."""
+        return units
 
     def _utility(self, grades: Ints) -> Floats:
         if self.gains is None:
@@ -147,6 +154,10 @@ class _Demographic(_Ratio):
         if self.size == "none":
             return np.ones((judged.judgments.topics, len(groups.names)))
         return of_judged(judged, groups, np.ones(judged.judgments.grade.size))
+
+    def _of_sides(self, units: Floats) -> Floats:
+        # Nothing is 1 for a side, however many groups are on it.
+        return np.ones(units.shape) if self.size == "none" else units
 
 
 class _Realised(_Ratio):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 from cranfield.measures.gains import short
@@ -72,8 +71,11 @@ def shares(value: Any) -> Shares:
             raise ValueError(wanted)
         if isinstance(number, bool) or not isinstance(number, (int, float)):
             raise ValueError(wanted)
-        if not (isfinite(number) and 0 <= number <= 1e15):
+        # A whole number may be too large for a float; NaN is not between the two.
+        if not 0 <= number <= 1e15:
             raise ValueError(wanted)
     if not any(value.values()):
         raise ValueError("a mapping in which a number is above 0")
+    if len({one.strip() for one in value}) < len(value):
+        raise ValueError("a mapping of different names")
     return Shares(tuple(sorted((one.strip(), float(number)) for one, number in value.items())))

@@ -3,7 +3,7 @@ r"""Fairness of the tops of a ranking: is a protected group there in proportion?
 At cut points :math:`i = s, 2s, ...` the protected documents :math:`x_i` of the top i are compared
 with those of the whole ranking, S of N (Yang and Stoyanovich 2017):
 
-.. math:: rND = \frac1Z \sum_i \frac{1}{\log_2 i} \left| \frac{x_i}{i} - \frac SN \right|
+.. math:: rND = \frac1Z \sum_i \frac{1}{\log_2 i} \left| \frac{x_i}{i} - \frac{S}{N} \right|
 
 `rRD` compares the ratios :math:`x_i / (i - x_i)` and :math:`S / (N - S)` instead, where one of a
 numerator or a denominator 0 counts as 0, and `rKL` takes the Kullback-Leibler divergence of the
@@ -97,7 +97,7 @@ class _Prefixes(Measure):
 @measure(
     "rND",
     summary="How far the share of a protected group in the tops is from its share in the ranking.",
-    formula=r"\frac1Z \sum_i \frac{1}{\log_2 i} \left| \frac{x_i}{i} - \frac SN \right|",
+    formula=r"\frac1Z \sum_i \frac{1}{\log_2 i} \left| \frac{x_i}{i} - \frac{S}{N} \right|",
     source=_SOURCE,
     lower_is_better=True,
     family=_FAMILY,
@@ -139,7 +139,7 @@ class NormalisedDiscountedRatio(_Prefixes):
     "rKL",
     summary="Divergence of the share of a protected group in the tops from that in the ranking.",
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i}"
-    r" D_{KL}\left( \tfrac{x_i}{i} \,\middle\|\, \tfrac SN \right)",
+    r" D_{KL}\left( \tfrac{x_i}{i} \,\middle\|\, \tfrac{S}{N} \right)",
     source=_SOURCE,
     lower_is_better=True,
     family=_FAMILY,

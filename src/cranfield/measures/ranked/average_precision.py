@@ -88,10 +88,18 @@ class _Interpolated(Measure):
     def _at(self, judged: JudgedRuns, rel: int, recall: float, rounding: str) -> Floats:
         hits = judged.relevant(rel)
         needed = _needed(recall, judged.recall_base(rel), rounding)
-        reached = hits.where(hits.seen >= hits.at(needed))
-        # Within the chosen rows the count of relevant documents goes on from what was left out.
-        precision = (hits.seen / hits.rank)[hits.seen >= hits.at(needed)]
-        return reached.largest(precision)
+        skipped = np.broadcast_to(np.maximum(needed - 1, 0), judged.shape).T.ravel()
+        reached = np.flatnonzero(skipped < hits.sizes)
+        best = np.zeros(hits.sizes.size)
+        if reached.size:
+            # From the document that reaches the level to the last one; between these pairs stands
+            # what does not count.
+            first = hits.starts[reached] + skipped[reached]
+            ends = np.stack([first, hits.starts[reached] + hits.sizes[reached]], axis=1).ravel()
+            # The last of all needs no end, which would stand outside.
+            ends = ends[:-1] if ends[-1] == hits.cell.size else ends
+            best[reached] = np.maximum.reduceat(hits.seen / hits.rank, ends)[::2]
+        return best.reshape(judged.shape[::-1]).T
 
 
 @measure(
@@ -156,13 +164,12 @@ class InferredAveragePrecision(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         """Expected precision at each relevant document, estimated from what is above it."""
         pool = judged.documents
-        is_relevant = pool.grade >= self.rel
-        is_relevant &= pool.grade >= 0
-        sampled = (pool.grade >= 0) & ~is_relevant
-        relevant = (pool.counted(is_relevant) - 1)[is_relevant]
-        nonrelevant = pool.counted(sampled)[is_relevant]
-        unsampled = pool.counted(pool.grade < 0)[is_relevant]
-        hits = pool.where(is_relevant)
+        chosen = np.flatnonzero(pool.grade >= self.rel)
+        hits = judged.relevant(self.rel)
+        relevant, above = hits.seen - 1, pool.seen[chosen] - 1
+        left_out = pool.grade < 0
+        unsampled = pool.counted(left_out)[chosen] if left_out.any() else 0
+        nonrelevant = above - relevant - unsampled
         share = (relevant + INFAP_EPSILON) / (relevant + nonrelevant + 2 * INFAP_EPSILON)
         expected = 1.0 / hits.rank + (relevant + nonrelevant + unsampled) / hits.rank * share
         return ratio(

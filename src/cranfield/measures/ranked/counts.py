@@ -100,8 +100,8 @@ class NumNonrelevantRetrieved(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Count of judged rows below `rel`."""
-        rows = judged.judged()
-        return rows.where(rows.grade < self.rel).count.astype(np.float64)
+        found = judged.relevant(self.rel).count
+        return (judged.judged().count - found).astype(np.float64)
 
 
 @measure(

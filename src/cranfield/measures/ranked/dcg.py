@@ -48,7 +48,7 @@ class Discounted(Measure):
 
     def sum(self, rows: Rows) -> Floats:
         """Sum of discounted gains."""
-        return rows.total(rows.gains / self.discount.of(rows.rank))
+        return rows.total(rows.gains / rows.by_rank(self.discount.of))
 
 
 @measure(

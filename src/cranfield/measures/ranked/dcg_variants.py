@@ -15,7 +15,7 @@ from cranfield.measures.ranked.precision import REL, REL_DOC
 
 
 def _discounted(rows: Rows) -> Floats:
-    return rows.gains / np.log2(rows.rank + 1)
+    return rows.gains / rows.by_rank(lambda rank: np.log2(rank + 1))
 
 
 @measure(
@@ -41,9 +41,10 @@ class nDCGAtRelevant(Measure):
         ideal_so_far = best.running(_discounted(best))
         here, _ = upto(best, ideal_so_far, rows.topic, rows.rank)
         positive = rows.gains > 0
-        at_hits = np.where(positive, ratio(rows.running(_discounted(rows)), here), 0.0)
+        worth = _discounted(rows)
+        at_hits = np.where(positive, ratio(rows.running(worth), here), 0.0)
         missed = best.count - rows.where(positive).count
-        end = ratio(rows.total(_discounted(rows)), best.total(_discounted(best)))
+        end = ratio(rows.total(worth), best.total(_discounted(best)))
         return ratio(rows.total(at_hits) + missed * end, best.count)
 
 
@@ -104,7 +105,7 @@ class NormalisedGain(Measure):
         spent, within = upto(best, cost, rows.topic, rows.rank)
         spent = spent + (rows.rank - within)
         with np.errstate(invalid="ignore", divide="ignore"):
-            lost = np.log2(2.0 + spent - rows.running(rows.gains))
+            lost = np.log2(2.0 + spent - rows.cumulated)
         return ratio(rows.total(ratio(rows.gains, lost)), best.total(best.gains))
 
 

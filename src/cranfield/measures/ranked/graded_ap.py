@@ -133,5 +133,5 @@ class KishidaAveragePrecision(Measure):
         rows, best = gained(judged, self.gains), ideal(judged, self.gains)
         if self.cutoff is not None and self.denominator == "min":
             best = best.where(best.rank <= self.cutoff)
-        means = rows.running(rows.gains) / rows.rank
-        return ratio(rows.total(means), best.total(best.running(best.gains) / best.rank))
+        means = rows.cumulated / rows.rank
+        return ratio(rows.total(means), best.total(best.cumulated / best.rank))

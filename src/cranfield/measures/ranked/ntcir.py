@@ -26,12 +26,12 @@ from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.rows import Rows
 from cranfield.collection.segments import Ints, ratio
 from cranfield.measures.base import Floats, Measure, measure
-from cranfield.measures.gained import GAINS_DOC, no_loss, upto
+from cranfield.measures.gained import GAINS_DOC, ideal, no_loss, relevant, upto
 from cranfield.measures.gains import LINEAR, Gain
 from cranfield.measures.parameters import choice, number, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.gains import SCALE_END, top_gain
-from cranfield.measures.users.user_models import stopping
+from cranfield.measures.users.gains import SCALE_END
+from cranfield.measures.users.user_models import stopping_at
 
 _FAMILY = "blended ratio"
 _NEEDS = "graded judgments (binary ones do)"
@@ -49,31 +49,27 @@ class _Blended(Measure):
 
     def _hits(self, judged: JudgedRuns) -> Rows:
         """Relevant retrieved documents with their gains, which may be 0."""
-        rows = judged.relevant(self.rel)
-        return Rows(rows.cell, rows.rank, rows.grade, rows.shape, self.gains.of(rows.grade))
+        return relevant(judged, self.rel, self.gains)
 
     def _ideal(self, judged: JudgedRuns) -> Rows:
         """The ideal ranking of the relevant documents."""
-        judgments = judged.judgments
-        low = max(self.rel, judgments.judged_from)
-        return judgments.ideal(
-            np.where(judgments.grade >= low, self.gains.of(judgments.grade), 0.0)
-        )
+        return ideal(judged, self.gains, self.rel)
 
     def _ratios(self, judged: JudgedRuns, hits: Rows) -> Floats:
         """Blended ratio at each relevant document."""
-        best = self._ideal(judged)
-        most, _ = upto(best, best.running(best.gains), hits.topic, hits.rank)
-        above = hits.seen + self.beta * hits.running(hits.gains)
-        out: Floats = above / (hits.rank + self.beta * most)
-        return out
+        key = ("blended", self.rel, self.beta, self.gains)
+        found: Floats | None = judged.views.get(key)
+        if found is None:
+            best = self._ideal(judged)
+            most, _ = upto(best, best.cumulated, hits.topic, hits.rank)
+            above = hits.seen + self.beta * hits.cumulated
+            found = judged.views[key] = above / (hits.rank + self.beta * most)
+        return found
 
     def _first_best(self, hits: Rows) -> Ints:
         """Rank r_p of the first document of the highest grade that the cell has; for each row."""
-        best = hits.grade == hits.at(hits.largest(hits.grade))
-        first = hits.where(best & (hits.counted(best) == 1))
-        out: Ints = hits.at(first.total(first.rank)).astype(np.int64)
-        return out
+        best = hits.where(hits.grade == hits.at(hits.largest(hits.grade)))
+        return hits.at(best.firsts(best.rank, 0))
 
 
 @measure(
@@ -264,5 +260,5 @@ class ExpectedBlendedRatio(_Blended):
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum over relevant documents of the chance to stop there by the blended ratio."""
         hits = self._hits(judged)
-        stop = stopping(hits, top_gain(judged, self.gains, self.max_grade, hits, str(self)))
+        stop = stopping_at(judged, hits, self.gains, self.max_grade, str(self))
         return hits.total(stop * self._ratios(judged, hits))

@@ -14,13 +14,12 @@ Examples
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.rows import Rows
 from cranfield.collection.segments import ratio
 from cranfield.measures.base import Floats, Measure, measure
-from cranfield.measures.gained import GAINS_DOC, ideal, no_loss
+from cranfield.measures.gained import GAINS_DOC, gained, ideal, no_loss
 from cranfield.measures.gains import LINEAR, Gain
 from cranfield.measures.parameters import choice, parameter
 from cranfield.measures.users.user_models import MAX_GRADE, highest_of
@@ -63,11 +62,8 @@ class GradedPreference(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum over relevant documents of the gain less what is misplaced, over the ideal gain."""
-        rows = judged.condensed().judged()
-        worth = self.gains.of(rows.grade)
-        kept = worth > 0
-        hits, misplaced = rows.where(kept), _misplaced(rows, worth, kept)
-        worth = worth[kept]
+        hits = gained(judged.condensed(), self.gains)
+        worth, misplaced = hits.gains, _misplaced(hits)
         best = ideal(judged, self.gains)
         if self.form == "N":
             highest = highest_of(judged, self.max_grade, str(self))
@@ -83,12 +79,12 @@ class GradedPreference(Measure):
         return ratio(hits.total(worth * (1.0 - share)), best.total(best.gains))
 
 
-def _misplaced(rows: Rows, worth: Floats, kept: NDArray[np.bool_]) -> Floats:
-    """For each row kept the share of its gain that those above lack, added up over them."""
-    own = worth[kept]
-    out = np.zeros(own.size)
-    # Rows that are not kept have no gain.
-    for level in [0.0, *np.unique(own)[:-1]]:
-        above = rows.counted(worth == level)[kept]
+def _misplaced(hits: Rows) -> Floats:
+    """For each row the share of its gain that those above lack, added up over them."""
+    own = hits.gains
+    # Every other document above has no gain at all.
+    out: Floats = (hits.rank - hits.seen).astype(np.float64)
+    for level in np.unique(own)[:-1]:
+        above = hits.counted(own == level)
         out += np.where(own > level, above * (own - level) / own, 0.0)
     return out

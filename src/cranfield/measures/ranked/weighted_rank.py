@@ -26,8 +26,8 @@ from cranfield.measures.gained import GAINS_DOC, gained, no_loss
 from cranfield.measures.gains import LINEAR, Gain, pairs
 from cranfield.measures.parameters import number, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.gains import MAX_GRADE, SCALE_END, highest_of, top_gain
-from cranfield.measures.users.user_models import stopping
+from cranfield.measures.users.gains import MAX_GRADE, SCALE_END, highest_of
+from cranfield.measures.users.user_models import stopping_at
 
 
 def _betas(value: Any) -> Gain:
@@ -112,5 +112,5 @@ class IntentwiseRankBiasedUtility(Measure):
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum over relevant documents of the chance to stop there by the utility left."""
         rows = gained(judged, self.gains)
-        stop = stopping(rows, top_gain(judged, self.gains, self.max_grade, rows, str(self)))
-        return rows.total(stop * self.p ** rows.rank.astype(np.float64))
+        stop = stopping_at(judged, rows, self.gains, self.max_grade, str(self))
+        return rows.total(stop * rows.by_rank(lambda rank: self.p**rank))

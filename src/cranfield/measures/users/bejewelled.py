@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.segments import Floats
 from cranfield.measures.base import measure
 from cranfield.measures.parameters import number, optional, parameter
-from cranfield.measures.users.model import UserModel
+from cranfield.measures.users.model import LAST, Costs, Expected, UserModel
 from cranfield.measures.users.page import ByLength, Page
+
+TRACE = 1e-9
+"""What a sum of gains or costs may lack of a limit, by rounding, and has reached it."""
 
 _FAMILY = "user models"
 _GOES_ON = r"[\sum_{j \le i} g_j < T_i] \, [\sum_{j \le i} c_j < K_i]"
@@ -43,11 +47,30 @@ class _Bejewelled(UserModel):
         """1 while neither limit is reached."""
         found, spent = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
         enough, most = self.limits(page, found - page.gains)
-        return ((found < enough) & (spent < most)).astype(np.float64)
+        # Ten gains of .1 are enough for T = 1, though as floats they do not add up to it.
+        return ((found < enough - TRACE) & (spent < most - TRACE)).astype(np.float64)
 
     def limits(self, page: Page, before: Floats) -> tuple[Floats | float, Floats | float]:
         """T and K at each rank; `before` is the gain above it."""
         raise NotImplementedError
+
+    def furthest(self) -> float:
+        """A rank that nobody reads beyond where each costs 1, whatever is found."""
+        raise NotImplementedError
+
+    def expected(
+        self,
+        judged: JudgedRuns,
+        *,
+        depth: int | None = None,
+        best: bool = False,
+        costs: Costs | None = None,
+    ) -> Expected:
+        """What users can expect of judged runs; no page is longer than anybody reads."""
+        if costs is None and self.unit is None:
+            deepest = self.ranks(depth) or LAST
+            depth = max(1, int(min(float(deepest), np.ceil(self.furthest()) + 1.0)))
+        return super().expected(judged, depth=depth, best=best, costs=costs)
 
 
 @measure(
@@ -65,6 +88,10 @@ class BPM(_Bejewelled):
     def limits(self, page: Page, before: Floats) -> tuple[Floats | float, Floats | float]:
         """T and K."""
         return self.T, self.K
+
+    def furthest(self) -> float:
+        """K."""
+        return self.K
 
 
 @measure(
@@ -88,3 +115,8 @@ class BPMDynamic(_Bejewelled):
         """T and K, moved by what stands above."""
         change = before - self.median * (page.rank - 1)
         return self.T + self.hb * change, self.K + self.hc * change
+
+    def furthest(self) -> float:
+        """Where K runs out for those who gain 1 at each rank."""
+        more = self.hc * (1.0 - self.median)
+        return (self.K - more) / (1.0 - more) if more < 1.0 else float("inf")

@@ -33,8 +33,18 @@ from cranfield.measures.parameters import parameter
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
 from cranfield.measures.users.gains import MAX_GRADE, highest_of
-from cranfield.measures.users.model import MODELS, StaticModel, UserModel, model_of
+from cranfield.measures.users.model import (
+    LAST,
+    MODELS,
+    Costs,
+    Expected,
+    StaticModel,
+    UserModel,
+    model_of,
+    plain,
+)
 from cranfield.measures.users.page import Page
+from cranfield.measures.users.satisfied import SatisfiedModel
 from cranfield.measures.users.user_models import ExpectedReciprocalRank
 
 
@@ -53,7 +63,7 @@ class Top(StaticModel):
         return np.ones(rank.shape)
 
 
-class First(UserModel):
+class First(SatisfiedModel):
     """Whoever finds something stops."""
 
     info = Info("RR")
@@ -61,6 +71,14 @@ class First(UserModel):
     def continuation(self, page: Page) -> Floats:
         """1 where there is no gain."""
         return np.where(page.gains == 0, 1.0, 0.0)
+
+    def patience(self, rank: Floats) -> Floats:
+        """1."""
+        return np.ones(rank.shape)
+
+    def satisfaction(self, gains: Floats) -> Floats:
+        """1 for any gain."""
+        return np.where(gains != 0, 1.0, 0.0)
 
 
 class Recaller(UserModel):
@@ -75,8 +93,40 @@ class Recaller(UserModel):
         after[:, :-1] = ahead[:, 1:]
         return ratio(after, ahead)
 
+    def expected(
+        self,
+        judged: JudgedRuns,
+        *,
+        depth: int | None = None,
+        best: bool = False,
+        costs: Costs | None = None,
+    ) -> Expected:
+        """What users can expect of judged runs: the sums of V and V g, turned round."""
+        if costs is not None:
+            return super().expected(judged, depth=depth, best=best, costs=costs)
+        end = self.ranks(depth) or LAST
+        if best:
+            parts = [_recalled(page) for page in self.laid_out(judged, end, best=True)]
+            flat = np.concatenate([*parts, np.empty((3, 0))], axis=1)
+            gain, whole, total = flat.reshape(3, *judged.shape[::-1]).transpose(0, 2, 1)
+        else:
+            rows = self.gaining(judged)
+            rows = rows.where(rows.rank <= end)
+            share = rows.gains / rows.rank
+            gain, whole = rows.total(rows.gains), rows.total(share)
+            total = rows.total(share * rows.cumulated)
+        # Where nothing is to be found all stop at once.
+        return plain(ratio(total, whole), np.where(whole > 0, ratio(gain, whole), 1.0))
 
-class Satisfied(UserModel):
+
+def _recalled(page: Page) -> Floats:
+    """Return sums of g, of g / r and of cg g / r; shape (3, rankings)."""
+    share = page.gains / page.rank
+    total = np.einsum("ij,ij->i", share, np.cumsum(page.gains, axis=1))
+    return np.stack([page.gains.sum(axis=1), share.sum(axis=1), total])
+
+
+class Satisfied(SatisfiedModel):
     """The user of ERR, who gains the chance to be satisfied."""
 
     info = Info("ERR")
@@ -86,6 +136,10 @@ class Satisfied(UserModel):
     def continuation(self, page: Page) -> Floats:
         """1 less the chance to be satisfied."""
         return np.asarray(1.0 - page.gains)
+
+    def patience(self, rank: Floats) -> Floats:
+        """1."""
+        return np.ones(rank.shape)
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Chance that each row satisfies."""

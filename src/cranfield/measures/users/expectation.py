@@ -13,7 +13,7 @@ from cranfield.measures.base import Floats, Measure
 from cranfield.measures.gains import short
 from cranfield.measures.parameters import checked, integer, number, optional
 from cranfield.measures.users.classic import user_model
-from cranfield.measures.users.model import Costs, Expected, UserModel
+from cranfield.measures.users.model import Expected, UserModel
 from cranfield.measures.users.page import ByLength
 
 _INFINITE = float("inf")
@@ -132,18 +132,19 @@ class Expectation(Measure):
             # Rounding may leave a trace where every rank is judged.
             return np.where(np.abs(rise) < 1e-14, 0.0, rise)
         found = self._expected(judged)
-        return {
+        told = {
             "EU": found.utility,
             "ETU": found.total,
             "EC": found.cost,
             "ETC": found.total_cost,
             "Depth": found.depth,
         }[self.kind]
+        return told.copy()
 
     def _expected(self, judged: JudgedRuns, *, best: bool = False) -> Expected:
-        costs: Costs | None = None
-        if self.unit is not None:
-            costs = ByLength(self.unit, self.fixed, self.missing)
+        if self.unit is None:
+            return self.model.known(judged, depth=self.depth, best=best)
+        costs = ByLength(self.unit, self.fixed, self.missing)
         return self.model.expected(judged, depth=self.depth, best=best, costs=costs)
 
     def require_complete(self) -> None:

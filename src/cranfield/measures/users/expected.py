@@ -68,14 +68,11 @@ class INST(UserModel):
         if costs is not None:
             return super().expected(judged, depth=depth, best=best, costs=costs)
         end = self.ranks(depth)
-        rows = judged.judged()
-        if end is not None:
-            rows = rows.where(rows.rank <= end)
-        worth = self.worth(judged, rows)
-        how = read(rows, worth, self.T, unjudged=float(best), end=end)
+        rows = self.unlike_others(judged, best=best, end=end)
+        how = read(rows, rows.gains, self.T, unjudged=float(best), end=end)
         if best:
-            return plain(how.depth - rows.total((1.0 - worth) * how.seen), how.depth)
-        return plain(rows.total(worth * how.seen), how.depth)
+            return plain(how.depth - rows.total((1.0 - rows.gains) * how.seen), how.depth)
+        return plain(rows.total(rows.gains * how.seen), how.depth)
 
 
 @measure(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,7 +74,7 @@ def top_gain(
         np.maximum.at(best[:, 0], judged.judgments.topic, worth)
         return np.asarray(rows.at(np.where(best > 0, best, 1.0)))
     highest = highest_of(judged, max_grade, name)
-    if highest > HIGHEST:
+    if highest > HIGHEST and gains.kind != "levels":
         raise MeasureError(f"{name}: grade {highest} of the judgments is above {HIGHEST}")
     return float(gains.of(np.arange(highest + 1)).max())
 
@@ -99,3 +100,14 @@ class UnitGains(Measure):
             top = top_gain(judged, gains, self.max_grade, rows, str(self))
             return np.asarray(gains.of(rows.grade) / top)
         return (rows.grade >= self.rel).astype(np.float64)
+
+    def gaining(self, judged: JudgedRuns) -> Rows:
+        """Judged retrieved documents whose gain is not 0, with their gains."""
+        # A mapping, or a model that says otherwise what is gained, may name any grade.
+        known = self.gains.kind in {"binary", "graded"} and type(self).worth is UnitGains.worth
+        low = self.rel if self.gains.kind == "binary" else 1
+        rows = judged.relevant(low) if known else judged.judged()
+        worth = self.worth(judged, rows)
+        if worth.all():
+            return rows.with_gains(worth)
+        return replace(rows, gains=worth).where(worth != 0)

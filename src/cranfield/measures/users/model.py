@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.rows import Rows
 from cranfield.errors import MeasureError
 from cranfield.measures.base import Floats, Measure
 from cranfield.measures.users.gains import UnitGains
@@ -102,7 +103,17 @@ class UserModel(UnitGains):
 
     def values(self, judged: JudgedRuns) -> Floats:
         """EU."""
-        return self.expected(judged).utility
+        return self.known(judged).utility.copy()
+
+    def known(
+        self, judged: JudgedRuns, *, depth: int | None = None, best: bool = False
+    ) -> Expected:
+        """What users can expect of judged runs, kept with them; parameters as for `expected`."""
+        key = ("expected", type(self), str(self), depth, best)
+        found: Expected | None = judged.views.get(key)
+        if found is None:
+            found = judged.views[key] = self.expected(judged, depth=depth, best=best)
+        return found
 
     def read(self, gains: ArrayLike, *, lengths: ArrayLike | None = None) -> Reading:
         """Read rankings of gains, as long as they are.
@@ -149,13 +160,24 @@ class UserModel(UnitGains):
             What ranks cost; by default what the model says.
         """
         laid = self.laid_out(judged, self.ranks(depth) or LAST, best=best, costs=costs)
-        parts = []
-        for page in laid:
-            reading = self._read(page)
-            parts.append((reading.utility, reading.total, reading.depth, reading.total_cost))
+        readings = (self._read(page) for page in laid)
+        parts = [(one.utility, one.total, one.depth, one.total_cost) for one in readings]
         flat = np.concatenate([*parts, np.empty((4, 0))], axis=1)
         utility, total, read, spent = flat.reshape(4, *judged.shape[::-1]).transpose(0, 2, 1)
         return Expected(utility, total, read, spent / read, spent)
+
+    def unlike_others(self, judged: JudgedRuns, *, best: bool, end: int | None) -> Rows:
+        """Judged documents up to rank `end` whose gain is not that of ranks without a judgment.
+
+        These gain what is most where `best`, and else nothing.
+        """
+        if best:
+            rows = judged.judged()
+            worth = self.worth(judged, rows)
+            rows = rows.with_gains(worth).where(worth != self.most(judged))
+        else:
+            rows = self.gaining(judged)
+        return rows if end is None else rows.where(rows.rank <= end)
 
     def laid_out(
         self,
@@ -242,16 +264,13 @@ class StaticModel(UserModel):
         if costs is not None:
             return super().expected(judged, depth=depth, best=best, costs=costs)
         ranks = self.ranks(depth)
-        rows = judged.judged()
-        if ranks is not None:
-            rows = rows.where(rows.rank <= ranks)
-        worth, read = self.worth(judged, rows), self.read_to(ranks)
-        seen = self.seen(rows.rank.astype(np.float64))
+        rows = self.unlike_others(judged, best=best, end=ranks)
+        read, seen = self.read_to(ranks), rows.by_rank(self.seen)
         if best:
             most = self.most(judged)
-            total = most * read - rows.total((most - worth) * seen)
+            total = most * read - rows.total((most - rows.gains) * seen)
         else:
-            total = rows.total(worth * seen)
+            total = rows.total(rows.gains * seen)
         return plain(total, np.full(judged.shape, read))
 
 

@@ -12,15 +12,15 @@ from cranfield.collection.segments import Floats
 from cranfield.measures.base import measure
 from cranfield.measures.parameters import number, parameter
 from cranfield.measures.users.expected import WANTED
-from cranfield.measures.users.model import UserModel
 from cranfield.measures.users.page import Page
+from cranfield.measures.users.satisfied import SatisfiedModel
 
 _WEIGHTED = r"\sum_r W(r) \, g_r, \quad C(i) = "
 _SOURCE = "Azzopardi and others (2021), equation ({})"
 _FAMILY = "user models"
 
 
-class _AtCutoff(UserModel):
+class _AtCutoff(SatisfiedModel):
     @property
     def last(self) -> int | None:
         """The cutoff."""
@@ -44,6 +44,10 @@ class NERR8(_AtCutoff):
         """Whoever is not satisfied goes on."""
         return np.asarray(1.0 - page.gains)
 
+    def patience(self, rank: Floats) -> Floats:
+        """1."""
+        return np.ones(rank.shape)
+
 
 @measure(
     "NERR9",
@@ -62,6 +66,10 @@ class NERR9(_AtCutoff):
         """Return i / (i + 1) of those who are not satisfied."""
         return np.asarray(page.rank / (page.rank + 1.0) * (1.0 - page.gains))
 
+    def patience(self, rank: Floats) -> Floats:
+        """1 over the rank."""
+        return 1.0 / rank
+
 
 @measure(
     "NERR10",
@@ -72,7 +80,7 @@ class NERR9(_AtCutoff):
     scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of NERR-EQ10@phi=...", "ir_measures": "NERR10(p=...)"},
 )
-class NERR10(UserModel):
+class NERR10(SatisfiedModel):
     """The user of RBP, who may be satisfied."""
 
     p: float = parameter(
@@ -82,6 +90,10 @@ class NERR10(UserModel):
     def continuation(self, page: Page) -> Floats:
         """Return p of those who are not satisfied."""
         return np.asarray(self.p * (1.0 - page.gains))
+
+    def patience(self, rank: Floats) -> Floats:
+        """Return p^(r-1)."""
+        return np.asarray(self.p ** (rank - 1.0))
 
 
 @measure(
@@ -93,7 +105,7 @@ class NERR10(UserModel):
     scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of NERR-EQ11@T=...", "ir_measures": "NERR11(T=...)"},
 )
-class NERR11(UserModel):
+class NERR11(SatisfiedModel):
     """The user of INSQ, who may be satisfied."""
 
     T: float = parameter(1.0, WANTED, "gain that the user wants in all")
@@ -102,3 +114,7 @@ class NERR11(UserModel):
         """Return those of INSQ who are not satisfied."""
         above = page.rank + 2.0 * self.T
         return np.asarray(((above - 1.0) / above) ** 2 * (1.0 - page.gains))
+
+    def patience(self, rank: Floats) -> Floats:
+        """V of INSQ."""
+        return np.asarray((2.0 * self.T / (rank + 2.0 * self.T - 1.0)) ** 2)

@@ -32,13 +32,17 @@ def trigamma(x: ArrayLike) -> Floats:
     True
     """
     given = np.asarray(x, dtype=np.float64)
-    total = np.zeros(given.shape)
     # The series is exact to the last bits from 16 on.
+    near = given < 16.0
+    below, sums = given[near], np.zeros(np.count_nonzero(near))
     for step in range(16):
-        total += 1.0 / (given + step) ** 2
-    far = 1.0 / (given + 16.0)
-    series = far**2 * (1 / 6 - far**2 * (1 / 30 - far**2 * (1 / 42 - far**2 / 30)))
-    return np.asarray(total + far * (1.0 + far / 2 + series))
+        sums += 1.0 / (below + step) ** 2
+    far = 1.0 / np.where(near, given + 16.0, given)
+    square = far * far
+    series = square * (1 / 6 - square * (1 / 30 - square * (1 / 42 - square / 30)))
+    out = np.asarray(far * (1.0 + far / 2 + series))
+    out[near] += sums
+    return out
 
 
 @dataclass(frozen=True)
@@ -65,7 +69,7 @@ def read(
     Parameters
     ----------
     rows
-        Judged documents, up to rank `end`.
+        Documents up to rank `end`: all whose gain is not that of every other rank, at least.
     gains
         Their gains, from 0 to 1.
     wanted
@@ -77,30 +81,14 @@ def read(
     """
     others = rows.rank - rows.seen
     left = 2.0 * wanted - rows.running(gains) - unjudged * others
-    first = rows.seen == 1
+    to = rows.rank.astype(np.float64)
+    rank, a = rows.before(to, 0.0), rows.before(left, 2.0 * wanted)
+    seen = rows.running_product(_going(rank, a, to, unjudged))
+    depth = rows.total(rows.before(seen, 1.0) * _stretch(rank, a, to, unjudged))
 
-    def before(values: Floats, start: float) -> Floats:
-        return np.where(first, start, np.roll(values, 1))
-
-    rank, a = before(rows.rank.astype(float), 0.0), before(left, 2.0 * wanted)
-    seen = rows.running_product(_going(rank, a, rows.rank.astype(float), unjudged))
-    steps = before(seen, 1.0) * _stretch(rank, a, rows.rank.astype(float), unjudged)
-    depth = rows.total(steps)
-
-    last = rows.where(_last(rows))
-    empty = rows.count == 0
-    at = _last(rows)
-    rank_end = last.total(rows.rank[at])
-    a_end = np.where(empty, 2.0 * wanted, last.total(left[at]))
-    seen_end = np.where(empty, 1.0, last.total(seen[at]))
-    stop = np.full(rank_end.shape, np.inf if end is None else float(end))
-    return Chances(seen, depth + seen_end * _stretch(rank_end, a_end, stop, unjudged))
-
-
-def _last(rows: Rows) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    out = np.ones(rows.cell.size, dtype=bool)
-    out[:-1] = rows.cell[1:] != rows.cell[:-1]
-    return out
+    stop = np.full(rows.shape, np.inf if end is None else float(end))
+    rest = _stretch(rows.lasts(to, 0.0), rows.lasts(left, 2.0 * wanted), stop, unjudged)
+    return Chances(seen, depth + rows.lasts(seen, 1.0) * rest)
 
 
 def _going(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:

@@ -80,7 +80,11 @@ class UMeasure(UserModel):
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Gain of each row."""
-        return self._share(judged) * self._of(rows.grade) * (rows.grade >= self.rel)
+        return self.gain_of(judged, rows.grade) * (rows.grade >= self.rel)
+
+    def gain_of(self, judged: JudgedRuns, grades: Any) -> Floats:
+        """Gain of grades on the scale of the judgments; that of an intent, in D-U."""
+        return self._share(judged) * self._of(grades)
 
     def most(self, judged: JudgedRuns) -> float:
         """Gain of the best grade."""
@@ -96,7 +100,7 @@ class UMeasure(UserModel):
         return worth
 
     def _share(self, judged: JudgedRuns) -> float:
-        if not isinstance(self.gains.kind, str):
+        if self.gains.kind not in {"exponential", "linear"}:
             return 1.0
         top = highest_of(judged, self.max_grade, str(self))
         return 1.0 / (float(self.gains.of(np.array([top]))[0]) + 1.0)

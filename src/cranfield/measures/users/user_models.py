@@ -74,8 +74,8 @@ class RankBiasedPrecision(StaticModel):
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum of gains by the chance that the rank is read."""
-        rows = judged.judged()
-        return rows.total(self.worth(judged, rows) * (1.0 - self.p) * self.p ** (rows.rank - 1))
+        rows = self.gaining(judged)
+        return rows.total(rows.gains * (1.0 - self.p) * rows.by_rank(self.seen))
 
 
 @measure(
@@ -102,7 +102,7 @@ class RankBiasedResidual(Measure):
         """Weight of all ranks that no judgment covers."""
         rows = judged.judged()
         tail = self.p**judged.retrieved
-        seen = rows.total((1.0 - self.p) * self.p ** (rows.rank - 1))
+        seen = rows.total(rows.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1)))
         # Rounding may leave a trace below 0 where every document is judged.
         unjudged = np.maximum(1.0 - tail - seen, 0.0)
         unjudged[judged.retrieved == rows.count] = 0.0
@@ -118,11 +118,20 @@ def stopping(rows: Rows, top: float | Floats) -> Floats:
     """
     stop = rows.gains / (top + 1.0)
     going_on = rows.running_product(1.0 - stop)
-    reach = np.ones(rows.cell.size)
-    later = np.flatnonzero(rows.seen > 1)
-    reach[later] = going_on[later - 1]
-    out: Floats = reach * stop
+    out: Floats = rows.before(going_on, 1.0) * stop
     return out
+
+
+def stopping_at(
+    judged: JudgedRuns, rows: Rows, gains: Gain, max_grade: int | str | None, name: str
+) -> Floats:
+    """Chance that a user stops at each row, as in `stopping`, kept with the judged runs."""
+    key = ("stopping", rows, gains, max_grade)
+    found: Floats | None = judged.views.get(key)
+    if found is None:
+        top = top_gain(judged, gains, max_grade, rows, name)
+        found = judged.views[key] = stopping(rows, top)
+    return found
 
 
 class _ERR(Measure):
@@ -133,12 +142,17 @@ class _ERR(Measure):
     )
     max_grade: int | str | None = SCALE_END
 
-    def _of(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        top = top_gain(judged, self.gains, self.max_grade, rows, str(self))
-        return rows.total(stopping(rows, top) / rows.rank)
-
     def _err(self, judged: JudgedRuns) -> Floats:
-        return self._of(judged, gained(judged, self.gains))
+        rows = gained(judged, self.gains)
+        stop = stopping_at(judged, rows, self.gains, self.max_grade, str(self))
+        return rows.total(stop / rows.rank)
+
+    def _ideal_err(self, judged: JudgedRuns) -> Floats:
+        best = ideal(judged, self.gains)
+        if self.cutoff is not None:
+            best = best.where(best.rank <= self.cutoff)
+        top = top_gain(judged, self.gains, self.max_grade, best, str(self))
+        return best.total(stopping(best, top) / best.rank)
 
 
 @measure(
@@ -183,7 +197,4 @@ class NormalisedExpectedReciprocalRank(_ERR):
 
     def values(self, judged: JudgedRuns) -> Floats:
         """ERR over ideal ERR."""
-        best = ideal(judged, self.gains)
-        if self.cutoff is not None:
-            best = best.where(best.rank <= self.cutoff)
-        return ratio(self._err(judged), self._of(judged, best))
+        return ratio(self._err(judged), self._ideal_err(judged))

@@ -1,0 +1,126 @@
+"""`cranfield answers`: scores of texts, by their nuggets, citations or reference texts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from cranfield.cli.options import one_of
+from cranfield.cli.score_output import check_output, output_options, write_scores
+from cranfield.errors import CranfieldWarning, MeasureError, PolicyError
+from cranfield.scores import Scores
+
+EPILOG = """\b
+Examples:
+  cranfield answers --nuggets nuggets.csv answers.csv
+  cranfield answers --nuggets 1C2.nuggets runs/*.matches -m SSharp -m "SMeasure(L=500)"
+  cranfield answers --assignments assignments.jsonl -m "VitalScore(strict=True)" -q
+  cranfield answers --citations citations.csv --format csv -o scores.csv
+  cranfield answers --references references.csv summaries.csv -m "RougeN(n=2, of='F')"
+"""
+
+DEFAULTS = {
+    "nuggets": ("NuggetRecall", "WRecall", "NuggetF", "SSharp"),
+    "assignments": ("AllScore", "VitalScore", "VitalScore(strict=True)"),
+    "citations": ("CitationPrecision", "CitationRecall", "CitationF"),
+    "references": ("RougeN(of='F')", "RougeN(n=2, of='F')", "RougeL"),
+}
+"""Measures of each kind of data, where none is named."""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True)
+@click.option("--nuggets", metavar="FILE", help="Gold nuggets; ANSWERS say which each answer has.")
+@click.option("--assignments", is_flag=True, help="ANSWERS are assignments of TREC RAG.")
+@click.option("--citations", is_flag=True, help="ANSWERS is a table of judged citations.")
+@click.option("--references", metavar="FILE", help="Reference texts; ANSWERS is a table of texts.")
+@click.option(
+    "--measure",
+    "-m",
+    "asked",
+    multiple=True,
+    help="A measure of texts, such as SSharp or VitalScore; may be given several times.",
+)
+@click.option("--system", metavar="NAME", help="The system, where a file names none.")
+@one_of("--tokeniser", ("alphanumeric", "whitespace"), "With --references: what a word is.")
+@output_options()
+def answers(
+    answers: tuple[str, ...],
+    nuggets: str | None,
+    assignments: bool,
+    citations: bool,
+    references: str | None,
+    asked: tuple[str, ...],
+    system: str | None,
+    tokeniser: str | None,
+    **output: Any,
+) -> None:
+    """Score answers by nuggets or citations, and summaries by reference texts.
+
+    Say what the answers are with one of --nuggets, --assignments, --citations and --references.
+    Without -m, the usual measures of that kind are computed.
+    """
+    check_output(output)
+    kinds = {
+        "nuggets": nuggets is not None,
+        "assignments": assignments,
+        "citations": citations,
+        "references": references is not None,
+    }
+    chosen = [kind for kind, given in kinds.items() if given]
+    if len(chosen) != 1:
+        raise PolicyError(
+            "give one of --nuggets FILE, --assignments, --citations, --references FILE"
+            + (f", not {' and '.join(f'--{kind}' for kind in chosen)}" if chosen else "")
+        )
+    [kind] = chosen
+    if tokeniser is not None and kind != "references":
+        raise PolicyError("--tokeniser goes with --references")
+    files = [*answers, *[one for one in (nuggets, references) if one is not None]]
+    if files.count("-") > 1:
+        raise PolicyError("standard input cannot be two files")
+    from cranfield.texts import evaluate_answers, parse_text_measures
+
+    wanted = parse_text_measures(asked) if asked else None
+    judged = _reader(kind, nuggets or references or "", tokeniser)(_files(kind, answers), system)
+    scores = _usual(judged, DEFAULTS[kind]) if wanted is None else evaluate_answers(judged, wanted)
+    write_scores(scores, output)
+
+
+def _files(kind: str, answers: tuple[str, ...]) -> Any:
+    """Return the file, or the files where several may be given."""
+    if len(answers) == 1:
+        return answers[0]
+    if kind in {"nuggets", "assignments"}:
+        return list(answers)
+    raise PolicyError(f"--{kind} takes one file of answers, whose column system tells them apart")
+
+
+def _reader(kind: str, gold: str, tokeniser: str | None) -> Callable[[Any, str | None], Any]:
+    """Return what reads the answers."""
+    from cranfield import texts
+
+    if kind == "nuggets":
+        return lambda data, name: texts.judge_answers(data, gold, name=name)
+    if kind == "assignments":
+        return lambda data, name: texts.read_nugget_assignments(data, name=name)
+    if kind == "citations":
+        return lambda data, name: texts.read_citations(data, name=name)
+    cut = tokeniser or "alphanumeric"
+    return lambda data, name: texts.judge_summaries(data, gold, tokeniser=cut, name=name)
+
+
+def _usual(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:
+    """Compute the usual measures; say which of them need more than is known."""
+    from cranfield.texts import evaluate_answers
+
+    scores: dict[str, Scores] = {}
+    for name in names:
+        try:
+            scores |= evaluate_answers(judged, name)
+        except MeasureError as error:
+            warnings.warn(CranfieldWarning(f"{error}, so it is left out"), stacklevel=2)
+    return scores

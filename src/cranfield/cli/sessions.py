@@ -1,0 +1,86 @@
+"""`cranfield sessions`: scores of search sessions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cranfield.cli.options import measures_option, one_of, wanted_measures
+from cranfield.cli.score_output import OUTPUT_OPTIONS, check_output, output_options, write_scores
+from cranfield.collection.policies import CHOICES
+from cranfield.errors import PolicyError
+
+EPILOG = """\b
+Examples:
+  cranfield sessions qrels.txt sessions.xml -m nsDCG@10
+  cranfield sessions qrels.txt sessions.csv --clicks clicks.csv --lengths lengths.txt -m ClickU
+  cranfield sessions qrels.txt sessions.csv -m sDCG -m nDCG@10 --duplicates keep -q
+  cranfield sessions qrels.txt sessions.xml runs/*.xz -m "nsDCG(q=2)@10" --format csv
+"""
+
+DEFAULT = ("sDCG@10", "nsDCG@10")
+
+
+@click.command(epilog=EPILOG)
+@click.argument("qrels", metavar="QRELS")
+@click.argument("sessions", metavar="SESSIONS")
+@click.argument("runs", metavar="[RUN...]", nargs=-1)
+@measures_option(DEFAULT)
+@click.option("--clicks", metavar="FILE", help="Clicks of a table: session, query, rank[, start].")
+@click.option("--session-topics", metavar="FILE", help="The topic of each session.")
+@click.option("--depth", type=click.IntRange(1), help="Documents taken of each list.")
+@one_of("--duplicates", ("first", "keep"), "Documents that come again in a session.", "first")
+@click.option("--until-click", is_flag=True, help="Cut each list off after its lowest click.")
+@click.option("--lengths", metavar="FILE", help="Lengths of documents in characters.")
+@click.option("--rel", "-l", type=click.IntRange(0), help="Lowest relevant grade of all measures.")
+@one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents.")
+@one_of("--negative", CHOICES["negative"], "What a grade below 0 means.")
+@one_of("--ties", CHOICES["ties"], "With RUN: order of documents with equal scores.")
+@output_options("session")
+def sessions(
+    qrels: str,
+    sessions: str,
+    runs: tuple[str, ...],
+    asked: tuple[str, ...],
+    clicks: str | None,
+    session_topics: str | None,
+    depth: int | None,
+    duplicates: str,
+    until_click: bool,
+    lengths: str | None,
+    rel: int | None,
+    ties: str | None,
+    **others: Any,
+) -> None:
+    """Score sessions of several queries.
+
+    QRELS is a file of judgments by topic. SESSIONS is a log of the TREC Session track in XML, or a
+    table of results: session, query, rank, doc, and perhaps topic and system. Each RUN answers the
+    query that each session of the log ends with. Measures of a ranking score the lists of a session
+    one after the other.
+    """
+    output = {name: others.pop(name) for name in OUTPUT_OPTIONS}
+    check_output(output)
+    wanted = wanted_measures(asked, rel)
+    if ties is not None and not runs:
+        raise PolicyError("--ties goes with RUN; sessions have ranks")
+    if [qrels, sessions, clicks, session_topics, lengths, *runs].count("-") > 1:
+        raise PolicyError("standard input cannot be two files")
+    from cranfield.sessions import evaluate_sessions, read_sessions
+
+    read = read_sessions(sessions, clicks=clicks, topics=session_topics)
+    if runs:
+        read = read.followed_by(runs, ties=ties or "trec")
+    found = evaluate_sessions(
+        read,
+        qrels,
+        wanted,
+        depth=depth,
+        duplicates=duplicates,
+        until_click=until_click,
+        lengths=lengths,
+        **{name: value for name, value in others.items() if value is not None},
+    )
+    found.judged.coverage.warn()
+    write_scores(found, output, of="session")

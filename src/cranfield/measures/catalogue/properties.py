@@ -1,0 +1,286 @@
+r"""Properties of measures, computed from their scores of a battery of small rankings.
+
+Nothing is declared: every property is a statement on the scores of rankings that differ in one
+thing, and is looked for in all such rankings of :mod:`cranfield.measures.catalogue.battery`. One
+that says that there are rankings with a difference is proved by an example; one that says that
+something never happens is refuted by a counterexample, and where it holds, it holds for as many
+comparisons as were made.
+
+Let :math:`M(x)` be the score of ranking :math:`x` where more is better; where less is better the
+sign is the other one.
+
+=================  =================================================================================
+graded             some M(x) changes when a document of grade 2 takes the place of one of grade 1:
+                   Sakai (2013), figure 6 (a)
+ranks              some M(x) changes when two documents are exchanged
+recall             some M(x) changes when one more document, which x does not retrieve, is relevant:
+                   Sakai (2013), figure 6 (b) and (c), figure 7 (c) and (d)
+nonrelevant        some M(x) changes when a document is judged not relevant that was not judged:
+                   Sakai (2013), section 2.2, condensed lists and bpref
+normalised         of each topic the best ranking scores 1 and the worst 0, or the other way round
+                   where less is better: Sakai (2013), section 2.2, normalisation and averaging
+bounded            no score is below 0 or above 1
+in_range           no score is outside the range that the measure declares
+step               M(x) never falls when a more relevant document changes places with the one
+                   just above it, which is less relevant
+swap               M(x) never falls when it changes places with any less relevant one above it:
+                   Ferro and Maistro (2024), section 7.7.2
+replacement        M(x) never falls when a more relevant document takes the place of a less relevant
+                   one: Ferro and Maistro (2024), section 7.7.2
+top_heavy          one relevant document gains more from rank 2 to 1 than from 100 to 99, where as
+                   many documents are relevant as are judged not to be: Sakai (2013), section 2.2
+diminishing        what the documents below rank i give, M(x) minus M of x with nothing relevant
+                   below i, is never more and somewhere less when the document at i is relevant and
+                   not irrelevant: Sakai (2013), section 2.2 on ERR, figure 6 (e)
+any_length         the same where relevant documents are short and others long: Sakai (2013),
+                   section 2.2 on TBG
+deep               with a relevant document at rank 1, another at rank 100 changes the score
+lengths, groups,   some M(x) changes with the documents' lengths, groups, intents (the grade of the
+intents, aspects,  best one staying), grades for another aspect, or queries of a session: Sakai
+queries            (2013), figure 6 (f), sections 3.1 and 3.2
+=================  =================================================================================
+
+In all but `lengths` and `any_length` documents are equally long. Scores are equal here when they
+differ by at most 1e-12.
+
+Examples
+--------
+>>> found = properties("ERR")
+>>> found["diminishing"].holds, found["recall"].holds
+(True, False)
+>>> print(found["normalised"].example)
+relevant: 1; the best ranking, 1, scores 0.125
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from cranfield.collection.segments import Floats, Ints
+from cranfield.errors import CranfieldError
+from cranfield.measures.base import Measure
+from cranfield.measures.catalogue.battery import Battery, battery
+from cranfield.measures.catalogue.battery_judged import VARIANTS, scores
+from cranfield.measures.catalogue.findings import PROPERTIES, Finding, Properties
+from cranfield.measures.grammar import parse_measure
+
+TOLERANCE = 1e-12
+"""Scores nearer than this are equal."""
+
+
+@cache
+def properties(measure: Measure | str) -> Properties:
+    """Compute the properties of a measure.
+
+    Parameters
+    ----------
+    measure
+        The measure or its text; what has to be compared with a baseline takes the one called
+        `base`.
+
+    Returns
+    -------
+    Properties
+        With nothing computed and a reason, where the measure needs what the battery lacks.
+
+    Raises
+    ------
+    MeasureError
+        For a text that is no measure.
+
+    Examples
+    --------
+    >>> properties("RR")["swap"]
+    Finding(holds=True, example='', compared=3420)
+    >>> str(properties("Bpref")["top_heavy"])
+    'no: from rank 2 to 1 it gains 0.000102, from rank 100 to 99 0.000102'
+    """
+    return _Computing(parse_measure(measure) if isinstance(measure, str) else measure).found()
+
+
+class _Computing:
+    def __init__(self, measure: Measure) -> None:
+        self.measure = measure
+        self.cases: Battery = battery()
+        self.sign = -1.0 if measure.info.lower_is_better else 1.0
+        self.values: Floats = np.empty(0)
+        self.by_intent = False
+        self.only_grades = False
+
+    def found(self) -> Properties:
+        name = str(self.measure)
+        try:
+            self.values = scores(self.measure)
+            # Most measures look at grades only, which one look at all that is known besides tells.
+            self.only_grades = np.array_equal(self.values, scores(self.measure, "every"), True)
+            others = self.only_grades or np.array_equal(
+                self.values, scores(self.measure, "topics"), True
+            )
+        except CranfieldError as error:
+            return self.nothing(str(error))
+        if not others:
+            return self.nothing(f"a score of {name} depends on those of the other topics")
+        cases = self.cases
+        known = {variant: self.varied(variant) for variant in VARIANTS}
+        self.by_intent = bool(known["intents"].holds)
+        found = {
+            "graded": self.somewhere(cases.regraded),
+            "ranks": self.somewhere(cases.swaps),
+            "recall": self.somewhere(cases.missed),
+            "nonrelevant": self.somewhere(cases.unseen),
+            "normalised": self.normalised(),
+            "bounded": self.within(0.0, 1.0),
+            "in_range": self.within(*self.measure.info.range),
+            "step": self.never_worse(cases.steps),
+            "swap": self.never_worse(cases.swaps),
+            "replacement": self.never_worse(cases.replacements),
+            "top_heavy": self.top_heavy(),
+            "diminishing": self.diminishing(self.values),
+            "deep": self.deep(),
+            **known,
+        }
+        found["any_length"] = (
+            self.diminishing(scores(self.measure, "lengths"), "relevant documents being short")
+            if known["lengths"].holds
+            else found["diminishing"]
+        )
+        return Properties(name, {key: found[key] for key in PROPERTIES})
+
+    def nothing(self, reason: str) -> Properties:
+        empty = dict.fromkeys(PROPERTIES, Finding(None, reason))
+        return Properties(str(self.measure), empty, reason)
+
+    # Statements on pairs
+
+    def somewhere(self, pairs: Ints) -> Finding:
+        """Whether the scores of some pair are different."""
+        change = np.abs(self.values[pairs[:, 1]] - self.values[pairs[:, 0]])
+        return self.shown(pairs, change > TOLERANCE, holds_if=True)
+
+    def never_worse(self, pairs: Ints) -> Finding:
+        """Whether the second of a pair never scores worse than the first."""
+        change = self.sign * (self.values[pairs[:, 1]] - self.values[pairs[:, 0]])
+        return self.shown(pairs, change < -TOLERANCE, holds_if=False)
+
+    def shown(
+        self, pairs: Ints, hit: np.ndarray[tuple[int], np.dtype[np.bool_]], *, holds_if: bool
+    ) -> Finding:
+        if not hit.any():
+            return Finding(not holds_if, "", len(pairs))
+        one, other = pairs[self.smallest(pairs[:, 0], hit)].tolist()
+        text = f"{self.scored(one)}, {self.scored(other)}"
+        before, after = (self.judgments(place) for place in (one, other))
+        judged = f"relevant: {before}" + ("" if before == after else f", then {after}")
+        return Finding(holds_if, f"{text} ({judged})", len(pairs))
+
+    # Statements on topics and single scores
+
+    def normalised(self) -> Finding:
+        """Whether of each topic some ranking scores 1, some 0, and none is outside."""
+        sets = self.cases.complete
+        for best in (True, False):
+            for _, places in sets:
+                values = self.values[places]
+                at = places[np.argmax(values) if best else np.argmin(values)]
+                if abs(self.values[at] - best) > TOLERANCE:
+                    word = "best" if best is (self.sign > 0) else "worst"
+                    return Finding(
+                        False,
+                        f"relevant: {self.judgments(at)}; the {word} ranking,"
+                        f" {self.ranking(at)}, scores {_number(self.values[at])}",
+                        len(sets),
+                    )
+        return Finding(True, "", len(sets))
+
+    def within(self, low: float, high: float) -> Finding:
+        """Whether all scores are from low to high."""
+        outside = (self.values < low - TOLERANCE) | (self.values > high + TOLERANCE)
+        if not outside.any():
+            return Finding(True, "", self.values.size)
+        at = self.smallest(np.arange(self.values.size), outside)
+        example = f"{self.scored(at)} (relevant: {self.judgments(at)})"
+        return Finding(False, example, self.values.size)
+
+    def varied(self, variant: str) -> Finding:
+        """Whether some score changes with what else is known of the documents."""
+        if self.only_grades:
+            return Finding(False, "", self.values.size)
+        try:
+            change = np.abs(scores(self.measure, variant) - self.values) > TOLERANCE
+        except CranfieldError as error:
+            return Finding(None, str(error))
+        if not change.any():
+            return Finding(False, "", change.size)
+        at = self.smallest(np.arange(change.size), change)
+        other = scores(self.measure, variant)[at]
+        text = f"{self.scored(at)}, and {_number(other)} with other {variant}"
+        return Finding(True, f"{text} (relevant: {self.judgments(at)})", change.size)
+
+    # Statements on long rankings, and on what is below a document
+
+    def top_heavy(self) -> Finding:
+        """Compare a move at the top with one at the bottom."""
+        at = {name: self.values[place] for name, place in self.cases.ends.items()}
+        top = self.sign * (at["rank 1"] - at["rank 2"])
+        bottom = self.sign * (at["rank 99"] - at["rank 100"])
+        alone = [value for name, value in at.items() if name.startswith("rank")]
+        if np.ptp(alone) <= TOLERANCE and self.somewhere(self.cases.swaps).holds:
+            return Finding(None, "no score of a single relevant document among 99 is different")
+        return Finding(
+            bool(top > bottom + TOLERANCE),
+            f"from rank 2 to 1 it gains {_number(top)}, from rank 100 to 99 {_number(bottom)}",
+            1,
+        )
+
+    def deep(self) -> Finding:
+        """Compare a ranking with and without a relevant document at its end."""
+        one, two = (self.values[self.cases.ends[name]] for name in ("one", "two"))
+        text = f"without it {_number(one)}, with it {_number(two)}"
+        return Finding(bool(abs(two - one) > TOLERANCE), text, 1)
+
+    def diminishing(self, values: Floats, note: str = "") -> Finding:
+        """Compare what is below a document that is relevant, and below one that is not."""
+        fours = self.cases.returns
+        below, below_relevant = (
+            self.sign * (values[fours[:, i]] - values[fours[:, i + 1]]) for i in (0, 2)
+        )
+        more = below_relevant > below + TOLERANCE
+        less = below_relevant < below - TOLERANCE
+        hit = more if more.any() else less
+        if not hit.any():
+            return Finding(False, "what is below gives the same in all comparisons", len(fours))
+        row = self.smallest(fours[:, 0], hit)
+        first, second = fours[row, 0], fours[row, 2]
+        text = (
+            f"what is below the changed document of {self.ranking(first)} gives"
+            f" {_number(below[row])}, of {self.ranking(second)} {_number(below_relevant[row])}"
+            f" (relevant: {self.judgments(first)}{note and ', ' + note})"
+        )
+        return Finding(not more.any(), text, len(fours))
+
+    # Words
+
+    def smallest(self, places: Ints, hit: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> int:
+        """Find the row with the shortest ranking and, of these, the fewest judgments."""
+        rows = np.flatnonzero(hit)
+        return int(rows[np.argmin(self.cases.sizes[places[rows]])])
+
+    def ranking(self, place: int) -> str:
+        return self.letters(self.cases.cases[place].ranking)
+
+    def judgments(self, place: int) -> str:
+        return self.letters(self.cases.relevant(self.cases.cases[place].judgments))
+
+    def scored(self, place: int) -> str:
+        return f"{self.ranking(place)} scores {_number(self.values[place])}"
+
+    def letters(self, kinds: str) -> str:
+        names = {"1": "1a", "b": "1b", "2": "2a", "3": "3ab"} if self.by_intent else {"b": "1"}
+        shown = [names.get(kind, kind) for kind in kinds]
+        return " ".join(shown) if len(shown) <= 20 else f"{' '.join(shown[:3])} … ({len(shown)})"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}"

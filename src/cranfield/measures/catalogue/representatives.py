@@ -1,0 +1,67 @@
+"""One form of each measure that stands for it, where its properties are computed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from cranfield.errors import CranfieldError
+from cranfield.measures.base import REGISTRY, Measure
+from cranfield.measures.grammar import ON_DEMAND, WRAPPERS, parse_measure
+
+INSIDE = ("nDCG", "AP", "RBP", "P@3")
+"""Measures that stand inside measures of a measure, the first that is accepted."""
+
+COMPLETED: Mapping[str, Any] = {
+    "baseline": "base",
+    "protected": "y",
+    "clicks": {0: 0.2, 1: 0.5, 2: 0.7, 3: 0.9},
+}
+"""Values for parameters that have to be given."""
+
+FORMS: Mapping[str, str] = {"Sharp": "Sharp(D(nDCG))"}
+"""Measures of a measure whose plain form is not what they are for."""
+
+_EXAMPLE_AT: Mapping[str, float] = {"cutoff": 3, "recall": 0.1}
+
+
+def representative(name: str) -> Measure | None:
+    """Return the form of a measure, or of a measure of a measure, that stands for it.
+
+    That is the one without parameters; where a cutoff is required, it is 3.
+
+    Parameters
+    ----------
+    name
+        A name of the registry or of the wrappers.
+
+    Returns
+    -------
+    Measure or None
+        None where no form of it could be made.
+
+    Examples
+    --------
+    >>> representative("P"), representative("IA"), representative("URisk")
+    (P@3, IA(nDCG), URisk(nDCG, baseline='base'))
+    """
+    if (kind := REGISTRY.get(name)) is not None:
+        given = {key: value for key, value in COMPLETED.items() if key in kind.parameters}
+        made = kind(**given)
+        return made if kind.info.at_wanted != "required" else made @ _EXAMPLE_AT[kind.info.at]
+    for text in (FORMS.get(name), *(f"{name}({one})" for one in INSIDE)):
+        if text is None:
+            continue
+        for options in ("", *(f", {key}={value!r}" for key, value in COMPLETED.items())):
+            try:
+                return parse_measure(f"{text[:-1]}{options})")
+            except CranfieldError:
+                continue
+    return None
+
+
+def catalogue() -> dict[str, Measure | None]:
+    """Return the representative form of every measure and every measure of a measure, by name."""
+    return {
+        name: representative(name) for name in dict.fromkeys((*REGISTRY, *WRAPPERS, *ON_DEMAND))
+    }

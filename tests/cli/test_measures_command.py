@@ -1,0 +1,113 @@
+"""The command `cranfield measures`: the catalogue, and all about one measure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import cranfield as cf
+from cranfield.measures.catalogue.findings import PROPERTIES
+from cranfield.measures.grammar import WRAPPERS
+from cranfield.texts import TEXT_MEASURES
+from tests.cli.running import cranfield
+
+
+def test_list_has_measures_wrappers_and_measures_of_texts(tmp_path: Path) -> None:
+    lines = cranfield(tmp_path, "measures")[0].splitlines()
+    heads = {line.split()[0].partition("@")[0].rstrip("[") for line in lines if line.strip()}
+    for name in cf.measures.REGISTRY:
+        assert name in heads
+    for name in WRAPPERS:
+        assert f"{name}(…)" in heads
+    assert {*TEXT_MEASURES, "interval(…)"} <= heads
+
+
+def test_long_tells_all_about_each(tmp_path: Path) -> None:
+    out, _ = cranfield(tmp_path, "measures", "--long")
+    count = len(cf.measures.REGISTRY) + len(WRAPPERS) + len(TEXT_MEASURES)
+    assert out.count("  formula ") == out.count("  source ") == count
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("MAP", "AP, MAP:"),
+        ("AP@10", "AP, MAP:"),
+        ("P", "P, Precision:"),
+        ("ndcg_cut_10", "nDCG, NDCG:"),
+        ("IA", "IA: Intent-aware"),
+        ("IA(nDCG@10)", "IA: Intent-aware"),
+        ("D#-nDCG@10", "Sharp: "),
+        ("interval", "interval: "),
+        ("interval(DCG@10)", "interval: "),
+        ("URisk", "URisk: "),
+        ("SMeasure", "SMeasure: "),
+        ("SMeasure(L=500)", "SMeasure: "),
+    ],
+)
+def test_one_measure(tmp_path: Path, name: str, expected: str) -> None:
+    out, _ = cranfield(tmp_path, "measures", name)
+    assert out.startswith(expected)
+    assert "  source " in out and "  range " in out
+
+
+def test_parameters_of_each_kind(tmp_path: Path) -> None:
+    assert "denominator" in cranfield(tmp_path, "measures", "AP")[0]
+    assert (
+        "gamma        weight of intent recall (default 0.5)"
+        in cranfield(tmp_path, "measures", "Sharp")[0]
+    )
+    assert "raw          Whether to keep ranks" in cranfield(tmp_path, "measures", "interval")[0]
+    assert "patience left (default 1000" in cranfield(tmp_path, "measures", "SMeasure")[0]
+
+
+def test_family_and_needs(tmp_path: Path) -> None:
+    out, _ = cranfield(tmp_path, "measures", "--family", "Diversity")
+    assert "alpha_nDCG" in out and "Sharp(…)" in out and "\n RBP[" not in out
+    out, _ = cranfield(tmp_path, "measures", "--needs", "subtopic", "--family", "diversity")
+    assert "P_IA" in out
+    named = {
+        one["name"]
+        for one in json.loads(cranfield(tmp_path, "measures", "--needs", "nothing", "--json")[0])
+    }
+    assert "AP" in named and "nDCG" not in named and "IA" not in named
+
+
+def test_json(tmp_path: Path) -> None:
+    listed = json.loads(cranfield(tmp_path, "measures", "--json")[0])
+    by_name = {one["name"]: one for one in listed}
+    assert len(by_name) == len(listed)
+    assert by_name["DCG"]["range"] == [0.0, None]
+    assert by_name["Sharp"]["kind"] == "measure of a measure"
+    assert by_name["Sharp"]["parameters"]["gamma"]["default"] == "0.5"
+    assert by_name["RougeN"]["kind"] == "measure of texts"
+    assert by_name["nDCG"]["formula"] == cf.measures.nDCG.info.formula
+    assert "properties" not in by_name["AP"]
+
+
+def test_properties(tmp_path: Path) -> None:
+    out, _ = cranfield(tmp_path, "measures", "ERR", "--properties")
+    assert "properties, computed for ERR" in out
+    assert "normalised                   no: relevant: 1; the best ranking, 1, scores 0.125" in out
+    out, _ = cranfield(tmp_path, "measures", "TRisk", "-p")
+    assert "are not computed: a score of TRisk" in out
+    out, _ = cranfield(tmp_path, "measures", "SSharp", "-p")
+    assert "properties are computed of measures of rankings" in out
+    (found,) = json.loads(cranfield(tmp_path, "measures", "AP", "-p", "--json")[0])
+    assert list(found["properties"]) == ["of", *PROPERTIES]
+    assert found["properties"]["recall"]["holds"] is True
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("nDGC",), "did you mean nDCG"),
+        (("--family", "moon"), "there is no family 'moon' (there are: "),
+        (("--needs", "moon"), "no measure needs 'moon'"),
+    ],
+)
+def test_mistakes(tmp_path: Path, arguments: tuple[str, ...], expected: str) -> None:
+    out, err = cranfield(tmp_path, "measures", *arguments, status=2)
+    assert out == "" and expected in err and len(err.splitlines()) == 1

@@ -204,3 +204,34 @@ def test_ranks_of_runs_stay_within_their_range() -> None:
         for run in runs:
             value = cf.evaluate(run, qrels, name)[name].values[0, 0]
             assert 0 <= value <= 1
+
+
+def test_the_ideal_ranking_of_each_topic() -> None:
+    """Q orders the runs of a topic by its ideal ranking, and so do ranks in the topic's image."""
+    runs = all_runs(4)
+    for relevant in (1, 2, 9):
+        measure = cf.parse_measure("Q@4")
+        values = np.round(score_runs(measure, runs, judgments=relevant), 12)
+        distinct = np.unique(values)
+        chosen = [k for k, run in enumerate(runs) if run.sum() <= relevant]
+        named = {str(k): list(runs[k]) for k in chosen}
+        expected = np.searchsorted(distinct, values[chosen]) / (len(distinct) - 1)
+        np.testing.assert_allclose(evaluated(named, "interval(Q@4)", relevant), expected)
+        feasible = np.unique(values[chosen])
+        expected = np.searchsorted(feasible, values[chosen]) / (len(feasible) - 1)
+        found = evaluated(named, "interval(Q@4, feasible=True)", relevant)
+        np.testing.assert_allclose(found, expected)
+    assert "ideal ranking" in cf.interval("Q@4").info.scale_note
+    assert depends_on_recall_base(cf.parse_measure("OMeasure@5"))
+    assert not depends_on_recall_base(cf.parse_measure("OMeasure(beta=0)@5"))
+
+
+def test_grades_that_count_differently_stay_apart() -> None:
+    """The betas of WRR are those of grades; EU of P looks at relevance alone."""
+    qrels = {"q": {"a": 2, "b": 1, "c": 0}}
+    runs = [cf.read_run({"q": {doc: 1.0}}, name=doc) for doc in "abc"]
+    found = cf.evaluate(runs, qrels, ["interval(WRR@3)", "interval(EU(P(rel=2)@1), feasible=True)"])
+    size = cf.image("WRR@3", grades=2).size
+    assert size == 7
+    assert found["interval(WRR@3)"].values[0].tolist() == [1.0, (size - 2) / (size - 1), 0.0]
+    assert found["interval(EU(P(rel=2)@1), feasible=True)"].values[0].tolist() == [1.0, 0.0, 0.0]

@@ -399,3 +399,11 @@ def test_shards_add_up_to_the_whole() -> None:
     for judged in ev.judged:
         grades.update(judged.judgments.grade.tolist())
     assert grades == Counter(ev.whole.judged.judgments.grade.tolist())
+
+
+@pytest.mark.parametrize("name", ["lengths", "groups", "intents", "aspects"])
+def test_what_is_known_of_the_whole_collection(name: str) -> None:
+    """Tables of documents and intents are refused by name."""
+    with pytest.raises(cf.PolicyError, match=f"{name} do not go with shards"):
+        known: dict[str, Any] = {name: {"a": 1}}
+        cf.score_shards({"q": {"a": 1}}, {"q": {"a": 1}}, "AP", **known)

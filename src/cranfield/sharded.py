@@ -12,6 +12,7 @@ from cranfield.checks import check_whole
 from cranfield.collection.shard_judging import JudgedShards, judge_shards
 from cranfield.collection.shard_maps import as_sharding
 from cranfield.collection.shards import Sharding, random_shards
+from cranfield.errors import PolicyError
 from cranfield.evaluation import Evaluation, score
 from cranfield.measures import Measure, parse_measures
 from cranfield.scores import Scores
@@ -162,6 +163,11 @@ def _scored(
 ) -> tuple[ShardedEvaluation, ...]:
     if rel is not None:
         check_whole("rel", rel, 0)
+    for name in ("lengths", "groups", "intents", "aspects"):
+        if policies.get(name) is not None:
+            raise PolicyError(
+                f"{name} do not go with shards: what is known besides is of the whole"
+            )
     wanted = parse_measures(measures, compat=compat)
     lowest = {str(one): _lowest(one) if rel is None else int(rel) for one in wanted}
     whole, sharded = judge_shards(

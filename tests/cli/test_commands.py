@@ -256,3 +256,10 @@ def test_formats_of_judgments_alone(folder: Path) -> None:
     assert "grade" in cranfield(folder, *start, status=2)[1]
     out, _ = cranfield(folder, *start, "--input-format", "xqrels")
     assert out.startswith("system,xinfAP\none,0.75000")
+
+
+def test_lowest_grade_reaches_the_measure_inside(folder: Path) -> None:
+    """A measure around another one hands it on, however many there are around it."""
+    asked = ("-m", "URisk(URisk(P@1, baseline='one'), baseline='one')", "-m", "nDCG")
+    text, _ = cranfield(folder, "evaluate", "qrels", "one.run", *asked, "--rel", "2")
+    assert "P(rel=2)@1" in text

@@ -201,3 +201,26 @@ def test_columns_of_judgments_from_tables(tmp_path: Path) -> None:
         assert found["Classes(R@4)"].values.tolist() == [[1.0]]
     with pytest.raises(InputError, match=r"inclusion probability 1.5 is not from 0 to 1"):
         cf.read_qrels(frame.with_columns(inclusion=pl.lit(1.5)))
+
+
+def test_unjudged_documents_are_the_same_for_all_intents() -> None:
+    """A document is unjudged for a topic or judged for it, and so for each of its intents."""
+    rows = [("q", "a", -2, "1"), ("q", "a", 0, "2"), ("q", "b", 1, "1"), ("q", "b", 1, "2")]
+    rows += [("q", "c", -2, "1")]
+    names = ("topic", "doc", "grade", "subtopic")
+    qrels = [dict(zip(names, row, strict=True)) for row in rows]
+    run = {"q": {"c": 3, "a": 2, "b": 1}}
+    asked = {"unjudged": "condensed"}, {"unjudged": "nonrelevant"}
+    by_policy, by_measure = (
+        cf.evaluate(run, qrels, form, negative="unjudged", **one).by_system().row(0)[1]
+        for form, one in zip(("IA(RR)", "IA(RR(judged_only=True))"), asked, strict=True)
+    )
+    # a is judged, for both intents; c is judged for none.
+    assert by_policy == by_measure == 0.5
+
+
+def test_probabilities_that_do_not_add_up() -> None:
+    """A warning names the first topic; what two decimals lose is none."""
+    with pytest.warns(cf.CranfieldWarning, match="topic 'r' add up to 1.8, not 1, and .* 1 more"):
+        read_intents({"q": {"1": 1}, "r": {"1": 0.9, "2": 0.9}, "s": {"1": 0.25}})
+    read_intents({"q": {str(i): 0.17 for i in range(6)}, "r": dict.fromkeys("123", 0.33)})

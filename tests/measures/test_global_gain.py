@@ -193,3 +193,78 @@ def test_a_measure_whose_gains_are_not_given() -> None:
     asked = ["D(EUR)", "D(EUR(gains='linear'))"]
     found = cf.evaluate(run, qrels, asked, groups={"a": "x", "b": "y"})
     assert found[asked[0]].values.tolist() == found[asked[1]].values.tolist()
+
+
+def two_intents(gains: dict[str, tuple[int, int]]) -> list[dict[str, object]]:
+    """Judgments of one topic: {document: grades for two intents}."""
+    return [
+        {"topic": "q", "doc": doc, "grade": grade, "subtopic": intent}
+        for doc, pair in gains.items()
+        for intent, grade in zip("12", pair, strict=True)
+    ]
+
+
+def test_end_of_the_scale() -> None:
+    """A highest grade that is given ends the scale of global gains too; equation (15) by hand."""
+    rows = two_intents({"a": (2, 0), "b": (1, 1), "c": (0, 1)})
+    run = {"q": {"a": 2.0, "c": 1.0}}
+    asked = ["D(ERR(max_grade=4))", "D(gP(max_grade=4)@2)", "D(RBP(gains={1: 0.5, 2: 1}, p=0.5))"]
+    found = cf.evaluate(run, rows, asked, intents={"q": {"1": 0.75, "2": 0.25}})
+    first, second = 0.75 * 3 / 16, 0.25 * 1 / 16
+    assert [scores.values[0, 0] for scores in found.values()] == pytest.approx(
+        [
+            first + (1 - first) * second / 2,
+            (0.75 * 2 + 0.25 * 1) / (2 * 4),
+            0.5 * (0.75 * 1 + 0.5 * 0.25 * 0.5),
+        ]
+    )
+    with pytest.raises(MeasureError, match="grade 2, above max_grade=1"):
+        cf.evaluate(run, rows, "D(ERR(max_grade=1))")
+
+
+def test_many_global_gains() -> None:
+    """More different global gains than there could be grades."""
+    chances = {str(i): 1 / 80 for i in range(80)}
+    rows = [
+        {"topic": "q", "doc": f"d{k:02}", "grade": 1, "subtopic": str(i)}
+        for k in range(80)
+        for i in range(k + 1)
+    ]
+    run = {"q": {"d79": 2.0, "d00": 1.0}}
+    found = cf.evaluate(run, rows, "D(ERR)", intents={"q": chances})
+    assert found["D(ERR)"].values[0, 0] == pytest.approx(1 / 2 + 1 / 2 * (1 / 160) / 2)
+
+
+def test_fairness_by_global_gain() -> None:
+    """Groups stay with their documents where judgments are put in the order of global gains."""
+    rows = two_intents({"a": (2, 0), "b": (1, 1), "c": (0, 3)})
+    flat = {"q": {"a": 15, "b": 10, "c": 8}}
+    run = {"q": {"c": 3.0, "a": 2.0, "b": 1.0}}
+    groups = {"a": "one", "b": "two", "c": "one"}
+    intents = {"q": {"1": 0.75, "2": 0.25}}
+    diverse = cf.evaluate(run, rows, "D(EUR(gains='linear'))", intents=intents, groups=groups)
+    gains = {grade: grade / 10 for grade in (15, 10)} | {8: 0.75}
+    plain = cf.evaluate(run, flat, cf.measures.EUR(gains=gains), groups=groups)
+    assert diverse.by_system().row(0)[1] == pytest.approx(plain.by_system().row(0)[1])
+    assert plain.by_system().row(0)[1] < 1
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("D(ClickU)", "has no gains"),
+        ("D(GAP)", "has no gains"),
+        ("D(WRR)", "has no gains"),
+        ("D(uM(clicks={0: 0.3, 1: 0.8}))", "has no gains"),
+        ("D(EU(RBP))", "has no gains"),
+        ("D(interval(DCG@3))", "has no gains"),
+        ("IA(AWRF@3)", "not known of each intent"),
+        ("IA(xinfAP)", "not known of each intent"),
+        ("IA(EEL)", "not known of each intent"),
+        ("IA(AP, RR)", "takes one measure inside"),
+    ],
+)
+def test_what_has_nothing_to_replace(text: str, reason: str) -> None:
+    """Measures that would be computed of something else than what is asked for."""
+    with pytest.raises(MeasureError, match=reason):
+        cf.parse_measure(text)

@@ -246,3 +246,25 @@ def test_risk() -> None:
         cf.evaluate(runs, qrels, "URisk(RR, baseline='bm25')")
     with pytest.raises(MeasureError, match="needs a baseline"):
         cf.parse_measure("URisk(RR)")
+
+
+# pyndeval 0.0.8 with relevance_level=2: intent 3 has no document of that grade, and does not count.
+AT_LEVEL_2 = {
+    "alpha_DCG(rel=2)@2": 0.3800937667159343,
+    "P_IA(rel=2)@2": 0.25,
+    "AP_IA(rel=2)": 0.5,
+    "StRecall(rel=2)@2": 0.5,
+    "NRBP(rel=2)": 0.375,
+    "ERR_IA(rel=2)@2": 0.4,
+}
+
+
+def test_intents_without_a_document_of_the_grade() -> None:
+    """Intents count that have a relevant document, by the lowest grade that is relevant."""
+    grades = {"a": {"1": 2, "2": 1, "3": 1}, "b": {"2": 1}, "c": {"2": 3}}
+    found = values(tuple(AT_LEVEL_2), "ab", grades)
+    assert found == pytest.approx(list(AT_LEVEL_2.values()))
+    given_ = {"q": {"1": 0.5, "2": 0.25, "3": 0.25}}
+    assert value("StRecall(rel=2)@2", "ab", grades, intents=given_) == 0.5
+    assert value("IA(P(rel=2)@1)", "ab", grades, intents=given_) == 0.5
+    assert value("Sharp(D(P(rel=2)@1))", "ab", grades) == pytest.approx(0.5 * 0.5 + 0.5)

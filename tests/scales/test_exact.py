@@ -20,13 +20,14 @@ from cranfield.measures import (
 )
 from cranfield.scale import Scale
 from cranfield.scales import enumeration
+from cranfield.scales.eligible import BY_JUDGMENTS
 from cranfield.scales.exact import exact_values
 from cranfield.scales.forms import FORMS, form
 from cranfield.scales.image import image
 from cranfield.scales.irrational import Irrational
 from cranfield.scales.orders import induced
 from cranfield.scales.over_topics import scale_over_topics
-from cranfield.scales.runs import BY_JUDGMENTS, all_runs, as_measure, score_runs
+from cranfield.scales.runs import all_runs, as_measure, score_runs
 from cranfield.scales.scale_of import scale_of
 
 INTERVAL = Scale.INTERVAL
@@ -116,17 +117,26 @@ WITH_FORMS = [
     *("gP", "gP(gains={1: 2, 2: -1})", "gR(gains={1: 1, 2: 2.5})", "gR(gains='exponential')"),
 ]
 
+GRADED = [
+    *("Q", "NCU", "EBR", "OMeasure", "PMeasure", "PPlus(rel=2)", "RMeasure", "GAP", "gAP", "WRR"),
+    *("iRBU", "INSQ", "SDCG", "NERR8", "NERR9", "NERR10", "NERR11", "BPM", "BPMDynamic"),
+    *("EU(RBP)", "ETU(ERR)"),
+]
+
 
 def test_all_measures_with_forms_are_compared() -> None:
     form(AP, 1)  # enters all of them
-    assert {type(as_measure(text, 1)) for text in WITH_FORMS} == set(FORMS)
+    assert {type(as_measure(text, 1)) for text in [*WITH_FORMS, *GRADED]} == set(FORMS)
+
+
+SIZES = [(n, 1) for n in range(1, 9)] + [(n, 2) for n in range(1, 5)]
+OF_GRADES = [text for text in WITH_FORMS if as_measure(text, 1).name not in BY_JUDGMENTS]
 
 
 @pytest.mark.parametrize(
-    ("length", "grades"), [(n, 1) for n in range(1, 9)] + [(n, 2) for n in range(1, 5)]
-)
-@pytest.mark.parametrize(
-    "text", [text for text in WITH_FORMS if as_measure(text, 1).name not in BY_JUDGMENTS]
+    ("text", "length", "grades"),
+    [(text, *size) for text in OF_GRADES for size in SIZES]
+    + [(text, *size) for text in GRADED for size in ((1, 1), (6, 1), (3, 2))],
 )
 def test_images_and_scales_agree(
     text: str, length: int, grades: int, monkeypatch: pytest.MonkeyPatch

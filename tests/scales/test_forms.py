@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from cranfield.errors import PolicyError
 from cranfield.measures import REGISTRY, parse_measure
+from cranfield.measures.users.expectation import Expectation
 from cranfield.scales.bases import ONE, approximate, root, scaled
 from cranfield.scales.cascades import Cascade
 from cranfield.scales.counting import count_pairs
@@ -40,9 +41,35 @@ TEXTS = [
     *("ERR(gains='linear', max_grade=4)", "nERR(gains={0: 0.5, 1: 3, 2: 1})@3"),
 ]
 
+GRADED = [
+    *("Bpref(form='relative')", "Q", "Q(beta=0)@4", "Q(beta=2.5, rel=2, denominator='R')@4"),
+    *("Q(gains='exponential')@3", "NCU", "NCU(stopping='graded')@4", "NCU(gamma=1)", "EBR"),
+    *("NCU(stopping='graded', stops={1: 0, 2: 3})", "NCU(gamma=0.5, utility='P')@3", "EBR(rel=2)"),
+    *("EBR(gains='exponential', max_grade=4)@4", "OMeasure", "OMeasure(beta=10)@3"),
+    *("OMeasure(rel=0)", "PMeasure", "PMeasure(gains={1: 3, 2: 1})@4", "PMeasure(rel=0)@4"),
+    *("PPlus(rel=2)", "RMeasure", "RMeasure(beta=0.1)", "gAP", "gAP@3"),
+    *("gAP(gains='exponential', denominator='R')@3", "GAP", "GAP(thresholds='linear')@3"),
+    *("GAP(thresholds={2: 1})", "GAP(thresholds={1: 0.3, 2: 0.7}, denominator='R')@3", "WRR"),
+    *("WRR(betas={1: 5, 2: 1.5})@4", "WRR(max_grade=4, rel=2)", "iRBU", "iRBU(p=0.5)@3", "INSQ"),
+    *("INSQ(T=2.5, depth=4)", "INSQ(gains='graded')@3", "SDCG@3", "SDCG(gains={1: 0.2, 2: 1})@9"),
+    *("NERR8@4", "NERR9@5", "NERR10(p=0.3)", "NERR11(T=2)@4", "NERR10(gains={1: 0, 2: 1})"),
+    *("BPM", "BPM(T=2, K=3)", "BPM(K=7.5, gains={1: 0.5})@3", "BPM(T=0)", "BPM(T=50, K=5000)"),
+    *("BPMDynamic", "BPMDynamic(T=2, hb=0.25, hc=2, median=0.25, gains='graded')"),
+    *("BPMDynamic(T=8, K=40)@4", "EU(P@3)", "EU(RBP)", "ETU(RBP(p=0.3))", "EU(RBP, depth=3)"),
+    *("EU(SDCG@4, depth=3)", "ETU(SDCG@4)", "EU(RR)", "ETU(RR@3)", "ETU(ERR)", "ETU(ERR@3)"),
+    *("ETU(NERR9(gains='graded')@4)", "ETU(NERR11(gains='graded'))", "EU(NERR10, depth=3)"),
+    *("ETU(INSQ)", "EU(INSQ(T=3))", "ETU(BPM(T=2))", "EU(BPM(T=2, K=9), depth=3)"),
+    *("EU(RBP, depth=3000)", "EU(INSQ, depth=3000)"),
+]
 
-@pytest.mark.parametrize("judgments", [None, 3, 9, [2, 1, 1, 0, 0], [0, 0]])
-@pytest.mark.parametrize("text", TEXTS)
+
+SOME: list[tuple[str, Any]] = [(text, one) for text in GRADED for one in ([2, 1, 1, 0, 0], [1])]
+
+
+@pytest.mark.parametrize(
+    ("text", "judgments"),
+    [*((text, one) for text in TEXTS for one in (None, 3, 9, [2, 1, 1, 0, 0], [0, 0])), *SOME],
+)
 def test_forms_give_the_values(text: str, judgments: Any) -> None:
     measure = parse_measure(text)
     runs = all_runs(5, 2)
@@ -58,8 +85,19 @@ def test_forms_give_the_values(text: str, judgments: Any) -> None:
 
 
 def test_every_form_is_tested() -> None:
-    tested = {type(parse_measure(text)) for text in TEXTS}
-    assert tested == set(FORMS) <= set(REGISTRY.values())
+    tested = {type(parse_measure(text)) for text in [*TEXTS, *GRADED]}
+    assert tested == set(FORMS) <= {*REGISTRY.values(), Expectation}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("PPlus", "NERR10(gains='graded')", "EU(ERR)", "EU(AP)", "INST", "EU(INST)", "ETU(INST)"),
+        *("Depth(BPM)", "EC(RBP)", "BPM(gains={1: 0.3})", "BPMDynamic(median=0.1)", "MP", "binG"),
+    ],
+)
+def test_others_have_none(text: str) -> None:
+    assert form(parse_measure(text), 5, 2) is None
 
 
 @given(st.fractions(min_value=Fraction(11, 10), max_value=500, max_denominator=50))

@@ -286,24 +286,30 @@ def test_one_size_by_all_sets(name: str, one_size: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "by_topic"), [("AWRF@3", True), ("IAA@3", True), ("uRBP", False), ("U(L=3000)", False)]
+    "measure", ["D(nDCG@3)", "IA(AP)", "StRecall@2", "URisk(AP, baseline='x')", "U", "EEL@3"]
 )
-def test_measures_that_need_more_than_grades(text: str, by_topic: bool) -> None:
-    """Groups, lengths, aspects: what the recall base does is tried where there are some."""
-    orders = {"a": "abcd", "b": "bacd", "c": "dcba"}
+def test_measures_that_need_more_than_grades(measure: str) -> None:
+    """Measures that no runs of grades can show are declared ordinal, by topic."""
+    rows = [
+        {"topic": f"t{t}", "doc": doc, "subtopic": str(i), "grade": (t + i + k) % 3}
+        for t in range(4)
+        for k, doc in enumerate("abc")
+        for i in (1, 2)
+    ]
+    ranking = {"x": "abc", "y": "bca", "z": "cb"}
     runs = {
-        name: {topic: {doc: -i for i, doc in enumerate(docs)} for topic in "qrs"}
-        for name, docs in orders.items()
+        name: {f"t{t}": {doc: -k for k, doc in enumerate(docs)} for t in range(4)}
+        for name, docs in ranking.items()
     }
-    qrels = {topic: {"a": 1, "b": 2, "c": 0} for topic in "qrs"}
-    scores = cf.evaluate(
-        runs,
-        qrels,
-        text,
-        lengths=dict.fromkeys("abcd", 100),
-        groups=dict(zip("abcd", "xyxy", strict=True)),
-        aspects={"understandability": qrels},
-    )[text]
-    found = meaning(cf.compare(scores, test="friedman"))
-    assert found.by_topic == by_topic
-    assert found.verdict == "meaningful"
+    lengths = dict.fromkeys("abc", 1000)
+    found = cf.evaluate(runs, rows, measure, lengths=lengths)[measure]
+    assert cf.meaning(cf.compare(found)).verdict == "not invariant"
+    assert cf.meaning(cf.compare(found, test="friedman")).verdict == "meaningful"
+
+
+def test_risk_has_no_image() -> None:
+    """What a system wins depends on another system."""
+    with pytest.raises(cf.MeasureError, match="it has no image"):
+        cf.parse_measure("interval(URisk(P@3, baseline='x'))")
+    with pytest.raises(cf.MeasureError, match="nothing can be said of its scale"):
+        cf.scale_of("URisk(P@3, baseline='x')")

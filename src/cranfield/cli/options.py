@@ -120,13 +120,16 @@ def wanted_measures(
     """Read the measures that were asked for, with the lowest relevant grade for all of them."""
     wanted = parse_measures(asked, compat=compat)
     if rel is not None:
-        # An interval-scaled measure hands it on to the one inside.
-        inside = [getattr(one, "inner", one) for one in wanted]
-        wanted = [
-            one(rel=rel) if "rel" in inner.parameters else one
-            for one, inner in zip(wanted, inside, strict=True)
-        ]
+        # A measure of a measure hands it on to the one inside.
+        wanted = [one(rel=rel) if "rel" in innermost(one).parameters else one for one in wanted]
     return wanted
+
+
+def innermost(measure: Measure) -> Measure:
+    """Return the measure that others stand around."""
+    while isinstance(inner := getattr(measure, "inner", None), Measure):
+        measure = inner
+    return measure
 
 
 def opened_runs(

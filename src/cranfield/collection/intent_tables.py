@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -9,11 +10,12 @@ from typing import Any
 from xml.parsers import expat
 
 import numpy as np
+import polars as pl
 
 from cranfield.collection.segments import Floats
 from cranfield.collection.small_tables import small_table
 from cranfield.collection.source import Source
-from cranfield.errors import InputError, quoted
+from cranfield.errors import CranfieldWarning, InputError, quoted
 from cranfield.text import counted
 
 _TYPES = {
@@ -69,6 +71,11 @@ def read_intents(data: Any) -> IntentTable:
     InputError
         For what cannot be read, a probability outside 0 to 1, an unknown type, an intent twice.
 
+    Warns
+    -----
+    CranfieldWarning
+        For topics whose probabilities do not add up to 1, as far as two decimals can.
+
     Examples
     --------
     >>> read_intents({"q1": {"books": 0.75, "films": 0.25}})
@@ -105,6 +112,7 @@ def read_intents(data: Any) -> IntentTable:
                 source=name,
                 topic=frame["topic"][row],
             )
+    _warn_of_sums(frame, name)
     return IntentTable(
         tuple(frame["topic"]),
         tuple(frame["intent"]),
@@ -112,6 +120,21 @@ def read_intents(data: Any) -> IntentTable:
         np.array([kind is not None and _TYPES[str(kind).lower()] for kind in types], dtype=bool),
         name,
     )
+
+
+def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
+    """Warn of probabilities that do not add up to 1; each may be off by half a hundredth."""
+    sums = frame.group_by("topic", maintain_order=True).agg(pl.col("probability").sum(), pl.len())
+    off = sums.filter((pl.col("probability") - 1).abs() > 0.005 * pl.col("len") + 1e-6)
+    if off.height:
+        more = f", and those of {counted(off.height - 1, 'more topic')}" if off.height > 1 else ""
+        warnings.warn(
+            CranfieldWarning(
+                f"{name}: the probabilities of the intents of topic {quoted(off['topic'][0])}"
+                f" add up to {off['probability'][0]:.4g}, not 1{more}"
+            ),
+            stacklevel=3,
+        )
 
 
 def _probabilities(data: Mapping[Any, Any]) -> dict[str, list[Any]]:

@@ -55,11 +55,11 @@ class ByIntent:
         return out
 
 
-def by_intent(judged: JudgedRuns, name: str) -> ByIntent:
+def by_intent(judged: JudgedRuns, name: str, rel: int = 1) -> ByIntent:
     """Judge the runs by each intent alone.
 
     A document that is judged for a topic, but not for one of its intents, counts as judged not
-    relevant to that intent.
+    relevant to that intent. Which documents are unjudged is the same for all intents.
 
     Parameters
     ----------
@@ -67,6 +67,8 @@ def by_intent(judged: JudgedRuns, name: str) -> ByIntent:
         Runs judged by subtopic.
     name
         The measure that needs it, for messages.
+    rel
+        Lowest relevant grade; intents without a relevant document are left out.
 
     Examples
     --------
@@ -77,9 +79,10 @@ def by_intent(judged: JudgedRuns, name: str) -> ByIntent:
     >>> view.judged.topics, view.judged.documents.grade.tolist(), view.probability.tolist()
     (('q/books', 'q/films'), [1, 0, 0, 2], [0.5, 0.5])
     """
-    view: ByIntent | None = judged.views.get("by intent")
+    key = ("by intent", max(rel, 1))
+    view: ByIntent | None = judged.views.get(key)
     if view is None:
-        view = judged.views["by intent"] = _by_intent(judged, judged.intents(name))
+        view = judged.views[key] = _by_intent(judged, judged.intents(name, rel))
     return view
 
 
@@ -89,6 +92,11 @@ def _by_intent(judged: JudgedRuns, intents: Intents) -> ByIntent:
     number[topic, place] = np.arange(topic.size)
     systems = judged.shape[1]
     documents, judgments = judged.documents, judged.judgments
+    low = judgments.judged_from
+
+    def seen(grade: NDArray[np.int32], of_topic: Ints) -> Ints:
+        """Grades for one intent; a document that is unjudged for the topic stays so."""
+        return np.where(of_topic < low, of_topic, np.where(grade < low, 0, grade)).astype(np.int64)
 
     def spread(cell: Ints) -> tuple[Ints, Ints, Ints]:
         """Repeat rows of (system, topic) for each intent; their number, cell and intent."""
@@ -99,10 +107,10 @@ def _by_intent(judged: JudgedRuns, intents: Intents) -> ByIntent:
         return rows[order], new[order], places[order]
 
     rows, cell, places = spread(documents.cell)
-    grade = intents.grade[documents.judgment[rows], places].astype(np.int64)
+    grade = seen(intents.grade[documents.judgment[rows], places], documents.grade[rows])
     of_documents = Rows(cell, documents.rank[rows], grade, (topic.size, systems))
     rows, cell, places = spread(judgments.topic)
-    grade = intents.grade[rows, places].astype(np.int64)
+    grade = seen(intents.grade[rows, places], judgments.grade[rows])
     order = np.lexsort((-grade, cell))
     annotations = Annotations()
     lengths = judged.annotations.lengths
@@ -121,9 +129,7 @@ def _by_intent(judged: JudgedRuns, intents: Intents) -> ByIntent:
         topics=tuple(labels),
         documents=of_documents,
         retrieved=judged.retrieved[topic],
-        judgments=Judgments(
-            topic.size, cell[order], grade[order], judgments.judged_from, judgments.max_grade
-        ),
+        judgments=Judgments(topic.size, cell[order], grade[order], low, judgments.max_grade),
         scored=judged.scored[topic],
         annotations=annotations,
         views={},

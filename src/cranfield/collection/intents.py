@@ -33,6 +33,8 @@ class Intents:
         (judgments, n).
     order
         Place of each judgment's document id among all, for ties; shape (judgments,).
+    given
+        Whether the probabilities were given.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -41,11 +43,31 @@ class Intents:
     navigational: NDArray[np.bool_]
     grade: NDArray[np.int32]
     order: Ints
+    given: bool = False
 
     @property
     def count(self) -> Ints:
         """Intents of each topic; shape (topics, 1)."""
         return np.asarray(self.exists.sum(axis=1)[:, None])
+
+    def relevant(self, rel: int, topic: Ints) -> Intents:
+        """Leave out the intents of which no document has a grade of at least `rel`.
+
+        Parameters
+        ----------
+        rel
+            Lowest relevant grade.
+        topic
+            Topic of each judgment; shape (judgments,).
+        """
+        if rel <= 1:
+            return self
+        best = np.zeros(self.exists.shape, dtype=self.grade.dtype)
+        np.maximum.at(best, topic, self.grade)
+        exists = self.exists & (best >= rel)
+        left = np.maximum(exists.sum(axis=1), 1)[:, None]
+        likely = self.probability if self.given else 1.0 / left
+        return replace(self, exists=exists, probability=np.where(exists, likely, 0.0))
 
     def of_topics(self, codes: Ints, judgments: Ints) -> Intents:
         """Put topics and judgments in another order; topic -1 is one without judgments."""
@@ -126,7 +148,7 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
     grade[rows[kept], column[kept]] = qrels.grades[asked[kept]]
     order = np.empty(len(flat), dtype=np.int64)
     order[flat.docs.arg_sort().to_numpy()] = np.arange(len(flat))
-    return Intents(tuple(names), exists, probability, navigational, grade, order)
+    return Intents(tuple(names), exists, probability, navigational, grade, order, table is not None)
 
 
 def _given(table: IntentTable | None) -> dict[tuple[str, str], tuple[float, bool]]:

@@ -188,11 +188,20 @@ class JudgedRuns:
         documents = replace(self.documents, grade=flat(self.documents.grade))
         return replace(self, documents=documents, judgments=judgments, views={})
 
-    def intents(self, name: str) -> Intents:
-        """Return the grades by intent; `name` is the measure that needs them."""
+    def intents(self, name: str, rel: int = 1) -> Intents:
+        """Return the grades by intent; `name` is the measure that needs them.
+
+        Intents without a document of grade >= rel are left out.
+        """
         if self.annotations.intents is None:
             raise MeasureError(f"{name} needs judgments by subtopic, and these have none")
-        return self.annotations.intents
+        if rel <= 1:
+            return self.annotations.intents
+        view: Intents | None = self.views.get(("intents", rel))
+        if view is None:
+            view = self.annotations.intents.relevant(rel, self.judgments.topic)
+            self.views["intents", rel] = view
+        return view
 
     def lengths(self, name: str) -> Rows:
         """Return the lengths of retrieved documents; `name` is the measure that needs them."""

@@ -178,8 +178,9 @@ def _made(
     if name in WRAPPERS:
         if not arguments:
             raise MeasureError(f"{name} needs a measure inside, such as {name}(nDCG@10)")
-        if len(arguments) == 1:
-            return _wrapped(name, _built(arguments[0], text), parameters)
+        if len(arguments) > 1:
+            raise MeasureError(f"{name} takes one measure inside, and {quoted(text)} has several")
+        return _wrapped(name, _built(arguments[0], text), parameters)
     kind = _kind(name)
     if arguments:
         raise MeasureError(f"{quoted(text)}: parameters are given as name=value")

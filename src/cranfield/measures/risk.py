@@ -21,6 +21,8 @@ from cranfield.measures.wrapping import Wrapping, wrapping
 
 _FAMILY = "risk"
 _ALPHA = parameter(1.0, number(0, 1e6), "how much more a loss weighs than a gain")
+_ROUNDING = 1e-12
+"""Differences that vary by less than this share of the largest are equal."""
 _INFINITE = (float("-inf"), float("inf"))
 
 
@@ -49,6 +51,31 @@ def weighed(values: Floats, baseline: Floats, alpha: float) -> Floats:
     return np.asarray(np.where(difference < 0, 1.0 + alpha, 1.0) * difference)
 
 
+def standard_error(differences: Floats) -> Floats:
+    """Standard error of each system's mean; NaN is no difference.
+
+    0 where all differences are equal but for rounding.
+
+    Parameters
+    ----------
+    differences
+        Weighed differences, shape (topics, systems).
+
+    Examples
+    --------
+    >>> standard_error(np.array([[0.25, 0.1], [0.75, 0.3 - 0.2]])).tolist()
+    [0.25, 0.0]
+    """
+    there = np.isfinite(differences)
+    count = there.sum(axis=0)
+    known = np.where(there, differences, 0.0)
+    centred = np.where(there, known - known.sum(axis=0) / np.maximum(count, 1), 0.0)
+    largest = np.abs(known).max(axis=0, initial=0.0)
+    square = (centred**2).sum(axis=0) / np.maximum(count - 1, 1)
+    same = np.abs(centred).max(axis=0, initial=0.0) <= _ROUNDING * largest
+    return np.asarray(np.where(same, 0.0, np.sqrt(square / np.maximum(count, 1))))
+
+
 class _Risk(Wrapping):
     baseline: str = parameter("", _label, "the system that the others are compared with")
     alpha: float = _ALPHA
@@ -73,13 +100,14 @@ class _Risk(Wrapping):
         return replace(super().declared(), range=_INFINITE)
 
     def differences(self, judged: JudgedRuns) -> Floats:
-        """Weighed differences to the baseline."""
+        """Weighed differences to the baseline; NaN where the baseline has no score."""
         if self.baseline not in judged.systems:
             known = ", ".join(quoted(name) for name in judged.systems[:5])
             raise MeasureError(f"{self}: no system is called that; the first are {known}")
         values = self.inner.score(judged)
         at = judged.systems.index(self.baseline)
-        return weighed(values, values[:, [at]], self.alpha)
+        baseline = np.where(judged.scored[:, [at]], values[:, [at]], np.nan)
+        return weighed(values, baseline, self.alpha)
 
 
 @wrapping(
@@ -126,9 +154,5 @@ class StandardisedRisk(_Risk):
     def values(self, judged: JudgedRuns) -> Floats:
         """Weighed differences over their standard error."""
         differences = self.differences(judged)
-        scored = np.where(judged.scored, differences, np.nan)
-        with np.errstate(invalid="ignore"):
-            count = (~np.isnan(scored)).sum(axis=0)
-            centred = scored - np.nansum(scored, axis=0) / np.maximum(count, 1)
-            square = np.nansum(centred**2, axis=0) / np.maximum(count - 1, 1)
-        return ratio(differences, np.sqrt(square / np.maximum(count, 1)))
+        error = standard_error(np.where(judged.scored, differences, np.nan))
+        return np.where(np.isnan(differences), np.nan, ratio(differences, error))

@@ -35,6 +35,9 @@ class Wrapping(Measure):
                 raise MeasureError(
                     f"{self.about.name} has no parameter {quoted(name)} (it has: {have})"
                 )
+        if not isinstance(inner, (str, Measure)):
+            kind = inner.__name__ if isinstance(inner, type) else type(inner).__name__
+            raise MeasureError(f"{self.about.name}: {kind} is neither a measure nor its text")
         vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
         for name in known:
             self._set(name, options.get(name, self.parameters[name].default))

@@ -134,19 +134,30 @@ def _err(measure: Any, setting: Setting) -> Form:
 
 @dataclass(frozen=True)
 class Preference(Stateful):
-    """Bpref times RB: the state is the number of relevant documents so far."""
+    """Bpref times RB: the state is the number of relevant documents so far.
+
+    Attributes
+    ----------
+    depth, rel
+        Ranks that count, and the lowest relevant grade.
+    most, of
+        How many that stand above count at most, and what they are divided by; None for the number
+        of documents above.
+    """
 
     depth: int
     rel: int
     most: int
-    of: int
+    of: int | None
 
     def step(self, rank: int, state: Any, grade: int) -> Step:
         """One minus the share of the non-relevant documents that stand above."""
         if grade < self.rel or rank > self.depth:
             return Step(ZERO, state)
-        worse = min(rank - 1 - state, self.most)
-        return Step(1 - Fraction(worse, self.of) if self.of else ONE, state + 1)
+        if self.of is None and rank == 1:
+            return Step(ZERO, state + 1)
+        worse, of = min(rank - 1 - state, self.most), rank - 1 if self.of is None else self.of
+        return Step(1 - Fraction(worse, of) if of else ONE, state + 1)
 
 
 @form_of(BinaryPreference, GeometricBinaryPreference)
@@ -157,6 +168,7 @@ def _bpref(measure: Any, setting: Setting) -> Form:
         "N": (setting.length, others),
         "R": (base, base),
         "trec_eval": (base, min(base, others)),
+        "relative": (setting.length, None),
     }[measure.form]
     depth = setting.depth(measure)
     shape = Preference(setting.length, setting.grades, depth, max(measure.rel, 0), most, of)

@@ -9,10 +9,12 @@ import numpy as np
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.approximate import COUNTED, Approximate
+from cranfield.scales.eligible import lowest_relevant
 from cranfield.scales.engine import Engine
 from cranfield.scales.forms import Additive, AtMost, Stateful
 from cranfield.scales.halves import last_bags
 from cranfield.scales.parts import TooManySumsError, split
+from cranfield.scales.readers import reads_many_ranks
 from cranfield.scales.runs import all_runs, more_than
 from cranfield.scales.sums import Sums
 from cranfield.scales.tables import Enumerated, Table
@@ -24,11 +26,10 @@ LISTED = 2**21
 """Whole numbers that a table may have on the way."""
 MOST_ENUMERATED = 2**20
 """Runs that are scored one by one, for a measure without a form."""
-
-
-def relevant_from(measure: Measure) -> int:
-    """Lowest grade that counts as relevant."""
-    return int(getattr(measure, "rel", 1))
+MOST_DIGITS = 2**20
+"""Runs whose values are listed, however many digits they have."""
+MOST_READ = 2**28
+"""Ranks that are laid out to do so, where a user model reads on beyond the end of the runs."""
 
 
 @lru_cache(maxsize=8)
@@ -70,7 +71,9 @@ def engine_of(
     assert isinstance(walked, Stateful)
     walk = Walk.of(walked if limit is None else AtMost.of(walked, limit, rel))
     wide = walk.kind.hasobject
-    rank, bags = last_bags(walk, LISTED // (4 if wide else 1))
+    # Values of many digits can be listed, but not counted in windows.
+    many_digits = wide and walk.number() > MOST_DIGITS
+    rank, bags = last_bags(walk, LISTED // (4 if many_digits else 1))
     if rank == 0:
         return Table(walk, bags[0])
     rank, _ = last_bags(walk, memory // (2048 if wide else 128))
@@ -87,14 +90,18 @@ def enumerated(
     PolicyError
         When there are too many runs to score each.
     """
-    if more_than(MOST_ENUMERATED, length, grades):
-        longest = int(np.log(MOST_ENUMERATED) / np.log(grades + 1) + 1e-9)
+    many = reads_many_ranks(measure)
+    most = MOST_ENUMERATED if many is None else min(MOST_ENUMERATED, max(1, MOST_READ // many))
+    if more_than(most, length, grades):
+        longest = int(np.log(most) / np.log(grades + 1) + 1e-9)
+        reading = "" if many is None else f", which takes {counted(many, 'rank')} each"
+        feasible = f"up to length {longest} it is feasible" if longest else "it is not feasible"
         raise PolicyError(
-            f"the image of {measure} can only be had by scoring every run, and there are"
+            f"the image of {measure} can only be had by scoring every run{reading}, and there are"
             f" {grades + 1}^{length} runs of length {length} with {counted(grades + 1, 'grade')};"
-            f" up to length {longest} it is feasible"
+            f" {feasible}"
         )
     runs = all_runs(length, grades)
     if limit is not None:
-        runs = runs[(runs >= relevant_from(measure)).sum(axis=1) <= limit]
+        runs = runs[(runs >= lowest_relevant(measure)).sum(axis=1) <= limit]
     return Enumerated(measure, runs, grades, judgments)

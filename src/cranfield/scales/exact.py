@@ -45,6 +45,8 @@ class Values:
         What that is divided by, and what is then added.
     exact
         Whether the values are exact, and not floats that are compared with a tolerance.
+    factor
+        What all is multiplied by that is known as a float only.
     """
 
     keys: NDArray[Any]
@@ -54,6 +56,7 @@ class Values:
     below: Terms = UNITY
     constant: Fraction = Fraction(0)
     exact: bool = True
+    factor: float = 1.0
 
     @property
     def size(self) -> int:
@@ -66,6 +69,8 @@ class Values:
             return float(self.keys[place, 0])
         row = (Fraction(int(key), self.whole) for key in self.keys[place])
         found = quotient(terms(zip(self.bases, row, strict=True)), self.below)
+        if self.factor != 1.0:
+            return float(found) * self.factor + float(self.constant)
         return found + self.constant
 
     def uneven(self) -> int | None:
@@ -143,7 +148,8 @@ def values_of(found: Form, runs: Grades) -> Values:
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)
         distinct, place = distinct[order], rank[place]
-    return Values(distinct, place, keys.bases, keys.whole, found.below, found.constant)
+    about = found.below, found.constant
+    return Values(distinct, place, keys.bases, keys.whole, *about, factor=found.factor)
 
 
 def _distinct(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:

@@ -154,7 +154,7 @@ class AtMost(Stateful):
 
 @dataclass(frozen=True)
 class Form:
-    """The form of a measure's values: value = constant + (sum of the shape) / below.
+    """The form of a measure's values: value = constant + factor (sum of the shape) / below.
 
     Attributes
     ----------
@@ -166,16 +166,20 @@ class Form:
         relevant documents. Ranks do not depend on it.
     constant
         What is added.
+    factor
+        What all is multiplied by that is neither a fraction nor an inverse logarithm, above 0, such
+        as one over the sum of endless weights. Ranks do not depend on it, either.
     """
 
     shape: Additive | Stateful
     below: Terms = UNITY
     constant: Fraction = Fraction(0)
+    factor: float = 1.0
 
     @property
     def unit(self) -> float:
         """One over the divisor, and 0 for none, as a float."""
-        return float(quotient(UNITY, self.below))
+        return float(quotient(UNITY, self.below)) * self.factor
 
     @property
     def offset(self) -> float:
@@ -209,7 +213,7 @@ class Setting(NamedTuple):
         return sum(grade >= max(rel, 0) for grade in self.judgments)
 
 
-Maker = Callable[[Any, Setting], Form]
+Maker = Callable[[Any, Setting], Form | None]
 M = TypeVar("M", bound=Maker)
 FORMS: dict[type[Measure], Maker] = {}
 """How the form of each class of measures is made."""
@@ -218,7 +222,8 @@ FORMS: dict[type[Measure], Maker] = {}
 def form_of(*kinds: type[Measure]) -> Callable[[M], M]:
     """Enter a function that makes the form of measures of some classes.
 
-    The function takes the measure and a :class:`Setting`.
+    The function takes the measure and a :class:`Setting`, and returns None for parameters with
+    which there is no form.
     """
 
     def enter(maker: M) -> M:
@@ -269,7 +274,9 @@ def form(
     """
     # These enter the forms of all measures.
     import cranfield.scales.cascades
-    import cranfield.scales.formulas  # noqa: F401
+    import cranfield.scales.formulas
+    import cranfield.scales.graded
+    import cranfield.scales.readers  # noqa: F401
 
     maker = FORMS.get(type(measure))
     if maker is None:

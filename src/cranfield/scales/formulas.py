@@ -190,19 +190,25 @@ def _ideal_gains(gains: tuple[Fraction, ...], setting: Setting) -> list[Fraction
 
 @form_of(RankBiasedPrecision)
 def _rbp(measure: RankBiasedPrecision, setting: Setting) -> Form:
-    p, depth, kind = fraction_of(measure.p), setting.depth(measure), measure.gains.kind
-    gains = [Fraction(grade >= max(measure.rel, 0)) for grade in range(setting.grades + 1)]
-    if kind == "graded":
-        highest = highest_grade(measure, setting)
-        gains = [Fraction(grade, highest) for grade in range(setting.grades + 1)]
-    elif isinstance(kind, tuple):
-        named = dict(kind)
-        gains = [fraction_of(named.get(grade, 0.0)) for grade in range(setting.grades + 1)]
+    p, depth = fraction_of(measure.p), setting.depth(measure)
+    gains = unit_gains(measure, setting)
     rows = tuple(
         tuple(gain * (1 - p) * p**rank if rank < depth else ZERO for gain in gains)
         for rank in range(setting.length)
     )
     return Form(Additive((ONE,) * setting.length, rows))
+
+
+def unit_gains(measure: Any, setting: Setting) -> tuple[Fraction, ...]:
+    """Gain of each grade from 0, exactly, for a measure of gains from 0 to 1."""
+    kind, grades = measure.gains.kind, range(setting.grades + 1)
+    if kind == "graded":
+        highest = highest_grade(measure, setting)
+        return tuple(Fraction(grade, highest) for grade in grades)
+    if isinstance(kind, tuple):
+        named = dict(kind)
+        return tuple(fraction_of(named.get(grade, 0.0)) for grade in grades)
+    return tuple(Fraction(grade >= max(measure.rel, 0)) for grade in grades)
 
 
 def highest_grade(measure: Any, setting: Setting) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,8 +11,9 @@ import numpy as np
 from cranfield.checks import check_whole
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
+from cranfield.scales.eligible import check_grades_decide, lowest_relevant
 from cranfield.scales.engine import Engine
-from cranfield.scales.engines import engine_of, enumerated, relevant_from
+from cranfield.scales.engines import engine_of, enumerated
 from cranfield.scales.forms import Additive, Form, form
 from cranfield.scales.images import Image
 from cranfield.scales.judgments import pool
@@ -64,7 +65,7 @@ def image(
         (:func:`cranfield.scales.runs.check_size`); for judgments that are no grades, or more than
         100,000 documents; and for images that are out of reach, saying what is not.
     MeasureError
-        For a wrong measure.
+        For a wrong measure, and one that depends on more than the grades by rank.
 
     Notes
     -----
@@ -81,6 +82,7 @@ def image(
     """
     chosen = as_measure(measure, length)
     chosen.require_complete()
+    check_grades_decide(chosen)
     length = chosen.cutoff if length is None else length
     if length is None:
         raise PolicyError(f"say how long the runs are: image({str(chosen)!r}, 10)")
@@ -103,8 +105,20 @@ def _limit(at_most: Any, length: int) -> int | None:
     return int(at_most) if at_most < length else None
 
 
-@lru_cache(maxsize=256)
-def _image(
+def image_once(
+    measure: Measure,
+    length: int,
+    grades: int,
+    *,
+    judgments: Sequence[int] | None,
+    at_most: int | None,
+) -> Image:
+    """Return an image that is not kept for the next time: one of many that each serve a topic."""
+    given = pool(judgments, length, grades), _limit(at_most, length)
+    return _made(measure, length, grades, *given, 2**30, None, engine_of.__wrapped__)
+
+
+def _made(
     measure: Measure,
     length: int,
     grades: int,
@@ -112,15 +126,19 @@ def _image(
     limit: int | None,
     memory: int,
     jobs: int | None,
+    engine: Callable[..., Engine] = engine_of,
 ) -> Image:
-    rel = relevant_from(measure)
+    rel = lowest_relevant(measure)
     if limit is not None and rel < 1:
         raise PolicyError(f"{measure} counts every document as relevant; leave at_most out")
     found = form(measure, length, grades, judgments)
     if found is None:
-        engine: Engine = enumerated(measure, length, grades, judgments, limit)
+        held: Engine = enumerated(measure, length, grades, judgments, limit)
         found = Form(Additive((), ()))
     else:
-        engine = engine_of(found.shape, limit, rel, memory, jobs)
-    scaled = Scaled(engine, found.unit, found.offset)
+        held = engine(found.shape, limit, rel, memory, jobs)
+    scaled = Scaled(held, found.unit, found.offset)
     return Image(measure, length, grades, judgments, limit, scaled)
+
+
+_image = lru_cache(maxsize=256)(_made)

@@ -21,11 +21,12 @@ from numpy.typing import ArrayLike
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.arrays import numbers
+from cranfield.scales.eligible import lowest_relevant
 from cranfield.scales.engine import MOST_VALUES, Gaps, Ints
-from cranfield.scales.engines import relevant_from
 from cranfield.scales.matching import ranks_of_scores
 from cranfield.scales.runs import Floats, checked_runs
 from cranfield.scales.scaled import Scaled
+from cranfield.scales.tables import Enumerated, Table
 from cranfield.text import counted
 
 TIES = ("unique", "mid", "min", "max")
@@ -62,11 +63,15 @@ class Image:
         return not self._scaled.approximate and self.tolerance == 0.0
 
     @property
+    def listed(self) -> bool:
+        """Whether all values stand in a table, so that ranks are looked up."""
+        return isinstance(self._scaled.engine, (Table, Enumerated))
+
+    @property
     def error(self) -> float:
         """Largest possible distance of a share of the image from the true one, which is proved.
 
-        0 where ranks are counted. Of an image that is too large to count in it takes some seconds
-        to find.
+        0 where ranks are counted; elsewhere it takes some seconds to find.
         """
         approximate = self._scaled.approximate
         return approximate.error if approximate else 0.0
@@ -103,8 +108,6 @@ class Image:
         PolicyError
             For more than 2^22 values.
 
-        Examples
-        --------
         >>> from cranfield import image
         >>> image("P@4").values().tolist()
         [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -230,7 +233,7 @@ class Image:
         _check_ties(ties)
         rows = checked_runs(runs, self.length, self.grades)
         if self.at_most is not None:
-            seen = (rows >= relevant_from(self.measure)).sum(axis=1)
+            seen = (rows >= lowest_relevant(self.measure)).sum(axis=1)
             if seen.max() > self.at_most:
                 raise PolicyError(
                     f"a run has {counted(int(seen.max()), 'relevant document')}; the image is"
@@ -286,9 +289,8 @@ class Image:
 
     def __repr__(self) -> str:
         # What the error of shares is takes seconds to find.
-        how = ", shares only" if self._scaled.approximate else ""
-        if self.tolerance:
-            how = f", values within {self.tolerance:.0e} are one"
+        rough = f", values within {self.tolerance:.0e} are one" if self.tolerance else ""
+        how = ", shares only" if self._scaled.approximate else rough
         limit = "" if self.at_most is None else f", at most {self.at_most} relevant"
         return f"Image({self.measure}, length={self.length}, grades={self.grades}{limit}{how})"
 

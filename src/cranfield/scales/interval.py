@@ -14,21 +14,19 @@ from cranfield.measures import Measure, wrapper
 from cranfield.measures.base import Floats
 from cranfield.scale import Scale
 from cranfield.scales.approximate import COUNTED
+from cranfield.scales.blended import needs_ideal
+from cranfield.scales.eligible import HINT, beyond_length, lowest_relevant, of_documents
 from cranfield.scales.image import image
+from cranfield.scales.image_of_topic import image_of_topic
 from cranfield.scales.images import TIES, Image
-from cranfield.scales.runs import Grades, as_measure, check_size, depends_on_recall_base
+from cranfield.scales.padded import groups, padded
+from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
 
 BINARY_GAINS = ("binary",)
 """Gains by which all relevant grades count the same."""
 
-
-MORE_THAN_GRADES = (
-    *("Bpref", "GMBpref", "infAP", "IPrec", "AP11", "RBPResidual", "Judged", "Unjudged"),
-    *("Residual", "Rpref", "EEL", "EED", "EER", "IAA", "Compat", "CompatDiff"),
-    *("SetP", "SetRelP", "SetAP", "SetF", "SetE", "Utility", "Rprec"),
-    *("nDCGrel", "RnDCG", "G", "NumQ", "NumRet", "NumRel", "NumNonrelRet"),
-)
-"""Measures whose order of runs depends on what is judged, or on how much was retrieved."""
+GRADED = ("betas", "thresholds")
+"""Parameters by which relevant grades count differently."""
 
 
 class Interval(Measure):
@@ -61,13 +59,16 @@ class Interval(Measure):
                 raise MeasureError(f"interval: {name}={value!r} is neither True nor False")
         if isinstance(inner, Interval):
             raise MeasureError(f"{inner} is interval-scaled already")
-        if inner.name in MORE_THAN_GRADES or inner.info.inputs:
+        why = beyond_length(inner)
+        if why:
             raise MeasureError(
-                f"interval: {inner} depends on more than the grades by rank, such as which"
-                " documents are judged; it has no image"
+                f"interval: {inner} depends on more than the grades by rank: {why}; it has no"
+                f" image; {HINT}"
             )
-        if inner.info.lower_is_better or inner.info.aggregate != "mean":
+        if inner.info.aggregate != "mean":
             raise MeasureError(f"interval: {inner} is no measure that is averaged over topics")
+        if inner.info.lower_is_better:
+            raise MeasureError(f"interval: of {inner} less is better; {HINT}")
         vars(self).update(inner=inner, ties=ties, raw=raw, feasible=feasible)
         vars(self).update(cutoff=inner.cutoff, judged_only=inner.judged_only)
         # What it declares depends on the measure inside.
@@ -90,8 +91,9 @@ class Interval(Measure):
             return "ranks of ties other than unique ones are not equispaced (section 5 there)"
         if self.cutoff is None or not depends_on_recall_base(self.inner):
             return ""
+        what = "ideal ranking" if needs_ideal(self.inner) else "recall base"
         return (
-            "a surrogate: the scale of each topic's recall base is taken for the common one"
+            f"a surrogate: the scale of each topic's {what} is taken for the common one"
             " (section 5.2.2 there)"
         )
 
@@ -101,24 +103,19 @@ class Interval(Measure):
         self._check_gains()
         # Before a table of so many ranks is made.
         check_size(self.cutoff, max(self._highest(judged), 1))
-        grades = self._grades(judged)
-        highest = int(max(grades.max(initial=0), self._highest(judged), 1))
-        topics, systems = judged.shape
-        out = np.zeros((topics, systems))
-        rows = grades.reshape(topics * systems, self.cutoff)
-        groups = np.zeros(topics * systems, dtype=np.int64)
-        if self.feasible:
-            bases = np.broadcast_to(judged.recall_base(self._rel()), (topics, systems))
-            groups = np.minimum(bases, self.cutoff).ravel()
+        binary, own = self._is_binary(), needs_ideal(self.inner)
+        rows = padded(judged, self.cutoff, self._rel() if binary else None)
+        highest = int(max(rows.max(initial=0), self._highest(judged), 1))
+        out = np.zeros(judged.shape)
         flat = out.reshape(-1)
-        for group in np.unique(groups):
-            if self.feasible and group == 0:
+        limits = judged.recall_base(self._rel()) if self.feasible else None
+        for (limit, ideal), chosen in groups(judged, self.cutoff, limits, ideal=own).items():
+            if limit == 0:
                 # Without relevant documents there is one run, and nothing to rank.
-                flat[groups == group] = 1.0 if self.raw else 0.0
+                flat[chosen] = 1.0 if self.raw else 0.0
                 continue
-            chosen = groups == group
             distinct, back = np.unique(rows[chosen], axis=0, return_inverse=True)
-            of = self._image(highest, int(group) if self.feasible else None)
+            of = self._image(highest, limit, ideal)
             if self.raw or self.ties != "unique":
                 ranks = of.rank_runs(distinct, ties=self.ties).astype(np.float64)
                 found = ranks if self.raw else self._divided(ranks, of)
@@ -158,9 +155,14 @@ class Interval(Measure):
         if self.raw or self.ties != "unique":
             of.require(runs, self.ties)
 
-    def _image(self, grades: int, at_most: int | None) -> Image:
+    def _image(
+        self, grades: int, at_most: int | None, ideal: tuple[int, ...] | None = None
+    ) -> Image:
+        assert self.cutoff is not None
         # Grades are 0 and 1 by then, whatever the lowest relevant one was.
         ranked = self.inner(rel=1) if self._is_binary() else self.inner
+        if needs_ideal(ranked):
+            return image_of_topic(ranked, self.cutoff, grades, ideal, at_most)
         return image(ranked, self.cutoff, grades, at_most=at_most)
 
     def _warn(self, of: Image) -> None:
@@ -184,33 +186,25 @@ class Interval(Measure):
 
     def _check_gains(self) -> None:
         """Refuse gains for documents that are not relevant, which unjudged ones do not have."""
-        kind = getattr(getattr(self.inner, "gains", None), "kind", None)
+        kind = getattr(getattr(of_documents(self.inner), "gains", None), "kind", None)
         if isinstance(kind, tuple) and any(grade <= 0 and worth for grade, worth in kind):
             raise MeasureError(
                 f"{self}: grades up to 0 have gains, which have no place in an image"
             )
 
     def _rel(self) -> int:
-        return int(getattr(self.inner, "rel", 1))
+        return lowest_relevant(self.inner)
 
     def _is_binary(self) -> bool:
         """Whether all grades that count as relevant count the same."""
-        gains = getattr(self.inner, "gains", None)
-        kind = getattr(gains, "kind", None)
-        return "rel" in self.inner.parameters and (gains is None or kind in BINARY_GAINS)
+        inner = of_documents(self.inner)
+        if "rel" not in inner.parameters or any(name in inner.parameters for name in GRADED):
+            return False
+        gains = getattr(inner, "gains", None)
+        return gains is None or getattr(gains, "kind", None) in BINARY_GAINS
 
     def _highest(self, judged: JudgedRuns) -> int:
         return 1 if self._is_binary() else judged.judgments.max_grade
-
-    def _grades(self, judged: JudgedRuns) -> Grades:
-        """Return the grades by topic, system and rank; 0 where there is no judged document."""
-        assert self.cutoff is not None
-        topics, systems = judged.shape
-        rows = judged.judged()
-        grade = rows.grade >= self._rel() if self._is_binary() else np.maximum(rows.grade, 0)
-        out = np.zeros((topics, systems, self.cutoff), dtype=np.int64)
-        out[rows.topic, rows.cell // topics, rows.rank - 1] = grade
-        return out
 
     def require_complete(self) -> None:
         """Refuse a measure without a cutoff: the run length decides on the scale."""

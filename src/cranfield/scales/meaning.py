@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cranfield.errors import PolicyError
+from cranfield.errors import CranfieldError, PolicyError
 from cranfield.measures import Measure
 from cranfield.scale import Scale
 from cranfield.scales.dominance import dominance
@@ -82,5 +82,11 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
 
 def _by_topic(measure: Measure) -> bool:
     """Tell whether a measure depends on the recall base."""
-    # Ranks are the same on all topics; what they are ranks of is not.
-    return depends_on_recall_base(measure.inner if isinstance(measure, Interval) else measure)
+    # Ranks are the same on all topics; what they are ranks of is not. Risk is a difference.
+    while isinstance(measure, Interval) or measure.info.family == "risk":
+        measure = getattr(measure, "inner")  # noqa: B009
+    try:
+        return depends_on_recall_base(measure)
+    except CranfieldError:
+        # What it needs besides judgments, such as intents and lengths, each topic has its own.
+        return True

@@ -10,11 +10,12 @@ import numpy as np
 from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scale import Scale
+from cranfield.scales.eligible import check_grades_decide
 from cranfield.scales.enumeration import LISTED, completed
 from cranfield.scales.exact import TOLERANCE, exact_values
 from cranfield.scales.irrational import Irrational, Number
 from cranfield.scales.judgments import check_base
-from cranfield.scales.runs import Grades, all_runs, as_measure, check_grades_decide, check_size
+from cranfield.scales.runs import Grades, all_runs, as_measure, check_size
 from cranfield.scales.verdicts import Run, TopicsReport, Witness
 
 SET_MEASURES = frozenset(
@@ -101,7 +102,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
         for base in range(1, largest_base + 1):
             runs = _runs(length, base, counted=counted)
             found = exact_values(whole, runs, 1, base)
-            exact &= found.exact
+            exact &= found.exact and found.factor == 1.0
             places, first = np.unique(found.place, return_index=True)
             for place, at in zip(places.tolist(), first.tolist(), strict=True):
                 example = (tuple(map(int, runs[at])), base)

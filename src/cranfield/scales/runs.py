@@ -20,9 +20,11 @@ from cranfield.collection.coverage import Coverage
 from cranfield.collection.judged import JudgedRuns, Judgments
 from cranfield.collection.policies import Policies
 from cranfield.collection.rows import Rows
-from cranfield.errors import CranfieldError, MeasureError, PolicyError
+from cranfield.errors import MeasureError, PolicyError
 from cranfield.measures import Measure, parse_measure
+from cranfield.measures.ranked.graded_ap import GradedAveragePrecision
 from cranfield.scales.arrays import as_array
+from cranfield.scales.eligible import lowest_relevant, of_documents
 from cranfield.scales.judgments import pool
 from cranfield.text import counted
 
@@ -82,8 +84,6 @@ def all_runs(length: int, grades: int = 1) -> Grades:
 def more_than(most: int, length: int, grades: int) -> bool:
     """Tell whether there are more runs of a length than that, without a number of a million digits.
 
-    Examples
-    --------
     >>> more_than(8, 3, 1), more_than(8, 4, 1), more_than(8, 10**12, 1)
     (False, True, True)
     """
@@ -123,13 +123,7 @@ def check_size(length: Any, grades: Any) -> None:
 
 
 def checked_runs(runs: Any, length: int, grades: int) -> Grades:
-    """Return runs as an array of grades, padded with 0 to the length.
-
-    Raises
-    ------
-    PolicyError
-        For runs that are longer, and grades that are not among 0..c.
-    """
+    """Return runs as an array of grades, padded with 0 to the length; refuse others."""
     found = _rows(runs)
     if found.ndim != 2 or found.size == 0 or not np.issubdtype(found.dtype, np.integer):
         raise PolicyError(ROWS)
@@ -169,8 +163,6 @@ def _padded(runs: Any) -> Any:
 def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
     """Read a measure; one that needs a cutoff and has none gets the length of the runs.
 
-    Examples
-    --------
     >>> as_measure("P", 5), as_measure("AP", 5)
     (P@5, AP)
     """
@@ -191,25 +183,12 @@ def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
         raise
 
 
-BY_JUDGMENTS = (
-    *("Bpref", "GMBpref", "infAP", "RBPResidual", "Judged", "Unjudged"),
-    *("Residual", "Rpref", "EEL", "EED", "EER", "IAA", "Compat", "CompatDiff"),
-    *("NumQ", "NumRet", "NumRel", "NumNonrelRet"),
-)
-"""Measures that depend on what is judged, or on nothing in a run of grades."""
-
-
-def check_grades_decide(measure: Measure) -> None:
-    """Refuse a measure whose value the grades of a run do not decide."""
-    if measure.name in BY_JUDGMENTS or measure.info.inputs:
-        raise MeasureError(
-            f"{measure} depends on more than the grades by rank, such as which documents are"
-            " judged; nothing can be said of its scale"
-        )
-
-
 def judged_runs(
-    runs: Grades, *, grades: int = 1, judgments: Sequence[int] | int | None = None
+    runs: Grades,
+    *,
+    grades: int = 1,
+    judgments: Sequence[int] | int | None = None,
+    every_grade: bool = False,
 ) -> JudgedRuns:
     """Present runs of grades as the judged runs of as many systems on one topic.
 
@@ -223,22 +202,31 @@ def judged_runs(
         Grades of the topic's relevant documents, or the number of documents of the highest grade:
         recall base and ideal ranking come from them. By default as many as the runs are long, so
         that every run could be.
+    every_grade
+        Whether a second topic has a document of each grade, for a measure that looks for them.
     """
     count, length = runs.shape
+    topics = 2 if every_grade else 1
     judged = np.array(pool(judgments, length, grades), dtype=np.int64)
+    of_topic = np.zeros(judged.size, dtype=np.int64)
+    retrieved = np.full((1, count), length)
+    if every_grade:
+        judged = np.concatenate([judged, np.arange(grades, -1, -1)])
+        of_topic = np.concatenate([of_topic, np.ones(grades + 1, dtype=np.int64)])
+        retrieved = np.concatenate([retrieved, np.zeros((1, count), dtype=np.int64)])
     rows = Rows(
-        np.repeat(np.arange(count), length),
+        np.repeat(np.arange(count) * topics, length),
         np.tile(np.arange(1, length + 1), count),
         runs.ravel().astype(np.int64),
-        (1, count),
+        (topics, count),
     )
     return JudgedRuns(
-        ("topic",),
+        ("topic", "every grade")[:topics],
         tuple(map(str, range(count))),
         rows,
-        np.full((1, count), length),
-        Judgments(1, np.zeros(judged.size, dtype=np.int64), judged, 0, grades),
-        np.ones((1, count), dtype=bool),
+        retrieved,
+        Judgments(topics, of_topic, judged, 0, grades),
+        np.ones((topics, count), dtype=bool),
         Policies(),
         Coverage(()),
     )
@@ -281,28 +269,28 @@ def score_runs(
     """
     length = width(runs)
     table = checked_runs(runs, length, check_grades(grades))
-    found = judged_runs(table, grades=int(grades), judgments=judgments)
-    return np.asarray(as_measure(measure, length).score(found)[0], dtype=np.float64)
+    chosen = as_measure(measure, length)
+    by_threshold = grades > 1 and isinstance(of_documents(chosen), GradedAveragePrecision)
+    found = judged_runs(table, grades=int(grades), judgments=judgments, every_grade=by_threshold)
+    return np.asarray(chosen.score(found)[0], dtype=np.float64)
 
 
 def depends_on_recall_base(measure: Measure) -> bool:
     """Tell whether scores change with the number of relevant documents that there are.
 
-    A measure that needs more than grades is tried on the rankings that its properties are computed
-    of; where that cannot be, it counts as one that does.
+    Examples
+    --------
+    >>> from cranfield.measures import OMeasure, P, R
+    >>> [depends_on_recall_base(one @ 5) for one in (P, R, OMeasure)]
+    [False, True, True]
     """
-    # What there are so many of is beyond any cutoff that is looked at.
+    # What there are so many of is beyond any cutoff that is looked at. In the runs there is one
+    # relevant document, at the first rank and at the last.
     length = min(measure.cutoff or 3, 1000)
-    run = np.zeros((1, length), dtype=np.int64)
-    run[0, 0] = max(1, int(getattr(measure, "rel", 1)))
-    highest = int(run.max())
-    try:
-        few, many = (
-            score_runs(measure, run, grades=highest, judgments=count)[0]
-            for count in (1, 2 * length + 1)
-        )
-    except CranfieldError:
-        from cranfield.measures.catalogue.properties import properties
-
-        return properties(measure)["recall"].holds is not False
-    return bool(few != many)
+    runs = np.zeros((2, length), dtype=np.int64)
+    runs[0, 0] = runs[1, -1] = max(1, lowest_relevant(measure))
+    highest = int(runs.max())
+    few, many = (
+        score_runs(measure, runs, grades=highest, judgments=count) for count in (1, 2 * length + 1)
+    )
+    return bool((few != many).any())

@@ -10,6 +10,7 @@ from cranfield.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.arrays import as_array
 from cranfield.scales.beyond import verdicts_beyond
+from cranfield.scales.eligible import check_grades_decide
 from cranfield.scales.enumeration import (
     RANK_BASED,
     SET_BASED,
@@ -24,7 +25,7 @@ from cranfield.scales.exact import exact_values
 from cranfield.scales.forms import Additive, form
 from cranfield.scales.judgments import check_base, pool
 from cranfield.scales.orders import rbto, sbto
-from cranfield.scales.runs import all_runs, as_measure, check_grades_decide, check_size
+from cranfield.scales.runs import all_runs, as_measure, check_size
 from cranfield.scales.verdicts import ScaleReport
 
 

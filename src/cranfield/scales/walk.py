@@ -112,10 +112,12 @@ class Walk:
             steps.append(here)
             after.append(np.array(following, dtype=np.int64))
             states = list(found)
-        flat = [one for level in steps for row in level for one in row]
+        flat = {one for level in steps for row in level for one in row}
         below = lcm(*(one.denominator for one in flat))
-        common = gcd(*(int(one * below) for one in flat)) or 1
-        whole = [[[int(one * below) // common for one in row] for row in level] for level in steps]
+        # Without fractions on the way, whose common divisors take long to find.
+        scaled = {one: one.numerator * (below // one.denominator) for one in flat}
+        common = gcd(*scaled.values()) or 1
+        whole = [[[scaled[one] // common for one in row] for row in level] for level in steps]
         reach = sum(max(abs(one) for row in level for one in row) for level in whole)
         kind: Any = np.int64 if reach < WORD else object
         gains = tuple(np.array(level, dtype=kind) for level in whole)

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import isfinite
+from numbers import Real
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cranfield.errors import CranfieldError, PolicyError, quoted
-from cranfield.measures.risk import weighed
+from cranfield.measures.risk import standard_error, weighed
 from cranfield.scores import Scores
 from cranfield.significance.outcome import Floats
 from cranfield.significance.prepare import as_scores
@@ -40,7 +41,7 @@ class Risk:
     u_risk
         Mean weighed difference to the baseline.
     t_risk
-        U_risk over its standard error; NaN for the baseline itself.
+        U_risk over its standard error; NaN where that is 0, as for the baseline itself.
     pvalue
         Two-sided, of t_risk by Student's t distribution with n - 1 degrees of freedom.
     wins, losses
@@ -149,7 +150,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
         reference = values[:, [ready.systems.index(baseline)]]
         gains = weighed(values, reference, float(alpha))
         u_risk = gains.mean(axis=0)
-        spread = gains.std(axis=0, ddof=1) / np.sqrt(topics) if topics > 1 else nothing
+        spread = standard_error(gains)
         t_risk = np.divide(u_risk, spread, out=nothing.copy(), where=spread > 0)
         pvalue = 2.0 * stdtr(max(topics - 1, 1), -np.abs(t_risk))
         wins = (values > reference).sum(axis=0).astype(np.float64)
@@ -170,7 +171,7 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
 
 
 def _check_alpha(alpha: Any) -> None:
-    if isinstance(alpha, bool) or not isinstance(alpha, (int, float)) or not isfinite(alpha):
+    if isinstance(alpha, bool) or not isinstance(alpha, Real) or not isfinite(alpha):
         raise PolicyError(f"alpha {quoted(alpha)} is no number")
     if alpha < 0:
         raise PolicyError(f"alpha {alpha:g} is below 0: a loss would weigh less than a gain")

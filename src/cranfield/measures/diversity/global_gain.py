@@ -15,16 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.collection.annotations import Groups
 from cranfield.collection.judged import JudgedRuns, Judgments
 from cranfield.collection.rows import Rows
 from cranfield.collection.segments import Ints
 from cranfield.errors import MeasureError
 from cranfield.measures.base import Floats, Measure
 from cranfield.measures.gains import LINEAR, Gain
+from cranfield.measures.users.gains import UnitGains
 from cranfield.measures.wrapping import Wrapping, wrapping
 
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
+_BY_GRADE = ("betas", "thresholds", "clicks")
+"""Parameters of measures that go by the grades themselves."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +56,11 @@ class _Global(Wrapping):
             raise MeasureError(f"{self.about.name}: {inner} looks at the intents itself")
         if inner.info.aggregate != "mean" or inner.info.lower_is_better:
             raise MeasureError(f"{self.about.name}: {inner} is no measure of gain that is averaged")
+        by_grade = any(name in inner.parameters for name in _BY_GRADE)
+        if by_grade or "inner" in vars(inner) or "clicks" in inner.info.inputs:
+            raise MeasureError(
+                f"{self.about.name}: {inner} has no gains that global gains could replace"
+            )
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Score with the measure inside, by global gains."""
@@ -61,19 +70,34 @@ class _Global(Wrapping):
             gains = LINEAR
         # A measure that scales its gains does so before they are added up.
         scaled = getattr(self.inner, "gain_of", None)
-        key = (self.navigational_once, rel, str(self.inner) if scaled else gains)
+        top = None if scaled else self._top(judged, gains)
+        key = (self.navigational_once, rel, str(self.inner) if scaled else gains, top)
         view = judged.views.get(key)
         if view is None:
             local = partial(scaled, judged) if scaled else gains.of
             view = judged.views[key] = globally(
-                judged, local, rel, self.navigational_once, str(self)
+                judged, local, rel, self.navigational_once, str(self), top
             )
         runs, levels = view
         chosen: dict[str, Any] = {"rel": 1} if "rel" in self.inner.parameters else {}
+        if isinstance(getattr(self.inner, "max_grade", None), int):
+            chosen["max_grade"] = None
         if "gains" in self.inner.parameters:
             chosen["gains"] = levels
         out: Floats = self.inner(**chosen).score(runs)
         return out
+
+    def _top(self, judged: JudgedRuns, gains: Gain) -> float | None:
+        """Return the gain at the end of the scale, where the measure inside has one of its own."""
+        if isinstance(self.inner, UnitGains) and isinstance(gains.kind, tuple):
+            return 1.0
+        end = getattr(self.inner, "max_grade", None)
+        if not isinstance(end, int):
+            return None
+        highest = judged.judgments.max_grade
+        if highest > end:
+            raise MeasureError(f"{self}: the judgments have grade {highest}, above max_grade={end}")
+        return float(gains.of(np.arange(end + 1)).max())
 
 
 def globally(
@@ -82,6 +106,7 @@ def globally(
     rel: int,
     navigational_once: bool,
     name: str,
+    top: float | None = None,
 ) -> tuple[JudgedRuns, LevelGain]:
     """Put levels of global gain in the place of grades.
 
@@ -96,6 +121,8 @@ def globally(
         intent.
     name
         The measure that needs it, for messages.
+    top
+        The gain at the end of the scale; by default the highest global gain that there is.
 
     Returns
     -------
@@ -104,7 +131,7 @@ def globally(
     LevelGain
         The gain of each level.
     """
-    intents = judged.intents(name)
+    intents = judged.intents(name, rel)
     judgments, documents = judged.judgments, judged.documents
     local = gains(intents.grade) * (intents.grade >= max(rel, judgments.judged_from))
     worth = local * intents.probability[judgments.topic]
@@ -112,7 +139,7 @@ def globally(
     of_row = of_judgment[documents.judgment]
     if navigational_once:
         of_row = _once(documents, worth, intents.navigational)
-    levels = np.unique(np.concatenate([[0.0], of_judgment, of_row]))
+    levels = np.unique(np.concatenate([[0.0, top or 0.0], of_judgment, of_row]))
     low = judgments.judged_from
 
     def level(gain: Floats, grade: Ints) -> Ints:
@@ -134,10 +161,23 @@ def globally(
         judgments=Judgments(
             judgments.topics, judgments.topic[order], grade[order], low, max(levels.size - 1, 0)
         ),
-        annotations=replace(judged.annotations, intents=None),
+        annotations=replace(
+            judged.annotations, intents=None, groups=_regrouped(judged.annotations.groups, number)
+        ),
         views={},
     )
     return runs, LevelGain(levels=levels)
+
+
+def _regrouped(groups: Groups | None, number: Ints) -> Groups | None:
+    """Number the judgments of groups anew."""
+    if groups is None:
+        return None
+    judgment = number[groups.judgment]
+    order = np.lexsort((groups.group, judgment))
+    return replace(
+        groups, judgment=judgment[order], group=groups.group[order], weight=groups.weight[order]
+    )
 
 
 def _once(rows: Rows, worth: Floats, navigational: NDArray[np.bool_]) -> Floats:

@@ -28,16 +28,16 @@ _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
 
 
-def seen_by_intent(measured: Measure, judged: JudgedRuns) -> ByIntent:
+def seen_by_intent(measured: Measure, judged: JudgedRuns, name: str) -> ByIntent:
     """Split runs by intent, after the cutoff where nothing below it can matter."""
     if measured.cutoff is not None and not measured.judged_only:
         judged = judged.top(measured.cutoff)
-    return by_intent(judged, str(measured))
+    return by_intent(judged, name, int(getattr(measured, "rel", 1)))
 
 
-def expected(measured: Measure, judged: JudgedRuns) -> Floats:
+def expected(measured: Measure, judged: JudgedRuns, name: str) -> Floats:
     """Mean of a measure over the intents, by how likely they are."""
-    view = seen_by_intent(measured, judged)
+    view = seen_by_intent(measured, judged, name)
     return view.total(view.probability[:, None] * measured.score(view.judged))
 
 
@@ -71,10 +71,12 @@ class IntentAware(Wrapping):
             raise MeasureError(f"IA: {inner} looks at the intents itself")
         if inner.info.aggregate != "mean":
             raise MeasureError(f"IA: {inner} is no measure that is averaged")
+        if inner.info.family == "fairness" or set(inner.info.inputs) - {"lengths"}:
+            raise MeasureError(f"IA: {inner} needs what is not known of each intent")
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Mean over intents."""
-        return expected(self.inner, judged)
+        return expected(self.inner, judged, str(self))
 
 
 @measure(
@@ -95,7 +97,7 @@ class AveragePrecisionIA(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Mean over intents."""
-        return expected(AveragePrecision(rel=self.rel), judged)
+        return expected(AveragePrecision(rel=self.rel), judged, str(self))
 
 
 @measure(
@@ -116,7 +118,7 @@ class PrecisionIA(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Mean over intents."""
-        return expected(Precision(rel=self.rel, cutoff=self.cutoff), judged)
+        return expected(Precision(rel=self.rel, cutoff=self.cutoff), judged, str(self))
 
 
 @measure(
@@ -146,14 +148,15 @@ class SubtopicRecall(Measure):
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Intents that are answered, over all."""
-        intents = judged.intents(str(self))
+        intents = judged.intents(str(self), self.rel)
         rows = judged.relevant(min(self.rel, 1))
         if self.upto == "intents":
             rows = rows.where(rows.rank <= intents.count[rows.topic, 0])
         grades = intents.grade[rows.judgment]
         answered = np.zeros(judged.shape)
         for place in range(intents.exists.shape[1]):
-            answered += rows.where(grades[:, place] >= self.rel).count > 0
+            there = intents.exists[:, [place]]
+            answered += there & (rows.where(grades[:, place] >= self.rel).count > 0)
         return ratio(answered, intents.count)
 
 
@@ -184,7 +187,7 @@ class PPlusQ(Measure):
             "gains": self.gains,
             "cutoff": self.cutoff,
         }
-        view = by_intent(judged, str(self))
+        view = by_intent(judged, str(self), self.rel)
         informational = QMeasure(**same).score(view.judged)
         navigational = PPlusMeasure(**same).score(view.judged)
         chosen = np.where(view.navigational[:, None], navigational, informational)
@@ -218,8 +221,15 @@ class Sharp(Wrapping):
     def values(self, judged: JudgedRuns) -> Floats:
         """Intent recall and the measure inside, weighted."""
         recall = SubtopicRecall(
-            rel=getattr(self.inner, "rel", 1),
+            rel=_lowest(self.inner),
             cutoff=self.cutoff,
             judged_only=self.judged_only,
         ).score(judged)
         return self.gamma * recall + (1.0 - self.gamma) * self.inner.score(judged)
+
+
+def _lowest(measure: Measure) -> int:
+    """Lowest relevant grade of a measure, or of the one inside."""
+    while isinstance(inner := getattr(measure, "inner", None), Measure):
+        measure = inner
+    return int(getattr(measure, "rel", 1))

@@ -54,7 +54,7 @@ class _Novelty(Measure):
 
     def found(self, judged: JudgedRuns) -> Floats:
         """Sum of the gains of the rankings, discounted."""
-        intents = judged.intents(str(self))
+        intents = judged.intents(str(self), self.rel)
         rows = judged.relevant(min(self.rel, 1))
         gain = np.zeros(rows.cell.size)
         grades = intents.grade[rows.judgment]
@@ -67,12 +67,14 @@ class _Novelty(Measure):
 
     def best(self, judged: JudgedRuns) -> Floats:
         """Return the same sum of the ranking that is built greedily; shape (topics, 1)."""
-        rows = greedy(judged, judged.intents(str(self)), self.alpha, self.rel, self.cutoff)
+        rows = greedy(
+            judged, judged.intents(str(self), self.rel), self.alpha, self.rel, self.cutoff
+        )
         return rows.total(rows.gains * self.discount(rows.rank))
 
     def perfect(self, judged: JudgedRuns) -> Floats:
         """Return the same sum of a list of documents that answer every intent; (topics, 1)."""
-        whole = judged.intents(str(self)).probability.sum(axis=1)[:, None]
+        whole = judged.intents(str(self), self.rel).probability.sum(axis=1)[:, None]
         return np.asarray(whole * self.perfect_list())
 
     def perfect_list(self) -> float:

@@ -108,6 +108,7 @@ class QMeasure(_Blended):
     family=_FAMILY,
     at_wanted="none",
     needs=_NEEDS,
+    scale_note="interval on one topic for binary relevance, but not with gains of more grades",
 )
 class RMeasure(_Blended):
     """R-measure; 1 wherever the top RB documents are the relevant ones, in any order."""

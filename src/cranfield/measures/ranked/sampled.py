@@ -45,7 +45,7 @@ _STRATA = (
     "judgments of a stratified sample of the pool (column `stratum`); a grade below 0 marks what"
     " was not sampled"
 )
-_NOTE = "an estimate of a measure, on no better scale than that"
+_NOTE = "not known to be interval: an estimate of a measure"
 _PRIOR = parameter(
     1 / 3,
     number(0, 1, open_low=True),

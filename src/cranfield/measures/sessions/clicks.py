@@ -172,7 +172,7 @@ def _u(
     inputs=("clicks",),
     at_wanted="none",
     needs="clicks with an order in time; lengths of documents, or one for all",
-    scale_note="not interval in general",
+    scale_note="not known to be interval",
 )
 class ClickU(Measure):
     """Click-based U-measure, unnormalised; 0 for a session without clicks.

@@ -79,6 +79,7 @@ class _Bejewelled(UserModel):
     formula=rf"\sum_r W(r) \, g_r, \quad C(i) = {_GOES_ON}, \quad T_i = T, \; K_i = K",
     source="Zhang and others (2017)",
     family=_FAMILY,
+    scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of BPM-Static-T=...-K=...", "ir_measures": "BPM(T=...)@K"},
 )
 class BPM(_Bejewelled):
@@ -100,6 +101,7 @@ class BPM(_Bejewelled):
     r" T_i = T + h_b \sum_{j<i} (g_j - g_{med}), \; K_i = K + h_c \sum_{j<i} (g_j - g_{med})",
     source="Zhang and others (2017); Azzopardi and others (2019)",
     family=_FAMILY,
+    scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of BPM-Dynamic with hc=0: its K never changes"},
 )
 class BPMDynamic(_Bejewelled):

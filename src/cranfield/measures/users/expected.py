@@ -37,6 +37,7 @@ _SDCG_WEIGHTS = r"\quad W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_
     formula=rf"\frac{{\sum_r V(r) \, g_r}}{{\sum_r V(r)}}, {_VIEWED}, \quad {_CONTINUATION}{_LEFT}",
     source="Moffat and others (2015); Moffat and others (2017)",
     family=_FAMILY,
+    scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of INST-T=..., with depth=1000"},
 )
 class INST(UserModel):
@@ -80,6 +81,7 @@ class INST(UserModel):
     formula=rf"\sum_r W(r) \, g_r, {_INSQ_WEIGHTS}",
     source="Moffat and others (2012)",
     family=_FAMILY,
+    scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of INSQ-T=..., with depth=1000"},
 )
 class INSQ(StaticModel):

@@ -25,6 +25,7 @@ from cranfield.measures.ranked.precision import REL, REL_DOC
     r" \pi_i \propto \sum_{j \ne i} w(|i - j|), \quad w(d) = \frac{1}{d + 1}",
     source="Ferrante, Ferro and Maistro (2014); Ferro and Maistro (2024), equation (18)",
     family="user models",
+    scale_note="not interval: the steps between ranks are unequal",
 )
 class MarkovPrecision(Measure):
     r"""Markov precision in discrete time.

@@ -34,6 +34,7 @@ class _AtCutoff(SatisfiedModel):
     source=_SOURCE.format(8),
     family=_FAMILY,
     at_wanted="required",
+    scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of NERR-EQ8@k=...", "ir_measures": "NERR8@k"},
 )
 class NERR8(_AtCutoff):
@@ -55,6 +56,7 @@ class NERR8(_AtCutoff):
     source=_SOURCE.format(9),
     family=_FAMILY,
     at_wanted="required",
+    scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of NERR-EQ9@k=...", "ir_measures": "NERR9@k"},
 )
 class NERR9(_AtCutoff):
@@ -75,6 +77,7 @@ class NERR9(_AtCutoff):
     formula=_WEIGHTED + r"p \, (1 - g_i)",
     source=_SOURCE.format(10),
     family=_FAMILY,
+    scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of NERR-EQ10@phi=...", "ir_measures": "NERR10(p=...)"},
 )
 class NERR10(SatisfiedModel):
@@ -99,6 +102,7 @@ class NERR10(SatisfiedModel):
     formula=_WEIGHTED + r"\left( \frac{i + 2T - 1}{i + 2T} \right)^2 (1 - g_i)",
     source=_SOURCE.format(11),
     family=_FAMILY,
+    scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of NERR-EQ11@T=...", "ir_measures": "NERR11(T=...)"},
 )
 class NERR11(SatisfiedModel):

@@ -90,7 +90,7 @@ class TracedRuns:
         >>> fewer.recall_base().tolist()
         [[1]]
         """
-        return self._part(kept, _judgments(self, kept), 0, len(self.judged.systems))
+        return self._part(kept, *_judgments(self, kept), 0, len(self.judged.systems))
 
     def blocks(self, kept: Marks) -> Iterator[JudgedRuns]:
         """Yield the same runs as :meth:`restricted`, a few systems at a time, in order.
@@ -98,12 +98,14 @@ class TracedRuns:
         Scores of a system do not depend on others; tables that fit into the cache are scored about
         twice as fast as one of all systems.
         """
-        judgments, systems = _judgments(self, kept), len(self.judged.systems)
+        (judgments, place), systems = _judgments(self, kept), len(self.judged.systems)
         size = max(1, ROWS * systems // max(1, self.number.size))
         for start in range(0, systems, size):
-            yield self._part(kept, judgments, start, min(start + size, systems))
+            yield self._part(kept, judgments, place, start, min(start + size, systems))
 
-    def _part(self, kept: Marks, judgments: Judgments, start: int, stop: int) -> JudgedRuns:
+    def _part(
+        self, kept: Marks, judgments: Judgments, place: Ints, start: int, stop: int
+    ) -> JudgedRuns:
         """Restrict the systems from `start` to before `stop`."""
         rows, topics = self.judged.documents, self.judged.shape[0]
         # Rows are in order of system first.
@@ -117,6 +119,7 @@ class TracedRuns:
                 rows.rank[begin:end][chosen],
                 rows.grade[begin:end][chosen],
                 (topics, stop - start),
+                source=place[self.number[begin:end][chosen]],
             ),
             retrieved=self.judged.retrieved[:, start:stop],
             scored=self.judged.scored[:, start:stop],
@@ -186,27 +189,34 @@ def traced(
     grade = given.grades.astype(np.int64)
     judged = replace(
         numbered,
-        documents=replace(numbered.documents, grade=grade[number]),
+        documents=replace(numbered.documents, grade=grade[number], source=None),
         policies=chosen,
         views={},
     )
     made = TracedRuns(judged, number, topic, given.docs, grade)
-    full = replace(judged, judgments=_judgments(made, np.ones(grade.size, dtype=bool)), views={})
-    return replace(made, judged=full)
+    judgments, place = _judgments(made, np.ones(grade.size, dtype=bool))
+    documents = replace(judged.documents, source=place[number])
+    return replace(made, judged=replace(judged, documents=documents, judgments=judgments, views={}))
 
 
-def _judgments(runs: TracedRuns, kept: Marks) -> Judgments:
-    """Order the kept judgments of the topics that count by topic and falling grade."""
+def _judgments(runs: TracedRuns, kept: Marks) -> tuple[Judgments, Ints]:
+    """Order the kept judgments of the topics that count by topic and falling grade.
+
+    The second is the place of each judgment in that order, or -1.
+    """
     chosen = np.flatnonzero(kept & (runs.topic >= 0))
     topic, grade = runs.topic[chosen], runs.grade[chosen]
     order = np.lexsort((-grade, topic))
-    return Judgments(
+    place = np.full(runs.topic.size, -1, dtype=np.int64)
+    place[chosen[order]] = np.arange(order.size)
+    judgments = Judgments(
         len(runs.judged.topics),
         topic[order],
         grade[order],
         _judged_from(runs.judged.policies),
         max(int(runs.grade.max()), 0),
     )
+    return judgments, place
 
 
 def _judged_from(chosen: Policies) -> int:

@@ -49,7 +49,8 @@ class Beside:
     value: Floats
 
 
-NOTHING = Beside(*(np.zeros(0, dtype=np.int64) for _ in range(3)), np.zeros(0))
+_NONE = np.zeros(0, dtype=np.int64)
+NOTHING = Beside(_NONE, _NONE, _NONE, np.zeros(0))
 """Of a run that was not looked up in a table."""
 
 

@@ -49,6 +49,11 @@ class Beside:
     value: Floats
 
 
+_NONE = np.zeros(0, dtype=np.int64)
+NOTHING = Beside(_NONE, _NONE, _NONE, np.zeros(0))
+"""Of a run that was not looked up in a table."""
+
+
 def named(parts: Sequence[Part]) -> list[str]:
     """Name the systems: by run tag while these are different, else by file name."""
     names = [part.name for part in parts]
@@ -188,7 +193,8 @@ def _annotations(
     shape = (len(labels), len(parts))
     found: dict[str, Rows] = {}
     for name in known.tables:
-        tables = [part.beside[name] for part in parts]
+        # Judgments on another aspect are assembled without; their rows are those of relevance.
+        tables = [part.beside.get(name, NOTHING) for part in parts]
         cell = np.concatenate([i * shape[0] + new[one.topic] for i, one in enumerate(tables)])
         rank, code, value = (
             np.concatenate([getattr(one, column) for one in tables])

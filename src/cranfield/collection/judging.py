@@ -126,10 +126,8 @@ def judge(
 
     def of_run(i: int) -> tuple[Part, list[Part]]:
         run, stem = many[i], many.stem(i)
-        part, *more = (
-            judge_one(run, stem, one, chosen, known.tables) for one in (judgments, *others.values())
-        )
-        return part, more
+        part = judge_one(run, stem, judgments, chosen, known.tables)
+        return part, [judge_one(run, stem, other, chosen) for other in others.values()]
 
     found = list(of_each_run(many, of_run, jobs, progress))
     parts = [part for part, _ in found]

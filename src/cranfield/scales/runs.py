@@ -20,7 +20,7 @@ from cranfield.collection.coverage import Coverage
 from cranfield.collection.judged import JudgedRuns, Judgments
 from cranfield.collection.policies import Policies
 from cranfield.collection.rows import Rows
-from cranfield.errors import MeasureError, PolicyError
+from cranfield.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.ranked.graded_ap import GradedAveragePrecision
 from cranfield.scales.arrays import as_array

@@ -75,7 +75,7 @@ class DCG(Discounted):
 
 @measure(
     "nDCG",
-    aliases=("NDCG",),
+    aliases=("NDCG", "MSnDCG"),
     summary="DCG over that of the ideal ranking of all judged documents.",
     formula=r"\frac{DCG@k}{iDCG@k}, \quad d(r) = \log_2(r + 1)",
     source="Järvelin and Kekäläinen (2002); Sakai (2013), equation (6);"
@@ -88,6 +88,7 @@ class DCG(Discounted):
         "ir_measures": "nDCG@k",
         "ranx": "ndcg@k",
         "gdeval": "nDCG@k with gains='exponential'",
+        "NTCIREVAL": "MSnDCG@k; nDCG@k there has discount='max(1,log2(rank))'",
     },
 )
 class nDCG(Discounted):

@@ -141,7 +141,8 @@ class UnderstandabilityRBP(_AspectRBP):
     """Understandability-biased RBP.
 
     With `aspect_gains='binary'` a document is understood or not; with 'graded' or a mapping it is
-    uRBPgr of the source, whose campaigns chose the mapping.
+    uRBPgr of the source, whose campaigns chose the mapping. trectools 0.0.50 (`get_urbp`) gives the
+    same scores, with `normalization_factor` for 1 over the highest grade.
     """
 
     aspects: str = parameter("understandability", names, _ASPECTS_DOC)

@@ -56,6 +56,8 @@ class InequityOfAttention(Exposing):
     Relevance that is not retrieved counts, and so does attention for documents that are not
     relevant or not judged. For groups, only documents with a group share in attention and
     relevance. An empty ranking gives no attention, and scores 1.
+
+    FairRankTune 0.0.7 (`IAA`) compares attention and relevance as they are, with no sum of 1.
     """
 
     gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC + ", as what a document deserves")

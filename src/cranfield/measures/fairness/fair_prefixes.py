@@ -67,19 +67,17 @@ class RankedGroupFairness(Measure):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Test the tops one by one."""
+        """Test all tops at once: each protected document that one needs has to come in time."""
         assert self.cutoff is not None
         if self.cutoff > LONGEST:
             raise MeasureError(f"{self}: a cutoff above {LONGEST} is too much to test")
         rows = protected_rows(judged, self.protected, str(self))
-        fair = np.ones(judged.shape, dtype=bool)
-        lowest = minima(self.cutoff, self.share, self.alpha, self.adjusted)
-        deepest = int(judged.retrieved.max(initial=0))
-        for rank, least in enumerate(lowest[:deepest], 1):
-            if least:
-                seen = rows.where(rows.rank <= rank).count
-                fair &= (seen >= least) | (rank > judged.retrieved)
-        return fair.astype(np.float64)
+        # What the tops need rises with their length: that of rank 0 is nothing.
+        lowest = np.array([0, *minima(self.cutoff, self.share, self.alpha, self.adjusted)])
+        needed = lowest[judged.retrieved]
+        number = rows.seen
+        in_time = (number <= rows.at(needed)) & (lowest[rows.rank - 1] < number)
+        return np.asarray((rows.total(in_time) == needed).astype(np.float64))
 
 
 @lru_cache(maxsize=64)

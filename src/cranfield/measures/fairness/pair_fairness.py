@@ -20,6 +20,7 @@ Examples
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.collection.judged import JudgedRuns
 from cranfield.collection.rows import Rows
@@ -50,6 +51,9 @@ class PairwiseParity(Measure):
     relevant document of one side and one judged not relevant of the other, and what counts is
     whether relevant documents of both sides are ranked right equally often. It is 0 where a side
     has no such pairs.
+
+    The program of Kuhlman and others (`fare`, `rank_parity`) gives the two shares of which this is
+    the difference, and 1 and 0 where there is one side only.
     """
 
     rel: int = parameter(1, REL, REL_DOC)
@@ -62,8 +66,8 @@ class PairwiseParity(Measure):
         """Difference of the shares of pairs."""
         groups = judged.groups(str(self))
         known = groups.rows.where(groups.rows.gains > 0)
-        inside = _keys(known.where(known.grade == group_index(groups, self.protected, str(self))))
-        outside = np.setdiff1d(np.unique(_keys(known)), inside, assume_unique=True)
+        chosen = known.grade == group_index(groups, self.protected, str(self))
+        inside, outside = _sides(_keys(known), chosen)
         shape = judged.shape
         if self.pairs == "all":
             above, number = _above(inside, outside, shape)
@@ -83,8 +87,21 @@ def _keys(rows: Rows) -> Ints:
     return rows.cell << 32 | rows.rank
 
 
+def _sides(keys: Ints, chosen: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Documents that have a row which is chosen, and all others; keys are in order."""
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    if not first.size:
+        return keys, keys
+    protected = np.logical_or.reduceat(chosen, first)
+    return keys[first[protected]], keys[first[~protected]]
+
+
 def _both(first: Ints, second: Ints) -> Ints:
-    return np.intersect1d(first, second, assume_unique=True)
+    """Keys of the first that the second has too; both are in order."""
+    if not second.size:
+        return second
+    at = np.minimum(np.searchsorted(second, first), second.size - 1)
+    return np.asarray(first[second[at] == first])
 
 
 def _above(first: Ints, second: Ints, shape: tuple[int, int]) -> tuple[Floats, Floats]:

@@ -52,7 +52,11 @@ class _Prefixes(Measure):
 
     protected: str | None = parameter(None, optional(name), "group to be fair to; has to be given")
     step: int = parameter(10, integer(2, 10**6), "ranks from one cut point to the next")
-    normalised: bool = parameter(True, flag, "whether to divide by the highest possible value Z")
+    normalised: bool = parameter(
+        True,
+        flag,
+        "whether to divide by the highest possible value Z; scores can be above 1 if not",
+    )
 
     def score(self, judged: JudgedRuns) -> Floats:
         """Score every ranking; 0 where none or all of its documents are protected."""

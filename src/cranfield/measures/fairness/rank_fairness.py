@@ -66,7 +66,8 @@ class AttentionWeightedRankFairness(Exposing):
 
     The tracks take the natural logarithm, so that the lowest score is 1 - ln 2, which is 0.307;
     with `base='2'` it is 0. Their targets are the mean of that of the relevant documents and of a
-    `population`. Sapiezynski and others compare with a test in place of a divergence.
+    `population`; without relevant documents of a group the population alone is the target.
+    Sapiezynski and others compare with a test in place of a divergence.
     """
 
     target: str | Shares = parameter(

@@ -59,7 +59,7 @@ class UMeasure(UserModel):
         Gain("exponential"),
         no_loss,
         "gain of a grade: 'exponential', (2^g - 1) / 2^max_grade; 'linear', g / (max_grade + 1);"
-        " or a mapping of grades to gains",
+        " or a mapping of grades to gains, in which a grade that is not named has none",
     )
     max_grade: int | None = MAX_GRADE
     L: float = parameter(

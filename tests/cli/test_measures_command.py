@@ -36,7 +36,7 @@ def test_long_tells_all_about_each(tmp_path: Path) -> None:
         ("MAP", "AP, MAP:"),
         ("AP@10", "AP, MAP:"),
         ("P", "P, Precision:"),
-        ("ndcg_cut_10", "nDCG, NDCG:"),
+        ("ndcg_cut_10", "nDCG, NDCG, MSnDCG:"),
         ("IA", "IA: Intent-aware"),
         ("IA(nDCG@10)", "IA: Intent-aware"),
         ("D#-nDCG@10", "Sharp: "),

@@ -268,3 +268,15 @@ def test_what_has_nothing_to_replace(text: str, reason: str) -> None:
     """Measures that would be computed of something else than what is asked for."""
     with pytest.raises(MeasureError, match=reason):
         cf.parse_measure(text)
+
+
+def test_binary_gains() -> None:
+    """Of binary gains the global gain is the chance that a document is relevant."""
+    rows = two_intents({"a": (2, 0), "b": (1, 1), "c": (0, 3)})
+    run = {"q": {"c": 3.0, "a": 2.0, "b": 1.0}}
+    intents = {"q": {"1": 0.75, "2": 0.25}}
+    asked = ["D(RBP(p=0.5))", "D(RBP(p=0.5, rel=2))"]
+    found = cf.evaluate(run, rows, asked, intents=intents)
+    assert [scores.values[0, 0] for scores in found.values()] == pytest.approx(
+        [0.25 * 0.5 + 0.75 * 0.25 + 1.0 * 0.125, 0.25 * 0.5 + 0.75 * 0.25]
+    )

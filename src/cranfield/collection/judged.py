@@ -194,7 +194,10 @@ class JudgedRuns:
         Intents without a document of grade >= rel are left out.
         """
         if self.annotations.intents is None:
-            raise MeasureError(f"{name} needs judgments by subtopic, and these have none")
+            raise MeasureError(
+                f"{name} needs judgments by subtopic, and these have none; if the iteration column"
+                " is one, read_qrels(..., subtopics=True) or a table of intents says so"
+            )
         if rel <= 1:
             return self.annotations.intents
         view: Intents | None = self.views.get(("intents", rel))

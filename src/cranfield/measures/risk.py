@@ -117,6 +117,7 @@ class _Risk(Wrapping):
     r" \quad \Delta = M(s) - M(b)",
     source="Wang, Bennett and Collins-Thompson (2012)",
     family=_FAMILY,
+    range=_INFINITE,
     elsewhere={"ndeval, gdeval": "risk-sensitive versions of the Web track 2013 and 2014"},
 )
 class RiskReward(_Risk):
@@ -143,6 +144,7 @@ class RiskReward(_Risk):
     formula=r"\frac{U_{risk}}{SE(U_{risk})}, \quad SE = \frac{s}{\sqrt{n}}",
     source="Dinçer, Macdonald and Ounis (2014)",
     family=_FAMILY,
+    range=_INFINITE,
     elsewhere={"its distribution": "Student's t with n - 1 degrees of freedom, for one system"},
 )
 class StandardisedRisk(_Risk):

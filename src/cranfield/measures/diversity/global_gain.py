@@ -66,7 +66,8 @@ class _Global(Wrapping):
         """Score with the measure inside, by global gains."""
         rel = int(getattr(self.inner, "rel", 1))
         gains = getattr(self.inner, "gains", LINEAR) or LINEAR
-        if gains.kind in {"binary", "graded"}:
+        binary = gains.kind == "binary"
+        if gains.kind == "graded":
             gains = LINEAR
         # A measure that scales its gains does so before they are added up.
         scaled = getattr(self.inner, "gain_of", None)
@@ -74,14 +75,15 @@ class _Global(Wrapping):
         key = (self.navigational_once, rel, str(self.inner) if scaled else gains, top)
         view = judged.views.get(key)
         if view is None:
-            local = partial(scaled, judged) if scaled else gains.of
+            # Of binary gains, equation (27) is the chance that the document is relevant.
+            local = partial(scaled, judged) if scaled else np.ones_like if binary else gains.of
             view = judged.views[key] = globally(
                 judged, local, rel, self.navigational_once, str(self), top
             )
         runs, levels = view
         chosen: dict[str, Any] = {"rel": 1} if "rel" in self.inner.parameters else {}
-        if isinstance(getattr(self.inner, "max_grade", None), int):
-            chosen["max_grade"] = None
+        if binary or isinstance(getattr(self.inner, "max_grade", None), int):
+            chosen |= {"max_grade": None} if "max_grade" in self.inner.parameters else {}
         if "gains" in self.inner.parameters:
             chosen["gains"] = levels
         out: Floats = self.inner(**chosen).score(runs)
@@ -89,7 +91,9 @@ class _Global(Wrapping):
 
     def _top(self, judged: JudgedRuns, gains: Gain) -> float | None:
         """Return the gain at the end of the scale, where the measure inside has one of its own."""
-        if isinstance(self.inner, UnitGains) and isinstance(gains.kind, tuple):
+        if gains.kind == "binary" or (
+            isinstance(self.inner, UnitGains) and isinstance(gains.kind, tuple)
+        ):
             return 1.0
         end = getattr(self.inner, "max_grade", None)
         if not isinstance(end, int):

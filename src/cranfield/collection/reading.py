@@ -14,7 +14,7 @@ from cranfield.collection.keys import TopicCoder
 from cranfield.collection.lines import LineMap, Origin
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.collection.source import Source, check_encoding
+from cranfield.collection.source import FORMAT_OF_SUFFIX, Source, check_encoding
 from cranfield.collection.text import Part
 from cranfield.collection.text_formats import OF_QRELS, read_text
 from cranfield.errors import CranfieldWarning, InputError, PolicyError, quoted
@@ -27,15 +27,6 @@ NO_INTENT = "0"
 
 _COLUMNS = ("class", "stratum", "inclusion")
 """Columns of judgments besides the grade."""
-
-_BY_SUFFIX = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-}
 
 
 def read_qrels(
@@ -177,7 +168,7 @@ def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[P
     if isinstance(data, (str, PathLike)) and not str(data).startswith("irds:"):
         source = Source(fspath(data))
         if layout == "auto":
-            layout = _BY_SUFFIX.get(source.suffix, "text")
+            layout = FORMAT_OF_SUFFIX.get(source.suffix, "text")
         lines = LineMap()
         if (parts := read_text(source, layout, kind, lines, encoding)) is not None:
             return parts, Origin(source.name, lines), source.stem

@@ -8,20 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.collection import tables
 from cranfield.collection.columns import typed
-from cranfield.collection.source import Source
+from cranfield.collection.source import FORMAT_OF_SUFFIX, Source
 from cranfield.errors import InputError
 from cranfield.text import counted
-
-_FORMATS = {
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".json": "json",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".parquet": "parquet",
-}
 
 
 def small_table(data: Any, kind: str) -> tuple[pl.DataFrame, str]:
@@ -35,13 +25,16 @@ def small_table(data: Any, kind: str) -> tuple[pl.DataFrame, str]:
         A kind of table that :data:`cranfield.collection.tables.KINDS` knows. Lines of text have
         its columns in that order, separated by blanks or semicolons.
     """
+    # Only what is given besides judgments needs it; it would slow down every start.
+    from cranfield.collection import tables
+
     if isinstance(data, dict):
         return typed(data, kind, kind), kind
     if isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
-        if source.suffix in _FORMATS:
-            return tables.from_file(source, kind, _FORMATS[source.suffix]), source.name
-        return _lines(source, kind), source.name
+        if source.suffix in FORMAT_OF_SUFFIX:
+            return tables.from_file(source, kind, FORMAT_OF_SUFFIX[source.suffix]), source.name
+        return _lines(source, kind, *tables.KINDS[kind]), source.name
     if hasattr(type(data), "columns") or hasattr(type(data), "column_names"):
         return tables.from_frame(data, kind, kind), kind
     if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
@@ -49,9 +42,10 @@ def small_table(data: Any, kind: str) -> tuple[pl.DataFrame, str]:
     raise InputError(f"{type(data).__name__} cannot be read as a {kind}")
 
 
-def _lines(source: Source, kind: str) -> pl.DataFrame:
+def _lines(
+    source: Source, kind: str, required: tuple[str, ...], optional: tuple[str, ...]
+) -> pl.DataFrame:
     """Read lines of values separated by blanks, or by semicolons."""
-    required, optional = tables.KINDS[kind]
     names = (*required, *optional)
     rows: list[list[str]] = []
     for number, raw in enumerate(source.read().split(b"\n"), 1):

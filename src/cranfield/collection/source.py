@@ -16,6 +16,16 @@ from cranfield.errors import CranfieldError, InputError, PolicyError, quoted
 CHUNK = 16 << 20
 """Bytes parsed at a time: large enough to keep two cores busy, small enough to stay in memory."""
 
+FORMAT_OF_SUFFIX = {
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".json": "json",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".parquet": "parquet",
+}
+"""Formats with named columns, by suffix."""
+
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
 
 

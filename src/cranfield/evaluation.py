@@ -167,10 +167,11 @@ def evaluate(
     measures
         Measures or their text forms; names of trec_eval are understood.
     compat
-        Another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`.
+        Another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`, `ndeval`, `gdeval`,
+        `ntcireval`, `cwl`; its names of measures mean what they mean there.
     policies
-        As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`, `jobs`,
-        `progress`.
+        As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`,
+        `lengths`, `groups`, `intents`, `aspects`, `jobs`, `progress`.
 
     Returns
     -------

@@ -60,7 +60,7 @@ def judge(
         Whatever :func:`read_qrels` takes.
     ties
         Order of documents with equal scores: `trec` (default), `trec_eval-9`, `id-ascending`,
-        `input`, `rank`.
+        `input`, `rank`, `file`.
     topics
         Which topics count: `qrels` (default), `intersection`, `run`.
     unjudged
@@ -70,7 +70,8 @@ def judge(
     depth
         Ranks kept of each ranking; None for all.
     compat
-        Start from another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`.
+        Start from another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`, `ndeval`,
+        `gdeval`, `ntcireval`, `cwl`.
     lengths
         Lengths of documents, for measures of time and text read: see :func:`read_lengths`.
     groups

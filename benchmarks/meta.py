@@ -61,8 +61,8 @@ def splits(data: Path) -> str:
 
 def trec8(data: Path) -> str:
     """Score the TREC-8 runs on three shards, and study five models: 3 sizes, 100 repeats."""
+    from cranfield.evaluation.by_shard import score_shards
     from cranfield.meta import split_topics
-    from cranfield.sharded import score_shards
 
     folder = data / "trec8-adhoc"
     runs = sorted(folder.glob("runs/*.xz"))

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import cranfield as cf
-from cranfield.significance.anova import three_way
-from cranfield.significance.max_t import max_t
+from cranfield.significance.corrections.max_t import max_t
+from cranfield.significance.corrections.randomised_tukey import randomised_tukey
+from cranfield.significance.corrections.studentised_range import distribution, studentised_range_sf
+from cranfield.significance.models.anova import three_way
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import all_pairs
-from cranfield.significance.randomised_tukey import randomised_tukey
 from cranfield.significance.registry import find_test
-from cranfield.significance.studentised_range import distribution, studentised_range_sf
 
 TOPICS, SYSTEMS = 50, 129
 PAIRS = SYSTEMS * (SYSTEMS - 1) // 2

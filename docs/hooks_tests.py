@@ -10,7 +10,7 @@ from mkdocs.structure.files import File, Files
 
 import cranfield as cf
 from cranfield.significance import CORRECTIONS, TESTS
-from cranfield.significance.describing import NAMES
+from cranfield.significance.comparison.describing import NAMES
 from cranfield.significance.registry import TestInfo
 
 EXAMPLE = {

@@ -22,7 +22,8 @@ from numpy.typing import NDArray
 
 import cranfield as cf
 from cranfield.scores import Scores
-from cranfield.significance import TESTS, compare
+from cranfield.significance import TESTS
+from cranfield.significance.comparison.compare import compare
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs
 
@@ -162,7 +163,7 @@ def _root(kind: str) -> Floats:
     """Return a matrix that gives independent normal variables the covariance of systems."""
     if kind == "two spreads":
         return np.diag([0.05] * 5 + [0.2] * 5)
-    collection = cf.collections.trec_covid()
+    collection = cf.bundled.trec_covid()
     scores = cf.evaluate(collection.runs, collection.qrels, "nDCG@20")["nDCG@20"].values
     values, vectors = np.linalg.eigh(np.cov(scores.T))
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0.0)))

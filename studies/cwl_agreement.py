@@ -31,7 +31,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 import cranfield as cf
-from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.judged.judged_runs import JudgedRuns
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]

@@ -16,12 +16,12 @@ from typing import Any
 
 import cranfield as cf
 from cranfield.meta import discriminative_power
-from cranfield.report.charts.asl import asl_chart
-from cranfield.report.charts.box import box_plot
-from cranfield.report.charts.distribution import distribution_chart
-from cranfield.report.charts.hasse import hasse_chart
-from cranfield.report.charts.recall import precision_recall
-from cranfield.report.charts.spacing import spacing_chart
+from cranfield.reporting.charts.of_scales.distribution import distribution_chart
+from cranfield.reporting.charts.of_scales.hasse import hasse_chart
+from cranfield.reporting.charts.of_scales.spacing import spacing_chart
+from cranfield.reporting.charts.of_scores.box import box_plot
+from cranfield.reporting.charts.of_scores.recall import precision_recall
+from cranfield.reporting.charts.of_studies.asl import asl_chart
 
 LARGEST = 150_000
 """Bytes of an SVG."""

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from cranfield.collection.reading import read_qrels, read_run
-from cranfield.errors import CranfieldError
+from cranfield.base.errors import CranfieldError
+from cranfield.collection.files.reading import read_qrels, read_run
 from studies.fuzz_base import guarded, pick
 from studies.fuzz_spoil import spoil_bytes, valid_lines
 from studies.fuzz_text import compare, expected

@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn, TypeVar
 
-from cranfield.errors import CranfieldError
+from cranfield.base.errors import CranfieldError
 
 T = TypeVar("T")
 LIMIT = 20.0

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.judging import judge
-from cranfield.errors import CranfieldError, MeasureError
+from cranfield.base.errors import CranfieldError, MeasureError
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judging import judge
 from cranfield.measures import ALIASES, REGISTRY, Measure, parse_measures
 from cranfield.measures.gains import Gain
-from cranfield.measures.trec_names import FAMILIES, NICKNAMES, SINGLE
+from cranfield.measures.names.trec_eval import FAMILIES, NICKNAMES, SINGLE
 from studies.fuzz_base import FailedCaseError, guarded, pick, shown
 
 NUMBERS = (

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from cranfield.collection.reading import read_qrels, read_run
+from cranfield.base.errors import CranfieldError
+from cranfield.collection.files.reading import read_qrels, read_run
 from cranfield.collection.run import Run
-from cranfield.errors import CranfieldError
 from studies.fuzz_base import FailedCaseError, guarded, shown, some_id
 from studies.fuzz_shapes import SHAPES
 from studies.fuzz_spoil import spoil_bytes

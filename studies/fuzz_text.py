@@ -9,11 +9,11 @@ from math import isfinite
 from pathlib import Path
 from typing import Any
 
-from cranfield.collection.reading import read_qrels, read_run
+from cranfield.base.errors import CranfieldError, InputError
+from cranfield.collection.files.reading import read_qrels, read_run
+from cranfield.collection.files.writing import write_qrels, write_run
 from cranfield.collection.run import Run
-from cranfield.collection.source import CHUNK, Source
-from cranfield.collection.writing import write_qrels, write_run
-from cranfield.errors import CranfieldError, InputError
+from cranfield.sources.chunks import CHUNK, Source
 from studies.fuzz_base import FailedCaseError, guarded
 from studies.fuzz_spoil import hostile_text
 

@@ -20,9 +20,9 @@ import numpy as np
 
 import cranfield as cf
 from cranfield.meta import split_topics
-from cranfield.report.studies import written
-from cranfield.report.study_tests import shown
-from cranfield.report.tables import topics_table
+from cranfield.reporting.studies.as_text import written
+from cranfield.reporting.studies.of_tests import shown
+from cranfield.reporting.tables import topics_table
 
 HOSTILE = (
     *(r"under_score", r"100%", r"a&b", r"#1", r"{curly}", r"back\slash", r"~tilde^hat"),

@@ -17,7 +17,8 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import cranfield as cf
-from cranfield.texts import evaluate_answers, judge_answers
+from cranfield import evaluate_answers
+from cranfield.texts import judge_answers
 
 Values = dict[tuple[str, str], float]
 Cells = dict[tuple[str, str], list[bool]]
@@ -195,7 +196,7 @@ def by_intent_files(
     folder: Path, name: str, judged: cf.JudgedRuns, forms: Mapping[str, str], cells: Cells
 ) -> None:
     """Values of every intent by itself, and of the topics."""
-    from cranfield.collection.intent_views import by_intent
+    from cranfield.collection.intents.by_intent import by_intent
 
     view = by_intent(judged, "the study").judged
     for ending in ("nevIA", "nevPQ"):

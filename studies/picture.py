@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 import cranfield as cf
-from cranfield.report.terminal import systems_table
+from cranfield.reporting.text.terminal import systems_table
 
 SYSTEMS = 14
 
@@ -23,7 +23,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("-o", "--output", type=Path, default=Path("docs/images/demo.svg"))
     given = parser.parse_args()
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     measures = ["nDCG@20", "P@20", "AP@100", "RR", "RBP", "Judged@20"]
     evaluation = cf.evaluate(covid.runs[:SYSTEMS], covid.qrels, measures)
     console = Console(record=True, width=84, file=StringIO())

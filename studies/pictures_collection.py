@@ -12,13 +12,13 @@ from typing import Any
 
 import cranfield as cf
 from cranfield.meta import leave_one_out, stability
-from cranfield.report.charts.leave_one_out import leave_one_out_chart
-from cranfield.report.charts.stability import stability_chart
+from cranfield.reporting.charts.of_studies.leave_one_out import leave_one_out_chart
+from cranfield.reporting.charts.of_studies.stability import stability_chart
 
 
 def stable() -> Any:
     """What samples of topics say by three measures."""
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     scores = cf.evaluate(covid.runs, covid.qrels, ["nDCG@20", "AP@100", "RR"])
     sizes = [2, 3, 4, *range(5, 51, 5)]
     return stability_chart([stability(one, sizes=sizes) for one in scores.values()])
@@ -26,7 +26,7 @@ def stable() -> Any:
 
 def left_out() -> Any:
     """Scores and ranks without the unique documents of each team."""
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     found = leave_one_out(covid.runs, covid.qrels, "nDCG@20", teams=covid.teams, depth=5)
     return leave_one_out_chart(found)
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import cranfield as cf
 from cranfield.meta import discriminative_power
-from cranfield.report.charts.asl import asl_chart
+from cranfield.reporting.charts.of_studies.asl import asl_chart
 
 
 def asl() -> Any:
     """Curves of achieved significance levels."""
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     measures = ["AP@100", "nDCG@10", "P@10", "RBP(p=0.8)", "ERR@10", "RR@10"]
     return asl_chart(discriminative_power(cf.evaluate(covid.runs, covid.qrels, measures)))
 

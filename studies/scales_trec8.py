@@ -17,7 +17,7 @@ from pathlib import Path
 import polars as pl
 
 import cranfield as cf
-from cranfield.scales import ScaleStudy, study_scales
+from cranfield.meta import ScaleStudy, study_scales
 
 SHORT = {
     "DCG(discount='max(1,log2(rank))')": "DCG, base 2",

@@ -13,9 +13,9 @@ import argparse
 import time
 from pathlib import Path
 
+from cranfield.evaluation.by_shard import score_shards
 from cranfield.meta import false_alarms, split_topics
 from cranfield.meta.of_tests.split_result import SplitStudy
-from cranfield.sharded import score_shards
 
 SIZES = (5, 10, 25)
 MODELS = {

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from cranfield.escape import html, latex, markdown, plain
+from cranfield.base.escape import html, latex, markdown, plain
 
 NASTY = (
     st.text(alphabet=st.sampled_from("\\{}$&#_%~^<>|`'\",-*[]()!?=+@.: ab17\n\x1b†§é")) | st.text()

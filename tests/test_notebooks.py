@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.meta import false_alarms, split_topics
+from cranfield.meta import false_alarms, split_topics, study_scales
 from cranfield.meta.of_collections.leave_one_out import leave_one_out
 from cranfield.meta.of_collections.pool_depth import pool_depths
 from cranfield.meta.of_measures.concordance import concordance
@@ -23,7 +23,6 @@ from cranfield.meta.of_topics.extrapolation import extrapolate
 from cranfield.meta.of_topics.generalizability import generalizability
 from cranfield.meta.of_topics.resampling import stability
 from cranfield.meta.reproduction.of_runs import reproduce
-from cranfield.scales import study_scales
 from cranfield.significance import check_assumptions, compare_bayes
 from cranfield.tabular import Cell, Table, frame_html
 

@@ -16,9 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.collection.shards import random_shards
-from cranfield.sharded import score_samplings, score_shards
-from cranfield.sharded_evaluation import ShardedEvaluation
+from cranfield.collection.shards.sharding import random_shards
+from cranfield.evaluation.by_shard import score_samplings, score_shards
+from cranfield.evaluation.sharded_evaluation import ShardedEvaluation
 
 Grades = dict[str, dict[str, int]]
 Rankings = dict[str, dict[str, float]]

@@ -4,18 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cranfield import collections, measures, meta, scales, sessions, significance, texts
-    from cranfield.collection.judged import JudgedRuns
-    from cranfield.collection.judging import judge
-    from cranfield.collection.policies import Policies
-    from cranfield.collection.qrels import Qrels
-    from cranfield.collection.reading import read_qrels, read_run
-    from cranfield.collection.run import Run
-    from cranfield.collection.runs import Runs, read_runs
-    from cranfield.collection.shard_maps import read_shards
-    from cranfield.collection.shards import random_shards
-    from cranfield.collection.writing import write_qrels, write_run
-    from cranfield.errors import (
+    from cranfield import (
+        bundled,
+        measures,
+        meta,
+        scales,
+        sessions,
+        significance,
+        texts,
+    )
+    from cranfield.base.errors import (
         CranfieldError,
         CranfieldWarning,
         InputError,
@@ -23,42 +21,54 @@ if TYPE_CHECKING:
         MissingDependencyError,
         PolicyError,
     )
-    from cranfield.evaluation import Evaluation, evaluate, score
+    from cranfield.base.scale_types import Scale
+    from cranfield.collection.files.many_runs import Runs, read_runs
+    from cranfield.collection.files.reading import read_qrels, read_run
+    from cranfield.collection.files.writing import write_qrels, write_run
+    from cranfield.collection.judged.judged_runs import JudgedRuns
+    from cranfield.collection.judged.judging import judge
+    from cranfield.collection.judged.policies import Policies
+    from cranfield.collection.qrels import Qrels
+    from cranfield.collection.run import Run
+    from cranfield.collection.shards.given import read_shards
+    from cranfield.collection.shards.sharding import random_shards
+    from cranfield.evaluation.answer_evaluation import evaluate_answers
+    from cranfield.evaluation.by_shard import score_samplings, score_shards
+    from cranfield.evaluation.evaluation import Evaluation, evaluate, score
+    from cranfield.evaluation.scorefiles import read_scores
+    from cranfield.evaluation.session_evaluation import evaluate_sessions
+    from cranfield.evaluation.sharded_evaluation import ShardedEvaluation
     from cranfield.measures.base import Measure
     from cranfield.measures.define import define
     from cranfield.measures.grammar import parse_measure, parse_measures
-    from cranfield.report.citing import cite
-    from cranfield.report.page import report
-    from cranfield.report.tables.make import table
-    from cranfield.report.tables.of_studies import tables
-    from cranfield.scale import Scale
-    from cranfield.scales.image import image
-    from cranfield.scales.interval import interval
-    from cranfield.scales.meaning import meaning
-    from cranfield.scales.scale_of import scale_of
-    from cranfield.scorefiles import read_scores
+    from cranfield.reporting.page.report_page import report
+    from cranfield.reporting.references.citing import cite
+    from cranfield.reporting.tables.make import table
+    from cranfield.reporting.tables.of_studies import tables
+    from cranfield.scales.images.image import image
+    from cranfield.scales.interval_scaled import interval
+    from cranfield.scales.statements.meaningful import meaning
+    from cranfield.scales.verdicts.scale_of import scale_of
     from cranfield.scores import Scores
-    from cranfield.sessions import evaluate_sessions, read_sessions
-    from cranfield.sharded import score_samplings, score_shards
-    from cranfield.sharded_evaluation import ShardedEvaluation
-    from cranfield.significance.compare import compare
-    from cranfield.significance.result import PairwiseComparison
-    from cranfield.significance.risk import Risk, risk
+    from cranfield.sessions import read_sessions
+    from cranfield.significance.comparison.compare import compare
+    from cranfield.significance.comparison.result import PairwiseComparison
+    from cranfield.significance.risk_sensitivity import Risk, risk
 
 __version__ = "0.1.0"
 
 _HOMES = {
-    "collection.judged": ("JudgedRuns",),
-    "collection.judging": ("judge",),
-    "collection.policies": ("Policies",),
+    "collection.judged.judged_runs": ("JudgedRuns",),
+    "collection.judged.judging": ("judge",),
+    "collection.judged.policies": ("Policies",),
     "collection.qrels": ("Qrels",),
-    "collection.reading": ("read_qrels", "read_run"),
+    "collection.files.reading": ("read_qrels", "read_run"),
     "collection.run": ("Run",),
-    "collection.runs": ("Runs", "read_runs"),
-    "collection.shard_maps": ("read_shards",),
-    "collection.shards": ("random_shards",),
-    "collection.writing": ("write_qrels", "write_run"),
-    "errors": (
+    "collection.files.many_runs": ("Runs", "read_runs"),
+    "collection.shards.given": ("read_shards",),
+    "collection.shards.sharding": ("random_shards",),
+    "collection.files.writing": ("write_qrels", "write_run"),
+    "base.errors": (
         "CranfieldError",
         "CranfieldWarning",
         "InputError",
@@ -66,26 +76,29 @@ _HOMES = {
         "MissingDependencyError",
         "PolicyError",
     ),
-    "evaluation": ("Evaluation", "evaluate", "score"),
+    "evaluation.evaluation": ("Evaluation", "evaluate", "score"),
     "measures.base": ("Measure",),
     "measures.define": ("define",),
     "measures.grammar": ("parse_measure", "parse_measures"),
-    "report.citing": ("cite",),
-    "report.tables.make": ("table",),
-    "report.tables.of_studies": ("tables",),
-    "scale": ("Scale",),
-    "scales.image": ("image",),
-    "scales.interval": ("interval",),
-    "scales.meaning": ("meaning",),
-    "scales.scale_of": ("scale_of",),
-    "scorefiles": ("read_scores",),
+    "reporting.references.citing": ("cite",),
+    "reporting.tables.make": ("table",),
+    "reporting.tables.of_studies": ("tables",),
+    "base.scale_types": ("Scale",),
+    "scales.images.image": ("image",),
+    "scales.interval_scaled": ("interval",),
+    "scales.statements.meaningful": ("meaning",),
+    "scales.verdicts.scale_of": ("scale_of",),
+    "evaluation.scorefiles": ("read_scores",),
     "scores": ("Scores",),
-    "sessions": ("evaluate_sessions", "read_sessions"),
-    "sharded": ("score_samplings", "score_shards"),
-    "sharded_evaluation": ("ShardedEvaluation",),
-    "significance.compare": ("compare",),
-    "significance.result": ("PairwiseComparison",),
-    "significance.risk": ("Risk", "risk"),
+    "evaluation.answer_evaluation": ("evaluate_answers",),
+    "evaluation.session_evaluation": ("evaluate_sessions",),
+    "sessions": ("read_sessions",),
+    "evaluation.by_shard": ("score_samplings", "score_shards"),
+    "evaluation.sharded_evaluation": ("ShardedEvaluation",),
+    "significance.comparison.compare": ("compare",),
+    "significance.comparison.result": ("PairwiseComparison",),
+    "reporting.page.report_page": ("report",),
+    "significance.risk_sensitivity": ("Risk", "risk"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 
@@ -109,10 +122,11 @@ __all__ = [
     "Scores",
     "ShardedEvaluation",
     "cite",
-    "collections",
+    "bundled",
     "compare",
     "define",
     "evaluate",
+    "evaluate_answers",
     "evaluate_sessions",
     "image",
     "interval",
@@ -148,12 +162,10 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import a public name when it is first used, so that `import cranfield` costs nothing."""
-    # The package `report` is also the function of that name.
     if name in {
-        "collections",
+        "bundled",
         "measures",
         "meta",
-        "report",
         "scales",
         "sessions",
         "significance",

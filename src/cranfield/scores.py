@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.errors import CranfieldError, MissingDependencyError, quoted
-from cranfield.escape import html
-from cranfield.files import whole_file
-from cranfield.scale import Scale
+from cranfield.base.errors import CranfieldError, MissingDependencyError, quoted
+from cranfield.base.escape import html
+from cranfield.base.scale_types import Scale
+from cranfield.base.whole_files import whole_file
+from cranfield.base.words import counted
 from cranfield.tabular import frame_html
-from cranfield.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd

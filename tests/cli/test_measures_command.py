@@ -10,7 +10,7 @@ import pytest
 import cranfield as cf
 from cranfield.measures.catalogue.findings import PROPERTIES
 from cranfield.measures.grammar import WRAPPERS
-from cranfield.texts import TEXT_MEASURES
+from cranfield.measures.texts import TEXT_MEASURES
 from tests.cli.running import cranfield
 
 

@@ -9,12 +9,13 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cranfield.cli import study_measures, study_options
+from cranfield.cli.studies import measures as study_measures
+from cranfield.cli.studies import study_options
+from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta import discriminative_power, swap_method
 from cranfield.meta.of_measures import by_measure, coefficients
 from cranfield.meta.work import parts as work
-from cranfield.report.studies import WRITERS
-from cranfield.scorefiles import read_scores_by_measure
+from cranfield.reporting.studies.as_text import WRITERS
 from tests.cli.running import cranfield
 
 

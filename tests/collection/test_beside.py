@@ -9,10 +9,10 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.collection.beside import read_groups, read_lengths
-from cranfield.collection.intent_tables import read_intents
-from cranfield.collection.intent_views import by_intent
-from cranfield.errors import InputError, MeasureError
+from cranfield.base.errors import InputError, MeasureError
+from cranfield.collection.document_tables import read_groups, read_lengths
+from cranfield.collection.intents.by_intent import by_intent
+from cranfield.collection.intents.probabilities import read_intents
 
 RUN = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}, "r": {"b": 2, "a": 1}}
 QRELS = {"q": {"b": 1, "d": 0}, "r": {"a": 2}}

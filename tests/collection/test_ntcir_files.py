@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.errors import CranfieldError, InputError, PolicyError
+from cranfield.base.errors import CranfieldError, InputError, PolicyError
 
 DATA = Path(__file__).parents[1] / "data" / "ntcireval"
 
@@ -181,7 +181,7 @@ def test_bytes_of_another_encoding(tmp_path: Path) -> None:
 
 def test_chunks(monkeypatch: pytest.MonkeyPatch, write: Write) -> None:
     """Lines are counted over chunks."""
-    monkeypatch.setattr("cranfield.collection.source.CHUNK", 16)
+    monkeypatch.setattr("cranfield.sources.chunks.CHUNK", 16)
     path = write("".join(f"t d{i} L{i % 3}\n" for i in range(20)))
     assert cf.read_qrels(path).grades.tolist() == [i % 3 for i in range(20)]
     path = write("".join(f"t d{i} L1\n" for i in range(20)) + "t d3 L1\n")

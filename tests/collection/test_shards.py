@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from scipy.stats import binom, chi2_contingency
 
 import cranfield as cf
-from cranfield.collection import siphash as module
-from cranfield.collection.shard_maps import as_sharding, read_shards
-from cranfield.collection.shards import RandomShards, random_shards
-from cranfield.collection.siphash import siphash
+from cranfield.collection.shards import siphash as module
+from cranfield.collection.shards.given import as_sharding, read_shards
+from cranfield.collection.shards.sharding import RandomShards, random_shards
+from cranfield.collection.shards.siphash import siphash
 
 MASK = 2**64 - 1
 AUTHORS_KEY = (0x0706050403020100, 0x0F0E0D0C0B0A0908)

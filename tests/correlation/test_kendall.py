@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.correlation import kendall, kendall_tau
-from cranfield.errors import CranfieldError, PolicyError
 from tests.correlation.ircor import SETS
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.correlation import RBO, overlap, rbo, rbo_of_scores
-from cranfield.errors import CranfieldError, PolicyError
 from tests.correlation.rbo_cases import CASES, Case
 
 ALPHABET = [*"abcdefghijklmnopqrstuvwxyz"]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import cranfield as cf
+from cranfield.base.errors import PolicyError
 from cranfield.correlation import rbo, rbo_of_runs
-from cranfield.errors import PolicyError
 
 
 def _scores(rng: np.random.Generator, docs: int, levels: int) -> dict[str, float]:

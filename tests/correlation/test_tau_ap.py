@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.correlation import tau_ap
-from cranfield.errors import CranfieldError, PolicyError
 from tests.correlation.ircor import SETS
 
 Scored = list[tuple[int, int]]

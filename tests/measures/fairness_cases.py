@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.judged.judged_runs import JudgedRuns
 
 DOCS = "abcdefgh"
 GROUPS = ("x", "y", "z")

@@ -13,7 +13,7 @@ import cranfield as cf
 import cranfield.measures.aspects.biased
 import cranfield.measures.aspects.compatibility
 import cranfield.measures.aspects.multi_aspect
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
 from cranfield.measures import CAM, MM, RBP, RR, parse_measure
 
 DOCS = "abcdefgh"

@@ -10,11 +10,11 @@ from importlib.util import find_spec
 
 import pytest
 
-from cranfield.errors import CranfieldError
+from cranfield.base.errors import CranfieldError
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.grammar import ON_DEMAND, WRAPPERS, parse_measure
-from cranfield.measures.paper_names import from_paper
-from cranfield.texts import TEXT_MEASURES, parse_text_measure
+from cranfield.measures.names.papers import from_paper
+from cranfield.measures.texts import TEXT_MEASURES, parse_text_measure
 
 for module in ON_DEMAND.values():
     import_module(module)

@@ -23,7 +23,7 @@ IR_MEASURES = {
 
 @pytest.mark.parametrize(("system", "p"), IR_MEASURES)
 def test_ir_measures(system: str, p: float) -> None:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     run = next(run for run in covid.runs if run.name == system)
     # It orders documents with equal scores by their ids.
     text = f"Compat(p={p})"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import cranfield as cf
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
 from cranfield.measures import RBP, UserModel
 from cranfield.measures.base import Info
 from cranfield.measures.users.classic import user_model
@@ -223,7 +223,7 @@ NaN, grades over 2 as graded gains, max_n=1000: EU, ETU, expected items, residua
 
 @pytest.mark.parametrize(("topic", "gains", "model"), COVID)
 def test_cwl_eval_on_a_real_run(topic: str, gains: str, model: str) -> None:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     run = next(run for run in covid.runs if run.name == SYSTEM)
     utility, total, items, residual = COVID[topic, gains, model]
     name, _, at = model.partition("@")

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 import cranfield.measures.ranked.equivalence
-from cranfield.collection.classes import by_class
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
+from cranfield.collection.judged.equivalence_classes import by_class
 from cranfield.measures import AP, Classes, P
 from tests import reference as ref
 from tests.measures.test_ntcir import equal, names

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
 
 DATA = Path(__file__).parents[1] / "data" / "ntcireval"
 

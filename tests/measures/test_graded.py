@@ -12,7 +12,7 @@ import cranfield as cf
 import cranfield.measures.ranked.graded_ap
 import cranfield.measures.ranked.preference_graded
 import cranfield.measures.ranked.weighted_rank  # noqa: F401
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
 from tests import reference as ref
 from tests.measures import graded_reference as graded
 from tests.measures.test_ntcir import DATA, run_of

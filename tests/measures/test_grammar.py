@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.measures import AP, RBP, P, nDCG
 from cranfield.measures.grammar import WRAPPERS, wrapper
-from cranfield.measures.trec_names import trec_name
+from cranfield.measures.names.trec_eval import trec_name
 
 ROUND_TRIPS = [
     "AP",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import cranfield as cf
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
 
 Floats = NDArray[np.float64]
 rankings = st.lists(st.none() | st.integers(0, 2), min_size=1, max_size=12)

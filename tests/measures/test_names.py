@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import cranfield as cf
-from cranfield.errors import MeasureError
-from cranfield.measures.program_names import program_names
+from cranfield.base.errors import MeasureError
+from cranfield.measures.names.programs import program_names
 
 PAPERS = {
     "D#-nDCG@10": "Sharp(D(nDCG@10))",

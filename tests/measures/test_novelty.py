@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
 
 DATA = Path(__file__).parents[1] / "data" / "web2012"
 RUNS = ("ql-cata", "rm-catb-filtered", "ql-cata-filtered")

@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.collection.judged import JudgedRuns
-from cranfield.errors import CranfieldError
+from cranfield.base.errors import CranfieldError
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import REGISTRY, Floats, Info, Measure
 from cranfield.measures.catalogue.battery import GRADES, battery
 from cranfield.measures.catalogue.battery_judged import scores

@@ -281,7 +281,7 @@ def test_measures_equal_their_definitions(rankings: list[tuple[ref.Ranking, list
     )
 )
 def test_order_of_ties(ties: str, scores: dict[str, float]) -> None:
-    from cranfield.collection.ranking import order_of
+    from cranfield.collection.judged.ranking import order_of
 
     run = cf.read_run({"q": scores})
     order = order_of(run, ties)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
 from cranfield.measures.diversity.intent_aware import IntentAware
 
 QRELS = {f"t{i}": {"a": 1, "b": 1, "c": 1} for i in range(6)}

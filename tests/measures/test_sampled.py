@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 import cranfield as cf
 import cranfield.measures.ranked.sampled  # noqa: F401
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
 from tests import reference as ref
 
 DATA = Path(__file__).parents[1] / "data" / "sampled"

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
 from cranfield.measures.users.classic import user_model
 
 SECONDS = 4.4

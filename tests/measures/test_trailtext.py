@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
 
 documents = st.lists(
     st.tuples(st.none() | st.integers(0, 2), st.integers(1, 40000)), min_size=1, max_size=8

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
 from cranfield.measures.users import continuation as cwl
 from cranfield.measures.users.classic import user_model
 from cranfield.measures.users.reading import trigamma

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
 from cranfield.meta import leave_one_out, pool_depths, pools, replicate, reproduce
 
 QRELS = {"1": {"x": 1, "y": 0}, "2": {"x": 0, "y": 2}}

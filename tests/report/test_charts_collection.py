@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
 from cranfield.meta import LeaveOneOut, Stability, leave_one_out, stability
-from cranfield.report.charts.leave_one_out import leave_one_out_chart
-from cranfield.report.charts.stability import stability_chart
+from cranfield.reporting.charts.of_studies.leave_one_out import leave_one_out_chart
+from cranfield.reporting.charts.of_studies.stability import stability_chart
 
 RUNS = {
     "a1": {"q": {"x": 3.0, "y": 2.0, "n": 1.0}},

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
 from cranfield.meta.of_measures.discriminative import DiscriminativePower
-from cranfield.report.charts.asl import asl_chart, thinned
+from cranfield.reporting.charts.of_studies.asl import asl_chart, thinned
 
 
 def power(pvalues: dict[str, Any], systems: int, alpha: float = 0.05) -> DiscriminativePower:

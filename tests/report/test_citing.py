@@ -16,16 +16,17 @@ import cranfield as cf
 import cranfield.meta
 import cranfield.scales
 import cranfield.significance
-from cranfield.errors import CranfieldWarning, MeasureError, PolicyError
+from cranfield import evaluate_answers
+from cranfield.base.errors import CranfieldWarning, MeasureError, PolicyError
 from cranfield.measures import REGISTRY
 from cranfield.measures.grammar import ON_DEMAND, WRAPPERS
-from cranfield.meta import split_topics
-from cranfield.report.citing import RESULTS, STUDIES
-from cranfield.report.references import cited_in, entries
-from cranfield.scales import study_scales
+from cranfield.measures.texts import TEXT_MEASURES
+from cranfield.meta import split_topics, study_scales
+from cranfield.reporting.references.citing import RESULTS, STUDIES
+from cranfield.reporting.references.works import cited_in, entries
 from cranfield.significance import CORRECTIONS, TESTS
-from cranfield.significance.corrections import SOURCES
-from cranfield.texts import TEXT_MEASURES, evaluate_answers, read_citations
+from cranfield.significance.corrections.step_wise import SOURCES
+from cranfield.texts import read_citations
 from tests.conftest import ROOT
 
 REQUIRED = {

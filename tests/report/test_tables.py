@@ -14,10 +14,10 @@ from markdown_it import MarkdownIt
 from scipy import stats
 
 import cranfield as cf
-from cranfield.errors import CranfieldError, PolicyError
-from cranfield.escape import plain
-from cranfield.report.tables import evaluation_table, topics_table
-from cranfield.report.tables.marks import beats
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.escape import plain
+from cranfield.reporting.tables import evaluation_table, topics_table
+from cranfield.reporting.tables.marks import beats
 from cranfield.tabular import Cell, Table, from_frame
 from cranfield.tabular.cell import as_cell
 
@@ -354,7 +354,7 @@ def test_frames() -> None:
 
 def test_letters_are_those_of_ranx() -> None:
     """The report of ranx 0.3.21, stat_test="student", max_p=0.01, on the bundled runs."""
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     ev = cf.evaluate(covid.runs[:8], covid.qrels, ["P@20", "nDCG@20"])
     found = cf.table(ev, marks="beaten", test="t", correction="none", alpha=0.01, places=3)
     shown = [

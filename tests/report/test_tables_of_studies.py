@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
 from cranfield.meta import (
     concordance,
     correlate,

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.errors import CranfieldWarning, PolicyError
-from cranfield.scales.approximate import Approximate
-from cranfield.scales.forms import Additive, form
-from cranfield.scales.parts import split
-from cranfield.scales.sums import Sums
+from cranfield.base.errors import CranfieldWarning, PolicyError
+from cranfield.scales.forms.form import Additive, form
+from cranfield.scales.forms.parts import split
+from cranfield.scales.images.approximate import Approximate
+from cranfield.scales.images.sums import Sums
 
 PAPER = "DCG(discount='max(1,log2(rank))')"
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
+from cranfield.base.scale_types import Scale
 from cranfield.measures import REGISTRY, Measure, parse_measure
-from cranfield.scale import Scale
-from cranfield.scales.eligible import beyond_grades
+from cranfield.scales.forms.eligible import beyond_grades
 from cranfield.scales.runs import as_measure
-from cranfield.scales.scale_of import scale_of
+from cranfield.scales.verdicts.scale_of import scale_of
 
 SIZES = [(length, grades) for grades in (1, 2) for length in (1, 2, 3, 4)]
 GIVEN = {"IPrec": "IPrec@0.5", "uM": "uM(clicks={1: 0.5})", "rrM": "rrM(clicks={1: 0.5})"}

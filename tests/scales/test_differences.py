@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
 from cranfield.measures import AP, RBP, RR, P
-from cranfield.scales.differences import DifferenceReport, difference_axioms
-from cranfield.scales.orders import natural_distance, rbto, sbto, sbto_runs, sbto_top
+from cranfield.scales.orders.difference_axioms import DifferenceReport, difference_axioms
+from cranfield.scales.orders.total_orders import natural_distance, rbto, sbto, sbto_runs, sbto_top
 from cranfield.scales.runs import all_runs, score_runs
 
 ALL = {"i": True, "ii": True, "iii": True, "iv": True}

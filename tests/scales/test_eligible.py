@@ -11,12 +11,15 @@ from typing import Any
 import pytest
 
 import cranfield as cf
-from cranfield.errors import CranfieldError, MeasureError, PolicyError
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.measures import REGISTRY, parse_measure
 from cranfield.measures.grammar import WRAPPERS
-from cranfield.scales import engines, image, interval, scale_of, scale_over_topics, score_runs
-from cranfield.scales.eligible import LENGTHS, WHY, beyond_grades, beyond_length
+from cranfield.scales import interval, scale_over_topics, score_runs
+from cranfield.scales.forms.eligible import LENGTHS, WHY, beyond_grades, beyond_length
+from cranfield.scales.images import engine_choice as engines
+from cranfield.scales.images.image import image
 from cranfield.scales.runs import as_measure
+from cranfield.scales.verdicts.scale_of import scale_of
 
 GIVEN = {"IPrec": "IPrec@0.5", "uM": "uM(clicks={1: 0.5})", "rrM": "rrM(clicks={1: 0.5})"}
 INSIDE = {"CAM": ["CAM(RBP)"], "MM": ["MM(RBP)"], "Classes": ["Classes(AP)", "Classes(P)"]}

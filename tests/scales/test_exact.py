@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
+from cranfield.base.scale_types import Scale
 from cranfield.measures import (
     AP,
     DCG,
@@ -18,17 +19,16 @@ from cranfield.measures import (
     nDCG,
     parse_measure,
 )
-from cranfield.scale import Scale
-from cranfield.scales import enumeration
-from cranfield.scales.eligible import BY_JUDGMENTS
-from cranfield.scales.exact import exact_values
-from cranfield.scales.forms import FORMS, form
-from cranfield.scales.image import image
-from cranfield.scales.irrational import Irrational
-from cranfield.scales.orders import induced
-from cranfield.scales.over_topics import scale_over_topics
+from cranfield.scales.forms.eligible import BY_JUDGMENTS
+from cranfield.scales.forms.exact import exact_values
+from cranfield.scales.forms.form import FORMS, form
+from cranfield.scales.forms.irrational import Irrational
+from cranfield.scales.images.image import image
+from cranfield.scales.orders.total_orders import induced
 from cranfield.scales.runs import all_runs, as_measure, score_runs
-from cranfield.scales.scale_of import scale_of
+from cranfield.scales.verdicts import enumeration
+from cranfield.scales.verdicts.over_topics import scale_over_topics
+from cranfield.scales.verdicts.scale_of import scale_of
 
 INTERVAL = Scale.INTERVAL
 

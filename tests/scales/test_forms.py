@@ -13,18 +13,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY, parse_measure
 from cranfield.measures.users.expectation import Expectation
-from cranfield.scales.bases import ONE, approximate, root, scaled
-from cranfield.scales.cascades import Cascade
-from cranfield.scales.counting import count_pairs
-from cranfield.scales.forms import FORMS, Additive, Step, form
-from cranfield.scales.image import image
-from cranfield.scales.parts import split
+from cranfield.scales.forms.cascades import Cascade
+from cranfield.scales.forms.form import FORMS, Additive, Step, form
+from cranfield.scales.forms.logarithms import ONE, approximate, root, scaled
+from cranfield.scales.forms.parts import split
+from cranfield.scales.forms.walk import Walk
+from cranfield.scales.images.counting import count_pairs
+from cranfield.scales.images.image import image
+from cranfield.scales.images.sums import Sums
 from cranfield.scales.runs import all_runs, score_runs
-from cranfield.scales.sums import Sums
-from cranfield.scales.walk import Walk
 
 TEXTS = [
     *("P@3", "P(rel=0)@9", "R@4", "RelP@3", "Success@2", "Rprec", "Rprec(multiple=0.4)", "RR"),

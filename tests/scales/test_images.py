@@ -10,19 +10,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.errors import MeasureError, PolicyError
+from cranfield.base.errors import MeasureError, PolicyError
 from cranfield.measures import define, parse_measure
-from cranfield.scales import counting, engines, halves, lexicographic, sides, sums, walk, windows
-from cranfield.scales.engine import Gaps
-from cranfield.scales.forms import Additive, form
-from cranfield.scales.image import image
-from cranfield.scales.images import Image
+from cranfield.scales.forms import walk
+from cranfield.scales.forms.form import Additive, form
+from cranfield.scales.images import counting, halves, lexicographic, sides, sums, windows
+from cranfield.scales.images import engine_choice as engines
+from cranfield.scales.images.engine import Gaps
+from cranfield.scales.images.image import image
+from cranfield.scales.images.values import Image
+from cranfield.scales.images.windows import Windows
 from cranfield.scales.runs import all_runs, score_runs
-from cranfield.scales.windows import Windows
 from tests.scales.exhaustive import Everything, Run, ap, binary, dcg, err, rational, rbp, rr
 
 # The package has the function under the name of the module.
-images = importlib.import_module("cranfield.scales.image")
+images = importlib.import_module("cranfield.scales.images.image")
 
 PLAIN = [Fraction(g) for g in range(4)]
 THIRDS = [Fraction(g, 3) for g in range(4)]
@@ -218,7 +220,7 @@ def test_ways_for_large_images(text: str, length: int, grades: int, value: Any, 
 
 @pytest.mark.usefixtures("small")
 def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("cranfield.scales.parts.MOST_SUMS", 64)
+    monkeypatch.setattr("cranfield.scales.forms.parts.MOST_SUMS", 64)
     every = Everything(user("1/2", THIRDS), 6, 3)
     found_ = image("RBP(gains='graded', p=0.5)", 6, 3, memory=5000)
     assert isinstance(found_._scaled.engine, Windows)

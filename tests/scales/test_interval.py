@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.errors import CranfieldError, MeasureError
+from cranfield.base.errors import CranfieldError, MeasureError
 from cranfield.scales.runs import all_runs, depends_on_recall_base, score_runs
 
 PAPER = "DCG(discount='max(1,log2(rank))')"
@@ -175,7 +175,7 @@ def test_recall_base() -> None:
 
 
 def test_in_a_comparison() -> None:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     ev = cf.evaluate(covid.runs[:5], covid.qrels, ["P@10", "interval(P@10)", "interval(RR@10)"])
     plain, ranked = (cf.compare(ev[name]) for name in ("P@10", "interval(P@10)"))
     np.testing.assert_allclose(plain.adjusted_pvalues, ranked.adjusted_pvalues, atol=1e-9)

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from cranfield.errors import PolicyError
-from cranfield.scales.limits import SumDistribution, distribution_of_sums
-from cranfield.scales.spectrum import Spectrum, waves
+from cranfield.base.errors import PolicyError
+from cranfield.scales.distribution.limits import SumDistribution, distribution_of_sums
+from cranfield.scales.distribution.spectrum import Spectrum, waves
 
 Floats = NDArray[np.float64]
 

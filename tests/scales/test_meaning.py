@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.errors import PolicyError
-from cranfield.scales.dominance import dominance
-from cranfield.scales.meaning import meaning
-from cranfield.scales.meanings import MEANINGFUL, NOT_INVARIANT
+from cranfield.base.errors import PolicyError
 from cranfield.scales.runs import score_runs
-from cranfield.scales.sizes import needs_one_size
+from cranfield.scales.statements.dominance import dominance
+from cranfield.scales.statements.meaningful import meaning
+from cranfield.scales.statements.statements import MEANINGFUL, NOT_INVARIANT
+from cranfield.scales.verdicts.sizes import needs_one_size
 from cranfield.significance.pairs import all_pairs
 
 
@@ -98,7 +98,7 @@ MEASURES = ["P@20", "nDCG@20", "R@20", "RBP(p=0.5)@10", "interval(RR@5)", "inter
 
 @pytest.fixture(scope="module")
 def ev() -> cf.Evaluation:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     return cf.evaluate(covid.runs[:10], covid.qrels, MEASURES)
 
 

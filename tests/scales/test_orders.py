@@ -14,18 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
+from cranfield.base.scale_types import Scale
 from cranfield.measures import AP, DCG, RR, P, SetE
-from cranfield.scale import Scale
-from cranfield.scales.admissible import (
-    ADMISSIBLE,
-    STATISTICS,
-    admitted_statistics,
-    admitted_tests,
-    allows,
-    needed_for,
-)
-from cranfield.scales.orders import (
+from cranfield.scales.orders.partial_order import at_or_below
+from cranfield.scales.orders.total_orders import (
     induced,
     natural_distance,
     rbto,
@@ -35,8 +28,15 @@ from cranfield.scales.orders import (
     sbto_runs,
     sbto_top,
 )
-from cranfield.scales.partial import at_or_below
 from cranfield.scales.runs import all_runs
+from cranfield.scales.statements.admissible import (
+    ADMISSIBLE,
+    STATISTICS,
+    admitted_statistics,
+    admitted_tests,
+    allows,
+    needed_for,
+)
 from cranfield.significance.registry import TESTS
 
 SIZES = [(1, 1), (2, 1), (7, 1), (1, 4), (2, 2), (4, 2), (3, 3), (3, 5)]

@@ -11,26 +11,26 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.errors import CranfieldError, MeasureError, PolicyError
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.scales import (
     all_runs,
     at_or_below,
     covers,
     difference_axioms,
-    dominance,
-    image,
     induced,
     interval,
-    meaning,
     natural_distance,
     order_matrix,
     rbto,
     rbto_runs,
-    scale_of,
     scale_over_topics,
     score_runs,
-    verdicts,
 )
+from cranfield.scales.images.image import image
+from cranfield.scales.statements.dominance import dominance
+from cranfield.scales.statements.meaningful import meaning
+from cranfield.scales.verdicts import verdicts
+from cranfield.scales.verdicts.scale_of import scale_of
 
 ONE = {"q": {"a": 1.0}}
 

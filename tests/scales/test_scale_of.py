@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.errors import MeasureError, PolicyError
+from cranfield.base.errors import MeasureError, PolicyError
+from cranfield.base.scale_types import Scale
 from cranfield.measures import (
     AP,
     DCG,
@@ -33,16 +34,15 @@ from cranfield.measures import (
     nERR,
     parse_measure,
 )
-from cranfield.scale import Scale
-from cranfield.scales import enumeration
-from cranfield.scales.exact import exact_values
-from cranfield.scales.forms import form
-from cranfield.scales.orders import rbto, sbto
-from cranfield.scales.over_topics import scale_over_topics
-from cranfield.scales.proofs import evenly_spaced, prove_rank_based, prove_set_based
+from cranfield.scales.forms.exact import exact_values
+from cranfield.scales.forms.form import form
+from cranfield.scales.orders.total_orders import rbto, sbto
 from cranfield.scales.runs import score_runs
-from cranfield.scales.scale_of import scale_of
-from cranfield.scales.verdicts import Verdict
+from cranfield.scales.verdicts import enumeration
+from cranfield.scales.verdicts.over_topics import scale_over_topics
+from cranfield.scales.verdicts.proofs import evenly_spaced, prove_rank_based, prove_set_based
+from cranfield.scales.verdicts.scale_of import scale_of
+from cranfield.scales.verdicts.verdicts import Verdict
 
 INTERVAL, ORDINAL = Scale.INTERVAL, Scale.ORDINAL
 FLAT = DCG(discount="max(1,log10(rank))")

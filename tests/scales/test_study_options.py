@@ -9,17 +9,17 @@ from typing import Any
 import pytest
 
 import cranfield as cf
-from cranfield.errors import MeasureError, PolicyError
-from cranfield.scales import study_scales
-from cranfield.scales.study import CUTOFFS, MEASURES, TESTS
-from cranfield.scales.study_options import study_options
+from cranfield.base.errors import MeasureError, PolicyError
+from cranfield.meta import study_scales
+from cranfield.meta.of_scales.scale_study import CUTOFFS, MEASURES, TESTS
+from cranfield.meta.of_scales.scale_study_options import study_options
 
 T = [("t", "none")]
 
 
 @pytest.fixture(scope="module")
 def judged() -> cf.JudgedRuns:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     return cf.judge(covid.runs[:3], covid.qrels).binary()
 
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.errors import CranfieldError
-from cranfield.scorefiles import read_scores_by_measure
+from cranfield.base.errors import CranfieldError
+from cranfield.evaluation.scorefiles import read_scores_by_measure
 
 WORDS = (
     *("topic", "qid", "q", "system", "run", "measure", "score", "shard", "index", "name", "all"),

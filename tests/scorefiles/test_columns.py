@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.errors import InputError
+from cranfield.base.errors import InputError
 
 
 def read(text: str, folder: Path, name: str = "s.csv", **options: str) -> cf.Scores:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.errors import InputError
+from cranfield.base.errors import InputError
 
 
 def read(text: str, folder: Path, name: str = "s.txt", **options: str) -> cf.Scores:

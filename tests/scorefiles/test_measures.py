@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.errors import InputError
-from cranfield.scorefiles import read_scores_by_measure
+from cranfield.base.errors import InputError
+from cranfield.evaluation.scorefiles import read_scores_by_measure
 
 LINES = "map\t1\t.5\nP_10\t1\t.2\nndcg_cut_10\t1\t.4\n"
 

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import cranfield as cf
-from cranfield.errors import InputError
+from cranfield.base.errors import InputError
 
 
 def read(text: str, folder: Path, name: str = "s.json", **options: str) -> cf.Scores:

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.errors import InputError
-from cranfield.report import formats
+from cranfield.base.errors import InputError
+from cranfield.reporting.text import evaluations as formats
 
 
 @pytest.fixture(params=[1, 2])

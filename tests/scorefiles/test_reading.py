@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.errors import InputError, PolicyError
+from cranfield.base.errors import InputError, PolicyError
 
 WIDE = "topic,bm25,dense\nq1,0.5,1\nq2,,0.25\n"
 NAN = float("nan")

@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.errors import MeasureError
-from cranfield.sessions import click_u, evaluate_sessions, read_sessions
+from cranfield import evaluate_sessions
+from cranfield.base.errors import MeasureError
+from cranfield.measures.sessions import click_u
+from cranfield.sessions import read_sessions
 from tests.sessions.samples import QRELS, XML, sessions_of
 
 L = 132_000

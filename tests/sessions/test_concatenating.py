@@ -9,8 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.errors import CranfieldWarning, InputError, PolicyError
-from cranfield.sessions import evaluate_sessions, read_sessions
+from cranfield import evaluate_sessions
+from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
+from cranfield.sessions import read_sessions
 from tests.sessions.samples import QRELS, XML, Grades, Lists, sessions_of, worlds
 
 LISTS: Lists = {"s": [["a", "b", "c"], ["b", "d"], ["a", "e"]]}

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from cranfield.errors import CranfieldWarning, InputError
+from cranfield.base.errors import CranfieldWarning, InputError
 from cranfield.sessions import Sessions, read_session_topics, read_sessions
 from tests.sessions.samples import XML
 

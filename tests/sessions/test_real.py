@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.errors import CranfieldWarning
-from cranfield.sessions import evaluate_sessions, read_sessions
+from cranfield import evaluate_sessions
+from cranfield.base.errors import CranfieldWarning
+from cranfield.sessions import read_sessions
 
 
 @pytest.fixture

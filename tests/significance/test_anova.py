@@ -11,8 +11,8 @@ import statsmodels.api as sm
 import statsmodels.formula.api as smf
 
 import cranfield as cf
-from cranfield.significance.anova import one_way, three_way, two_way
-from cranfield.significance.anova_table import AnovaTable
+from cranfield.significance.models.anova import one_way, three_way, two_way
+from cranfield.significance.models.anova_table import AnovaTable
 from tests.conftest import ADHOC8
 
 
@@ -146,7 +146,7 @@ def test_three_way_with_gaps_is_least_squares(values: Any) -> None:
 
 
 def test_gaps_that_are_none_change_nothing(values: Any) -> None:
-    from cranfield.significance.unbalanced import three_way_with_gaps
+    from cranfield.significance.models.unbalanced import three_way_with_gaps
 
     balanced, _ = three_way(values)
     general, cells = three_way_with_gaps(values)

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.regression.linear_model import OLS
 
-from cranfield.errors import CranfieldError, PolicyError
-from cranfield.significance.anova import one_way, two_way
-from cranfield.significance.assumption_tests import normal_medians
-from cranfield.significance.assumptions import Assumptions, check_assumptions
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.significance.models.anova import one_way, two_way
+from cranfield.significance.models.assumption_tests import normal_medians
+from cranfield.significance.models.assumptions import Assumptions, check_assumptions
 from cranfield.significance.outcome import Floats
 from tests.conftest import ADHOC8
 

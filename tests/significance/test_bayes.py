@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
-from cranfield.significance.bayes import METHODS, compare_bayes
-from cranfield.significance.bayes_result import BayesianComparison
+from cranfield.significance.bayes.comparison import METHODS, compare_bayes
+from cranfield.significance.bayes.result import BayesianComparison
 from cranfield.significance.outcome import Floats
 
 ROOT_HALF = 1 - np.sqrt(0.5)
@@ -204,7 +204,7 @@ def test_many_topics_are_done_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     scores = pair(*some(40))
     options: dict[str, Any] = {"method": "signed-rank", "rope": 0.02, "samples": 3000}
     whole = compare_bayes(scores, "a", "b", **options)
-    monkeypatch.setattr("cranfield.significance.bayes_signed_rank.KEPT", 41 * 700)
+    monkeypatch.setattr("cranfield.significance.bayes.dirichlet_signed_rank.KEPT", 41 * 700)
     parts = compare_bayes(scores, "a", "b", **options)
     assert chances(parts) == pytest.approx(chances(whole), abs=1e-12)
     assert parts.interval == pytest.approx(whole.interval, abs=0.005)

@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.significance.bootstrap_t import (
+from cranfield.significance.options import Options
+from cranfield.significance.outcome import Floats
+from cranfield.significance.pairs import Pairs, all_pairs
+from cranfield.significance.resampling import count_reaching, generator, rank_of
+from cranfield.significance.tests.bootstrap_samples import (
     CONSTANT,
     RELATIVE,
     resampled_moments,
     studentised_limits,
 )
-from cranfield.significance.bootstrap_unpaired import WelchInterval, unpaired_bootstrap_test
-from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats
-from cranfield.significance.pairs import Pairs, all_pairs
-from cranfield.significance.resampling import count_reaching, generator, rank_of
+from cranfield.significance.tests.bootstrap_unpaired import WelchInterval, unpaired_bootstrap_test
 
 SIDES = ("two-sided", "greater", "less")
 
@@ -276,7 +276,7 @@ def test_unpaired_limits_have_random_numbers_of_their_own(monkeypatch: pytest.Mo
         paths.append(path)
         return generator(seed, *path)
 
-    monkeypatch.setattr("cranfield.significance.bootstrap_unpaired.generator", noted)
+    monkeypatch.setattr("cranfield.significance.tests.bootstrap_unpaired.generator", noted)
     values = np.random.default_rng(0).random((9, 4))
     values[:3, 2] = values[:4, 3] = np.nan
     unpaired_bootstrap_test(all_pairs(values), Options(resamples=9, jobs=1)).interval(0.5)

@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.significance import CORRECTIONS, TESTS
-from cranfield.significance.groups import groups_of, letter, letters_of
+from cranfield.significance.comparison.groups import groups_of, letter, letters_of
 from cranfield.significance.registry import TestInfo
 
 FLAT = [name for name in TESTS if name not in {"anova-3", "anova-3f"}]
@@ -496,7 +496,7 @@ def test_exact_rank_sum_keeps_small_tails_on_both_sides() -> None:
 
 
 def test_one_sided_rankings_have_no_groups(some: cf.Scores) -> None:
-    from cranfield.report.comparisons import json_text
+    from cranfield.reporting.text.comparisons import json_text
 
     found = cf.compare(some, alternative="greater")
     assert "groups" not in found.ranking().columns

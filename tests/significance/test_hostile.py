@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 import cranfield as cf
-from cranfield.errors import CranfieldError
+from cranfield.base.errors import CranfieldError
 from cranfield.significance import TESTS
 
 EXTREME = st.sampled_from(

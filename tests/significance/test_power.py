@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import FTestAnovaPower, FTestPower, TTestPower
 
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
-from cranfield.significance.power import (
+from cranfield.significance.power.topic_set_size import (
     expected_width,
     power_anova,
     power_t,

@@ -15,12 +15,12 @@ from scipy.special import ndtri
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import Pairs, all_pairs
-from cranfield.significance.rank_sum import ShiftInterval, rank_sum_test
-from cranfield.significance.rank_sums import RankSums
 from cranfield.significance.registry import find_test
-from cranfield.significance.sign import order_limit
-from cranfield.significance.signed_rank import WalshInterval, sums_at_most
-from cranfield.significance.sums import kth_sum
+from cranfield.significance.tests.pairwise_sums import kth_sum
+from cranfield.significance.tests.rank_sum import ShiftInterval, rank_sum_test
+from cranfield.significance.tests.rank_sum_distribution import RankSums
+from cranfield.significance.tests.sign import order_limit
+from cranfield.significance.tests.signed_rank import WalshInterval, sums_at_most
 
 KINDS = ("plain", "tenths", "halves", "spread")
 

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.significance.corrections import corrected
-from cranfield.significance.dunnett import maximum_sf
+from cranfield.significance.corrections.dunnett import maximum_sf
+from cranfield.significance.corrections.step_wise import corrected
 from cranfield.significance.outcome import Floats
 from tests.significance import reference, reference_models
 

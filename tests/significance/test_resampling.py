@@ -144,8 +144,8 @@ def test_integers_lose_nothing_that_counts() -> None:
 
 
 def test_bootstrap_anova_fits_the_model_again() -> None:
-    from cranfield.significance.anova import two_way
-    from cranfield.significance.bootstrap_anova import Refits, with_interaction
+    from cranfield.significance.models.anova import two_way
+    from cranfield.significance.models.bootstrap_anova import Refits, with_interaction
     from cranfield.significance.options import Options
     from cranfield.significance.resampling import generator
 

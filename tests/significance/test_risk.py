@@ -12,8 +12,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.stats import norm, ttest_1samp
 
 import cranfield as cf
-from cranfield.errors import CranfieldError, PolicyError
-from cranfield.significance.risk import risk
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.significance.risk_sensitivity import risk
 
 VALUES = arrays(np.float64, (6, 3), elements=st.floats(0.015625, 1, width=16))
 

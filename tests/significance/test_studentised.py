@@ -6,9 +6,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from cranfield.errors import PolicyError
-from cranfield.significance.dunnett import maximum_sf
-from cranfield.significance.studentised_range import studentised_range_isf, studentised_range_sf
+from cranfield.base.errors import PolicyError
+from cranfield.significance.corrections.dunnett import maximum_sf
+from cranfield.significance.corrections.studentised_range import (
+    studentised_range_isf,
+    studentised_range_sf,
+)
 
 DFS = (1.0, 2.0, 5.0, 9.0, 49.0, 196.0, 6272.0, np.inf)
 

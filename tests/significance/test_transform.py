@@ -10,8 +10,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from cranfield.errors import CranfieldError, PolicyError
-from cranfield.scale import Scale
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.scale_types import Scale
 from cranfield.scores import Scores
 from cranfield.significance.transform import METHODS, arcsine, standardise
 

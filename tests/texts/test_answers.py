@@ -10,8 +10,9 @@ from typing import Any
 import polars as pl
 import pytest
 
-from cranfield.errors import CranfieldWarning, InputError
-from cranfield.texts import evaluate_answers, judge_answers, read_nuggets
+from cranfield import evaluate_answers
+from cranfield.base.errors import CranfieldWarning, InputError
+from cranfield.texts import judge_answers, read_nuggets
 from cranfield.texts.tables import finite
 
 ROWS = [

@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-import cranfield.texts as texts
-from cranfield.errors import MeasureError
+import cranfield.measures.texts as texts
+from cranfield.base.errors import MeasureError
+from cranfield.evaluation.answer_evaluation import evaluate_answers
 from cranfield.measures.base import ALIASES, REGISTRY
-from cranfield.texts import TEXT_MEASURES, parse_text_measure, parse_text_measures
-from cranfield.texts.base import KINDS
-from cranfield.texts.evaluate import evaluate_answers
+from cranfield.measures.texts import TEXT_MEASURES, parse_text_measure, parse_text_measures
+from cranfield.measures.texts.base import KINDS
+from cranfield.texts import judge_answers
 
 
 @pytest.mark.parametrize("name", TEXT_MEASURES)
@@ -95,7 +96,7 @@ def test_measures_cannot_be_changed() -> None:
 
 
 def test_a_measure_of_something_else_is_refused() -> None:
-    judged = texts.judge_answers({"a": {"q": ["x"]}}, {"q": {"x": 1}})
+    judged = judge_answers({"a": {"q": ["x"]}}, {"q": {"x": 1}})
     with pytest.raises(MeasureError, match="RougeL is computed from JudgedSummaries, not Judged"):
         evaluate_answers(judged, "RougeL")
     with pytest.raises(MeasureError, match="TFlat is computed from JudgedAnswers, not dict"):

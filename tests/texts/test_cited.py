@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from cranfield.errors import InputError, MeasureError
-from cranfield.texts import evaluate_answers, read_citations
+from cranfield import evaluate_answers
+from cranfield.base.errors import InputError, MeasureError
+from cranfield.texts import read_citations
 
 
 def values(judged: Any, *measures: str) -> list[list[list[float]]]:

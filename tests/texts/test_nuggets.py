@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.errors import MeasureError
-from cranfield.texts import evaluate_answers, judge_answers
+from cranfield import evaluate_answers
+from cranfield.base.errors import MeasureError
+from cranfield.texts import judge_answers
 from cranfield.texts.labels import text_length
 
 GOLD = {"q": {"a": "vital", "b": "vital", "c": "okay", "d": "okay"}}

@@ -9,11 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.errors import MeasureError
-from cranfield.texts import SFlat, SMeasure, SSharp, TFlat, TMeasure, evaluate_answers
+from cranfield import evaluate_answers
+from cranfield.base.errors import MeasureError
+from cranfield.measures.texts import SFlat, SMeasure, SSharp, TFlat, TMeasure
+from cranfield.measures.texts.one_click import minimal_output
 from cranfield.texts.answers import judge_answers
 from cranfield.texts.gold import read_nuggets
-from cranfield.texts.one_click import minimal_output
 
 # The example of NTCIREVAL (version 190111), README.1click; `oracle` is what the program prints.
 NUGGETS = """1C0-0001 N0001 3 10

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 import cranfield as cf
-from cranfield.errors import CranfieldWarning, InputError
-from cranfield.texts import evaluate_answers, judge_answers, read_nugget_assignments
+from cranfield import evaluate_answers
+from cranfield.base.errors import CranfieldWarning, InputError
+from cranfield.texts import judge_answers, read_nugget_assignments
 
 WORDS = {"v": "vital", "o": "okay", "s": "support", "p": "partial_support", "n": "not_support"}
 

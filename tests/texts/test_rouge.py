@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.errors import CranfieldWarning, InputError, PolicyError
-from cranfield.texts import evaluate_answers, judge_summaries
-from cranfield.texts.overlap import lcs_length, pairs, skip_overlap
+from cranfield import evaluate_answers
+from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
+from cranfield.measures.texts.text_overlap import lcs_length, pairs, skip_overlap
+from cranfield.texts import judge_summaries
 
 # (summary, reference, {type: [precision, recall, F]}) of rouge-score 0.1.2, no stemming
 ORACLE: list[tuple[str, str, dict[str, list[float]]]] = [

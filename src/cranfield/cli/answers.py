@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
+from cranfield.base.errors import CranfieldWarning, MeasureError, PolicyError
 from cranfield.cli.options import one_of
 from cranfield.cli.score_output import check_output, output_options, write_scores
-from cranfield.errors import CranfieldWarning, MeasureError, PolicyError
 from cranfield.scores import Scores
 
 EPILOG = """\b
@@ -82,7 +82,8 @@ def answers(
     files = [*answers, *[one for one in (nuggets, references) if one is not None]]
     if files.count("-") > 1:
         raise PolicyError("standard input cannot be two files")
-    from cranfield.texts import evaluate_answers, parse_text_measures
+    from cranfield import evaluate_answers
+    from cranfield.measures.texts import parse_text_measures
 
     wanted = parse_text_measures(asked) if asked else None
     judged = _reader(kind, nuggets or references or "", tokeniser)(_files(kind, answers), system)
@@ -115,7 +116,7 @@ def _reader(kind: str, gold: str, tokeniser: str | None) -> Callable[[Any, str |
 
 def _usual(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:
     """Compute the usual measures; say which of them need more than is known."""
-    from cranfield.texts import evaluate_answers
+    from cranfield import evaluate_answers
 
     scores: dict[str, Scores] = {}
     for name in names:

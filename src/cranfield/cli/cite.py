@@ -38,10 +38,10 @@ def cite(
     NAME is a measure, a test, a correction, a study, or the key of a work.
     """
     from cranfield.measures.grammar import parse_measure
-    from cranfield.report.citing import cite as cited
-    from cranfield.report.citing import find_study
-    from cranfield.report.references import entries
-    from cranfield.significance.corrections import find_correction
+    from cranfield.reporting.references.citing import cite as cited
+    from cranfield.reporting.references.citing import find_study
+    from cranfield.reporting.references.works import entries
+    from cranfield.significance.corrections.step_wise import find_correction
     from cranfield.significance.registry import find_test
 
     found = cited(

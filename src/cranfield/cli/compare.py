@@ -7,11 +7,11 @@ from typing import Any
 
 import click
 
+from cranfield.base.errors import PolicyError
 from cranfield.cli.comparing import Comparing, comparing_options
 from cranfield.cli.given_scores import given_scores, score_files_option
 from cranfield.cli.options import judging_options, measures_option, one_of, write
 from cranfield.cli.table_options import MARKUP, check_tables, table_options, tables_text
-from cranfield.errors import PolicyError
 
 EPILOG = """\b
 Examples:
@@ -62,9 +62,9 @@ def compare(
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
     """
-    from cranfield.report import comparisons
-    from cranfield.scales.meaning import meaning
-    from cranfield.significance.compare import compare as compared
+    from cranfield.reporting.text import comparisons
+    from cranfield.scales.statements.meaningful import meaning
+    from cranfield.significance.comparison.compare import compare as compared
 
     # Before any file is read.
     in_print: dict[str, Any] = {"caption": caption, "label": label, "long": long}
@@ -98,7 +98,7 @@ def compare(
 
 
 def _check_marks(marks: str, format: str, comparing: Comparing) -> None:
-    from cranfield.report.tables.marks import kind_of
+    from cranfield.reporting.tables.marks import kind_of
 
     if format in {"csv", "json"}:
         raise PolicyError(f"--marks goes with --format text, {', '.join(MARKUP)}")

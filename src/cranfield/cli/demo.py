@@ -16,14 +16,14 @@ def demo() -> None:
     """
     from rich.console import Console
 
-    from cranfield.collections import trec_covid
-    from cranfield.escape import plain
-    from cranfield.evaluation import evaluate
-    from cranfield.report.page import report
-    from cranfield.report.terminal import systems_table
-    from cranfield.scales.meaning import meaning
-    from cranfield.significance.compare import compare
-    from cranfield.significance.describing import heading
+    from cranfield.base.escape import plain
+    from cranfield.bundled import trec_covid
+    from cranfield.evaluation.evaluation import evaluate
+    from cranfield.reporting.page.report_page import report
+    from cranfield.reporting.text.terminal import systems_table
+    from cranfield.scales.statements.meaningful import meaning
+    from cranfield.significance.comparison.compare import compare
+    from cranfield.significance.comparison.describing import heading
 
     collection = trec_covid()
     measures = ["nDCG@20", "P@20", "AP@100", "RR", "RBP(p=0.8)", "Judged@20"]

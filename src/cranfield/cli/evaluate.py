@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
+from cranfield.base.errors import PolicyError
+from cranfield.base.whole_files import whole_file
 from cranfield.cli.options import evaluated, judging_options, measures_option, write
 from cranfield.cli.table_options import MARKUP, check_tables, table_options, tables_text
-from cranfield.errors import PolicyError
-from cranfield.evaluation import Evaluation
-from cranfield.files import whole_file
-from cranfield.report import formats
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.reporting.text import evaluations as formats
 
 EPILOG = """\b
 Examples:
@@ -75,14 +75,14 @@ def evaluate(
     if form == "parquet":
         _write_parquet(evaluation, output or "", by_topic)
     elif form in MARKUP:
-        from cranfield.report.tables import evaluation_table, topics_table
+        from cranfield.reporting.tables import evaluation_table, topics_table
 
         made = (topics_table if by_topic else evaluation_table)(evaluation, places=places)
         write(tables_text([made], form, **in_print), output)
     else:
         write(_WRITERS[form](evaluation, by_topic, places, asked, judging["rel"]), output)
     if coverage:
-        from cranfield.report.terminal import coverage_table, shown
+        from cranfield.reporting.text.terminal import coverage_table, shown
 
         # The scores may be for another program; this is for the eye.
         on_terminal = sys.stderr.isatty()
@@ -101,7 +101,7 @@ Writer = Callable[[Evaluation, bool, int, tuple[str, ...], int | None], str]
 def _table(
     evaluation: Evaluation, by_topic: bool, places: int, asked: tuple[str, ...], rel: int | None
 ) -> str:
-    from cranfield.report.terminal import shown, systems_table, topics_table
+    from cranfield.reporting.text.terminal import shown, systems_table, topics_table
 
     del asked, rel
     made = (topics_table if by_topic else systems_table)(evaluation, places=places)

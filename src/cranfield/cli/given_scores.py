@@ -7,9 +7,9 @@ from typing import Any
 
 import click
 
+from cranfield.base.errors import PolicyError
 from cranfield.cli.options import evaluated
-from cranfield.collection.runs import Runs
-from cranfield.errors import PolicyError
+from cranfield.collection.files.many_runs import Runs
 from cranfield.measures import Measure
 from cranfield.scores import Scores
 
@@ -45,7 +45,7 @@ def given_scores(
         Where no measure was named, take all that score files have, not their only one.
     """
     if score_files:
-        from cranfield.scorefiles import read_scores, read_scores_by_measure
+        from cranfield.evaluation.scorefiles import read_scores, read_scores_by_measure
 
         if qrels is not None:
             raise PolicyError("give either --scores, or QRELS and RUN, not both")

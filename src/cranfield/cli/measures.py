@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
 from cranfield.measures.base import REGISTRY, Info, Measure
 from cranfield.measures.catalogue.findings import PROPERTIES, Finding
 from cranfield.measures.grammar import ON_DEMAND, WRAPPERS, parse_measures
@@ -65,7 +65,7 @@ class Entry:
 
 def entries() -> list[Entry]:
     """Return all measures, measures of a measure, and measures of texts."""
-    from cranfield.texts.base import KINDS as TEXTS
+    from cranfield.measures.texts.base import KINDS as TEXTS
 
     for module in ON_DEMAND.values():
         import_module(module)
@@ -187,7 +187,7 @@ def _named(name: str, catalogue: list[Entry]) -> Entry:
     for one in catalogue:
         if name == one.info.name or name in one.info.aliases:
             return one
-    from cranfield.texts import parse_text_measure
+    from cranfield.measures.texts import parse_text_measure
 
     try:
         found = parse_measures(name)[0].info.name
@@ -224,7 +224,7 @@ def _list(catalogue: list[Entry]) -> None:
     from rich import box
     from rich.table import Table
 
-    from cranfield.report.terminal import shown
+    from cranfield.reporting.text.terminal import shown
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("measure", no_wrap=True)

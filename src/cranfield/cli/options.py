@@ -8,16 +8,16 @@ from typing import Any, TypeVar
 
 import click
 
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.whole_files import whole_file
 from cranfield.cli.progress import progress_of
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.judging import judge
-from cranfield.collection.policies import CHOICES, PRESETS, policies
-from cranfield.collection.reading import FORMATS, read_qrels
-from cranfield.collection.runs import Runs, read_runs
-from cranfield.collection.text_formats import OF_QRELS
-from cranfield.errors import PolicyError, quoted
-from cranfield.evaluation import Evaluation, score
-from cranfield.files import whole_file
+from cranfield.collection.files.many_runs import Runs, read_runs
+from cranfield.collection.files.reading import FORMATS, read_qrels
+from cranfield.collection.files.trec import OF_QRELS
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judging import judge
+from cranfield.collection.judged.policies import CHOICES, PRESETS, policies
+from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import Measure
 from cranfield.measures.grammar import parse_measures
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
+from cranfield.base.errors import PolicyError
 from cranfield.cli.comparing import Comparing, comparing_options
 from cranfield.cli.given_scores import given_scores, score_files_option
 from cranfield.cli.options import judging_options, measures_option, opened_runs, paths_of
-from cranfield.errors import PolicyError
 
 EPILOG = """\b
 Examples:
@@ -62,8 +62,8 @@ def report(
     One HTML file that opens offline. Scores come from runs and judgments, as for `cranfield
     evaluate`, or from files with --scores. The same input gives the same bytes.
     """
-    from cranfield.report.page import TITLE
-    from cranfield.report.page import report as write_report
+    from cranfield.reporting.page.report_page import TITLE
+    from cranfield.reporting.page.report_page import report as write_report
 
     if output == "-":
         raise PolicyError("a report is a file: name it with --output FILE")

@@ -35,8 +35,8 @@ def scale(
 
     And which statistics and significance tests that scale admits.
     """
-    from cranfield.report import scales
-    from cranfield.scales.about import about_scale
+    from cranfield.reporting.text import scales
+    from cranfield.scales.verdicts.about import about_scale
 
     found = about_scale(measure, length, grades, recall_base=recall_base)
     text = scales.json_text(found) if format == "json" else scales.plain_text(found)

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 import click
 
+from cranfield.base.errors import PolicyError
+from cranfield.base.whole_files import whole_file
 from cranfield.cli.options import write
 from cranfield.cli.table_options import MARKUP, check_tables, table_options, tables_text
-from cranfield.errors import PolicyError
-from cranfield.files import whole_file
 from cranfield.scores import Scores
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -74,7 +74,7 @@ def write_scores(scores: Mapping[str, Scores], given: Mapping[str, Any], of: str
     of
         What a topic is called.
     """
-    from cranfield.report import formats
+    from cranfield.reporting.text import evaluations as formats
 
     form, by_topic, places = given["form"], given["by_topic"], given["places"]
     output = None if given["output"] == "-" else given["output"]
@@ -82,7 +82,7 @@ def write_scores(scores: Mapping[str, Scores], given: Mapping[str, Any], of: str
         with whole_file(output or "") as out:
             formats.table(scores, by_topic=by_topic).write_parquet(out)
     elif form in MARKUP:
-        from cranfield.report import tables
+        from cranfield.reporting import tables
 
         made = (tables.topics_table if by_topic else tables.evaluation_table)(scores, places=places)
         write(tables_text([made], form, **_in_print(given)), output)
@@ -91,7 +91,7 @@ def write_scores(scores: Mapping[str, Scores], given: Mapping[str, Any], of: str
     elif form == "json":
         write(formats.scores_json(scores, by_topic=by_topic), output)
     else:
-        from cranfield.report import terminal
+        from cranfield.reporting.text import terminal
 
         shown = (
             terminal.topics_table(scores, places=places, of=of)

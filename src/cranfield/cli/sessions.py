@@ -6,10 +6,10 @@ from typing import Any
 
 import click
 
+from cranfield.base.errors import PolicyError
 from cranfield.cli.options import measures_option, one_of, wanted_measures
 from cranfield.cli.score_output import OUTPUT_OPTIONS, check_output, output_options, write_scores
-from cranfield.collection.policies import CHOICES
-from cranfield.errors import PolicyError
+from cranfield.collection.judged.policies import CHOICES
 
 EPILOG = """\b
 Examples:
@@ -67,7 +67,8 @@ def sessions(
         raise PolicyError("--ties goes with RUN; sessions have ranks")
     if [qrels, sessions, clicks, session_topics, lengths, *runs].count("-") > 1:
         raise PolicyError("standard input cannot be two files")
-    from cranfield.sessions import evaluate_sessions, read_sessions
+    from cranfield import evaluate_sessions
+    from cranfield.sessions import read_sessions
 
     read = read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:

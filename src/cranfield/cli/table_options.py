@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
 
 if TYPE_CHECKING:
     from cranfield.tabular import Table

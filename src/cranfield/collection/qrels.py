@@ -11,12 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.errors import InputError, quoted
+from cranfield.base.words import counted
 from cranfield.collection.keys import Codes, KeyIndex, Keys, first_repeat, pair_keys
-from cranfield.collection.lines import Origin
 from cranfield.collection.run import kept_rows, repeated
-from cranfield.errors import InputError, quoted
+from cranfield.sources.origin import Origin
 from cranfield.tabular import frame_html
-from cranfield.text import counted
 
 
 @dataclass(frozen=True, eq=False)

@@ -9,11 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.words import counted
 from cranfield.collection.keys import Codes, Keys, RowNumbers, first_repeat, pair_keys
-from cranfield.collection.lines import Origin
-from cranfield.errors import InputError, PolicyError, quoted
+from cranfield.sources.origin import Origin
 from cranfield.tabular import frame_html
-from cranfield.text import counted
 
 
 @dataclass(frozen=True, eq=False)

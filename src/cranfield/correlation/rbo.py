@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.correlation.overlap import Floats, Ints, Places, overlap
 from cranfield.correlation.things import same_things
-from cranfield.errors import CranfieldError, PolicyError, quoted
 
 TIES = ("a", "b", "w")
 

@@ -7,9 +7,9 @@ from typing import Protocol
 import numpy as np
 import polars as pl
 
+from cranfield.base.errors import PolicyError
 from cranfield.correlation.overlap import Places, overlap
 from cranfield.correlation.rbo import check
-from cranfield.errors import PolicyError
 
 
 class Ranked(Protocol):

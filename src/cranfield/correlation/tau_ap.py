@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.errors import PolicyError, quoted
 from cranfield.correlation.things import Floats, blocks, same_things, signs
-from cranfield.errors import PolicyError, quoted
 
 TIES = ("b", "a")
 

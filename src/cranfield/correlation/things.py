@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.errors import CranfieldError
+from cranfield.base.errors import CranfieldError
 
 Floats = NDArray[np.float64]
 Signs = NDArray[np.int8]

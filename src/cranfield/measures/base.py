@@ -10,8 +10,9 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.errors import MeasureError, quoted
+from cranfield.base.errors import MeasureError, quoted
+from cranfield.base.scale_types import Scale
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.gains import short
 from cranfield.measures.parameters import (
     Parameter,
@@ -21,7 +22,6 @@ from cranfield.measures.parameters import (
     optional,
     parameter,
 )
-from cranfield.scale import Scale
 
 Floats = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.errors import MeasureError, quoted
+from cranfield.base.errors import MeasureError, quoted
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Floats, Measure, measure
 
 

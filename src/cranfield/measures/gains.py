@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
 
 Floats = NDArray[np.float64]
 

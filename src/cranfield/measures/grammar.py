@@ -9,11 +9,11 @@ from importlib import import_module
 from inspect import signature
 from typing import Any
 
-from cranfield.errors import MeasureError, quoted
+from cranfield.base.errors import MeasureError, quoted
 from cranfield.measures.base import ALIASES, REGISTRY, Measure
-from cranfield.measures.paper_names import from_paper
-from cranfield.measures.program_names import program_names
-from cranfield.measures.trec_names import FAMILIES, trec_measures
+from cranfield.measures.names.papers import from_paper
+from cranfield.measures.names.programs import program_names
+from cranfield.measures.names.trec_eval import FAMILIES, trec_measures
 
 LONGEST = 500
 """Characters of a measure's text; nothing sensible is longer."""
@@ -22,7 +22,7 @@ Wrapper = Callable[..., Measure]
 WRAPPERS: dict[str, Wrapper] = {}
 """Functions of a measure that are written `name(Measure@10, param=value)`."""
 
-ON_DEMAND = {"interval": "cranfield.scales.interval"}
+ON_DEMAND = {"interval": "cranfield.scales.interval_scaled"}
 """Modules of higher floors that enter a function of that name; loaded when it is first named."""
 
 
@@ -66,7 +66,7 @@ def parse_measure(text: str | Measure) -> Measure:
     >>> parse_measure("nDGC@10")
     Traceback (most recent call last):
         ...
-    cranfield.errors.MeasureError: there is no measure 'nDGC'; did you mean nDCG or RnDCG or nsDCG?
+    cranfield.MeasureError: there is no measure 'nDGC'; did you mean nDCG or RnDCG or nsDCG?
     """
     measures = parse_measures(text)
     if len(measures) != 1:

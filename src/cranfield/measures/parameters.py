@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import MeasureError, quoted
+from cranfield.base.errors import MeasureError, quoted
 
 Check = Callable[[Any], Any]
 """Returns the value in its canonical form, or raises ValueError saying what is wanted."""

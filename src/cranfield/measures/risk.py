@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.segments import ratio
-from cranfield.errors import MeasureError, quoted
+from cranfield.base.errors import MeasureError, quoted
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Floats, Info, Measure
 from cranfield.measures.parameters import number, parameter
 from cranfield.measures.wrapping import Wrapping, wrapping

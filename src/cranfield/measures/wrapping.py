@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.errors import MeasureError, quoted
+from cranfield.base.errors import MeasureError, quoted
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import REGISTRY, Floats, Info, Measure, text_of
 from cranfield.measures.grammar import WRAPPERS, parse_measure
 

@@ -10,6 +10,7 @@ from cranfield.meta.of_measures.discriminative import DiscriminativePower, discr
 from cranfield.meta.of_measures.predictive import PredictivePower, predictive_power
 from cranfield.meta.of_measures.swap_result import Swaps
 from cranfield.meta.of_measures.swaps import swap_method
+from cranfield.meta.of_scales.scale_study import ScaleStudy, study_scales
 from cranfield.meta.of_tests.agreement import agreement, publication_bias
 from cranfield.meta.of_tests.false_alarms import FalseAlarms, false_alarms
 from cranfield.meta.of_tests.split_result import SplitStudy
@@ -36,6 +37,7 @@ __all__ = [
     "PoolDepths",
     "PredictivePower",
     "Reproduction",
+    "ScaleStudy",
     "SplitStudy",
     "Stability",
     "Swaps",
@@ -58,6 +60,7 @@ __all__ = [
     "run_parts",
     "split_topics",
     "stability",
+    "study_scales",
     "swap_method",
     "teams_of",
 ]

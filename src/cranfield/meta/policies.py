@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from cranfield.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quoted
 
 
 def check_policies(study: str, policies: Mapping[str, Any], judging: Callable[..., Any]) -> None:
@@ -31,7 +31,7 @@ def check_policies(study: str, policies: Mapping[str, Any], judging: Callable[..
     >>> from cranfield.meta.of_collections.tracing import traced
     >>> check_policies("pools", {"tie": "docid"}, traced)
     Traceback (most recent call last):
-    cranfield.errors.PolicyError: pools has no option 'tie'; of judging: ties, topics, negative, ...
+    cranfield.PolicyError: pools has no option 'tie'; of judging: ties, topics, negative, ...
     """
     known = [
         name

@@ -1,26 +1,32 @@
 """What scores may mean: scales, images of measures, interval-scaled measures, statements."""
 
-from cranfield.scales.admissible import (
+from cranfield.scales.images.engine import Gaps
+from cranfield.scales.images.image import image
+from cranfield.scales.images.values import Image
+from cranfield.scales.interval_scaled import Interval, interval
+from cranfield.scales.orders.difference_axioms import difference_axioms
+from cranfield.scales.orders.partial_order import at_or_below, covers, levels, order_matrix
+from cranfield.scales.orders.total_orders import (
+    induced,
+    natural_distance,
+    rbto,
+    rbto_runs,
+    sbto,
+    sbto_runs,
+)
+from cranfield.scales.runs import all_runs, score_runs
+from cranfield.scales.statements.admissible import (
     admitted_statistics,
     admitted_tests,
     allows,
     needed_for,
 )
-from cranfield.scales.differences import difference_axioms
-from cranfield.scales.dominance import Dominance, dominance
-from cranfield.scales.engine import Gaps
-from cranfield.scales.image import image
-from cranfield.scales.images import Image
-from cranfield.scales.interval import Interval, interval
-from cranfield.scales.meaning import meaning
-from cranfield.scales.meanings import Meaning
-from cranfield.scales.orders import induced, natural_distance, rbto, rbto_runs, sbto, sbto_runs
-from cranfield.scales.over_topics import scale_over_topics
-from cranfield.scales.partial import at_or_below, covers, levels, order_matrix
-from cranfield.scales.runs import all_runs, score_runs
-from cranfield.scales.scale_of import scale_of
-from cranfield.scales.study import ScaleStudy, study_scales
-from cranfield.scales.verdicts import ScaleReport, TopicsReport
+from cranfield.scales.statements.dominance import Dominance, dominance
+from cranfield.scales.statements.meaningful import meaning
+from cranfield.scales.statements.statements import Meaning
+from cranfield.scales.verdicts.over_topics import scale_over_topics
+from cranfield.scales.verdicts.scale_of import scale_of
+from cranfield.scales.verdicts.verdicts import ScaleReport, TopicsReport
 
 __all__ = [
     "Dominance",
@@ -29,7 +35,6 @@ __all__ = [
     "Interval",
     "Meaning",
     "ScaleReport",
-    "ScaleStudy",
     "TopicsReport",
     "admitted_statistics",
     "admitted_tests",
@@ -54,5 +59,4 @@ __all__ = [
     "scale_of",
     "scale_over_topics",
     "score_runs",
-    "study_scales",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quoted
 
 
 def as_array(given: Any, message: str, kind: Any = None) -> NDArray[Any]:
@@ -50,7 +50,7 @@ def numbers(given: Any, what: str) -> NDArray[np.float64]:
     --------
     >>> numbers("x", "scores")
     Traceback (most recent call last):
-    cranfield.errors.PolicyError: scores are numbers, not 'x'
+    cranfield.PolicyError: scores are numbers, not 'x'
     """
     wrong = f"{what} are numbers, not {quoted(given)}"
     found = as_array(given, wrong)
@@ -71,7 +71,7 @@ def indices(given: Any, what: str, size: int) -> NDArray[np.intp]:
     --------
     >>> indices([0, 3], "the first systems", 2)
     Traceback (most recent call last):
-    cranfield.errors.PolicyError: the first systems are indices from 0 to 1, not 3
+    cranfield.PolicyError: the first systems are indices from 0 to 1, not 3
     """
     wrong = f"{what} are a list of indices from 0 to {size - 1}, not {quoted(given)}"
     found = as_array(given, wrong)

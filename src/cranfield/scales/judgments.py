@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.checks import check_whole
-from cranfield.errors import PolicyError
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import PolicyError
 from cranfield.scales.arrays import as_array
 
 MOST_JUDGED = 100_000

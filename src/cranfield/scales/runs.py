@@ -15,18 +15,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.checks import check_whole
-from cranfield.collection.coverage import Coverage
-from cranfield.collection.judged import JudgedRuns, Judgments
-from cranfield.collection.policies import Policies
-from cranfield.collection.rows import Rows
-from cranfield.errors import CranfieldError, MeasureError, PolicyError
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
+from cranfield.base.words import counted
+from cranfield.collection.judged.coverage import Coverage
+from cranfield.collection.judged.judged_runs import JudgedRuns, Judgments
+from cranfield.collection.judged.policies import Policies
+from cranfield.collection.judged.rows import Rows
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.ranked.graded_ap import GradedAveragePrecision
 from cranfield.scales.arrays import as_array
-from cranfield.scales.eligible import lowest_relevant, of_documents
+from cranfield.scales.forms.eligible import lowest_relevant, of_documents
 from cranfield.scales.judgments import pool
-from cranfield.text import counted
 
 Grades = NDArray[np.int64]
 Floats = NDArray[np.float64]

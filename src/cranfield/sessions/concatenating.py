@@ -9,17 +9,17 @@ from typing import Any, overload
 import numpy as np
 import polars as pl
 
-from cranfield.checks import check_whole
-from cranfield.collection.intent_tables import IntentTable, read_intents
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.judging import judge
-from cranfield.collection.lines import Origin
-from cranfield.collection.rows import Rows
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.words import counted
+from cranfield.collection.intents.probabilities import IntentTable, read_intents
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judging import judge
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import Ints, places
 from cranfield.collection.run import Run
-from cranfield.collection.segments import Ints, places
-from cranfield.errors import PolicyError, quoted
 from cranfield.sessions.data import LISTS, Sessions, first_of_each
-from cranfield.text import counted
+from cranfield.sources.origin import Origin
 
 DUPLICATES = {
     "first": "a document counts where it comes first; it is removed from later lists",

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.errors import InputError, quoted
+from cranfield.base.words import counted
+from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.judged.segments import places
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.reading import read_qrels
-from cranfield.collection.segments import places
-from cranfield.errors import InputError, quoted
 from cranfield.tabular import frame_html
-from cranfield.text import counted
 
 if TYPE_CHECKING:
     from cranfield.sessions.concatenating import ConcatenatedSessions

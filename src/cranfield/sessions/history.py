@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.collection.ranking import order_of
+from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted
+from cranfield.base.words import counted
+from cranfield.collection.files.many_runs import Runs, read_runs
+from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
-from cranfield.collection.runs import Runs, read_runs
-from cranfield.errors import CranfieldWarning, InputError, PolicyError, quoted
 from cranfield.sessions.data import CLICKS, LISTS, QUERIES, RESULTS, Sessions
-from cranfield.text import counted
 
 
 def followed_by(sessions: Sessions, runs: Any, *, ties: str = "trec") -> Sessions:

@@ -9,12 +9,12 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.collection.source import Source
-from cranfield.errors import CranfieldWarning, InputError, quoted
+from cranfield.base.errors import CranfieldWarning, InputError, quoted
+from cranfield.base.words import counted
 from cranfield.sessions.data import CLICKS, LISTS, LOG, QUERIES, RESULTS, Sessions, first_of_each
 from cranfield.sessions.tables import read_table
 from cranfield.sessions.xml import Read, read_xml
-from cranfield.text import counted
+from cranfield.sources.chunks import Source
 
 _TABLES = {".csv", ".tsv", ".parquet"}
 

@@ -11,9 +11,9 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import polars as pl
 
-from cranfield.collection.columns import typed
-from cranfield.collection.source import Source
-from cranfield.errors import InputError, quoted
+from cranfield.base.errors import InputError, quoted
+from cranfield.collection.files.columns import typed
+from cranfield.sources.chunks import Source
 
 NAMES = {
     "system": ("system", "tag", "run", "run_tag", "runid"),

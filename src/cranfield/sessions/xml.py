@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from math import nan
 from xml.parsers import expat
 
-from cranfield.collection.source import Source
-from cranfield.errors import InputError, quoted
+from cranfield.base.errors import InputError, quoted
+from cranfield.sources.chunks import Source
 
 _ID = re.compile(r"clueweb\d+id|docid|docno|doc")
 _TEXTS = {"query", "title", "snippet", "rank"}

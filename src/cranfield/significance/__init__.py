@@ -4,28 +4,30 @@ It knows only `Scores`, wherever they come from. The tests are in the registry `
 each asks, assumes and computes; :func:`compare` does any of them, for all pairs at once.
 """
 
-from cranfield.significance import (
-    anova,
+from cranfield.significance.bayes.comparison import compare_bayes
+from cranfield.significance.bayes.result import BayesianComparison
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.corrections.step_wise import CORRECTIONS
+from cranfield.significance.corrections.studentised_range import (
+    studentised_range_isf,
+    studentised_range_sf,
+)
+from cranfield.significance.models import anova, bootstrap_anova
+from cranfield.significance.models.assumptions import Assumptions, check_assumptions
+from cranfield.significance.power.designs import expected_width, power_anova, power_t
+from cranfield.significance.power.topic_set_size import TopicsNeeded, topics_needed, variance
+from cranfield.significance.registry import TESTS, TestInfo, find_test
+from cranfield.significance.tests import (
     bootstrap,
-    bootstrap_anova,
     bootstrap_unpaired,
     randomisation,
     rank_sum,
-    ranks,
     sign,
     signed_rank,
-    t,
 )
-from cranfield.significance.assumptions import Assumptions, check_assumptions
-from cranfield.significance.bayes import compare_bayes
-from cranfield.significance.bayes_result import BayesianComparison
-from cranfield.significance.compare import compare
-from cranfield.significance.corrections import CORRECTIONS
-from cranfield.significance.designs import expected_width, power_anova, power_t
-from cranfield.significance.power import TopicsNeeded, topics_needed, variance
-from cranfield.significance.registry import TESTS, TestInfo, find_test
-from cranfield.significance.result import PairwiseComparison
-from cranfield.significance.studentised_range import studentised_range_isf, studentised_range_sf
+from cranfield.significance.tests import omnibus_ranks as ranks
+from cranfield.significance.tests import student_t as t
 from cranfield.significance.transform import arcsine, standardise
 
 # Each registers its tests when it is imported.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from numbers import Real
 
-from cranfield.checks import check_whole
-from cranfield.errors import PolicyError, quoted
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import PolicyError, quoted
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 MISSING = ("error", "drop", "zero", "available")

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
 if TYPE_CHECKING:
-    from cranfield.significance.anova_table import AnovaTable
-    from cranfield.significance.model import Model
+    from cranfield.significance.models.anova_table import AnovaTable
+    from cranfield.significance.models.fitted_model import Model
 
 Floats = NDArray[np.float64]
 Interval = Callable[[float], tuple[Floats, Floats]]

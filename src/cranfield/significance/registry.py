@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cranfield.errors import PolicyError, quoted
-from cranfield.scale import Scale
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.scale_types import Scale
 
 PLAIN = ("none", "bonferroni", "holm", "bh", "by")
 """Corrections that go with any p-values."""

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
-from cranfield.errors import CranfieldError, PolicyError, quoted
-from cranfield.scale import Scale
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.scale_types import Scale
+from cranfield.base.words import counted
 from cranfield.scores import Scores
 from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING
-from cranfield.text import counted
 
 METHODS = ("z", "normal", "linear", "empirical")
 """Ways to standardise scores."""

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from cranfield.base.words import counted
 from cranfield.tabular.table import SHOWN, Table
-from cranfield.text import counted
 
 if TYPE_CHECKING:
     import polars as pl

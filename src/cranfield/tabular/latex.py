@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from cranfield.errors import PolicyError, quoted
-from cranfield.escape import latex
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.escape import latex
 from cranfield.tabular.cell import Cell, as_cell
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cranfield.escape import markdown
+from cranfield.base.escape import markdown
 from cranfield.tabular.cell import Cell, as_cell
 
 if TYPE_CHECKING:

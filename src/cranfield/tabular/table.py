@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
+from cranfield.base.words import counted
 from cranfield.tabular.cell import Cell, as_cell
-from cranfield.text import counted
 
 SHOWN = 20
 """Rows that a notebook shows."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from cranfield.escape import plain
+from cranfield.base.escape import plain
 from cranfield.tabular.cell import as_cell
 
 if TYPE_CHECKING:

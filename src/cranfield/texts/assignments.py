@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from os import PathLike, fspath
 from typing import Any
 
-from cranfield.collection.source import Source
-from cranfield.errors import CranfieldWarning, InputError, quoted
-from cranfield.text import counted
+from cranfield.base.errors import CranfieldWarning, InputError, quoted
+from cranfield.base.words import counted
+from cranfield.sources.chunks import Source
 from cranfield.texts.answers import JudgedAnswers, judged_of
 from cranfield.texts.content import content, decoded, json_lines
 from cranfield.texts.gold import nuggets_of

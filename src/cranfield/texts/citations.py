@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.errors import InputError, MeasureError, quoted
-from cranfield.text import counted
+from cranfield.base.errors import InputError, MeasureError, quoted
+from cranfield.base.words import counted
 from cranfield.texts.content import stem_of
 from cranfield.texts.gold import Floats, Ints
 from cranfield.texts.labels import support_in

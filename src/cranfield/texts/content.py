@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from os import PathLike, fspath
 from typing import Any
 
-from cranfield.collection.source import Source
-from cranfield.errors import InputError, quoted
+from cranfield.base.errors import InputError, quoted
+from cranfield.sources.chunks import Source
 
 
 def content(source: Source) -> bytes:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.errors import InputError, quoted
-from cranfield.text import counted
+from cranfield.base.errors import InputError, quoted
+from cranfield.base.words import counted
 from cranfield.texts.labels import importance_in
 from cranfield.texts.tables import Table, read_table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import nan
 
-from cranfield.errors import quoted
+from cranfield.base.errors import quoted
 from cranfield.texts.tables import Table, absent, finite
 
 IMPORTANCE = {"vital": 1.0, "okay": 0.0, "ok": 0.0}

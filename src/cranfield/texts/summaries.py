@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.errors import CranfieldWarning, InputError, PolicyError, quoted
-from cranfield.text import counted
+from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted
+from cranfield.base.words import counted
 from cranfield.texts.content import stem_of
 from cranfield.texts.tables import read_table
 

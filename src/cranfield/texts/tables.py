@@ -11,9 +11,9 @@ from math import isfinite, isnan, nan
 from os import PathLike, fspath
 from typing import Any
 
-from cranfield.collection.source import Source
-from cranfield.collection.strict import is_number
-from cranfield.errors import InputError, quoted
+from cranfield.base.errors import InputError, quoted
+from cranfield.collection.files.strict import is_number
+from cranfield.sources.chunks import Source
 from cranfield.texts.content import content, decoded, json_lines, lines_of, parsed_json
 
 COLUMNS = {

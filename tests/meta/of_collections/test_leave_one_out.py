@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 import cranfield as cf
-from cranfield.errors import MeasureError, PolicyError
+from cranfield.base.errors import MeasureError, PolicyError
 from cranfield.meta.of_collections.leave_one_out import LeaveOneOut, leave_one_out
 from cranfield.meta.of_collections.tracing import traced
 from tests.meta.of_collections.test_pools import QRELS, RUNS, TEAMS, ranked
@@ -92,7 +92,7 @@ def test_condensed_lists_by_hand() -> None:
 
 
 def covid() -> tuple[Any, Grades, Rankings, dict[str, str]]:
-    some = cf.collections.trec_covid()
+    some = cf.bundled.trec_covid()
     runs = some.runs[:12]
     qrels: Grades = {}
     for topic, doc, grade in some.qrels.to_polars().select("topic", "doc", "grade").rows():

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
 from cranfield.meta.of_collections.pool_depth import pool_depths
 from cranfield.meta.of_collections.rankings import DECIMALS
 from tests.meta.of_collections.test_pools import QRELS, RUNS, ranked
@@ -41,7 +41,7 @@ def test_by_hand() -> None:
 
 @pytest.mark.parametrize("depth", [1, 7, 20])
 def test_against_judgments_written_out(depth: int) -> None:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     runs = covid.runs[:8]
     found = pool_depths(runs, covid.qrels, MEASURES, depth, lists=("raw", "condensed"))
     top: set[tuple[str, str]] = set()
@@ -84,7 +84,7 @@ def tau(one: Any, other: Any) -> float:
 
 
 def test_deeper_pools_hold_more_and_the_deepest_holds_all() -> None:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     found = pool_depths(covid.runs[:6], covid.qrels, "AP", [1, 5, 25, 100, 1000])
     assert found.pools["judged"].is_sorted() and found.pools["relevant"].is_sorted()
     # What none of these runs retrieved is lost at any depth.

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import cranfield as cf
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
 from cranfield.meta.of_collections.pools import pools
 
 
@@ -152,7 +152,7 @@ def test_what_cannot_be_done_is_said(options: dict[str, Any], message: str) -> N
 
 
 def test_the_bundled_collection() -> None:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     found = pools(covid.runs, covid.qrels, teams=covid.teams, depth=5)
     assert len(found.teams) == len(set(covid.teams.values()))
     inside = int((found.contributors > 0).sum())

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from cranfield.errors import InputError, PolicyError
+from cranfield.base.errors import InputError, PolicyError
 from cranfield.meta.of_collections.teams import teams_of
 
 SYSTEMS = ["uni-1", "uni-2", "lab-1"]

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 import cranfield as cf
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.of_measures.by_measure import sign_pvalue
 from cranfield.meta.of_measures.concordance import Concordance, concordance
 from cranfield.scores import Scores
@@ -214,7 +214,7 @@ def test_table_2_hangs_together() -> None:
 
 
 def test_names_as_an_evaluation_knows_them() -> None:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     ev = cf.evaluate(covid.runs[:5], covid.qrels, ["P@5", "RR", "nDCG@10"])
     by_alias = concordance(ev, "P_5")
     assert by_alias.gold == ("P@5",) and by_alias.measures == ("RR", "nDCG@10")

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import cranfield as cf
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.correlation import kendall_tau, rbo_of_scores, tau_ap
-from cranfield.errors import CranfieldError, PolicyError
 from cranfield.meta.of_measures.coefficients import METHODS
 from cranfield.meta.of_measures.correlations import Correlations, correlate
 from cranfield.scores import Scores
@@ -74,7 +74,7 @@ def test_each_cell_is_that_of_its_pair(method: str) -> None:
 
 
 def test_the_tables_of_a_study() -> None:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     ev = cf.evaluate(covid.runs[:12], covid.qrels, ["P@10", "R@10", "nDCG@10"])
     found = correlate(ev)
     assert (found.systems, found.topics, found.measures) == (ev.systems, ev.topics, tuple(ev))

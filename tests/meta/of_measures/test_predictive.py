@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from cranfield.errors import CranfieldError, InputError, PolicyError
+from cranfield.base.errors import CranfieldError, InputError, PolicyError
 from cranfield.meta.of_measures.predictive import predictive_power
 from cranfield.scores import Scores
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize, stats
 
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.of_measures.swap_counts import draw
 from cranfield.meta.of_measures.swap_options import BINS
 from cranfield.meta.of_measures.swap_result import Swaps

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
 from cranfield.meta.of_tests.agreement import COUNTS, URBANO, agreement, publication_bias, renamed
 from cranfield.meta.of_tests.fast_tests import Verdict
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
 from cranfield.meta.of_tests.false_alarms import false_alarms
 
 
 @pytest.fixture(scope="module")
 def covid() -> cf.Scores:
-    bundled = cf.collections.trec_covid()
+    bundled = cf.bundled.trec_covid()
     return cf.evaluate(bundled.runs[::5], bundled.qrels, "nDCG@20")["nDCG@20"]
 
 

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.of_tests import split_result
 from cranfield.meta.of_tests.agreement import publication_bias
 from cranfield.meta.of_tests.fast_tests import TestChoice

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from scipy.stats import studentized_range, t
 
 import cranfield as cf
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.of_topics.extrapolation import Extrapolation, extrapolate
-from cranfield.significance.power import power_t
+from cranfield.significance.power.topic_set_size import power_t
 from tests.meta.of_topics.test_generalizability import made
 
 Floats = NDArray[np.float64]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 import cranfield as cf
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.of_topics.generalizability import generalizability
 from cranfield.meta.of_topics.variance_components import Generalizability
 from cranfield.scores import Scores

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.stats import kendalltau, norm, rankdata
 
 import cranfield as cf
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.streams import stream
 from cranfield.meta.of_topics.resampling import stability
 from cranfield.meta.of_topics.result import Stability
 from cranfield.meta.of_topics.tables import of_top
-from cranfield.meta.work.streams import stream
 from cranfield.scores import Scores
 
 Floats = NDArray[np.float64]

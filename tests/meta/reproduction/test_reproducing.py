@@ -10,7 +10,7 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.reproduction.of_runs import replicate, reproduce
 from cranfield.meta.reproduction.of_scores import replicate_scores, reproduce_scores
 from cranfield.meta.reproduction.result import Reproduction
@@ -76,7 +76,7 @@ OTHER_DRI = [0.1353036348679234, 0.26589275843007143, 0.20945121213989512]
 
 def on_topics(names: dict[str, str], first: int, last: int) -> dict[str, cf.Run]:
     """Some runs of the bundled collection, on some of its topics."""
-    runs = {run.name: run for run in cf.collections.trec_covid().runs}
+    runs = {run.name: run for run in cf.bundled.trec_covid().runs}
     return {role: cut(runs[name], first, last) for role, name in names.items()}
 
 
@@ -89,7 +89,7 @@ def between(table: pl.DataFrame, first: int, last: int) -> pl.DataFrame:
 
 
 def judgments(first: int, last: int) -> pl.DataFrame:
-    return between(cf.collections.trec_covid().qrels.to_polars(), first, last)
+    return between(cf.bundled.trec_covid().qrels.to_polars(), first, last)
 
 
 @pytest.fixture(scope="module")
@@ -247,7 +247,7 @@ def test_scores_by_scipy() -> None:
 
 
 def test_ways_to_give_scores() -> None:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     names = [run.name for run in covid.runs]
     picked = {role: covid.runs[names.index(name)] for role, name in ORIGINAL.items()}
     again = {role: covid.runs[names.index(name)] for role, name in AGAIN.items()}

@@ -10,7 +10,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.reproduction.effects import (
     delta_relative_improvement,
     effect_ratio,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.reproduction.orders import order_agreement, position_tau, union_tau
 
 RANKINGS = st.lists(st.integers(0, 12), min_size=1, max_size=10, unique=True)

@@ -16,10 +16,10 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.errors import InputError, PolicyError
+from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.streams import stream
 from cranfield.meta.of_tests.splits import split_topics
 from cranfield.meta.work.parts import run_parts
-from cranfield.meta.work.streams import stream
 
 
 def part(shared: float, task: int) -> pl.DataFrame:

@@ -7,7 +7,7 @@ from statistics import fmean, quantiles
 import numpy as np
 import pytest
 
-from cranfield.report.charts import box_plot
+from cranfield.reporting.charts import box_plot
 from tests.report.charts.drawn import domain_of, random_scores, rows_with, scores_of, spec_of
 
 

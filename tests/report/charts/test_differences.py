@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.report.charts import difference_bars, difference_scatter
+from cranfield.reporting.charts import difference_bars, difference_scatter
 from tests.report.charts.drawn import domain_of, random_scores, rows_with, scores_of, spec_of
 
 FIELDS = ("topic", "first", "second", "difference", "kind")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cranfield.report.charts import difficulty_map
+from cranfield.reporting.charts import difficulty_map
 from tests.report.charts.drawn import domain_of, random_scores, rows_with, scores_of, spec_of
 
 

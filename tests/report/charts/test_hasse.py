@@ -7,9 +7,9 @@ from itertools import combinations, pairwise, product
 import numpy as np
 import pytest
 
-from cranfield.errors import PolicyError
-from cranfield.report.charts.hasse import diagram, hasse_chart
-from cranfield.report.charts.layers import layered
+from cranfield.base.errors import PolicyError
+from cranfield.reporting.charts.of_scales.hasse import diagram, hasse_chart
+from cranfield.reporting.charts.of_scales.layers import layered
 
 SIZES = [(1, 1), (2, 1), (4, 1), (5, 1), (1, 3), (2, 2), (3, 2), (2, 4)]
 

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.report import charts
-from cranfield.report.charts.choosing import labels
-from cranfield.report.charts.layout import cell_size, row_size
+from cranfield.reporting import charts
+from cranfield.reporting.charts.choosing import labels
+from cranfield.reporting.charts.layout import cell_size, row_size
 from tests.report.charts.drawn import HOSTILE, random_scores, scores_of, spec_of
 
 Draw = Callable[[cf.Scores], Any]
@@ -137,7 +137,7 @@ def test_unknown_systems() -> None:
 
 
 def test_names_are_loaded_when_they_are_used() -> None:
-    code = "import sys, cranfield.report.charts as c; print('altair' in sys.modules, c.box_plot)"
+    code = "import sys, cranfield.reporting.charts as c; print('altair' in sys.modules, c.box_plot)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stdout.startswith(b"False <function box_plot")
     for name in charts.__all__:

@@ -7,7 +7,7 @@ from itertools import combinations
 import pytest
 
 import cranfield as cf
-from cranfield.report.charts import intervals_chart
+from cranfield.reporting.charts import intervals_chart
 from tests.conftest import ADHOC8
 from tests.report.charts.drawn import domain_of, random_scores, rows_with, spec_of
 

@@ -7,7 +7,7 @@ import pytest
 import pytrec_eval
 
 import cranfield as cf
-from cranfield.report.charts import precision_recall
+from cranfield.reporting.charts import precision_recall
 from tests.report.charts.drawn import HOSTILE, domain_of, rows_with, spec_of
 
 LEVELS = [k / 10 for k in range(11)]

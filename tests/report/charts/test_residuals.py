@@ -9,9 +9,9 @@ import pytest
 from scipy import stats
 
 import cranfield as cf
-from cranfield.errors import PolicyError
-from cranfield.report.charts.residuals import residual_plots
-from cranfield.significance.anova_table import AnovaTable
+from cranfield.base.errors import PolicyError
+from cranfield.reporting.charts.of_scores.residuals import residual_plots
+from cranfield.significance.models.anova_table import AnovaTable
 
 
 def drawn(table: AnovaTable) -> tuple[list[dict[str, float]], Any]:

@@ -10,14 +10,14 @@ import polars as pl
 import pytest
 
 import cranfield as cf
-from cranfield.errors import PolicyError
-from cranfield.report.charts.scale_study import scale_pairs_chart, scale_tau_chart
-from cranfield.scales.study import ScaleStudy, study_scales
+from cranfield.base.errors import PolicyError
+from cranfield.meta.of_scales.scale_study import ScaleStudy, study_scales
+from cranfield.reporting.charts.of_studies.scales import scale_pairs_chart, scale_tau_chart
 
 
 @cache
 def study() -> ScaleStudy:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     judged = cf.judge(covid.runs[:12], covid.qrels).binary()
     return study_scales(judged, ["P", "RR", "AP", "RBP(p=0.5)"], cutoffs=[5, 10], tests=())
 

@@ -14,11 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.errors import PolicyError
-from cranfield.report.charts.apart import apart
-from cranfield.report.charts.distribution import curve, distribution_chart
-from cranfield.report.charts.shares import shares_up_to
-from cranfield.report.charts.spacing import HEIGHT, LINE, spaced_runs, spacing_chart
+from cranfield.base.errors import PolicyError
+from cranfield.reporting.charts.apart import apart
+from cranfield.reporting.charts.of_scales.distribution import curve, distribution_chart
+from cranfield.reporting.charts.of_scales.shares import shares_up_to
+from cranfield.reporting.charts.of_scales.spacing import HEIGHT, LINE, spaced_runs, spacing_chart
 
 DCG = "DCG(discount='max(1,log2(rank))')"
 FIGURE_2 = {"P": "P", "AP": "AP", "RR": "RR", "RBP": "RBP(p=0.3)", "DCG": DCG}

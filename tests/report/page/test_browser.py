@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.significance.anova_table import shown_p
+from cranfield.significance.models.anova_table import shown_p
 
 sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
 
@@ -34,7 +34,7 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture(scope="module")
 def evaluation() -> cf.Evaluation:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     runs = {(HOSTILE if k == 2 else run.name): run for k, run in enumerate(covid.runs[:12])}
     return cf.evaluate(runs, covid.qrels, MEASURES)
 

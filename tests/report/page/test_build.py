@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.report.page.build import SCRIPTS, asset, page
-from cranfield.report.page.contents import collect
-from cranfield.report.page.html import el, text
+from cranfield.reporting.page.build import SCRIPTS, asset, page
+from cranfield.reporting.page.contents import collect
+from cranfield.reporting.page.html import el, text
 from tests.report.page.reading import Page, read
 
 HOSTILE = (
@@ -93,7 +93,7 @@ def test_the_script_is_strict_and_short() -> None:
 
 
 def test_same_input_same_bytes(tmp_path: Path) -> None:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     pages = []
     for jobs in (1, 2):
         ev = cf.evaluate(covid.runs[:5], covid.qrels, ["nDCG@10", "RR@5"], jobs=jobs)
@@ -127,7 +127,7 @@ def test_size_of_a_large_campaign() -> None:
 
 
 def test_landmarks_headings_and_names(tmp_path: Path) -> None:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     ev = cf.evaluate(covid.runs[:4], covid.qrels, ["nDCG@10", "RR"])
     found = read(cf.report(ev, tmp_path / "r.html"))
     for tag in ("header", "nav", "main", "footer", "h1", "noscript"):
@@ -157,12 +157,7 @@ def test_elements() -> None:
     assert text("a\x1b[2J") == "a\\x1b[2J"
 
 
-def test_the_package_is_the_function(tmp_path: Path) -> None:
-    import cranfield.report as package
-    from cranfield.report.comparisons import csv_text
-
-    assert vars(cf)["report"] is package
-    assert callable(csv_text)
+def test_the_function_is_no_module(tmp_path: Path) -> None:
     path = tmp_path / "r.html"
     assert cf.report({"a": [0.1, 0.4, 0.3], "b": [0.2, 0.4, 0.6]}, str(path)) == path
     assert Page(path.read_text()).all("main")

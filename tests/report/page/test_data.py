@@ -11,7 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 import cranfield as cf
-from cranfield.errors import CranfieldError
+from cranfield.base.errors import CranfieldError
 from tests.report.page.reading import floats, read
 
 MEASURES = ["nDCG@10", "AP@20", "RR@10", "P@10"]
@@ -22,7 +22,7 @@ def same(one: NDArray[Any], other: NDArray[Any]) -> bool:
 
 
 def evaluation(systems: int = 8) -> cf.Evaluation:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     return cf.evaluate(covid.runs[:systems], covid.qrels, MEASURES)
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 import cranfield as cf
-from cranfield.report.page.contents import collect
-from cranfield.report.page.words import answer, coverage_lines, facts, row_of, warnings_of
+from cranfield.reporting.page.contents import collect
+from cranfield.reporting.page.words import answer, coverage_lines, facts, row_of, warnings_of
 from tests.report.page.reading import read
 
 
 def evaluation() -> cf.Evaluation:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     return cf.evaluate(covid.runs, covid.qrels, "nDCG@20")
 
 
@@ -109,7 +109,7 @@ def test_ranks_are_called_so() -> None:
 
 
 def test_scales(tmp_path: Path) -> None:
-    covid = cf.collections.trec_covid()
+    covid = cf.bundled.trec_covid()
     measures = ["RR@5", "AP@100", "RR", "Judged@10", "interval(RR@5)", "P@5"]
     ev = cf.evaluate(covid.runs[:12], covid.qrels, measures)
     parts = {part.name: part.scaling for part in collect(ev, title="x").parts}

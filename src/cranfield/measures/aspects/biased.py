@@ -29,10 +29,10 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.rows import Rows
-from cranfield.collection.segments import Ints
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import Ints
 from cranfield.measures.base import Floats, measure
 from cranfield.measures.fairness.named import names
 from cranfield.measures.gains import Gain

@@ -23,9 +23,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.rows import Rows
-from cranfield.collection.segments import Ints, ratio
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import Ints, ratio
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.fairness.named import name
 from cranfield.measures.parameters import flag, integer, number, optional, parameter

@@ -27,9 +27,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.segments import ratio
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Floats, Measure
 from cranfield.measures.fairness.named import Shares, shares
 from cranfield.measures.parameters import optional, parameter

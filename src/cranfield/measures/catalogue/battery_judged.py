@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 import polars as pl
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.judging import judge
-from cranfield.collection.rows import Rows
-from cranfield.collection.segments import Floats, Ints
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judging import judge
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import Floats, Ints
 from cranfield.measures.base import Measure
 from cranfield.measures.catalogue.battery import GRADES, KINDS, Battery, Case, battery
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from cranfield.errors import CranfieldError
+from cranfield.base.errors import CranfieldError
 from cranfield.measures.base import REGISTRY, Measure
 from cranfield.measures.grammar import ON_DEMAND, WRAPPERS, parse_measure
 

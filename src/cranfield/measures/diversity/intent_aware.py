@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection.intent_views import ByIntent, by_intent
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.segments import ratio
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
+from cranfield.collection.intents.by_intent import ByIntent, by_intent
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.gained import GAINS_DOC, no_loss
 from cranfield.measures.gains import LINEAR, Gain

@@ -32,10 +32,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.annotations import Groups
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.rows import Rows
-from cranfield.collection.segments import Ints, ratio
+from cranfield.collection.judged.annotations import Groups
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import Ints, ratio
 from cranfield.measures.base import Floats, measure
 from cranfield.measures.fairness.browsing import (
     BROWSING_DOC,

@@ -24,13 +24,13 @@ from functools import lru_cache
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
+from cranfield.base.scale_types import Scale
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.fairness.named import name
 from cranfield.measures.fairness.prefix_fairness import protected_rows
 from cranfield.measures.parameters import flag, number, optional, parameter
-from cranfield.scale import Scale
 
 LONGEST = 2000
 """Ranks that can be tested; the exact chances of more take too long."""

@@ -26,9 +26,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.rows import Rows
-from cranfield.collection.segments import Ints, ratio
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import Ints, ratio
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.fairness.browsing import group_index
 from cranfield.measures.fairness.named import name

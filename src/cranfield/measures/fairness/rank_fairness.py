@@ -25,10 +25,10 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection.annotations import Groups
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.segments import ratio
-from cranfield.errors import MeasureError, quoted
+from cranfield.base.errors import MeasureError, quoted
+from cranfield.collection.judged.annotations import Groups
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Floats, measure
 from cranfield.measures.fairness.browsing import Exposing, gathered, of_judged
 from cranfield.measures.fairness.named import Shares, shares

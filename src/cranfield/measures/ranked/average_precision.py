@@ -7,8 +7,8 @@ from math import ceil
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.segments import Ints, ratio
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.segments import Ints, ratio
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.parameters import choice, number, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.segments import ratio
+from cranfield.base.scale_types import Scale
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.parameters import parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.scale import Scale
 
 _COUNT = {
     "range": (0.0, float("inf")),

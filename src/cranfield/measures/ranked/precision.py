@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.segments import ratio
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
+from cranfield.base.scale_types import Scale
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.gained import GAINS_DOC, gained, ideal
 from cranfield.measures.gains import HIGHEST, LINEAR, Gain, gain
 from cranfield.measures.parameters import integer, number, optional, parameter
-from cranfield.scale import Scale
 
 REL = integer(0)
 REL_DOC = "lowest grade that counts as relevant"

@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.rows import Rows
-from cranfield.collection.segments import ratio
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.gained import GAINS_DOC, gained, ideal, no_loss
 from cranfield.measures.gains import LINEAR, Gain

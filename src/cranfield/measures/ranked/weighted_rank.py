@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.gained import GAINS_DOC, gained, no_loss
 from cranfield.measures.gains import LINEAR, Gain, pairs

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.segments import Floats, Ints, places, scan
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.segments import Floats, Ints, places, scan
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, gain
 from cranfield.measures.parameters import checked, flag, number, optional, parameter
@@ -181,7 +181,7 @@ class ClickU(Measure):
     before, and a share F of each clicked document. As in the figure, a document that is clicked
     again is read again and gains again; with `once=True` it is not.
 
-    It reads clicks, so :func:`cranfield.sessions.evaluate_sessions` computes it.
+    It reads clicks, so :func:`cranfield.evaluate_sessions` computes it.
 
     Examples
     --------

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.rows import Rows
-from cranfield.collection.segments import Floats, Ints, ratio
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import Floats, Ints, ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gained import GAINS_DOC, ideal
 from cranfield.measures.gains import LINEAR, Gain, gain
@@ -128,7 +128,7 @@ class SessionDCG(SessionDiscounted):
 
     Examples
     --------
-    >>> from cranfield.sessions import evaluate_sessions
+    >>> from cranfield import evaluate_sessions
     >>> log = [("s1", 1, 1, "a"), ("s1", 2, 1, "b")]
     >>> rows = [dict(zip(("session", "query", "rank", "doc"), row)) for row in log]
     >>> scores = evaluate_sessions(rows, {"s1": {"a": 1, "b": 2}}, ["sDCG"], topics={"s1": "s1"})

@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.rows import Rows
-from cranfield.collection.segments import Floats, ratio
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import Floats, ratio
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.gained import GAINS_DOC, no_loss
 from cranfield.measures.gains import Gain
@@ -199,7 +199,7 @@ def user_model(measure: Measure | str) -> UserModel:
     >>> user_model("nDCG@10")
     Traceback (most recent call last):
         ...
-    cranfield.errors.MeasureError: nDCG@10 has no user model
+    cranfield.MeasureError: nDCG@10 has no user model
     """
     if isinstance(measure, str):
         measure = parse_measure(measure)

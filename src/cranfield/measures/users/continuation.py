@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.collection.segments import Floats, ratio
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
+from cranfield.collection.judged.segments import Floats, ratio
 
 
 def viewed(continuation: ArrayLike) -> Floats:

@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Floats, Measure
 from cranfield.measures.gains import short
 from cranfield.measures.parameters import checked, integer, number, optional

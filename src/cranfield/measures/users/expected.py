@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Floats, measure
 from cranfield.measures.parameters import integer, number, optional, parameter
 from cranfield.measures.users.model import Costs, Expected, StaticModel, UserModel, plain

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.rows import Rows
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Floats, Measure
 from cranfield.measures.gains import HIGHEST, LINEAR, Gain, pairs
 from cranfield.measures.parameters import integer, optional, parameter

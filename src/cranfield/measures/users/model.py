@@ -18,13 +18,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.rows import Rows
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
+from cranfield.base.words import counted
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Floats, Measure
 from cranfield.measures.users.gains import UnitGains
 from cranfield.measures.users.page import Page, Reading, page_of, pages
-from cranfield.text import counted
 
 LAST = 1000
 """The last rank that is read, of models without sums of their own; as in cwl_eval."""

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.rows import Rows
-from cranfield.collection.segments import Floats, ratio
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import Floats, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.gained import no_loss
 from cranfield.measures.gains import Gain

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.rows import Rows
-from cranfield.collection.segments import ratio
+from cranfield.base.scale_types import Scale
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Floats, Measure, measure
 from cranfield.measures.gained import GAINS_DOC, gained, ideal, no_loss
 from cranfield.measures.gains import Gain
 from cranfield.measures.parameters import choice, number, parameter
 from cranfield.measures.users.gains import MAX_GRADE, SCALE_END, UnitGains, highest_of, top_gain
 from cranfield.measures.users.model import StaticModel
-from cranfield.scale import Scale
 
 __all__ = [
     "MAX_GRADE",

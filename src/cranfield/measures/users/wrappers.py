@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cranfield.errors import MeasureError
+from cranfield.base.errors import MeasureError
 from cranfield.measures.base import Measure
 from cranfield.measures.grammar import parse_measure, wrapper
 from cranfield.measures.users.expectation import Expectation

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.collection.segments import Ints
-from cranfield.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.collection.judged.segments import Ints
 from cranfield.meta.of_collections.tracing import Marks, TracedRuns
 
 

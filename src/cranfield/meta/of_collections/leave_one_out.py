@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.collection.judged import JudgedRuns
-from cranfield.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.words import counted
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures import Measure, parse_measures
 from cranfield.meta.of_collections.leave_one_out_tables import (
     of_rankings,
@@ -25,7 +26,6 @@ from cranfield.meta.of_collections.tracing import traced
 from cranfield.meta.policies import check_policies
 from cranfield.meta.work.parts import run_parts
 from cranfield.tabular import frame_html
-from cranfield.text import counted
 
 OTHERS = ("keep", "drop")
 """What becomes of judgments from outside the pool of the given runs."""

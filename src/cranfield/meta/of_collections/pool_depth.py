@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.checks import check_whole
-from cranfield.collection.judged import JudgedRuns
-from cranfield.collection.policies import DEEPEST
-from cranfield.errors import PolicyError
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import PolicyError
+from cranfield.base.words import counted
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.policies import DEEPEST
 from cranfield.measures import Measure, parse_measures
 from cranfield.meta.of_collections.contributors import contributing, in_pool, judged_depths
 from cranfield.meta.of_collections.pool_depth_tables import (
@@ -27,7 +28,6 @@ from cranfield.meta.of_collections.rankings import Wanted, lists_of, overall
 from cranfield.meta.of_collections.tracing import Marks, TracedRuns, traced
 from cranfield.meta.policies import check_policies
 from cranfield.tabular import frame_html
-from cranfield.text import counted
 
 DEPTHS = (10, 20, 50, 100)
 """Depths of pools."""

@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.checks import check_whole
-from cranfield.collection.policies import DEEPEST
-from cranfield.collection.segments import Ints
-from cranfield.errors import PolicyError, quoted
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.words import counted
+from cranfield.collection.judged.policies import DEEPEST
+from cranfield.collection.judged.segments import Ints
 from cranfield.meta.of_collections.contributors import (
     contributing,
     in_pool,
@@ -23,7 +24,6 @@ from cranfield.meta.of_collections.contributors import (
 from cranfield.meta.of_collections.teams import teams_of
 from cranfield.meta.of_collections.tracing import TracedRuns, traced
 from cranfield.meta.policies import check_policies
-from cranfield.text import counted
 
 Marks = NDArray[np.bool_]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.collection.judged import JudgedRuns
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.correlation import kendall_tau
-from cranfield.errors import PolicyError, quoted
-from cranfield.evaluation import score
+from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
 
 Floats = NDArray[np.float64]

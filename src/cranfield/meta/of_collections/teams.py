@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import InputError, PolicyError, quoted
 
 SYSTEM = ("system", "tag", "run_tag", "run", "run_id", "runid")
 TEAM = ("team", "group", "participant")

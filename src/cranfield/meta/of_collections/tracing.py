@@ -12,15 +12,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.collection.judged import JudgedRuns, Judgments
-from cranfield.collection.judging import Progress, judge
-from cranfield.collection.policies import Policies, policies
+from cranfield.base.errors import PolicyError
+from cranfield.base.words import counted
+from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.judged.judged_runs import JudgedRuns, Judgments
+from cranfield.collection.judged.judging import Progress, judge
+from cranfield.collection.judged.policies import Policies, policies
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import Ints
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.reading import read_qrels
-from cranfield.collection.rows import Rows
-from cranfield.collection.segments import Ints
-from cranfield.errors import PolicyError
-from cranfield.text import counted
 
 Marks = NDArray[np.bool_]
 

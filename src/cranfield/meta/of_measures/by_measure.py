@@ -11,12 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
-from cranfield.errors import CranfieldError, PolicyError, quoted
-from cranfield.scorefiles import read_scores_by_measure
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.words import counted
+from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
 from cranfield.significance.pairs import ROUNDING
 from cranfield.significance.prepare import as_scores
-from cranfield.text import counted
 
 Floats = NDArray[np.float64]
 

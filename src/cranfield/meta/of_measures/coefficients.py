@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.errors import PolicyError, quoted
 from cranfield.correlation import tau_ap
 from cranfield.correlation.overlap import overlap
 from cranfield.correlation.rbo import check, places_of_scores
-from cranfield.errors import PolicyError, quoted
 
 Floats = NDArray[np.float64]
 

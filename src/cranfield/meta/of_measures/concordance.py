@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.measures import Measure
 from cranfield.meta.of_measures.by_measure import aligned, by_measure, sign_pvalue, signs
 from cranfield.scores import Scores
@@ -139,7 +139,7 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     Examples
     --------
     >>> import cranfield as cf
-    >>> covid = cf.collections.trec_covid()
+    >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs, covid.qrels, ["nDCG@10", "RR", "P@5"])
     >>> found = concordance(ev, "P@5")
     >>> row = found.pairs.row(0, named=True)

@@ -10,15 +10,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.words import counted
 from cranfield.meta.of_measures.by_measure import aligned, complete
 from cranfield.meta.of_measures.coefficients import Ordered, agreement, check_options, ordered
-from cranfield.scales.study import DECIMALS
+from cranfield.meta.of_scales.scale_study import DECIMALS
 from cranfield.scores import Scores
 from cranfield.significance.pairs import ROUNDING
 from cranfield.significance.prepare import as_scores
 from cranfield.tabular import frame_html
-from cranfield.text import counted
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -130,7 +130,7 @@ def correlate(
     Parameters
     ----------
     scores_by_measure
-        Scores by measure, such as an :class:`~cranfield.evaluation.Evaluation`: two measures or
+        Scores by measure, such as an :class:`cranfield.Evaluation`: two measures or
         more, of the same systems on the same topics, in any order. Whatever
         :func:`cranfield.compare` takes stands for scores.
     method
@@ -173,7 +173,7 @@ def correlate(
     Examples
     --------
     >>> import cranfield as cf
-    >>> covid = cf.collections.trec_covid()
+    >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs[:6], covid.qrels, ["P@10", "nDCG@10", "RR"])
     >>> found = correlate(ev)
     >>> found

@@ -10,17 +10,17 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.words import counted
 from cranfield.meta.of_measures.by_measure import aligned, by_measure
 from cranfield.meta.work.folder import fingerprint
 from cranfield.meta.work.parts import Progress, run_parts
 from cranfield.scores import Scores
-from cranfield.significance.compare import compare
-from cranfield.significance.corrections import find_correction
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.corrections.step_wise import find_correction
 from cranfield.significance.options import Options
 from cranfield.significance.registry import find_test
 from cranfield.tabular import frame_html
-from cranfield.text import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -180,7 +180,7 @@ def discriminative_power(
     Examples
     --------
     >>> import cranfield as cf
-    >>> covid = cf.collections.trec_covid()
+    >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs[:8], covid.qrels, ["P@5", "nDCG@20"])
     >>> found = discriminative_power(ev, resamples=500)
     >>> found.summary["measure", "pairs", "significant"].rows()

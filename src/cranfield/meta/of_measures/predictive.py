@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quoted
 from cranfield.meta.of_measures.by_measure import aligned, by_measure, sign_pvalue, signs
 from cranfield.meta.of_measures.preferences import joined, read_preferences
 from cranfield.scores import Scores

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.collection.source import Source
-from cranfield.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.scores import Scores
+from cranfield.sources.chunks import Source
 
 COLUMNS = {
     "topic": ("topic", "topic_id", "query", "query_id", "qid"),

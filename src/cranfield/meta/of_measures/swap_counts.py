@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.meta.work.streams import stream
+from cranfield.base.streams import stream
 from cranfield.scores import Scores
-from cranfield.significance.compare import compare
+from cranfield.significance.comparison.compare import compare
 from cranfield.significance.resampling import as_integers
 
 Floats = NDArray[np.float64]

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.checks import check_whole
-from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.words import counted
 from cranfield.scores import Scores
-from cranfield.text import counted
 
 BINS = tuple(k / 100 for k in range(21))
 """Where bins of differences begin: 0, 0.01, ..., 0.2; the last one has no end."""

@@ -8,11 +8,11 @@ from numbers import Real
 
 import polars as pl
 
-from cranfield.checks import check_whole
-from cranfield.errors import PolicyError
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import PolicyError
+from cranfield.base.words import counted
 from cranfield.meta.of_measures.swap_fit import extrapolated, rate, smallest
 from cranfield.tabular import frame_html
-from cranfield.text import counted
 
 
 @dataclass(frozen=True, eq=False, repr=False)

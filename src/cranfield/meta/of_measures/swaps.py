@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.checks import check_whole
-from cranfield.errors import PolicyError, quoted
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import PolicyError, quoted
 from cranfield.meta.of_measures.swap_counts import count_swaps
 from cranfield.meta.of_measures.swap_fit import rate
 from cranfield.meta.of_measures.swap_options import BINS, TIES, check_scores, read_edges, read_sizes
 from cranfield.meta.of_measures.swap_result import Swaps
 from cranfield.meta.work.folder import fingerprint
 from cranfield.meta.work.parts import MOST_REPEATS, Progress, run_parts
-from cranfield.significance.corrections import find_correction
+from cranfield.significance.corrections.step_wise import find_correction
 from cranfield.significance.options import Options
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import find_test
@@ -106,7 +106,7 @@ def swap_method(
     Examples
     --------
     >>> import cranfield as cf
-    >>> covid = cf.collections.trec_covid()
+    >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs[:10], covid.qrels, "nDCG@10")
     >>> found = swap_method(ev["nDCG@10"], sizes=[5, 25], repeats=100)
     >>> found.overall["size", "comparisons", "swaps"].rows()

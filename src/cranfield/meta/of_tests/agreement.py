@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
 from cranfield.meta.of_tests.fast_tests import Verdict
 from cranfield.scales.arrays import numbers
 from cranfield.significance.outcome import Floats

@@ -11,11 +11,11 @@ import numpy as np
 import polars as pl
 from scipy.special import betaincinv
 
-from cranfield.checks import check_whole
+from cranfield.base.checks import check_whole
+from cranfield.base.streams import stream
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
 from cranfield.meta.of_tests.study_input import Indices, StudyInput, checked_sizes, study_input
 from cranfield.meta.work.parts import MOST_REPEATS, Progress, blocks, run_parts
-from cranfield.meta.work.streams import stream
 from cranfield.scores import Scores
 from cranfield.tabular import frame_html
 
@@ -148,7 +148,7 @@ def false_alarms(
     Examples
     --------
     >>> import cranfield as cf
-    >>> covid = cf.collections.trec_covid()
+    >>> covid = cf.bundled.trec_covid()
     >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
     >>> found = false_alarms(scores, ["anova-2", "t+none"], repeats=200)
     >>> found.summary().select("test", "per pair", "any pair")

@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.errors import CranfieldError, PolicyError
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
-from cranfield.significance.anova import one_way, three_way
-from cranfield.significance.compare import compare
-from cranfield.significance.corrections import find_correction
-from cranfield.significance.model import Model
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.corrections.step_wise import find_correction
+from cranfield.significance.corrections.studentised_range import studentised_range_isf
+from cranfield.significance.models.anova import one_way, three_way
+from cranfield.significance.models.fitted_model import Model
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import Indices, Pairs, all_pairs
 from cranfield.significance.prepare import BY_SHARD, prepared
 from cranfield.significance.registry import find_test
-from cranfield.significance.studentised_range import studentised_range_isf
 
 Signs = NDArray[np.int8]
 Flags = NDArray[np.bool_]

@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quoted
 from cranfield.meta.of_tests.agreement import publication_bias, renamed
 from cranfield.tabular import frame_html
 

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.checks import check_whole
+from cranfield.base.checks import check_whole
+from cranfield.base.streams import stream
 from cranfield.meta.of_tests.agreement import agreement
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
 from cranfield.meta.of_tests.split_result import NUMBERS, SplitStudy
 from cranfield.meta.of_tests.study_input import Indices, StudyInput, study_input
 from cranfield.meta.work.parts import MOST_REPEATS, Progress, blocks, run_parts
-from cranfield.meta.work.streams import stream
 
 
 def split_topics(
@@ -86,7 +86,7 @@ def split_topics(
     Examples
     --------
     >>> import cranfield as cf
-    >>> covid = cf.collections.trec_covid()
+    >>> covid = cf.bundled.trec_covid()
     >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
     >>> study = split_topics(scores, ["anova-2", "anova-2f"], sizes=[10, 25], repeats=20)
     >>> study.table("AA")

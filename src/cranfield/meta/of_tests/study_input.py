@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.checks import check_whole
-from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.meta.of_collections.teams import teams_of
 from cranfield.meta.of_tests.fast_tests import SHARDS_ONLY, TestChoice, read_choice
 from cranfield.meta.work.folder import fingerprint

@@ -10,17 +10,17 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr, stdtr, stdtrit
 
-from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.meta.of_tests.study_input import checked_sizes
 from cranfield.meta.of_topics.generalizability import generalizability
 from cranfield.meta.of_topics.power import power
 from cranfield.meta.of_topics.topic_scores import topic_scores
 from cranfield.meta.of_topics.variance_components import Generalizability
-from cranfield.significance.corrections import find_correction
+from cranfield.significance.corrections.step_wise import find_correction
+from cranfield.significance.corrections.studentised_range import studentised_range_isf
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING
-from cranfield.significance.studentised_range import studentised_range_isf
 from cranfield.tabular import frame_html
 
 CORRECTIONS = ("tukey", "none", "bonferroni")
@@ -166,7 +166,7 @@ def extrapolate(
     Examples
     --------
     >>> import cranfield as cf
-    >>> covid = cf.collections.trec_covid()
+    >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs, covid.qrels, "nDCG@20")
     >>> found = extrapolate(ev["nDCG@20"], [50, 200])
     >>> found

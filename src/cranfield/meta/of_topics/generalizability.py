@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.errors import CranfieldError
+from cranfield.base.errors import CranfieldError
 from cranfield.meta.of_topics.topic_scores import check_share, topic_scores
 from cranfield.meta.of_topics.variance_components import Generalizability
-from cranfield.significance.anova import two_way
+from cranfield.significance.models.anova import two_way
 from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING
 
@@ -87,7 +87,7 @@ def generalizability(
     Examples
     --------
     >>> import cranfield as cf
-    >>> covid = cf.collections.trec_covid()
+    >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs, covid.qrels, "nDCG@20")
     >>> found = generalizability(ev["nDCG@20"])
     >>> round(found.relative(50).value, 3), round(found.absolute(50).value, 3)

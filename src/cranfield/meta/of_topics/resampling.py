@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.checks import check_whole
-from cranfield.errors import PolicyError
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import PolicyError
 from cranfield.meta.of_tests.fast_tests import TestChoice
 from cranfield.meta.of_tests.study_input import checked_sizes
 from cranfield.meta.of_topics.result import Stability
@@ -120,7 +120,7 @@ def stability(
     Examples
     --------
     >>> import cranfield as cf
-    >>> covid = cf.collections.trec_covid()
+    >>> covid = cf.bundled.trec_covid()
     >>> ev = cf.evaluate(covid.runs[:6], covid.qrels, "nDCG@20")
     >>> found = stability(ev["nDCG@20"], sizes=[10, 50], repeats=100)
     >>> found

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.streams import stream
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.of_tests.fast_tests import TestChoice, verdict_or_none
-from cranfield.meta.work.streams import stream
 from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING, mid_ranks
 

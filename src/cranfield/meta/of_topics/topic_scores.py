@@ -5,7 +5,7 @@ from __future__ import annotations
 from numbers import Real
 from typing import Any
 
-from cranfield.errors import PolicyError
+from cranfield.base.errors import PolicyError
 from cranfield.significance.prepare import Ready, as_scores, prepared
 from cranfield.significance.registry import find_test
 

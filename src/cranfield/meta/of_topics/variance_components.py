@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 from scipy.special import chdtri, fdtri
 
-from cranfield.checks import check_whole
+from cranfield.base.checks import check_whole
 from cranfield.meta.of_topics.topic_scores import check_share
 from cranfield.tabular import frame_html
 

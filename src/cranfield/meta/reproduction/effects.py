@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.scores import Scores
 from cranfield.significance.pairs import ROUNDING, TINY
 from cranfield.significance.prepare import LARGEST, as_scores

@@ -8,18 +8,18 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.collection.judging import judge
-from cranfield.collection.reading import read_run
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.words import counted
+from cranfield.collection.files.reading import read_run
+from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
-from cranfield.errors import PolicyError, quoted
-from cranfield.evaluation import Evaluation, evaluate
+from cranfield.evaluation.evaluation import Evaluation, evaluate
 from cranfield.measures import Measure, parse_measures
 from cranfield.meta.policies import check_policies
 from cranfield.meta.reproduction.orders import check_order_options, order_agreement
 from cranfield.meta.reproduction.result import ROLES, Reproduction
 from cranfield.meta.reproduction.tables import Notes, check_test, measured, same_roles
 from cranfield.scores import Scores
-from cranfield.text import counted
 
 
 def reproduce(
@@ -79,7 +79,7 @@ def reproduce(
     Examples
     --------
     >>> import cranfield as cf
-    >>> covid = cf.collections.trec_covid()
+    >>> covid = cf.bundled.trec_covid()
     >>> runs = {run.name: run for run in covid.runs}
     >>> first = {"baseline": runs["UIowaS_Run1"], "advanced": runs["UPrrf93-wt-r5"]}
     >>> again = {"baseline": runs["UIowaS_Run3"], "advanced": runs["UPrrf102-wt-r5"]}
@@ -176,7 +176,7 @@ def replicate(
     Examples
     --------
     >>> import cranfield as cf
-    >>> covid = cf.collections.trec_covid()
+    >>> covid = cf.bundled.trec_covid()
     >>> table = covid.qrels.to_polars()
     >>> early = table.filter(table["topic"].cast(int) <= 25)
     >>> late = table.filter(table["topic"].cast(int) > 25)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from cranfield.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, quoted
 from cranfield.meta.reproduction.effects import one_system
 from cranfield.meta.reproduction.result import ROLES, Reproduction
 from cranfield.meta.reproduction.tables import Notes, check_test, measured, same_roles

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.checks import check_whole
-from cranfield.collection.ranking import order_of
-from cranfield.collection.reading import read_run
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.collection.files.reading import read_run
+from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
 from cranfield.correlation import rbo
-from cranfield.errors import CranfieldError, PolicyError, quoted
 
 Floats = NDArray[np.float64]
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.errors import quoted
+from cranfield.base.errors import quoted
+from cranfield.base.words import counted
 from cranfield.significance.registry import find_test
 from cranfield.tabular import frame_html, text_table
-from cranfield.text import counted
 
 ROLES = ("baseline", "advanced")
 """What a system is in an experiment."""

@@ -10,8 +10,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.checks import check_whole
-from cranfield.errors import CranfieldError, MeasureError, PolicyError, quoted
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quoted
+from cranfield.base.words import counted
 from cranfield.measures import parse_measure
 from cranfield.meta.reproduction.effects import (
     check_size,
@@ -25,9 +26,8 @@ from cranfield.meta.reproduction.effects import (
 )
 from cranfield.meta.reproduction.result import ROLES
 from cranfield.scores import Scores
-from cranfield.significance.compare import compare
+from cranfield.significance.comparison.compare import compare
 from cranfield.significance.registry import find_test
-from cranfield.text import counted
 
 Floats = NDArray[np.float64]
 

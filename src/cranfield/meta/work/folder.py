@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from cranfield import __version__
-from cranfield.errors import InputError, PolicyError
-from cranfield.files import whole_file
+from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.whole_files import whole_file
 from cranfield.scores import Scores
 
 

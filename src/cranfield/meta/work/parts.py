@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from cranfield.checks import check_whole
-from cranfield.errors import MissingDependencyError, PolicyError, quoted
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import MissingDependencyError, PolicyError, quoted
 from cranfield.meta.work.folder import ResultsFolder
 
 Task = TypeVar("Task")

@@ -1,0 +1,1 @@
+"""What every room needs: errors, checks, escaping, whole files, scale types, random streams."""

@@ -1,0 +1,89 @@
+"""What goes wrong, said in one line that names the place and the reason."""
+
+from __future__ import annotations
+
+
+class CranfieldError(Exception):
+    """Base of every error that cranfield raises on purpose."""
+
+
+class InputError(CranfieldError):
+    """Input that cannot be read as runs or judgments.
+
+    Parameters
+    ----------
+    reason
+        What is wrong, without a trailing full stop.
+    source
+        Name of the file or object that was read.
+    line
+        Line in that file, from 1.
+    topic, doc
+        Topic and document concerned, where they are known.
+
+    Examples
+    --------
+    >>> print(InputError("score 'x' is not a number", source="a.run", line=3, topic="401"))
+    a.run:3: score 'x' is not a number (topic '401')
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        source: str | None = None,
+        line: int | None = None,
+        topic: str | None = None,
+        doc: str | None = None,
+    ) -> None:
+        self.reason = reason
+        self.source = source
+        self.line = line
+        self.topic = topic
+        self.doc = doc
+        where = ":".join(str(part) for part in (source, line) if part is not None)
+        about = [
+            f"{name} {quoted(value)}"
+            for name, value in (("topic", topic), ("document", doc))
+            if value is not None
+        ]
+        text = f"{where}: {reason}" if where else reason
+        super().__init__(f"{text} ({', '.join(about)})" if about else text)
+
+
+class MeasureError(CranfieldError, ValueError):
+    """A measure's name, parameter or cutoff that does not exist or does not fit."""
+
+
+class PolicyError(CranfieldError, ValueError):
+    """A policy or option with an unknown name or an impossible value."""
+
+
+class MissingDependencyError(CranfieldError, ImportError):
+    """An optional package is needed for what was asked."""
+
+
+class CranfieldWarning(UserWarning):
+    """Input that can be read, but that its owner should look at."""
+
+
+def quoted(value: object, limit: int = 60) -> str:
+    """Show text from a file in one safe, short piece: control characters escaped, cut at `limit`.
+
+    Examples
+    --------
+    >>> quoted("a\\x1b[31mb")
+    "'a\\\\x1b[31mb'"
+    """
+    text = str(value)
+    shown = repr(text if len(text) <= limit else text[:limit] + "…")
+    # repr leaves printable but direction-changing characters alone.
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+
+
+# Users meet these names as `cranfield.InputError`: tracebacks say so too, wherever the file stands.
+for _public in (
+    *(CranfieldError, InputError, MeasureError, PolicyError, MissingDependencyError),
+    CranfieldWarning,
+):
+    _public.__module__ = "cranfield"

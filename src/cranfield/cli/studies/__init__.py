@@ -1,0 +1,1 @@
+"""`cranfield study`: one module a group of studies."""

@@ -1,0 +1,251 @@
+"""`cranfield study collection`: how good are its pools and its topics?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.base.errors import CranfieldError, InputError, PolicyError
+from cranfield.cli.given_scores import given_scores, refuse, score_files_option
+from cranfield.cli.options import (
+    OF_DOCUMENTS,
+    alpha_option,
+    measures_option,
+    missing_option,
+    one_of,
+    opened_runs,
+    resamples_option,
+    wanted_measures,
+)
+from cranfield.cli.progress import progress_of
+from cranfield.cli.studies.study_options import StudyOptions, study_options, whole_numbers
+from cranfield.scores import Scores
+
+if TYPE_CHECKING:
+    from cranfield.meta.of_collections.tracing import TracedRuns
+    from cranfield.reporting.studies.of_collections import Study
+
+EPILOG = """\b
+Examples:
+  cranfield study collection qrels.txt runs/*.xz -m AP -m nDCG@10 --teams teams.csv
+  cranfield study collection qrels.txt runs/*.xz -m AP --pool-depth 100 --contributors judged
+  cranfield study collection --scores scores.csv --sizes 10,25,50 --test t+holm
+  cranfield study collection qrels.txt runs/*.xz -m AP --jobs 8 --resume work/ --format json
+"""
+
+OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
+"""Options on judgments that are taken back."""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("qrels", metavar="[QRELS]", required=False)
+@click.argument("runs", metavar="[RUN...]", nargs=-1)
+@measures_option(("AP",))
+@score_files_option
+@click.option("--teams", help="Table of systems and their teams, to be left out together.")
+@click.option(
+    "--pool-depth",
+    type=click.IntRange(1),
+    help="Ranks that each run contributed.  [default: found in the judgments]",
+)
+@click.option(
+    "--contributors",
+    default="all",
+    show_default=True,
+    help="Runs that made the pool: all; judged, if their top documents down to --pool-depth are;"
+    " or a file with their tags, one a line.",
+)
+@one_of("--others", ("keep", "drop"), "Judgments of documents that no contributor pooled.", "keep")
+@click.option(
+    "--depths", default="10,20,50,100", show_default=True, help="Depths of shallower pools."
+)
+@one_of(
+    "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
+)
+@click.option("--sizes", help="Topics in a sample.  [default: ten up to all]")
+@click.option(
+    "--repeats",
+    type=click.IntRange(1),
+    default=1000,
+    show_default=True,
+    help="Samples of each size.",
+)
+@click.option("--replace", is_flag=True, help="A sample may have a topic more than once.")
+@click.option(
+    "--test",
+    "-t",
+    "test",
+    default="anova-2",
+    show_default=True,
+    help="How pairs of systems are compared, such as t+holm.",
+)
+@alpha_option
+@missing_option(("error", "drop", "zero"))
+@resamples_option(1000, " of tests that need them")
+@click.option(
+    "--target",
+    type=float,
+    default=0.95,
+    show_default=True,
+    help="Coefficient whose number of topics is wanted.",
+)
+@study_options
+def collection(
+    qrels: str | None,
+    runs: tuple[str, ...],
+    asked: tuple[str, ...],
+    score_files: tuple[str, ...],
+    test: str,
+    sizes: str | None,
+    repeats: int,
+    replace: bool,
+    alpha: float,
+    missing: str | None,
+    resamples: int,
+    target: float,
+    options: StudyOptions,
+    **of_runs: Any,
+) -> None:
+    """See what a collection is worth: its judgments, and its topics.
+
+    What becomes of scores and ranks when a team's or a run's unique documents are taken from the
+    judgments, and when pools are shallower; what samples of the topics say; how far scores
+    generalise, and what other numbers of topics would find. With --scores only what is about
+    topics.
+    """
+    from cranfield.meta.of_tests.fast_tests import read_choice
+    from cranfield.meta.of_topics.topic_scores import check_share
+    from cranfield.reporting.studies.of_collections import shown, table_names
+
+    # Before any file is read.
+    choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
+    if choice.by_shard:
+        raise PolicyError(f"{choice.test} needs scores by shard, which samples of topics lack")
+    check_share("--target", target)
+    options.check_table(table_names(judgments=not score_files))
+    wanted = None if sizes is None else whole_numbers(sizes, "--sizes", 2)
+    found: list[Study] = []
+    notes = []
+    if score_files:
+        refuse(OF_RUNS, "is about judgments; --scores are judged already")
+        scores = given_scores(qrels, runs, asked, score_files, options.judging)
+        notes.append("note: leaving out judgments needs QRELS and RUN, and is omitted for --scores")
+    else:
+        scores, pools = _of_pools(qrels, runs, asked, of_runs, options)
+        found += pools
+    sampling: dict[str, Any] = {
+        "sizes": wanted,
+        "repeats": repeats,
+        "replace": replace,
+        "test": choice.test,
+        "correction": choice.correction,
+        "alpha": alpha,
+        "resamples": resamples,
+        "missing": missing,
+    }
+    for one in scores.values():
+        found += _of_topics(one, sampling, options, notes)
+    options.show(shown(*found, target=target, notes=notes))
+
+
+def _of_topics(
+    scores: Scores, sampling: Mapping[str, Any], options: StudyOptions, notes: list[str]
+) -> list[Study]:
+    """Study the topics by the scores of one measure; what cannot be done is noted."""
+    from cranfield.meta.of_topics.extrapolation import CORRECTIONS, extrapolate
+    from cranfield.meta.of_topics.generalizability import generalizability
+    from cranfield.meta.of_topics.resampling import stability
+
+    missing, correction = sampling["missing"], sampling["correction"]
+    correction = correction if correction in CORRECTIONS else CORRECTIONS[0]
+    label = f"stability {scores.measure}".strip()
+    with options.work(label, label) as work:
+        found: list[Study] = [stability(scores, seed=options.seed, **sampling, **work)]
+    try:
+        found.append(generalizability(scores, missing=missing))
+        found.append(
+            extrapolate(scores, correction=correction, alpha=sampling["alpha"], missing=missing)
+        )
+    except PolicyError:
+        raise
+    except CranfieldError as error:
+        of = f"{scores.measure}: " if scores.measure else ""
+        notes.append(f"note: {of}nothing on other numbers of topics: {error}")
+    return found
+
+
+def _of_pools(
+    qrels: str | None,
+    runs: tuple[str, ...],
+    asked: tuple[str, ...],
+    given: Mapping[str, Any],
+    options: StudyOptions,
+) -> tuple[Mapping[str, Scores], list[Study]]:
+    """Judge the runs, score them, and study their judgments."""
+    from cranfield.evaluation.evaluation import score
+    from cranfield.meta.of_collections.leave_one_out import leave_one_out
+    from cranfield.meta.of_collections.pool_depth import pool_depths
+
+    if qrels is None or not runs:
+        raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
+    refuse(("unjudged",), "is --lists here")
+    refuse(OF_DOCUMENTS, "does not go with pools")
+    refuse(("depth",), "does not go with pools: cut off the measures, such as AP@100")
+    depths = whole_numbers(given["depths"], "--depths")
+    lists = ("raw", "condensed") if given["lists"] == "both" else (given["lists"],)
+    rel, compat = options.judging["rel"], options.judging["compat"]
+    wanted = wanted_measures(asked, rel, compat)
+    contributors = _contributors(given["contributors"])
+    common: dict[str, Any] = {"contributors": contributors, "lists": lists, "rel": rel or 1}
+    made = _traced(qrels, runs, options)
+    for what, there in (("systems", made.judged.systems), ("topics", made.judged.topics)):
+        if len(there) < 2:
+            raise CranfieldError(f"a study of a collection needs two {what}, not {len(there)}")
+    judged = made.judged.condensed() if lists == ("condensed",) else made.judged
+    scores = score(judged, wanted)
+    scores.coverage.warn()
+    ways = {"run": None} if given["teams"] is None else {"team": given["teams"], "run": None}
+    found: list[Study] = []
+    for unit, teams in ways.items():
+        with options.work(f"leaving out each {unit}", f"leave-one-{unit}-out") as work:
+            found.append(
+                leave_one_out(
+                    made,
+                    None,
+                    wanted,
+                    teams=teams,
+                    depth=given["pool_depth"],
+                    others=given["others"],
+                    **common,
+                    **work,
+                )
+            )
+    found.append(pool_depths(made, None, wanted, depths, **common))
+    return scores, found
+
+
+def _traced(qrels: str, runs: tuple[str, ...], options: StudyOptions) -> TracedRuns:
+    from cranfield.collection.files.reading import read_qrels
+    from cranfield.meta.of_collections.tracing import traced
+
+    judging = options.judging
+    reading = {"format": judging["input_format"], "encoding": judging["encoding"]}
+    many = opened_runs(qrels, runs, judging["input_format"], judging["encoding"])
+    chosen = {name: judging[name] for name in ("ties", "topics", "negative", "compat", "jobs")}
+    with progress_of(many) as progress:
+        return traced(many, read_qrels(qrels, **reading), progress=progress, **chosen)
+
+
+def _contributors(text: str) -> Any:
+    """Return what names the runs that made the pool."""
+    if text in {"all", "judged"}:
+        return None if text == "all" else text
+    try:
+        lines = Path(text).read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InputError(f"cannot be read: {(reason or '').lower()}", source=text) from error
+    return [line.strip() for line in lines if line.strip()]

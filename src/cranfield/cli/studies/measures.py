@@ -1,0 +1,199 @@
+"""`cranfield study measures`: how good are the measures?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import click
+
+from cranfield.base.errors import PolicyError
+from cranfield.cli.given_scores import given_scores, on_command_line, score_files_option
+from cranfield.cli.options import (
+    alpha_option,
+    measures_option,
+    missing_option,
+    one_of,
+    resamples_option,
+    wanted_measures,
+)
+from cranfield.cli.studies.study_options import (
+    StudyOptions,
+    folder_name,
+    study_options,
+    whole_numbers,
+)
+from cranfield.measures import Measure
+from cranfield.scores import Scores
+
+EPILOG = """\b
+Examples:
+  cranfield study measures qrels.txt runs/*.xz -m AP -m nDCG@10 -m RR
+  cranfield study measures qrels.txt runs/*.xz -m AP -m nDCG@10 --gold P@5
+  cranfield study measures qrels.txt runs/*.xz -m AP -m RR --preferences people.csv
+  cranfield study measures --scores scores.csv --test bootstrap --correction none
+"""
+
+DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
+# These modules take long to load.
+COEFFICIENTS = ("tau", "tau-a", "tau-ap", "rbo", "pearson", "spearman")
+MISSING = ("error", "drop", "zero")
+
+
+@click.command(epilog=EPILOG)
+@click.argument("qrels", metavar="[QRELS]", required=False)
+@click.argument("runs", metavar="[RUN...]", nargs=-1)
+@measures_option(DEFAULT)
+@score_files_option
+@click.option(
+    "--gold",
+    multiple=True,
+    metavar="MEASURE",
+    help="A simple measure that is trusted: which measures are concordant with it? Several have"
+    " to agree all at once.",
+)
+@click.option(
+    "--preferences",
+    metavar="FILE",
+    help="What people preferred: a CSV file with the columns topic, first, second, preferred.",
+)
+@click.option("--majority", is_flag=True, help="Join preferences for the same two runs into one.")
+@click.option(
+    "--test", "-t", default="randomisation", show_default=True, help="Test of pairs of systems."
+)
+@click.option("--correction", "-c", help="For many comparisons; by default the test's own.")
+@resamples_option(5_000)
+@alpha_option
+@missing_option(MISSING, " by one of the measures")
+@click.option("--sizes", help="Topics in each of two sets.  [default: 5,10,25,50,125 that fit]")
+@click.option(
+    "--repeats", type=click.IntRange(1), default=100, show_default=True, help="Draws of each size."
+)
+@click.option("--bins", help="Where bins of differences begin.  [default: 0,0.01,...,0.2]")
+@one_of("--coefficient", COEFFICIENTS, "How orders of systems are compared.", "tau")
+@study_options
+def measures(
+    qrels: str | None,
+    runs: tuple[str, ...],
+    asked: tuple[str, ...],
+    score_files: tuple[str, ...],
+    gold: tuple[str, ...],
+    preferences: str | None,
+    majority: bool,
+    test: str,
+    correction: str | None,
+    resamples: int,
+    alpha: float,
+    missing: str | None,
+    sizes: str | None,
+    repeats: int,
+    bins: str | None,
+    coefficient: str,
+    options: StudyOptions,
+) -> None:
+    """Measure how good measures are.
+
+    Discriminative power, the swap method, and how far measures agree; with --gold the concordance
+    test, with --preferences predictive power (Sakai 2013, section 5).
+    """
+    from cranfield.meta.of_measures.by_measure import aligned, complete
+    from cranfield.meta.of_measures.concordance import concordance
+    from cranfield.meta.of_measures.correlations import correlate
+    from cranfield.meta.of_measures.discriminative import discriminative_power
+    from cranfield.meta.of_measures.predictive import predictive_power
+    from cranfield.meta.of_measures.swap_options import BINS
+    from cranfield.meta.of_measures.swaps import swap_method
+    from cranfield.meta.of_tests.study_input import SIZES
+    from cranfield.reporting.studies.of_measures import shown, table_names
+    from cranfield.significance.corrections.step_wise import find_correction
+    from cranfield.significance.registry import find_test
+
+    # Before any file is read.
+    info = find_test(test).info
+    correction = info.corrections[0] if correction is None else find_correction(correction)
+    wanted = None if sizes is None else whole_numbers(sizes, "--sizes")
+    edges = BINS if bins is None else _numbers(bins)
+    if majority and preferences is None:
+        raise PolicyError("--majority is of --preferences")
+    options.check_table(table_names(gold=bool(gold), preferences=preferences is not None))
+    every, own, golden = _scores(qrels, runs, asked, gold, score_files, options.judging)
+    notes: tuple[str, ...] = ()
+    if missing is not None:
+        # For all measures at once, so that all studies are of the same topics.
+        every, notes = complete(aligned(every), missing)
+        own = {name: every[name] for name in own}
+    # What is quick comes first: a wrong file of preferences is found at once.
+    matched = concordance(every, golden) if golden else None
+    preferred = preferences and predictive_power(own, preferences, majority=majority)
+    correlated = correlate(own, method=coefficient) if len(own) > 1 else None
+    swaps = {}
+    topics = len(next(iter(own.values())).topics)
+    drawn = wanted or [size for size in SIZES if size <= topics // 2] or None
+    for name, part in _folders(own).items():
+        with options.work(f"swaps by {name}", part) as work:
+            swaps[name] = swap_method(
+                own[name], sizes=drawn, repeats=repeats, bins=edges, seed=options.seed, **work
+            )
+    with options.work("discriminative power", "discriminative-power") as work:
+        power = discriminative_power(
+            own,
+            test=info.name,
+            correction=correction,
+            alpha=alpha,
+            resamples=resamples,
+            seed=options.seed,
+            **work,
+        )
+    options.show(
+        shown(
+            power=power,
+            swaps=swaps,
+            correlations=correlated,
+            concordance=matched,
+            predictive=preferred or None,
+            notes=notes,
+        )
+    )
+
+
+def _scores(
+    qrels: str | None,
+    runs: tuple[str, ...],
+    asked: Sequence[str | Measure],
+    gold: Sequence[str | Measure],
+    score_files: tuple[str, ...],
+    judging: Mapping[str, Any],
+) -> tuple[dict[str, Scores], dict[str, Scores], list[str]]:
+    """Return the scores of all measures, of those asked for, and the names of the gold ones."""
+    if not score_files:
+        rel, compat = judging["rel"], judging["compat"]
+        asked = wanted_measures(asked, rel, compat)
+        gold = wanted_measures(gold, rel, compat) if gold else ()
+        judging = {**judging, "rel": None}
+    golden = list(dict.fromkeys(map(str, gold)))
+    both = list(dict.fromkeys([*asked, *gold]))
+    found = given_scores(qrels, runs, both, score_files, judging, every=True)
+    # Scores need not say what they are of.
+    every = {name or "scores": one for name, one in found.items()}
+    named = not score_files or on_command_line("asked")
+    names = dict.fromkeys(map(str, asked)) if named else [k for k in every if k not in golden]
+    if golden and len(set(names) - set(golden)) < 2:
+        raise PolicyError("--gold compares two measures or more besides the gold ones")
+    return every, {name: every[name] for name in names}, golden
+
+
+def _folders(names: Iterable[str]) -> dict[str, str]:
+    """Name a sub-folder for each measure."""
+    found: dict[str, str] = {}
+    for name in names:
+        folder = folder_name(f"swaps {name}")
+        again = sum(one == folder for one in found.values())
+        found[name] = f"{folder}-{again + 1}" if again else folder
+    return found
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise PolicyError(f"--bins takes numbers such as 0,0.05,0.1, not {text!r}") from None

@@ -1,0 +1,111 @@
+"""`cranfield study reproduction`: how close did a repeated experiment come?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+from cranfield.base.errors import PolicyError
+from cranfield.cli.options import aspects_of, measures_option, wanted_measures
+from cranfield.cli.studies.study_options import StudyOptions, quick_study_options
+from cranfield.collection.files.reading import read_qrels, read_run
+
+EPILOG = """\b
+Examples:
+  cranfield study reproduction QRELS --original-baseline a.run --baseline b.run
+  cranfield study reproduction QRELS --original-baseline bm25.run --original-advanced new.run
+      --baseline my-bm25.run --advanced my-new.run -m AP -m nDCG@10
+  cranfield study reproduction QRELS --other-qrels other.txt --original-baseline bm25.run
+      --original-advanced new.run --baseline my-bm25.run --advanced my-new.run
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("qrels")
+@click.option("--original-baseline", metavar="RUN", help="The baseline of the experiment.")
+@click.option("--original-advanced", metavar="RUN", help="The system that is to be better.")
+@click.option("--baseline", metavar="RUN", help="The baseline, repeated.")
+@click.option("--advanced", metavar="RUN", help="The other system, repeated.")
+@click.option(
+    "--other-qrels",
+    metavar="FILE",
+    help="Judgments of the repeated runs, where their collection is another.",
+)
+@measures_option(("AP", "nDCG@10", "P@10"))
+@click.option(
+    "--test",
+    "-t",
+    help="Of both sets of scores.  [default: t; with --other-qrels welch]",
+)
+@click.option(
+    "-p",
+    "persistence",
+    type=float,
+    default=0.9,
+    show_default=True,
+    help="Persistence of rank-biased overlap.",
+)
+@quick_study_options
+def reproduction(
+    qrels: str,
+    original_baseline: str | None,
+    original_advanced: str | None,
+    baseline: str | None,
+    advanced: str | None,
+    other_qrels: str | None,
+    asked: tuple[str, ...],
+    test: str | None,
+    persistence: float,
+    options: StudyOptions,
+) -> None:
+    """Measure how well an experiment was repeated.
+
+    On the same collection and topics it was reproduced: orders of documents, scores by topic, and
+    the effect of the advanced system are compared. On another collection (--other-qrels) it was
+    replicated: only distributions of scores and effects can be compared.
+    """
+    from cranfield.meta.reproduction.of_runs import replicate, reproduce
+    from cranfield.meta.reproduction.tables import check_test
+    from cranfield.reporting.studies.reproduction import shown, table_names
+
+    originals = _given({"baseline": original_baseline, "advanced": original_advanced})
+    repeated = _given({"baseline": baseline, "advanced": advanced})
+    if not originals or set(originals) != set(repeated):
+        raise PolicyError(
+            "give --original-baseline and --baseline, --original-advanced and --advanced, or all"
+            " four"
+        )
+    options.check_table(table_names(orders=other_qrels is None, effects=len(originals) == 2))
+    judging = dict(options.judging)
+    rel = judging.pop("rel")
+    reading: dict[str, Any] = {
+        "format": judging.pop("input_format"),
+        "encoding": judging.pop("encoding"),
+    }
+    of_qrels = {**reading, "subtopics": True if judging["intents"] is not None else None}
+    judging["aspects"] = aspects_of(judging["aspects"])
+    wanted = wanted_measures(asked, rel, judging["compat"])
+    test = check_test(test or ("welch" if other_qrels else "t"), paired=other_qrels is None)
+    common: dict[str, Any] = {
+        "measures": wanted,
+        "qrels": read_qrels(qrels, **of_qrels),
+        "test": test,
+        "seed": options.seed,
+        **judging,
+    }
+    sides = [
+        {role: read_run(path, **reading) for role, path in side.items()}
+        for side in (originals, repeated)
+    ]
+    found = (
+        reproduce(*sides, p=persistence, **common)
+        if other_qrels is None
+        else replicate(*sides, other_qrels=read_qrels(other_qrels, **of_qrels), **common)
+    )
+    options.show(shown(found))
+
+
+def _given(runs: Mapping[str, str | None]) -> dict[str, str]:
+    return {role: path for role, path in runs.items() if path is not None}

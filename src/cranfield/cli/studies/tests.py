@@ -1,0 +1,173 @@
+"""`cranfield study tests`: what would tests say on other topics?"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.base.errors import PolicyError
+from cranfield.cli.given_scores import given_scores, refuse, score_files_option
+from cranfield.cli.options import (
+    OF_DOCUMENTS,
+    alpha_option,
+    missing_option,
+    opened_runs,
+    resamples_option,
+    wanted_measures,
+)
+from cranfield.cli.progress import progress_of
+from cranfield.cli.studies.study_options import StudyOptions, study_options, whole_numbers
+from cranfield.collection.files.reading import read_qrels
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.sharded_evaluation import ShardedEvaluation
+
+EPILOG = """\b
+Examples:
+  cranfield study tests qrels.txt runs/*.xz -m nDCG@10 --sizes 5,10,25
+  cranfield study tests qrels.txt runs/*.xz -m AP --shards 3 -t md1 -t md2 -t md3 -t md3f
+  cranfield study tests --scores scores.csv -t t -t sign+bh --false-alarms 1000
+  cranfield study tests qrels.txt runs/*.xz -m AP --repeats 1000 --jobs 8 --resume work/
+"""
+
+WHOLE = ("anova-1", "anova-2", "anova-2f")
+SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
+
+
+@click.command(epilog=EPILOG)
+@click.argument("qrels", metavar="[QRELS]", required=False)
+@click.argument("runs", metavar="[RUN...]", nargs=-1)
+@click.option("--measure", "-m", "asked", default="AP", show_default=True, help="The measure.")
+@score_files_option
+@click.option(
+    "--test",
+    "-t",
+    "tests",
+    multiple=True,
+    help="A test, such as md2, t+holm or friedman; may be given several times.",
+)
+@click.option("--shards", type=click.IntRange(2), help="Number of random shards of the documents.")
+@click.option("--shard-map", help="Table of documents and their shards, instead of random ones.")
+@click.option("--sizes", help="Topics in each of the two sets.  [default: 5,10,25,50,125 that fit]")
+@click.option(
+    "--repeats", type=click.IntRange(1), default=100, show_default=True, help="Draws of each size."
+)
+@click.option(
+    "--false-alarms",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Also count what tests find among systems made equal, N times.",
+)
+@click.option("--system", "systems", multiple=True, help="Only this system, and others named so.")
+@click.option("--teams", help="Table of systems and their teams: each team by itself, too.")
+@alpha_option
+@missing_option(("error", "drop", "zero", "available"))
+@resamples_option(1000, " of tests that need them")
+@study_options
+def tests(
+    qrels: str | None,
+    runs: tuple[str, ...],
+    asked: str,
+    score_files: tuple[str, ...],
+    tests: tuple[str, ...],
+    shards: int | None,
+    shard_map: str | None,
+    sizes: str | None,
+    repeats: int,
+    false_alarms: int | None,
+    systems: tuple[str, ...],
+    teams: str | None,
+    alpha: float,
+    missing: str | None,
+    resamples: int,
+    options: StudyOptions,
+) -> None:
+    """See how far tests agree with themselves, and each other, on other topics.
+
+    Two disjoint sets of topics are drawn again and again; each test compares all pairs of systems
+    on both (Ferro and Sanderson 2022).
+    """
+    from cranfield.meta.of_tests.false_alarms import false_alarms as alarms_of
+    from cranfield.meta.of_tests.fast_tests import FAKES, read_choice
+    from cranfield.meta.of_tests.splits import split_topics
+    from cranfield.reporting.studies.of_tests import shown, table_names
+
+    wanted = None if sizes is None else whole_numbers(sizes, "--sizes", 2)
+    if shards is not None and shard_map is not None:
+        raise PolicyError("--shards draws shards, --shard-map gives them: one of the two")
+    options.check_table(table_names(alarms=false_alarms is not None))
+    chosen = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
+    for one in chosen:
+        # Before any file is read.
+        read_choice(one, alpha=alpha, missing=missing, resamples=resamples)
+    whole, by_shard = _scores(qrels, runs, asked, score_files, shard_map or shards, options)
+    common: dict[str, Any] = {
+        "by_shard": by_shard,
+        "seed": options.seed,
+        "systems": systems or None,
+        "alpha": alpha,
+        "missing": missing,
+        "resamples": resamples,
+    }
+    with options.work("splitting topics", "splits") as work:
+        study = split_topics(
+            whole, chosen, sizes=wanted, repeats=repeats, teams=teams, **common, **work
+        )
+    alarms = None
+    if false_alarms is not None:
+        real = [one for one in study.tests if one not in FAKES]
+        with options.work("swapping scores", "false-alarms") as work:
+            alarms = alarms_of(
+                whole, real, sizes=study.sizes, repeats=false_alarms, **common, **work
+            )
+    options.show(shown(study, alarms))
+
+
+def _scores(
+    qrels: str | None,
+    runs: tuple[str, ...],
+    asked: str,
+    score_files: tuple[str, ...],
+    shards: Any,
+    options: StudyOptions,
+) -> tuple[Any, Any]:
+    """Evaluate the runs, by shard too, or read the scores."""
+    if shards is None:
+        [whole] = given_scores(qrels, runs, (asked,), score_files, options.judging).values()
+        return whole, None
+    if score_files:
+        raise PolicyError("shards are of documents; --scores are judged already")
+    if qrels is None or not runs:
+        raise PolicyError("give QRELS and at least one RUN")
+    sharded = evaluated_shards(qrels, runs, asked, shards, options)
+    [by_shard] = sharded.values()
+    [whole] = sharded.whole.scores.values()
+    return whole, by_shard
+
+
+def evaluated_shards(
+    qrels: str, runs: tuple[str, ...], measure: str, shards: Any, options: StudyOptions
+) -> ShardedEvaluation:
+    """Read each run once, and score it on the whole collection and on each shard."""
+    from cranfield.evaluation.by_shard import score_shards
+
+    refuse(OF_DOCUMENTS, "does not go with shards")
+    judging = {name: one for name, one in options.judging.items() if name not in OF_DOCUMENTS}
+    rel, compat = judging.pop("rel"), judging.pop("compat")
+    reading = {"format": judging.pop("input_format"), "encoding": judging.pop("encoding")}
+    wanted = wanted_measures([measure], rel, compat)
+    many = opened_runs(qrels, runs, reading["format"], reading["encoding"])
+    with progress_of(many) as progress:
+        found = score_shards(
+            many,
+            read_qrels(qrels, **reading),
+            wanted,
+            shards=shards,
+            seed=options.seed,
+            compat=compat,
+            progress=progress,
+            **judging,
+        )
+    found.whole.coverage.warn()
+    return found

@@ -1,0 +1,1 @@
+"""Files, mappings and data frames as judgments and runs, and back."""

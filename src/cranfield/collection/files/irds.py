@@ -1,0 +1,33 @@
+"""Judgments and runs of the ir_datasets catalogue, when that package is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from cranfield.base.errors import InputError, MissingDependencyError
+
+
+def records(name: str, kind: str) -> Iterable[Any]:
+    """Iterate over the qrels or the scored documents of the data set `irds:<id>`."""
+    try:
+        import ir_datasets
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"{name} needs the package ir-datasets: pip install 'cranfield[irds]'"
+        ) from error
+    try:
+        dataset = ir_datasets.load(name.removeprefix("irds:"))
+        if kind == "qrels":
+            return list(dataset.qrels_iter()) if dataset.has_qrels() else _none(name, "qrels")
+        return list(dataset.scoreddocs_iter()) if dataset.has_scoreddocs() else _none(name, "run")
+    except KeyError:
+        raise InputError("ir_datasets knows no data set of that id", source=name) from None
+    except (OSError, RuntimeError) as error:
+        # Most often there is no network, or a licence has to be accepted first.
+        reason = (str(error).splitlines() or ["for an unknown reason"])[0]
+        raise InputError(f"ir_datasets cannot give it: {reason}", source=name) from error
+
+
+def _none(name: str, kind: str) -> Iterable[Any]:
+    raise InputError(f"has no {kind}", source=name)

@@ -1,0 +1,299 @@
+"""Read runs and judgments from wherever they are."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted
+from cranfield.collection.files.blank_separated import Part
+from cranfield.collection.files.trec import OF_QRELS, read_text
+from cranfield.collection.keys import TopicCoder
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
+from cranfield.sources.origin import LineMap, Origin
+
+FORMATS = ("auto", "trec", "ntcir", "prels", "xqrels", "csv", "tsv", "json", "jsonl", "parquet")
+"""Formats that can be read; `auto` looks at the file's suffix, archive suffixes removed."""
+
+NO_INTENT = "0"
+"""In judgments of NTCIR by intent: documents that are relevant to none."""
+
+_COLUMNS = ("class", "stratum", "inclusion")
+"""Columns of judgments besides the grade."""
+
+
+def read_qrels(
+    data: Any,
+    *,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    subtopics: bool | None = None,
+) -> Qrels:
+    """Read relevance judgments.
+
+    Parameters
+    ----------
+    data
+        A path (`-` is standard input), an ir_datasets id as `"irds:..."`, a dict
+        `{topic: {document: grade}}`, a data frame of any library, or an iterable of named tuples,
+        mappings or (topic, document, grade) tuples. Files may be packed (gz, bz2, xz, zst).
+    format
+        One of `auto`, `trec` (topic, iteration, document, grade, separated by any blanks), `csv`,
+        `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades L0, L1 and so on; recognised by itself:
+        see :mod:`cranfield.collection.files.ntcir`); and judgments of samples, `prels` (topic,
+        document, grade, method, inclusion probability) and `xqrels` (topic, iteration, document,
+        stratum, grade; a grade below 0 is in the pool, but not sampled).
+    encoding
+        Of TREC text; `latin-1` reads any bytes.
+    subtopics
+        Whether the iteration column is the subtopic; by default it is where it tells subtopics
+        apart: where some document of a topic is judged in more than one.
+
+    Returns
+    -------
+    Qrels
+        The judgments.
+
+    Raises
+    ------
+    InputError
+        Naming the file, the line and the reason: too few or too many columns, a grade that is no
+        integer, a document judged twice, an inclusion probability outside 0 to 1, an empty file,
+        undecodable bytes, a damaged archive.
+    PolicyError
+        For an unknown format or encoding.
+
+    Examples
+    --------
+    >>> read_qrels([("q1", "d1", 2), ("q1", "d2", 0)])
+    Qrels(1 topic, 2 judgments, grades 0 to 2)
+    """
+    if isinstance(data, Qrels):
+        return data
+    parts, origin, _ = _parts(data, "qrels", format, encoding)
+    columns = _Columns(parts)
+    extra = {name: columns.labels(name) for name in _COLUMNS if columns.has(name)}
+    grades = columns.joined("grade")
+    if "inclusion" in extra:
+        _check_chances(extra["inclusion"], columns, origin)
+    return Qrels(
+        topics=tuple(columns.coder.names),
+        codes=columns.codes,
+        docs=columns.docs,
+        grades=grades,
+        subtopics=_intents(columns, grades, origin, subtopics)
+        if columns.has("intent")
+        else _subtopics(columns, subtopics),
+        origin=origin,
+        columns=extra,
+    )
+
+
+def read_run(
+    data: Any,
+    *,
+    name: str | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
+) -> Run:
+    """Read one run.
+
+    Parameters
+    ----------
+    data
+        As for :func:`read_qrels`, with a score in place of the grade.
+    name
+        The system's name; by default the run tag, or the file's name where there is none or where
+        there are several.
+    format
+        One of `auto`, `trec`, `ntcir`, `csv`, `tsv`, `json`, `jsonl`, `parquet`; a TREC run line is
+        topic, Q0, document, rank, score, tag, and `ntcir` is the same separated by semicolons.
+    encoding
+        As for :func:`read_qrels`.
+
+    Returns
+    -------
+    Run
+        The run, its rows in the order of the file.
+
+    Raises
+    ------
+    InputError
+        Naming the file, the line and the reason: too few columns, a score that is no finite
+        number, a document twice in one topic, an empty file, undecodable bytes, a damaged archive.
+
+    Warns
+    -----
+    CranfieldWarning
+        When a file holds several run tags.
+
+    Examples
+    --------
+    >>> read_run([("q1", "d1", 2.5), ("q1", "d2", 1.0)], name="bm25")
+    Run('bm25': 1 topic, 2 documents)
+    """
+    if isinstance(data, Run):
+        return data if name is None else data.renamed(name)
+    parts, origin, stem = _parts(data, "run", format, encoding)
+    columns = _Columns(parts)
+    ranks = columns.joined("rank") if columns.has("rank") else None
+    if len(columns.tags) > 1:
+        _warn_of_tags(list(columns.tags), origin, stem)
+    tag = next(iter(columns.tags), None) if len(columns.tags) == 1 else None
+    return Run(
+        name=name or tag or stem,
+        topics=tuple(columns.coder.names),
+        codes=columns.codes,
+        docs=columns.docs,
+        scores=columns.joined("score"),
+        ranks=ranks,
+        origin=origin,
+    )
+
+
+def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[Part], Origin, str]:
+    """Read any kind of input as typed columns; with its origin and a name for it."""
+    check_encoding(encoding)
+    if layout not in FORMATS:
+        raise PolicyError(f"format {quoted(layout)} is none of {', '.join(FORMATS)}")
+    if layout in OF_QRELS and kind != "qrels":
+        raise PolicyError(f"format {quoted(layout)} is one of judgments, not of runs")
+    if isinstance(data, (str, PathLike)) and not str(data).startswith("irds:"):
+        source = Source(fspath(data))
+        if layout == "auto":
+            layout = FORMAT_OF_SUFFIX.get(source.suffix, "text")
+        lines = LineMap()
+        if (parts := read_text(source, layout, kind, lines, encoding)) is not None:
+            return parts, Origin(source.name, lines), source.stem
+    # What the text formats do not need is only loaded here; it would be most of their time.
+    from cranfield.collection.files import tables
+
+    label = {"run": "a run", "qrels": "judgments"}[kind]
+    if isinstance(data, str) and data.startswith("irds:"):
+        from cranfield.collection.files.irds import records
+
+        return [Part(tables.from_records(records(data, kind), kind, data))], Origin(data), data
+    if isinstance(data, (str, PathLike)):
+        return [Part(tables.from_file(source, kind, layout))], Origin(source.name), source.stem
+    if isinstance(data, Mapping):
+        frame = tables.from_mapping(data, kind, label)
+    elif hasattr(type(data), "columns") or hasattr(type(data), "column_names"):
+        frame = tables.from_frame(data, kind, label)
+    elif isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
+        frame = tables.from_records(data, kind, label)
+    else:
+        raise InputError(f"{type(data).__name__} cannot be read as {label}")
+    return [Part(frame)], Origin(label), "run"
+
+
+class _Columns:
+    """Parts put together a column at a time, so that nothing is held twice."""
+
+    def __init__(self, parts: Iterable[Part]) -> None:
+        self.coder = TopicCoder()
+        self.tags: dict[str, None] = {}
+        self.values: dict[str, list[pl.Series]] = {}
+        codes = []
+        for part in parts:
+            frame = part.frame
+            codes.append(self.coder.encode(frame["topic"]))
+            if part.tag is not None:
+                self.tags[part.tag] = None
+            elif "tag" in frame.columns:
+                tags = frame["tag"].drop_nulls().unique(maintain_order=True)
+                self.tags.update(dict.fromkeys(tags))
+            for name in frame.columns:
+                if name not in {"topic", "tag"}:
+                    self.values.setdefault(name, []).append(frame[name])
+        self.codes = codes[0] if len(codes) == 1 else np.concatenate(codes)
+        self.docs = pl.concat(self.values.pop("doc"), rechunk=False)
+        if len(self.docs) < 1 << 20:
+            self.docs = self.docs.rechunk()
+
+    def has(self, column: str) -> bool:
+        """Whether the column is there and has any value."""
+        return any(part.null_count() < len(part) for part in self.values.get(column, ()))
+
+    def labels(self, column: str) -> np.ndarray[Any, Any]:
+        """Take a column of numbers or of text out, as one array; no text is an empty one."""
+        joined = pl.concat(self.values.pop(column))
+        if joined.dtype != pl.String:
+            return joined.to_numpy()
+        return np.array(joined.fill_null("").to_list(), dtype=np.str_)
+
+    def joined(self, column: str) -> np.ndarray[Any, Any]:
+        """Take a column of numbers out, as one array; what is no number in it is 0."""
+        parts = self.values.pop(column)
+        filled = (part.fill_null(0) if part.null_count() else part for part in parts)
+        return np.concatenate([part.to_numpy() for part in filled])
+
+
+def _subtopics(columns: _Columns, wanted: bool | None) -> pl.Series | None:
+    """Keep the iteration column only where it tells subtopics apart, unless that is said.
+
+    It does when one document of one topic is judged in several iterations; the ad hoc tracks write
+    0, or the round of judging, there.
+    """
+    if "subtopic" not in columns.values:
+        return None
+    column = pl.concat(columns.values.pop("subtopic"))
+    if wanted is not None:
+        return column if wanted else None
+    if column.n_unique() == 1:
+        return None
+    pairs = pl.DataFrame({"code": columns.codes, "doc": columns.docs, "part": column})
+    several = pairs.group_by("code", "doc").agg(pl.col("part").n_unique())["part"].max()
+    return column if isinstance(several, int) and several > 1 else None
+
+
+def _check_chances(chances: np.ndarray[Any, Any], columns: _Columns, origin: Origin) -> None:
+    """Refuse inclusion probabilities that are none."""
+    wrong = ~((chances >= 0) & (chances <= 1))
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InputError(
+            f"inclusion probability {chances[row]:g} is not from 0 to 1",
+            source=origin.name,
+            line=origin.line(row),
+            topic=columns.coder.names[int(columns.codes[row])],
+            doc=columns.docs[row],
+        )
+
+
+def _intents(
+    columns: _Columns, grades: np.ndarray[Any, Any], origin: Origin, wanted: bool | None
+) -> pl.Series | None:
+    """Keep a column of intents; one that is the same throughout says nothing, unless wanted."""
+    column = pl.concat(columns.values.pop("intent"))
+    if wanted is False or (wanted is None and column.n_unique() == 1):
+        return None
+    wrong = np.flatnonzero((column == NO_INTENT).to_numpy() & (grades > 0))
+    if wrong.size:
+        row = int(wrong[0])
+        raise InputError(
+            f"intent {NO_INTENT} is for documents that are relevant to no intent, and the grade is"
+            f" {grades[row]}",
+            source=origin.name,
+            line=origin.line(row),
+            topic=columns.coder.names[int(columns.codes[row])],
+            doc=columns.docs[row],
+        )
+    return column
+
+
+def _warn_of_tags(tags: list[str], origin: Origin, stem: str) -> None:
+    shown = ", ".join(quoted(tag) for tag in tags[:3]) + (", …" if len(tags) > 3 else "")
+    warnings.warn(
+        CranfieldWarning(
+            f"{origin.name}: {len(tags)} different run tags ({shown});"
+            f" the system is called {quoted(stem)}"
+        ),
+        stacklevel=3,
+    )

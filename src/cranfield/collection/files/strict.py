@@ -1,0 +1,90 @@
+"""Reading TREC text line by line: slow, and the definition of what is accepted and why not."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.base.errors import InputError, quoted
+from cranfield.collection.files.layouts import Layout
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_INT32 = 2**31
+
+
+def is_number(text: str) -> bool:
+    """Whether this is how a finite number is written.
+
+    Examples
+    --------
+    >>> is_number("-1.5e3"), is_number("nan"), is_number("1_000")
+    (True, False, False)
+    """
+    return bool(_NUMBER.fullmatch(text)) and bool(np.isfinite(float(text)))
+
+
+def is_integer(text: str) -> bool:
+    """Whether this is how an integer of 32 bits is written.
+
+    Examples
+    --------
+    >>> is_integer("-007"), is_integer("0.5"), is_integer("9999999999")
+    (True, False, False)
+    """
+    # The leading zeros are taken off first: Python refuses to read thousands of digits.
+    short = len(text.lstrip("+-0")) <= len(str(_INT32))
+    return bool(_INTEGER.fullmatch(text)) and short and -_INT32 <= int(text) < _INT32
+
+
+def read_lines(
+    chunk: bytes, layout: Layout, *, source: str, first_line: int
+) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Parse UTF-8 text line by line: the definition of what is accepted, and of each error."""
+    names = list(layout.columns)
+    values: dict[str, list[object]] = {name: [] for name in layout.read}
+    numbers: list[int] = []
+    for number, raw in enumerate(chunk.split(b"\n"), first_line):
+        fields = raw.split()
+        if not fields or fields[0].startswith(b"#"):
+            continue
+        _check_width(fields, layout, source, number)
+        row = dict(zip(names, (item.decode() for item in fields), strict=False))
+        for name in layout.read:
+            value = _value(row, name, layout, source, number)
+            values[name].append(value)
+        numbers.append(number)
+    return pl.DataFrame(values, schema=layout.schema), np.array(numbers, dtype=np.int64)
+
+
+def _check_width(fields: list[bytes], layout: Layout, source: str, line: int) -> None:
+    wanted = len(layout.columns)
+    if len(fields) < wanted or (len(fields) > wanted and not layout.more_allowed):
+        raise InputError(
+            f"{len(fields)} columns where a {layout.kind} line has {wanted}"
+            f" ({' '.join(layout.columns)})",
+            source=source,
+            line=line,
+            topic=fields[0].decode(),
+        )
+
+
+def _value(row: dict[str, str], name: str, layout: Layout, source: str, line: int) -> object:
+    text = row[name]
+    dtype = layout.columns[name]
+    if dtype == pl.Float64:
+        if is_number(text):
+            return float(text)
+        reason = f"{name} {quoted(text)} is not a finite number"
+    elif dtype == pl.Int32:
+        if is_integer(text):
+            return int(text)
+        if name in layout.optional:
+            return None
+        reason = f"{name} {quoted(text)} is not an integer (of 32 bits)"
+    else:
+        return text
+    raise InputError(reason, source=source, line=line, topic=row["topic"], doc=row["doc"])

@@ -1,0 +1,187 @@
+"""Probabilities and types of the intents of topics."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any
+from xml.parsers import expat
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.errors import CranfieldWarning, InputError, quoted
+from cranfield.base.words import counted
+from cranfield.collection.files.small_tables import small_table
+from cranfield.collection.judged.segments import Floats
+from cranfield.sources.chunks import Source
+
+_TYPES = {
+    **dict.fromkeys(("inf", "informational", "faceted"), False),
+    **dict.fromkeys(("nav", "navigational"), True),
+}
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IntentTable:
+    """Intents of topics, with probabilities and types; made by :func:`read_intents`.
+
+    Attributes
+    ----------
+    topics, intents
+        Topic and name of each intent.
+    probabilities
+        Pr(intent | topic).
+    navigational
+        Whether the user wants one certain document, and not information.
+    name
+        Where the table came from.
+    """
+
+    topics: tuple[str, ...]
+    intents: tuple[str, ...]
+    probabilities: Floats
+    navigational: np.ndarray[Any, np.dtype[np.bool_]]
+    name: str
+
+    def __repr__(self) -> str:
+        topics = counted(len(set(self.topics)), "topic")
+        return f"IntentTable({topics}, {counted(len(self.intents), 'intent')})"
+
+
+def read_intents(data: Any) -> IntentTable:
+    """Read probabilities and types of the intents (subtopics) of topics.
+
+    Parameters
+    ----------
+    data
+        A dict `{topic: {intent: probability}}`, a data frame with columns `topic`, `intent`,
+        `probability` and perhaps `type`, or a file, as for :func:`read_lengths`, whose lines are
+        topic, intent, probability and perhaps type, as NTCIR has them. A type is `inf` or `nav`.
+        Topics of the TREC Web track as XML give types; there the intents are equally likely.
+
+    Returns
+    -------
+    IntentTable
+
+    Raises
+    ------
+    InputError
+        For what cannot be read, a probability outside 0 to 1, an unknown type, an intent twice.
+
+    Warns
+    -----
+    CranfieldWarning
+        For topics whose probabilities do not add up to 1, as far as two decimals can.
+
+    Examples
+    --------
+    >>> read_intents({"q1": {"books": 0.75, "films": 0.25}})
+    IntentTable(1 topic, 2 intents)
+    """
+    if isinstance(data, IntentTable):
+        return data
+    if isinstance(data, Mapping):
+        data = _probabilities(data)
+    elif isinstance(data, (str, PathLike)) and (source := Source(fspath(data))).suffix == ".xml":
+        data = _of_topics(source)
+    frame, name = small_table(data, "table of intents")
+    probabilities = frame["probability"].to_numpy()
+    outside = (probabilities < 0) | (probabilities > 1)
+    if outside.any():
+        row = int(np.argmax(outside))
+        raise InputError(
+            f"probability {probabilities[row]:g} of intent {quoted(frame['intent'][row])} is not"
+            " from 0 to 1",
+            source=name,
+            topic=frame["topic"][row],
+        )
+    twice = frame.select("topic", "intent").is_duplicated().arg_true()
+    if len(twice):
+        row = int(twice[0])
+        raise InputError(
+            f"intent {quoted(frame['intent'][row])} twice", source=name, topic=frame["topic"][row]
+        )
+    types = frame["type"].to_list() if "type" in frame.columns else ["inf"] * frame.height
+    for row, kind in enumerate(types):
+        if kind is not None and str(kind).lower() not in _TYPES:
+            raise InputError(
+                f"type {quoted(kind)} of an intent is none of {', '.join(_TYPES)}",
+                source=name,
+                topic=frame["topic"][row],
+            )
+    _warn_of_sums(frame, name)
+    return IntentTable(
+        tuple(frame["topic"]),
+        tuple(frame["intent"]),
+        probabilities,
+        np.array([kind is not None and _TYPES[str(kind).lower()] for kind in types], dtype=bool),
+        name,
+    )
+
+
+def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
+    """Warn of probabilities that do not add up to 1; each may be off by half a hundredth."""
+    sums = frame.group_by("topic", maintain_order=True).agg(pl.col("probability").sum(), pl.len())
+    off = sums.filter((pl.col("probability") - 1).abs() > 0.005 * pl.col("len") + 1e-6)
+    if off.height:
+        more = f", and those of {counted(off.height - 1, 'more topic')}" if off.height > 1 else ""
+        warnings.warn(
+            CranfieldWarning(
+                f"{name}: the probabilities of the intents of topic {quoted(off['topic'][0])}"
+                f" add up to {off['probability'][0]:.4g}, not 1{more}"
+            ),
+            stacklevel=3,
+        )
+
+
+def _probabilities(data: Mapping[Any, Any]) -> dict[str, list[Any]]:
+    for topic, intents in data.items():
+        if not isinstance(intents, Mapping):
+            raise InputError(
+                f"topic {quoted(topic)} has {type(intents).__name__} where {{intent: probability}}"
+                " is wanted",
+                source="table of intents",
+            )
+    rows = [(topic, name, p) for topic, intents in data.items() for name, p in intents.items()]
+    columns = ("topic", "intent", "probability")
+    return {name: [row[i] for row in rows] for i, name in enumerate(columns)}
+
+
+def _of_topics(source: Source) -> list[dict[str, Any]]:
+    """Read the subtopics of topics of the TREC Web track."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    parser = expat.ParserCreate()
+
+    def start(name: str, given: dict[str, str]) -> None:
+        if name == "topic":
+            found[given.get("number", "")] = []
+        elif name == "subtopic" and found:
+            kind = given.get("type", "inf")
+            found[next(reversed(found))].append((given.get("number", ""), kind))
+
+    def refuse(*_: Any) -> None:
+        raise InputError(
+            "declares entities of its own", source=source.name, line=parser.CurrentLineNumber
+        )
+
+    parser.StartElementHandler = start
+    parser.EntityDeclHandler = refuse
+    try:
+        parser.Parse(source.read(), True)
+    except expat.ExpatError as error:
+        raise InputError(
+            f"is no well-formed XML: {expat.ErrorString(error.code)}",
+            source=source.name,
+            line=error.lineno,
+        ) from None
+    rows = [
+        {"topic": topic, "intent": name, "probability": 1 / len(subtopics), "type": kind}
+        for topic, subtopics in found.items()
+        for name, kind in subtopics
+    ]
+    if not rows:
+        raise InputError("holds no subtopics of topics", source=source.name)
+    return rows

@@ -1,0 +1,1 @@
+"""Judged runs: rankings turned into grades."""

@@ -1,0 +1,258 @@
+"""Putting judged runs side by side: one part a run becomes one table."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.errors import CranfieldWarning, InputError, quoted
+from cranfield.collection.document_tables import DocumentTable
+from cranfield.collection.intents.judged_intents import Intents
+from cranfield.collection.judged.annotations import Annotations, Groups
+from cranfield.collection.judged.coverage import Coverage, SystemCoverage
+from cranfield.collection.judged.judged_runs import JudgedRuns, Judgments
+from cranfield.collection.judged.policies import Policies
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import Floats, Ints
+from cranfield.collection.qrels import Qrels, topic_order
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One run after judging: its judged rows by topic of the judgments, and the counts."""
+
+    name: str
+    stem: str | None
+    topic: Ints
+    rank: Ints
+    grade: Ints
+    retrieved: Ints
+    has: NDArray[np.bool_]
+    extra: dict[str, int]
+    tied: int
+    contradictions: int
+    source: Ints
+    beside: Mapping[str, Beside]
+
+
+@dataclass(frozen=True, eq=False)
+class Beside:
+    """Rows of one run that a table of documents has: topic of the judgments, rank, code, value."""
+
+    topic: Ints
+    rank: Ints
+    code: Ints
+    value: Floats
+
+
+_NONE = np.zeros(0, dtype=np.int64)
+NOTHING = Beside(_NONE, _NONE, _NONE, np.zeros(0))
+"""Of a run that was not looked up in a table."""
+
+
+def named(parts: Sequence[Part]) -> list[str]:
+    """Name the systems: by run tag while these are different, else by file name."""
+    names = [part.name for part in parts]
+    seen: set[str] = set()
+    twice = {name for name in names if name in seen or seen.add(name)}  # type: ignore[func-returns-value]
+    if not twice:
+        return names
+    renamed = [part.stem if part.name in twice and part.stem else part.name for part in parts]
+    if len(set(renamed)) < len(renamed):
+        name = next(name for name in renamed if renamed.count(name) > 1)
+        raise InputError(f"two runs are called {quoted(name)}; give each a name of its own")
+    warnings.warn(
+        CranfieldWarning(
+            f"several files have the run tag {quoted(sorted(twice)[0])};"
+            " their systems are called by file name"
+        ),
+        stacklevel=4,
+    )
+    return renamed
+
+
+@dataclass(frozen=True, eq=False)
+class Known:
+    """What is known besides judgments, and the same for all runs.
+
+    Attributes
+    ----------
+    tables
+        Tables of documents, by name: `lengths`, `groups`.
+    intents
+        Grades by intent, in the order of the judgments.
+    """
+
+    tables: Mapping[str, DocumentTable] = field(default_factory=dict)
+    intents: Intents | None = None
+
+
+def assembled(
+    names: list[str],
+    parts: Sequence[Part],
+    qrels: Qrels,
+    chosen: Policies,
+    known: Known = Known(),
+    labels: Sequence[str] | None = None,
+) -> JudgedRuns:
+    """Put the systems side by side on the topics that the policy asks for, or on `labels`."""
+    has = np.stack([part.has for part in parts], axis=1)
+    if labels is None:
+        labels = _topics(parts, qrels, chosen, has)
+    place = {name: i for i, name in enumerate(labels)}
+    new = np.array([place.get(name, -1) for name in qrels.topics], dtype=np.int64)
+    used = new >= 0
+
+    shape = (len(labels), len(parts))
+    retrieved = np.zeros(shape, dtype=np.int64)
+    scored = np.zeros(shape, dtype=bool)
+    cells, ranks, grades, sources = [], [], [], []
+    for system, part in enumerate(parts):
+        # Judgments on another aspect may have topics that do not count.
+        here = used[part.topic]
+        cells.append(system * shape[0] + new[part.topic[here]])
+        ranks.append(part.rank[here])
+        grades.append(part.grade[here])
+        sources.append(part.source[here])
+        retrieved[new[used], system] = part.retrieved[used]
+        scored[new[used], system] = part.has[used]
+        for name, count in part.extra.items():
+            if name in place:
+                retrieved[place[name], system] = count
+                scored[place[name], system] = True
+    if chosen.topics == "qrels":
+        scored[:] = True
+
+    topic = new[qrels.codes]
+    kept = topic >= 0
+    grade = qrels.grades.astype(np.int64)
+    order = np.lexsort((-grade[kept], topic[kept]))
+    row = np.flatnonzero(kept)[order]
+    number = np.full(len(qrels), -1, dtype=np.int64)
+    number[row] = np.arange(row.size)
+    low = 0 if chosen.negative == "unjudged" else -(2**31)
+    cell, rank, graded = np.concatenate(cells), np.concatenate(ranks), np.concatenate(grades)
+    source = number[np.concatenate(sources)]
+    if (cell[1:] < cell[:-1]).any():
+        # Topics without judgments can change the order of the others.
+        by_cell = np.lexsort((rank, cell))
+        cell, rank, graded = cell[by_cell], rank[by_cell], graded[by_cell]
+        source = source[by_cell]
+    documents = Rows(cell, rank, graded, shape, source=source)
+    return JudgedRuns(
+        topics=tuple(labels),
+        systems=tuple(names),
+        documents=documents,
+        retrieved=retrieved,
+        judgments=Judgments(
+            shape[0],
+            topic[row],
+            grade[row],
+            low,
+            max(qrels.max_grade, 0),
+            {name: values[row] for name, values in qrels.columns.items()},
+        ),
+        scored=scored,
+        policies=chosen,
+        coverage=_coverage(names, parts, qrels, retrieved, documents, low),
+        annotations=_annotations(parts, known, new, labels, number, row, qrels),
+    )
+
+
+def _topics(
+    parts: Sequence[Part], qrels: Qrels, chosen: Policies, has: NDArray[np.bool_]
+) -> list[str]:
+    """List the topics that the policy asks for, in order."""
+    if chosen.topics != "run" and not has.any():
+        some = next(iter(parts[0].extra), "")
+        raise InputError(
+            f"no topic of the runs is judged (runs have {quoted(some)},"
+            f" judgments have {quoted(qrels.topics[0])})"
+        )
+    every = chosen.topics == "qrels"
+    labels = [qrels.topics[i] for i in np.flatnonzero(has.any(axis=1) | every)]
+    if chosen.topics == "run":
+        labels += {name for part in parts for name in part.extra}
+    return topic_order(labels)
+
+
+def _annotations(
+    parts: Sequence[Part],
+    known: Known,
+    new: Ints,
+    labels: Sequence[str],
+    number: Ints,
+    row: Ints,
+    qrels: Qrels,
+) -> Annotations:
+    """Put what is known of documents and topics in the order of the judged runs."""
+    shape = (len(labels), len(parts))
+    found: dict[str, Rows] = {}
+    for name in known.tables:
+        # Judgments on another aspect are assembled without; their rows are those of relevance.
+        tables = [part.beside.get(name, NOTHING) for part in parts]
+        cell = np.concatenate([i * shape[0] + new[one.topic] for i, one in enumerate(tables)])
+        rank, code, value = (
+            np.concatenate([getattr(one, column) for one in tables])
+            for column in ("rank", "code", "value")
+        )
+        kept = np.flatnonzero(np.concatenate([new[one.topic] >= 0 for one in tables]))
+        order = kept[np.lexsort((code[kept], rank[kept], cell[kept]))]
+        found[name] = Rows(cell[order], rank[order], code[order], shape, value[order])
+    groups = None
+    if "groups" in known.tables:
+        table = known.tables["groups"]
+        asked, rows = table.found(qrels.docs)
+        judgment = number[asked]
+        asked, rows = judgment[judgment >= 0], rows[judgment >= 0]
+        order = np.lexsort((table.codes[rows], asked))
+        asked, rows = asked[order], rows[order]
+        groups = Groups(table.names, found["groups"], asked, table.codes[rows], table.values[rows])
+    intents = known.intents
+    if intents is not None:
+        code_of = {name: code for code, name in enumerate(qrels.topics)}
+        codes = np.array([code_of.get(name, -1) for name in labels], dtype=np.int64)
+        intents = intents.of_topics(codes, row)
+    return Annotations(found.get("lengths"), groups, intents)
+
+
+def _coverage(
+    names: list[str],
+    parts: Sequence[Part],
+    qrels: Qrels,
+    retrieved: Ints,
+    documents: Rows,
+    low: int,
+) -> Coverage:
+    judged = documents.where(documents.grade >= low)
+    top = {
+        depth: (
+            np.minimum(retrieved, depth).sum(axis=0),
+            judged.where(judged.rank <= depth).count.sum(axis=0),
+        )
+        for depth in (10, 100, np.iinfo(np.int64).max)
+    }
+    (n10, j10), (n100, j100), (n, j) = top.values()
+    qrels_topics = np.array(qrels.topics, dtype=object)
+    return Coverage(
+        tuple(
+            SystemCoverage(
+                system=names[i],
+                retrieved=int(n[i]),
+                retrieved_10=int(n10[i]),
+                retrieved_100=int(n100[i]),
+                unjudged=int(n[i] - j[i]),
+                unjudged_10=int(n10[i] - j10[i]),
+                unjudged_100=int(n100[i] - j100[i]),
+                tied=part.tied,
+                contradictions=part.contradictions,
+                missing=tuple(topic_order(list(qrels_topics[~part.has]))),
+                extra=tuple(topic_order(list(part.extra))),
+            )
+            for i, part in enumerate(parts)
+        )
+    )

@@ -1,0 +1,142 @@
+"""What the judgments and the runs did not have in common: counted, kept and reported."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+
+import polars as pl
+
+from cranfield.base.errors import CranfieldWarning, quoted
+from cranfield.base.escape import html
+from cranfield.base.words import counted
+from cranfield.tabular import frame_html
+
+
+@dataclass(frozen=True)
+class SystemCoverage:
+    """How well the judgments cover one system's run.
+
+    Attributes
+    ----------
+    system
+        Its name.
+    retrieved, retrieved_10, retrieved_100
+        Documents retrieved for the scored topics: all, and in the top 10 and 100.
+    unjudged, unjudged_10, unjudged_100
+        How many of them have no judgment.
+    tied
+        Documents that share their score with another of the same topic.
+    contradictions
+        Neighbours in the order by score whose rank numbers say the opposite.
+    missing
+        Judged topics for which the run has nothing.
+    extra
+        Topics of the run that have no judgment.
+    """
+
+    system: str
+    retrieved: int
+    retrieved_10: int
+    retrieved_100: int
+    unjudged: int
+    unjudged_10: int
+    unjudged_100: int
+    tied: int
+    contradictions: int
+    missing: tuple[str, ...]
+    extra: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """The coverage of every system.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> judged = cf.judge({"q": {"a": 2, "b": 1}}, {"q": {"a": 1}, "r": {"c": 1}})
+    >>> row = judged.coverage.systems[0]
+    >>> row.unjudged, row.retrieved, row.missing
+    (1, 2, ('r',))
+    """
+
+    systems: tuple[SystemCoverage, ...]
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one row a system; missing and extra topics as counts."""
+        rows = [
+            {
+                "system": row.system,
+                "retrieved": row.retrieved,
+                "unjudged@10": row.unjudged_10 / max(1, row.retrieved_10),
+                "unjudged@100": row.unjudged_100 / max(1, row.retrieved_100),
+                "unjudged": row.unjudged / max(1, row.retrieved),
+                "tied": row.tied,
+                "rank contradicts score": row.contradictions,
+                "missing topics": len(row.missing),
+                "extra topics": len(row.extra),
+            }
+            for row in self.systems
+        ]
+        return pl.DataFrame(rows)
+
+    def _repr_html_(self) -> str:
+        table = frame_html(self.to_polars(), "Coverage of the judgments")
+        return table + "".join(f"<p>{html(note)}</p>\n" for note in self.notes())
+
+    def notes(self) -> list[str]:
+        """Say in a line each what a reader of the scores should know."""
+        notes = []
+        missing = [row for row in self.systems if row.missing]
+        if missing:
+            notes.append(
+                _topics_note(missing, self.systems, "missing", "no results for some judged topics")
+            )
+        extra = [row for row in self.systems if row.extra]
+        if extra:
+            notes.append(
+                _topics_note(extra, self.systems, "extra", "results for topics without judgments")
+            )
+        against = [row for row in self.systems if row.contradictions]
+        if against:
+            worst = max(against, key=lambda row: row.contradictions)
+            notes.append(
+                f"{_of(against, self.systems)} a rank column that contradicts the scores"
+                f" ({_most(worst, self.systems)}{counted(worst.contradictions, 'place')});"
+                " the scores decide, unless ties are by 'rank'"
+            )
+        unjudged = [row for row in self.systems if row.unjudged_10 > 0.2 * row.retrieved_10 > 0]
+        if unjudged:
+            worst = max(unjudged, key=lambda row: row.unjudged_10 / row.retrieved_10)
+            share = worst.unjudged_10 / worst.retrieved_10
+            notes.append(
+                f"{_of(unjudged, self.systems)} more than 20% unjudged documents in the top 10"
+                f" ({_most(worst, self.systems)}{share:.0%})"
+            )
+        return notes
+
+    def warn(self) -> None:
+        """Issue the notes as warnings."""
+        for note in self.notes():
+            warnings.warn(CranfieldWarning(note), stacklevel=3)
+
+
+def _of(some: list[SystemCoverage], systems: tuple[SystemCoverage, ...]) -> str:
+    if len(systems) == 1:
+        return f"system {quoted(systems[0].system)} has"
+    return f"{len(some)} of {len(systems)} systems {'have' if len(some) > 1 else 'has'}"
+
+
+def _most(worst: SystemCoverage, systems: tuple[SystemCoverage, ...]) -> str:
+    return f"most in {quoted(worst.system)}: " if len(systems) > 1 else ""
+
+
+def _topics_note(
+    rows: list[SystemCoverage], systems: tuple[SystemCoverage, ...], field: str, what: str
+) -> str:
+    counts = [len(getattr(row, field)) for row in rows]
+    worst = rows[counts.index(max(counts))]
+    topics = getattr(worst, field)
+    shown = ", ".join(quoted(topic) for topic in topics[:5]) + (", …" if len(topics) > 5 else "")
+    return f"{_of(rows, systems)} {what} ({_most(worst, systems)}{len(topics)}: {shown})"

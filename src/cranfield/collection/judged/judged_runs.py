@@ -1,0 +1,259 @@
+"""Judged runs: rankings turned into grades, the one thing that measures look at.
+
+Nothing here is padded. Of a ranking only the documents with a judgment are kept, as rows of a flat
+table in order of (system, topic, rank); of all others only their number matters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.errors import MeasureError, quoted
+from cranfield.base.words import counted
+from cranfield.collection.intents.judged_intents import Intents
+from cranfield.collection.judged.annotations import Annotations, Groups
+from cranfield.collection.judged.coverage import Coverage
+from cranfield.collection.judged.policies import Policies
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import Floats, Ints, places
+from cranfield.tabular import frame_html
+
+
+@dataclass(frozen=True, eq=False)
+class Judgments:
+    """What the judgments say of each topic, without document names.
+
+    Attributes
+    ----------
+    topics
+        Number of topics.
+    topic, grade
+        Topic and grade of each judgment, ordered by topic and falling grade.
+    judged_from
+        The lowest grade that counts as a judgment.
+    max_grade
+        The highest grade of all judgments, those of topics that do not count included.
+    columns
+        Other columns of the judgments by name, such as `class` or `stratum`.
+    kept
+        What was made of them, so that each is made once.
+    """
+
+    topics: int
+    topic: Ints
+    grade: Ints
+    judged_from: int
+    max_grade: int = 0
+    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+
+    def count(self, low: int, high: int | None = None) -> Ints:
+        """Judgments of each topic with low <= grade (< high); shape (topics, 1)."""
+        key = ("count", max(low, self.judged_from), high)
+        found: Ints | None = self.kept.get(key)
+        if found is None:
+            chosen = self.grade >= max(low, self.judged_from)
+            if high is not None:
+                chosen &= self.grade < high
+            found = np.bincount(self.topic[chosen], minlength=self.topics)[:, None]
+            found.flags.writeable = False
+            self.kept[key] = found
+        return found
+
+    def ideal(self, gains: Floats) -> Rows:
+        """Rows of the ideal ranking: the judgments with a positive gain, best first.
+
+        Parameters
+        ----------
+        gains
+            Gain of each judgment; shape (judgments,).
+        """
+        # Judgments are in order of grade, which mostly is that of gains.
+        same = self.topic[1:] == self.topic[:-1]
+        falls = (self.topic[1:] > self.topic[:-1]) | (same & (gains[1:] <= gains[:-1]))
+        order = np.flatnonzero(gains > 0)
+        if not falls.all():
+            order = order[np.lexsort((-gains[order], self.topic[order]))]
+        topic = self.topic[order]
+        return Rows(topic, places(topic), self.grade[order], (self.topics, 1), gains[order])
+
+
+@dataclass(frozen=True, eq=False)
+class JudgedRuns:
+    """Rankings of several systems as grades by rank; made by :func:`cranfield.judge`.
+
+    Attributes
+    ----------
+    topics, systems
+        Labels, in order.
+    documents
+        Every retrieved document that has an entry in the judgments.
+    retrieved
+        Documents that each system retrieved for each topic; shape (topics, systems).
+    judgments
+        The judgments of the topics: recall bases and ideal rankings.
+    scored
+        Which cells count under the topic policy; shape (topics, systems).
+    policies
+        How the rankings were judged.
+    coverage
+        What the runs and the judgments did not have in common.
+    annotations
+        What else is known of topics and documents.
+    views
+        The same runs seen in other ways, kept so that each is made once.
+    """
+
+    topics: tuple[str, ...]
+    systems: tuple[str, ...]
+    documents: Rows
+    retrieved: Ints
+    judgments: Judgments
+    scored: NDArray[np.bool_]
+    policies: Policies
+    coverage: Coverage
+    annotations: Annotations = field(default_factory=Annotations)
+    views: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(topics, systems)."""
+        return len(self.topics), len(self.systems)
+
+    def top(self, cutoff: int) -> JudgedRuns:
+        """Return the same runs cut off after rank `cutoff`."""
+        view = self.views.get(cutoff)
+        if view is None:
+            view = replace(
+                self,
+                documents=self.documents.where(self.documents.rank <= cutoff),
+                retrieved=np.minimum(self.retrieved, cutoff),
+                annotations=self.annotations.top(cutoff),
+                views={},
+            )
+            self.views[cutoff] = view
+        return view
+
+    def condensed(self) -> JudgedRuns:
+        """Return the same runs without unjudged documents (Sakai 2013, section 2.2)."""
+        view = self.views.get("condensed")
+        if view is None:
+            judged = self.judged()
+            documents = Rows(
+                judged.cell, judged.seen, judged.grade, judged.shape, source=(judged, None)
+            )
+            view = replace(
+                self,
+                documents=documents,
+                retrieved=documents.count,
+                annotations=self.annotations.condensed(judged),
+                views={},
+            )
+            view.views["condensed"] = view
+            self.views["condensed"] = view
+        return view
+
+    def judged(self) -> Rows:
+        """Retrieved documents that are judged, under the policy for negative grades."""
+        return self._from("judged", self.judgments.judged_from)
+
+    def relevant(self, rel: int = 1) -> Rows:
+        """Retrieved documents with grade >= rel; `seen` counts the relevant ones so far."""
+        low = max(rel, self.judgments.judged_from)
+        return self._from(("relevant", low), low)
+
+    def _from(self, key: Any, low: int) -> Rows:
+        rows: Rows | None = self.views.get(key)
+        if rows is None:
+            rows = self.views[key] = self.documents.where(self.documents.grade >= low)
+        return rows
+
+    def binary(self, rel: int = 1) -> JudgedRuns:
+        """Return the same runs with grade 1 in place of all from `rel` on, and 0 below."""
+        low = self.judgments.judged_from
+
+        def flat(grades: Ints) -> Ints:
+            return np.where(grades >= max(rel, low), 1, np.where(grades >= low, 0, grades))
+
+        judgments = replace(
+            self.judgments,
+            grade=flat(self.judgments.grade),
+            max_grade=min(1, self.judgments.max_grade),
+        )
+        documents = replace(self.documents, grade=flat(self.documents.grade))
+        return replace(self, documents=documents, judgments=judgments, views={})
+
+    def intents(self, name: str, rel: int = 1) -> Intents:
+        """Return the grades by intent; `name` is the measure that needs them.
+
+        Intents without a document of grade >= rel are left out.
+        """
+        if self.annotations.intents is None:
+            raise MeasureError(
+                f"{name} needs judgments by subtopic, and these have none; if the iteration column"
+                " is one, read_qrels(..., subtopics=True) or a table of intents says so"
+            )
+        if rel <= 1:
+            return self.annotations.intents
+        view: Intents | None = self.views.get(("intents", rel))
+        if view is None:
+            view = self.annotations.intents.relevant(rel, self.judgments.topic)
+            self.views["intents", rel] = view
+        return view
+
+    def lengths(self, name: str) -> Rows:
+        """Return the lengths of retrieved documents; `name` is the measure that needs them."""
+        if self.annotations.lengths is None:
+            raise MeasureError(f"{name} needs the lengths of documents, and none are given")
+        return self.annotations.lengths
+
+    def groups(self, name: str) -> Groups:
+        """Return the groups of documents; `name` is the measure that needs them."""
+        if self.annotations.groups is None:
+            raise MeasureError(f"{name} needs groups of documents, and none are given")
+        return self.annotations.groups
+
+    def queries(self, name: str) -> Rows:
+        """Return the query of each retrieved document; `name` is the measure that needs it."""
+        if self.annotations.queries is None:
+            raise MeasureError(f"{name} needs sessions of queries, and these runs are none")
+        return self.annotations.queries
+
+    def aspect(self, aspect: str, name: str) -> JudgedRuns:
+        """Return the same runs judged on another aspect; `name` is the measure that needs it."""
+        if aspect not in self.annotations.aspects:
+            have = ", ".join(quoted(one) for one in self.annotations.aspects) or "none"
+            raise MeasureError(
+                f"{name} needs judgments on the aspect {quoted(aspect)}; those given: {have}"
+            )
+        return self.annotations.aspects[aspect]
+
+    def column(self, column: str, name: str) -> NDArray[Any]:
+        """Return a column of the judgments; `name` is the measure that needs it."""
+        if column not in self.judgments.columns:
+            have = ", ".join(self.judgments.columns) or "none"
+            raise MeasureError(
+                f"{name} needs a column {quoted(column)} of the judgments; those given: {have}"
+            )
+        return self.judgments.columns[column]
+
+    def recall_base(self, rel: int = 1) -> Ints:
+        """RB: judged documents of each topic with grade >= rel; shape (topics, 1)."""
+        return self.judgments.count(rel)
+
+    def nonrelevant_base(self, rel: int = 1) -> Ints:
+        """Judged documents of each topic with grade < rel; shape (topics, 1)."""
+        return self.judgments.count(self.judgments.judged_from, rel)
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.coverage.to_polars(), repr(self))
+
+    def __repr__(self) -> str:
+        topics, systems = self.shape
+        size = f"{counted(topics, 'topic')}, {counted(systems, 'system')}"
+        return f"JudgedRuns({size}, {self.documents.cell.size:,} judged rows)"

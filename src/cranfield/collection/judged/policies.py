@@ -1,0 +1,103 @@
+"""The choices that decide a score before any measure is computed, each with a name."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.collection.judged.ranking import TIES
+
+CHOICES: dict[str, dict[str, str]] = {
+    "ties": TIES,
+    "topics": {
+        "qrels": "every judged topic; one without results scores as an empty ranking does",
+        "intersection": "for each system the topics that it has results for and that are judged",
+        "run": "for each system the topics that it has results for, judged or not",
+    },
+    "unjudged": {
+        "nonrelevant": "an unjudged document counts as not relevant",
+        "condensed": "unjudged documents are removed, and those below move up",
+    },
+    "negative": {
+        "judged": "a grade below 0 is a judgment: not relevant",
+        "unjudged": "a grade below 0 marks a document as pooled but not judged",
+    },
+}
+"""Policies, their possible values (the first is the default) and what these do."""
+
+
+DEEPEST = 10**9
+"""No ranking is longer."""
+
+
+@dataclass(frozen=True)
+class Policies:
+    """How rankings meet judgments; the defaults suit a comparison of systems on one collection.
+
+    Examples
+    --------
+    >>> Policies(ties="input").ties
+    'input'
+    >>> Policies(ties="random")
+    Traceback (most recent call last):
+        ...
+    cranfield.PolicyError: ties 'random' is none of trec, trec_eval-9, id-ascending, ...
+    """
+
+    ties: str = "trec"
+    topics: str = "qrels"
+    unjudged: str = "nonrelevant"
+    negative: str = "judged"
+    depth: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            value = getattr(self, name)
+            if value not in choices:
+                raise PolicyError(f"{name} {quoted(value)} is none of {', '.join(choices)}")
+        depth = self.depth
+        if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int)):
+            raise PolicyError(f"depth {quoted(depth)} is not an integer")
+        if depth is not None and not 1 <= depth <= DEEPEST:
+            what = "less than 1" if depth < 1 else f"more than {DEEPEST}"
+            raise PolicyError(f"depth {quoted(depth).strip(chr(39))} is {what}")
+
+    def describe(self) -> dict[str, Any]:
+        """Return the policies by name, as plain values."""
+        return asdict(self)
+
+
+PRESETS: dict[str, Policies] = {
+    "trec_eval": Policies(topics="intersection", negative="unjudged"),
+    "trec_eval-9": Policies(ties="trec_eval-9", topics="intersection", negative="unjudged"),
+    "trec_eval-10": Policies(topics="intersection", negative="unjudged"),
+    "ndeval": Policies(topics="intersection"),
+    "gdeval": Policies(topics="intersection"),
+    "ntcireval": Policies(ties="file"),
+    "cwl": Policies(ties="input", topics="intersection", depth=1000),
+}
+"""Policies of other programs, by name.
+
+`ndeval` is `ndeval -traditional`, which orders documents by score; without that option it goes by
+the rank column (`ties="rank"`). With `-c`, it and `gdeval` count every judged topic
+(`topics="qrels"`). `ntcireval` takes documents in the order of the file,
+and `cwl` ends rankings at rank 1000.
+
+`trec_eval-9` and `trec_eval-10` do what these versions do: 9 sorts scores as 32-bit floats, 10
+rounds levels of recall to the nearest document. `trec_eval` sorts like 10 and rounds like 9.
+"""
+
+
+def policies(compat: str | None = None, **chosen: Any) -> Policies:
+    """Start from a preset, or the defaults, and change what is given.
+
+    Examples
+    --------
+    >>> policies("trec_eval", topics="qrels")
+    Policies(ties='trec', topics='qrels', unjudged='nonrelevant', negative='unjudged', depth=None)
+    """
+    if compat is not None and compat not in PRESETS:
+        raise PolicyError(f"compat {quoted(compat)} is none of {', '.join(PRESETS)}")
+    start = Policies() if compat is None else PRESETS[compat]
+    return replace(start, **{name: value for name, value in chosen.items() if value is not None})

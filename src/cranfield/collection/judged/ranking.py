@@ -1,0 +1,194 @@
+"""From scores to ranks, under an explicit policy for ties."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.collection.keys import RowNumbers
+from cranfield.collection.run import Run
+
+TIES = {
+    "trec": "score descending, then document id descending by bytes",
+    "trec_eval-9": "the same on scores rounded to 32-bit floats, as trec_eval 9 reads them",
+    "id-ascending": "score descending, then document id ascending by bytes",
+    "input": "score descending, then the order of the input",
+    "rank": "the rank column of the file, whatever the scores say",
+    "file": "the order of the input, whatever the scores and ranks say",
+}
+"""The policies for tied scores and what they do."""
+
+Key = NDArray[np.floating[Any]] | NDArray[np.int32]
+
+_FEW = 5_000
+"""Ties that are settled faster in Python than by setting up a table."""
+
+_WASTE = 4
+"""Sorting in a padded matrix pays while it has at most this many times the cells needed."""
+
+
+@dataclass(frozen=True, eq=False)
+class Order:
+    """The order of a run's documents, topic by topic.
+
+    Attributes
+    ----------
+    permutation
+        Row numbers by topic code, best document first; None when the rows stand so already.
+    starts
+        Where each topic begins in that order; shape (topics,).
+    codes
+        Topic of each row of the run.
+    tied
+        How many documents share their score with another of the same topic.
+    contradictions
+        How many neighbours in the order have rank numbers that say the opposite.
+    """
+
+    permutation: RowNumbers | None
+    starts: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    tied: int
+    contradictions: int
+    _moved: tuple[RowNumbers, RowNumbers] | None = None
+
+    @property
+    def rows(self) -> RowNumbers:
+        """Row numbers by topic code, best document first."""
+        if self.permutation is not None:
+            return self.permutation
+        rows = np.arange(self.codes.size, dtype=np.intp)
+        if self._moved is not None:
+            moved, to = self._moved
+            rows[to] = moved
+        return rows
+
+    def ranks_of(self, rows: RowNumbers) -> NDArray[np.int64]:
+        """Ranks of some rows within their topics, from 1."""
+        if self.permutation is not None:
+            inverse = np.empty(self.permutation.size, dtype=np.int64)
+            inverse[self.permutation] = np.arange(self.permutation.size)
+            places = inverse[rows]
+        else:
+            places = rows.astype(np.int64)
+            if self._moved is not None:
+                moved, to = self._moved
+                at = np.minimum(np.searchsorted(moved, rows), moved.size - 1)
+                places = np.where(moved[at] == rows, to[at], places)
+        return places - self.starts[self.codes[rows]] + 1
+
+
+def order_of(run: Run, ties: str) -> Order:
+    """Order the documents of each topic.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown policy.
+    InputError
+        For `rank` when the run has no rank column, or one without integers.
+
+    Examples
+    --------
+    >>> from cranfield import read_run
+    >>> run = read_run({"q": {"a": 1.0, "b": 1.0, "c": 2.0}})
+    >>> [run.docs[int(row)] for row in order_of(run, "trec").rows]
+    ['c', 'b', 'a']
+    """
+    if ties not in TIES:
+        raise PolicyError(f"ties {quoted(ties)} is none of {', '.join(TIES)}")
+    key = _key(run, ties)
+    codes = run.codes
+    counts = np.bincount(codes, minlength=len(run.topics))
+    starts = np.cumsum(counts) - counts
+    same = codes[1:] == codes[:-1]
+    permutation: RowNumbers | None = None
+    worse = key[1:] < key[:-1] if ties == "rank" else key[1:] > key[:-1]
+    # Codes count up in order of appearance, so topics that stand together stand in their order.
+    if codes.size - 1 - np.count_nonzero(same) >= len(run.topics) or (same & worse).any():
+        permutation = _sorted_rows(codes, key if ties == "rank" else -key, counts)
+        key, codes = key[permutation], codes[permutation]
+        same = codes[1:] == codes[:-1]
+    equal = same & (key[1:] == key[:-1])
+    backwards = _contradictions(run, permutation, same & ~equal, ties)
+    places = np.flatnonzero(np.r_[equal, False] | np.r_[False, equal])
+    moved = None
+    if places.size:
+        group = np.cumsum(~equal[places - 1] | (places == 0))
+        at = places if permutation is None else permutation[places]
+        settled = _settled(run, at, group, ties)
+        if permutation is None:
+            by_row = np.argsort(settled)
+            moved = settled[by_row], places[by_row]
+        else:
+            permutation[places] = settled
+    return Order(permutation, starts, run.codes, places.size, backwards, moved)
+
+
+def _key(run: Run, ties: str) -> Key:
+    """Return what decides the order: the ranks, lower first, or the scores, higher first."""
+    if ties == "rank":
+        if run.ranks is None:
+            raise InputError("has no rank column to order by", source=run.origin.name)
+        return run.ranks
+    if ties == "file":
+        return -np.arange(len(run), dtype=np.float64)
+    if ties == "trec_eval-9":
+        with np.errstate(over="ignore"):
+            return run.scores.astype(np.float32)
+    return run.scores
+
+
+def _sorted_rows(codes: NDArray[np.int32], key: Key, counts: NDArray[np.int64]) -> RowNumbers:
+    """Sort by topic, then key; equal keys stay in the order of the rows."""
+    by_topic = _stable_by_code(codes, counts.size)
+    width = int(counts.max())
+    if width * counts.size > _WASTE * codes.size:
+        # Few long topics among many short ones: a matrix would be mostly padding.
+        order = by_topic[np.argsort(key[by_topic], kind="stable")]
+        return order[_stable_by_code(codes[order], counts.size)]
+    padded = np.full((counts.size, width), np.inf)
+    filled = np.arange(width) < counts[:, None]
+    padded[filled] = key[by_topic]
+    within = np.argsort(padded, axis=1, kind="stable")
+    starts = (np.cumsum(counts) - counts)[:, None]
+    out: RowNumbers = by_topic[(starts + within)[filled]]
+    return out
+
+
+def _stable_by_code(codes: NDArray[np.int32], topics: int) -> RowNumbers:
+    """Sort small integers stably; 16 bits at a time NumPy does it by counting."""
+    low = np.argsort(codes.astype(np.uint16), kind="stable")
+    if topics <= 1 << 16:
+        return low
+    return low[np.argsort((codes[low] >> 16).astype(np.uint16), kind="stable")]
+
+
+def _settled(run: Run, rows: RowNumbers, group: NDArray[np.int64], ties: str) -> RowNumbers:
+    """Order the rows within each group of equal keys."""
+    if rows.size <= _FEW and ties not in {"input", "rank"}:
+        # Python compares text by code points, which is the order of the bytes of UTF-8.
+        docs = run.docs.gather(rows).to_list()
+        by_doc = sorted(range(rows.size), key=docs.__getitem__, reverse=ties != "id-ascending")
+        order = np.array(by_doc, dtype=np.intp)
+        return rows[order[np.argsort(group[order], kind="stable")]]
+    frame = pl.DataFrame({"group": group, "row": rows})
+    if ties in {"input", "rank"}:
+        return frame.sort("group", "row")["row"].to_numpy()
+    frame = frame.with_columns(doc=run.docs.gather(rows))
+    return frame.sort("group", "doc", descending=[False, ties != "id-ascending"])["row"].to_numpy()
+
+
+def _contradictions(
+    run: Run, permutation: RowNumbers | None, better: NDArray[np.bool_], ties: str
+) -> int:
+    """Count the neighbours in the order, one scored above the other, whose ranks go back."""
+    if run.ranks is None or ties in {"rank", "file"}:
+        return 0
+    ranks = run.ranks if permutation is None else run.ranks[permutation]
+    return int(np.count_nonzero(better & (ranks[1:] < ranks[:-1])))

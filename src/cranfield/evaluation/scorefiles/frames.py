@@ -1,0 +1,105 @@
+"""Data frames of any library as tables of scores."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+import polars as pl
+
+from cranfield.base.errors import InputError, quoted
+from cranfield.evaluation.scorefiles.columns import role_of
+from cranfield.evaluation.scorefiles.tables import Table
+
+
+def is_frame(data: Any) -> bool:
+    """Tell whether something is a data frame."""
+    # Asking a lazy frame itself for its columns would cost, and warn.
+    return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
+
+
+def from_frame(data: Any, source: str = "a table", stem: str = "run") -> Table:
+    """Take the names and the rows of a data frame; lines are counted from its first row.
+
+    The index of a pandas frame is a column too, where it says more than the number of the row.
+    """
+    import narwhals.stable.v1 as nw
+
+    try:
+        frame = nw.from_native(data)
+        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        columns, rows = list(frame.columns), [list(row) for row in frame.rows()]
+    except Exception as error:
+        # Each library has its own ways to refuse a frame.
+        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"{type(data).__name__} cannot be read: {reason}", source=source) from None
+    if any(isinstance(name, tuple) for name in columns):
+        raise InputError("the names of its columns have several levels", source=source)
+    names = [str(name) for name in columns]
+    if not rows:
+        raise InputError("has no rows", source=source)
+    index = getattr(data, "index", None)
+    if index is not None and hasattr(index, "names"):
+        labels = index if len(index.names) > 1 else ((label,) for label in index)
+        names, rows = _with_index(
+            list(index.names), [list(one) for one in labels], names, rows, source
+        )
+    return Table(source, names, rows, range(1, len(rows) + 1), stem)
+
+
+def from_parquet(raw: bytes, source: str, stem: str) -> Table:
+    """Read Parquet; what pandas wrote as its index, last, is treated as its index."""
+    try:
+        frame = pl.read_parquet(io.BytesIO(raw))
+        index = _index_columns(pl.read_parquet_metadata(io.BytesIO(raw)).get("pandas", ""))
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
+        reason = (str(error).splitlines() or ["it is damaged"])[0]
+        raise InputError(f"is no readable Parquet: {reason}", source=source) from None
+    index = [name for name in index if name in frame.columns]
+    if not index or frame.is_empty():
+        return from_frame(frame, source, stem)
+    table = from_frame(frame.drop(index), source, stem)
+    levels = [None if name.startswith("__index_level_") else name for name in index]
+    labels = [list(row) for row in frame.select(index).rows()]
+    names, rows = _with_index(levels, labels, table.names, table.rows, source)
+    return Table(source, names, rows, table.lines, stem)
+
+
+def _index_columns(metadata: str) -> list[str]:
+    """Return the columns that pandas says were the index of the frame that it wrote."""
+    try:
+        found = json.loads(metadata)["index_columns"]
+        return [name for name in found if isinstance(name, str)]
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return []
+
+
+def _with_index(
+    levels: list[Any],
+    labels: list[list[Any]],
+    names: list[str],
+    rows: list[list[Any]],
+    source: str,
+) -> tuple[list[str], list[list[Any]]]:
+    """Put what the index of a pandas frame says in front of the columns.
+
+    A level without a name, or with one that says nothing, is taken for the topics, unless a column
+    has them; then it is left out, as are plain numbers of rows.
+    """
+    known = [None if level is None else role_of(str(level)) for level in levels]
+    if len(levels) > 1 and None in known:
+        unknown = levels[known.index(None)]
+        raise InputError(
+            f"a level of its index is called {quoted(unknown)}; topic, system, measure and shard"
+            " are understood",
+            source=source,
+        )
+    found = [str(level) for level in levels]
+    if known == [None]:
+        has_topics = any(role_of(name) == "topic" for name in names)
+        numbers = [label for (label,) in labels] == list(range(len(rows)))
+        if has_topics or (levels == [None] and numbers):
+            return names, rows
+        found = [""]
+    return [*found, *names], [[*label, *row] for label, row in zip(labels, rows, strict=True)]

@@ -1,0 +1,165 @@
+"""Scores as JSON, and as mappings in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
+from typing import Any
+
+from cranfield.base.errors import InputError, quoted
+from cranfield.evaluation.scorefiles.cells import label_in
+from cranfield.evaluation.scorefiles.columns import role_of
+from cranfield.evaluation.scorefiles.delimited import lines_of
+from cranfield.evaluation.scorefiles.kinds import are_measures
+from cranfield.evaluation.scorefiles.parts import Entry, Part, part_of
+from cranfield.evaluation.scorefiles.tables import Table, from_table
+from cranfield.scores import Scores
+
+
+def from_json(text: str, source: str, stem: str, *, lines: bool) -> Part:
+    """Read JSON, or JSON lines: an object of systems, or rows of a table."""
+    if lines:
+        numbered = [(k, line) for k, line in enumerate(lines_of(text), 1) if line.strip()]
+        found = [_parsed(line, source, k) for k, line in numbered]
+        if len(found) == 1 and _holds_systems(found[0]):
+            return from_mapping(found[0], source, stem)
+        return _from_records(found, [k for k, _ in numbered], source, stem)
+    parsed = _parsed(text, source)
+    if isinstance(parsed, Mapping):
+        return from_mapping(parsed, source, stem)
+    if isinstance(parsed, list) and any(isinstance(row, Mapping) for row in parsed):
+        return _from_records(parsed, [None] * len(parsed), source, stem)
+    raise InputError("holds neither an object nor an array of objects", source=source)
+
+
+def _parsed(text: str, source: str, line: int | None = None) -> Any:
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            # The parser does not say where it is.
+            raise InputError(f"{quoted(twice)} is twice in one object", source=source, line=line)
+        return made
+
+    try:
+        return json.loads(text, object_pairs_hook=once)
+    except RecursionError:
+        reason = "it is nested too deeply"
+    except json.JSONDecodeError as error:
+        reason, line = error.msg, line or error.lineno
+    except ValueError as error:
+        reason = str(error).split(";")[0]
+    raise InputError(f"is no valid JSON: {reason}", source=source, line=line)
+
+
+def _from_records(rows: list[Any], lines: list[Any], source: str, stem: str) -> Part:
+    for k, (row, line) in enumerate(zip(rows, lines, strict=True), 1):
+        if not isinstance(row, Mapping):
+            where = "" if line is not None else f"row {k} "
+            raise InputError(f"{where}is no object", source=source, line=line)
+    names = list(dict.fromkeys(str(name) for row in rows for name in row))
+    return from_table(
+        Table(source, names, [[row.get(name) for name in names] for row in rows], lines, stem)
+    )
+
+
+def _holds_systems(data: Any) -> bool:
+    """Tell whether this is a whole object of scores on one line, rather than a row."""
+    return isinstance(data, Mapping) and any(isinstance(v, (Mapping, list)) for v in data.values())
+
+
+def from_mapping(data: Mapping[Any, Any], source: str = "scores", stem: str = "run") -> Part:
+    """Take {system: {topic: score}}, {system: {topic: {measure: score}}} or {system: scores}.
+
+    Also what `cranfield evaluate --format json` writes, and a table by columns.
+    """
+    if not data:
+        raise InputError("is empty: there are no systems", source=source)
+    if _is_our_json(data):
+        return part_of(source, _from_our_json(data["systems"], source))
+    if any(role_of(str(name)) == "topic" for name in data):
+        return _from_columns(data, source, stem)
+    return part_of(source, _from_systems(data, source))
+
+
+def _is_our_json(data: Mapping[Any, Any]) -> bool:
+    systems = data.get("systems")
+    return (
+        "measures" in data
+        and isinstance(systems, Mapping)
+        and all(isinstance(one, Mapping) and "overall" in one for one in systems.values())
+    )
+
+
+def _from_our_json(systems: Mapping[str, Any], source: str) -> Iterator[Entry]:
+    for system, content in systems.items():
+        topics = content.get("topics", {})
+        if not isinstance(topics, Mapping):
+            raise InputError(f"system {quoted(system)} has no topics by name", source=source)
+        yield from _of_system(label_in(system, "system", source), topics, source)
+
+
+def _from_columns(data: Mapping[Any, Any], source: str, stem: str) -> Part:
+    columns = [
+        None if isinstance(one, (str, bytes, Mapping)) or not isinstance(one, Iterable) else [*one]
+        for one in data.values()
+    ]
+    whole = [column for column in columns if column is not None]
+    if len(whole) < len(columns) or len({len(column) for column in whole}) > 1:
+        raise InputError(
+            "has topics, but is no table: rows, or columns that are lists of one length, are",
+            source=source,
+        )
+    rows = [list(row) for row in zip(*whole, strict=True)]
+    if not rows:
+        raise InputError("has no rows", source=source)
+    return from_table(Table(source, [str(name) for name in data], rows, [None] * len(rows), stem))
+
+
+def _from_systems(data: Mapping[Any, Any], source: str) -> Iterator[Entry]:
+    for name, given in data.items():
+        system = label_in(name, "system", source)
+        if isinstance(given, (Scores, str, bytes)):
+            named = None
+        elif isinstance(given, Mapping) or (hasattr(given, "items") and hasattr(given, "index")):
+            named = dict(given.items())  # a mapping, or a series of pandas
+        else:
+            named = dict(enumerate(given, 1)) if isinstance(given, Iterable) else None
+        if named is None:
+            raise InputError(
+                f"system {quoted(system)} has {_shown(given)} where {{topic: score}} or a list of"
+                " scores is wanted",
+                source=source,
+            )
+        if are_measures(str(topic) for topic in named):
+            some = ", ".join(str(topic) for topic in islice(named, 3))
+            raise InputError(
+                f"{quoted(system)} holds measures ({some}) where topics are wanted:"
+                " {system: {topic: {measure: score}}}",
+                source=source,
+            )
+        yield from _of_system(system, named, source)
+
+
+def _shown(given: Any) -> str:
+    return "null" if given is None else f"{quoted(given, 20)} ({type(given).__name__})"
+
+
+def _of_system(system: str, topics: Mapping[Any, Any], source: str) -> Iterator[Entry]:
+    """Take {topic: score} or {topic: {measure: score}}, one of both throughout."""
+    by_measure = any(isinstance(value, Mapping) for value in topics.values())
+    for name, value in topics.items():
+        topic = label_in(name, "topic", source)
+        if not by_measure:
+            yield Entry(None, topic, system, None, value)
+        elif not isinstance(value, Mapping):
+            raise InputError(
+                f"system {quoted(system)} has {_shown(value)} where {{measure: score}} is wanted",
+                source=source,
+                topic=topic,
+            )
+        else:
+            for measure, cell in value.items():
+                yield Entry(label_in(measure, "measure", source), topic, system, None, cell)

@@ -1,0 +1,161 @@
+"""Parts: the scores of one file or object, and several of them joined to one table of scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from cranfield.base.errors import InputError, quoted
+from cranfield.evaluation.scorefiles.cells import score_in
+from cranfield.evaluation.scorefiles.kinds import chosen, measure_of, same_measure
+from cranfield.scores import Scores
+
+Label = TypeVar("Label", str, "str | None")
+
+AGGREGATE = "all"
+"""The topic under which trec_eval and ir_measures print what they sum up over topics."""
+
+
+class Entry(NamedTuple):
+    """One score, not yet read."""
+
+    measure: str | None
+    topic: str
+    system: str
+    shard: str | None
+    cell: Any
+    line: int | None = None
+
+
+@dataclass(frozen=True)
+class Part:
+    """The scores of one file or object.
+
+    Attributes
+    ----------
+    source
+        Name to show in messages.
+    entries
+        The scores; either all of them name their measure, or none, and so with shards.
+    """
+
+    source: str
+    entries: list[Entry]
+
+    @property
+    def kinds(self) -> list[str]:
+        """The measures that are named, in order."""
+        return list(dict.fromkeys(e.measure for e in self.entries if e.measure is not None))
+
+    @property
+    def by_shard(self) -> bool:
+        """Whether there are shards."""
+        return self.entries[0].shard is not None
+
+    def of(self, measure: str | None) -> tuple[str | None, list[Entry]]:
+        """Choose a measure; return its name here, and its scores."""
+        kinds = self.kinds
+        if not kinds:
+            return None, self.entries
+        kind = chosen(kinds, measure, self.source)
+        return kind, [entry for entry in self.entries if entry.measure == kind]
+
+
+def part_of(source: str, entries: Iterable[Entry]) -> Part:
+    """Keep the scores by topic; the row `all`, which sums them up, is none of them."""
+    kept = [entry for entry in entries if entry.topic != AGGREGATE]
+    if not kept:
+        raise InputError(
+            "has no scores by topic; trec_eval prints them with -q, ir_measures with --by_query,"
+            " cranfield with --by-topic",
+            source=source,
+        )
+    return Part(source, kept)
+
+
+def joined(parts: Sequence[Part], measure: str | None) -> Scores:
+    """Put the systems of all parts side by side; labels are in order of appearance.
+
+    Raises
+    ------
+    InputError
+        Where parts hold different measures, the same system, or only some of them shards; for
+        what is no score, and for two scores in one place.
+    """
+    picked = [part.of(measure) for part in parts]
+    _check_alike(parts, [kind for kind, _ in picked], measure)
+    _check_systems(parts)
+    topics = _index(entry.topic for _, entries in picked for entry in entries)
+    # A system without a score of this measure stays, so that its absence is seen.
+    systems = _index(entry.system for part in parts for entry in part.entries)
+    shards = _index(entry.shard for _, entries in picked for entry in entries)
+    values = np.full((len(topics), len(systems), len(shards)), np.nan)
+    seen = np.zeros(values.shape, dtype=bool)
+    for part, (_, entries) in zip(parts, picked, strict=True):
+        for _, topic, system, shard, cell, line in entries:
+            at = topics[topic], systems[system], shards[shard]
+            if seen[at]:
+                where = "" if shard is None else f" in shard {quoted(shard)}"
+                raise InputError(
+                    f"system {quoted(system)} has two scores{where}",
+                    source=part.source,
+                    line=line,
+                    topic=topic,
+                )
+            seen[at] = True
+            values[at] = score_in(cell, part.source, line, topic)
+    name = measure if measure is not None else picked[0][0]
+    known = measure_of(name) if name else None
+    return Scores(
+        values if parts[0].by_shard else values[:, :, 0],
+        tuple(topics),
+        tuple(systems),
+        name or "",
+        # What a measure that we know declares.
+        scale=known.info.scale if known is not None else None,
+        lower_is_better=known is not None and known.info.lower_is_better,
+    )
+
+
+def _index(labels: Iterable[Label]) -> dict[Label, int]:
+    return {label: k for k, label in enumerate(dict.fromkeys(labels))}
+
+
+def _check_alike(parts: Sequence[Part], kinds: Sequence[str | None], measure: str | None) -> None:
+    """Refuse to join different measures, and shards with what has none."""
+    for part, kind in zip(parts[1:], kinds[1:], strict=True):
+        if part.by_shard != parts[0].by_shard:
+            one, other = (part, parts[0]) if part.by_shard else (parts[0], part)
+            raise InputError(f"has shards, and {other.source} has none", source=one.source)
+        first = kinds[0]
+        if measure is not None or kind == first:
+            continue
+        if kind is None or first is None:
+            named, other, it = (parts[0], part, first) if kind is None else (part, parts[0], kind)
+            raise InputError(
+                f"has scores of {it}, and {other.source} does not say which measure it has;"
+                " name the measure",
+                source=named.source,
+            )
+        if not same_measure(kind, first):
+            raise InputError(
+                f"has scores of {kind}, and {parts[0].source} of {first}:"
+                " files side by side are of one measure",
+                source=part.source,
+            )
+
+
+def _check_systems(parts: Sequence[Part]) -> None:
+    """Refuse two systems of the same name in different parts."""
+    home: dict[str, Part] = {}
+    for part in parts:
+        for system in dict.fromkeys(entry.system for entry in part.entries):
+            if system in home:
+                raise InputError(
+                    f"two systems are called {quoted(system)}, the other in {home[system].source}",
+                    source=part.source,
+                )
+            home[system] = part

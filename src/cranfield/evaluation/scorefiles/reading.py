@@ -1,0 +1,160 @@
+"""Per-topic scores of any form, of one measure or of several."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.evaluation.scorefiles.files import FORMATS, from_file
+from cranfield.evaluation.scorefiles.frames import from_frame, is_frame
+from cranfield.evaluation.scorefiles.kinds import same_measure
+from cranfield.evaluation.scorefiles.objects import from_mapping
+from cranfield.evaluation.scorefiles.parts import Entry, Part, joined, part_of
+from cranfield.evaluation.scorefiles.tables import from_table
+from cranfield.measures import Measure
+from cranfield.scores import Scores
+from cranfield.sources.chunks import Source
+
+
+def read_scores(data: Any, *, measure: str | Measure | None = None, format: str = "auto") -> Scores:
+    """Read per-topic scores of one measure.
+
+    Parameters
+    ----------
+    data
+        A file (`-` is standard input; it may be packed); a data frame; a mapping {system: {topic:
+        score}}, {system: {topic: {measure: score}}} or {system: scores}; or several of these,
+        whose systems are put side by side. A table is either wide, with a row a topic and a column
+        a system, the topics in a column `topic` or in a first column of text; or long, with columns
+        `topic`, `system`, `score` and perhaps `measure` and `shard`. Text lines are what
+        `trec_eval -q` prints (measure, topic, value) or ir_measures (topic, measure, value). Empty
+        cells, `NaN` and `NA` are no score; the topic `all` is what these programs sum up, and left
+        out.
+    measure
+        The measure to take where there are several, under any of its names; where there is none,
+        the name of it.
+    format
+        `auto`, `csv`, `tsv`, `json`, `jsonl`, `parquet`, or `trec` for text lines.
+
+    Returns
+    -------
+    Scores
+        NaN where a system has no score for a topic.
+
+    Raises
+    ------
+    InputError
+        Naming the file, the line and the reason: a score that is no finite number, a line of
+        another length, two scores for one topic and system, no scores at all.
+
+    Examples
+    --------
+    >>> read_scores({"bm25": {"q1": 0.5, "q2": 0.25}, "dense": {"q2": 0.75}}).values.tolist()
+    [[0.5, nan], [0.25, 0.75]]
+    """
+    wanted = None if measure is None else str(measure)
+    if isinstance(data, Scores):
+        if wanted is None or same_measure(wanted, data.measure):
+            return data
+        if not data.measure:
+            return replace(data, measure=wanted)
+    return joined(_parts(data, _format(format), wanted), wanted)
+
+
+def read_scores_by_measure(
+    data: Any, measures: Sequence[str | Measure] | None = None, *, format: str = "auto"
+) -> dict[str, Scores]:
+    """Read per-topic scores of several measures; each file is read once.
+
+    Parameters
+    ----------
+    data, format
+        As for :func:`read_scores`.
+    measures
+        The measures to take; all that there are where none is named.
+
+    Returns
+    -------
+    dict of Scores
+        By the names of the measures as they were given. Scores whose measure is not said are
+        under an empty name, or under the only one of `measures`.
+
+    Raises
+    ------
+    InputError
+        As for :func:`read_scores`; also for several measures of scores that do not say theirs.
+
+    Examples
+    --------
+    >>> rows = {"topic": ["1", "2"], "system": ["a", "a"], "AP": [0.5, 0.25], "RR": [1, 0.5]}
+    >>> {name: scores.mean().tolist() for name, scores in read_scores_by_measure(rows).items()}
+    {'AP': [0.375], 'RR': [0.75]}
+    """
+    wanted = [str(one) for one in measures] if measures is not None else []
+    parts = _parts(data, _format(format), wanted[0] if wanted else None)
+    bare = next((part for part in parts if not part.kinds), None)
+    if bare is not None and len(set(wanted)) > 1:
+        raise InputError(
+            "does not say which measure its scores are of, so it can be taken for one only, not for"
+            f" {', '.join(dict.fromkeys(wanted))}",
+            source=bare.source,
+        )
+    if not wanted:
+        kinds = [kind for part in parts for kind in part.kinds]
+        if bare is not None or not kinds:
+            one = joined(parts, None)
+            return {one.measure: one}
+        wanted = list(dict.fromkeys(kinds))
+    return {name: joined(parts, name) for name in wanted}
+
+
+def _format(format: str) -> str:
+    if format not in FORMATS:
+        raise PolicyError(f"format {quoted(format)} is none of {', '.join(FORMATS)}")
+    return format
+
+
+def _parts(data: Any, layout: str, measure: str | None) -> list[Part]:
+    """Read each of several files or objects."""
+    if isinstance(data, (str, PathLike)):
+        return [from_file(Source(fspath(data)), layout, measure)]
+    if isinstance(data, Scores):
+        return [_from_scores(data)]
+    if isinstance(data, Mapping):
+        if data and all(isinstance(one, Scores) for one in data.values()):
+            return [_from_evaluation(data)]
+        return [from_mapping(data)]
+    if is_frame(data):
+        return [from_table(from_frame(data))]
+    if isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
+        parts = [part for one in data for part in _parts(one, layout, measure)]
+        if parts:
+            return parts
+    raise InputError(f"{type(data).__name__} cannot be read as scores")
+
+
+def _from_scores(scores: Scores, measure: str | None = None) -> Part:
+    """Take scores apart, to put them beside others."""
+    by_shard = scores.values.ndim == 3
+    entries = [
+        Entry(
+            measure or scores.measure or None,
+            scores.topics[place[0]],
+            scores.systems[place[1]],
+            str(place[2] + 1) if by_shard else None,
+            value,
+        )
+        for place, value in np.ndenumerate(scores.values)
+    ]
+    return part_of("scores", entries)
+
+
+def _from_evaluation(data: Mapping[Any, Scores]) -> Part:
+    """Take the scores of each measure of an evaluation."""
+    parts = [_from_scores(scores, str(name)) for name, scores in data.items()]
+    return part_of("scores", [entry for part in parts for entry in part.entries])

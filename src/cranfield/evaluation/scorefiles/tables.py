@@ -1,0 +1,228 @@
+"""Tables of scores: wide ones, with a column a system, and long ones, with a row a score."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cranfield.base.errors import InputError, quoted
+from cranfield.evaluation.scorefiles.cells import absent, decimal_comma, label_in, numeric
+from cranfield.evaluation.scorefiles.columns import NO_NAMES, roles, spelt
+from cranfield.evaluation.scorefiles.kinds import are_measures
+from cranfield.evaluation.scorefiles.parts import Entry, Part, part_of
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: names of the columns, rows, and the line of each row where there are lines.
+
+    Attributes
+    ----------
+    stem
+        The system, where no column names it.
+    decimal
+        What stands before the decimals of a number that is text.
+    """
+
+    source: str
+    names: list[str]
+    rows: list[list[Any]]
+    lines: Sequence[int | None]
+    stem: str = "run"
+    decimal: str = "."
+
+    def column(self, k: int) -> list[Any]:
+        """Return the cells of a column."""
+        return [row[k] for row in self.rows]
+
+    def labels(self, k: int, what: str) -> list[str]:
+        """Return the cells of a column as names; none may be empty."""
+        known: dict[str, str] = {}
+        found = []
+        for row, line in zip(self.rows, self.lines, strict=True):
+            # A few names fill long columns.
+            cell = row[k]
+            label = known.get(cell) if isinstance(cell, str) else None
+            if label is None:
+                label = label_in(cell, what, self.source, line)
+                if isinstance(cell, str):
+                    known[cell] = label
+            found.append(label)
+        return found
+
+    def score(self, row: int, k: int) -> Any:
+        """Return a cell that holds a score, with a point before the decimals."""
+        cell = self.rows[row][k]
+        if self.decimal == "," and decimal_comma(cell):
+            return str(cell).replace(",", ".")
+        return cell
+
+
+def from_table(table: Table) -> Part:
+    """Find out whether a table is wide or long, and take its scores.
+
+    Columns of other names are left out of a long table, and are systems in a wide one. Raises an
+    `InputError` where the head leaves open which column is which.
+    """
+    place = roles(table.names, table.source)
+    others = [k for k in range(len(table.names)) if k not in place.values()]
+    if not {"system", "score"} <= place.keys():
+        others = _with_names(table, others, topic_is_first="topic" not in place)
+    if "system" in place and "score" not in place and _is_a_system(table, place["system"], others):
+        others = sorted([*others, place.pop("system")])
+    topics = _topics(table, place, others)
+    if "topic" not in place and topics is not None:
+        others = others[1:]
+    topics = topics or [str(k) for k in range(1, len(table.rows) + 1)]
+    if "system" not in place and "score" in place:
+        if others and "topic" in place:
+            raise InputError(
+                f"has scores in {quoted(table.names[place['score']])}, but no column of systems;"
+                f" what is {quoted(table.names[others[0]])}?",
+                source=table.source,
+            )
+        if "topic" not in place:
+            others = sorted([*others, place.pop("score")])
+    if "system" in place or "score" in place:
+        return part_of(table.source, _long(table, place, others, topics))
+    return part_of(table.source, _wide(table, place, others, topics))
+
+
+def _with_names(table: Table, others: list[int], *, topic_is_first: bool) -> list[int]:
+    """Leave out numbers of rows and what is empty; any other column needs a name."""
+    kept = []
+    for k in others:
+        cells = table.column(k)
+        if spelt(table.names[k]) not in NO_NAMES or (topic_is_first and k == 0):
+            kept.append(k)
+        elif not all(map(absent, cells)) and not _all_different(cells):
+            raise InputError(f"column {k + 1} has no name, so it is no system", source=table.source)
+    return kept
+
+
+def _all_different(cells: Sequence[Any]) -> bool:
+    """Tell whether there are whole numbers, none of them twice."""
+    if not all(numeric(cell) and float(cell).is_integer() for cell in cells):
+        return False
+    return len({int(float(cell)) for cell in cells}) == len(cells)
+
+
+def _is_a_system(table: Table, k: int, others: list[int]) -> bool:
+    """Tell whether a column that is called as if it named systems holds scores of one so called."""
+    if are_measures(table.names[other] for other in others):
+        return False
+    return all(numeric(cell) or absent(cell) or decimal_comma(cell) for cell in table.column(k))
+
+
+def _topics(table: Table, place: dict[str, int], others: list[int]) -> list[str] | None:
+    """Return the topic of each row; None where there are none, and rows are to be numbered."""
+    if "topic" in place:
+        if spelt(table.names[place["topic"]]) != "q" or not _fractions(table, place["topic"]):
+            return table.labels(place["topic"], "topic")
+        others.insert(0, place.pop("topic"))
+    named = [role for role in ("system", "measure", "shard") if role in place]
+    if named and not (others and others[0] == 0 and not table.names[0]):
+        raise InputError(
+            f"has a column of {named[0]}s, {quoted(table.names[place[named[0]]])}, but none of"
+            " topics; values over all topics cannot be compared (cranfield writes those by topic"
+            " with --by-topic)",
+            source=table.source,
+        )
+    if not others or others[0] != 0:
+        return None
+    name, cells = table.names[0], table.column(0)
+    if spelt(name) in NO_NAMES:
+        return table.labels(0, "topic")
+    given = [cell for cell in cells if not absent(cell)]
+    numbers = sum(numeric(cell) or decimal_comma(cell) for cell in given)
+    if given and not numbers:
+        return table.labels(0, "topic")
+    if numbers < len(given):
+        raise InputError(
+            f"the first column, {quoted(name)}, has numbers and text; call it topic if it names"
+            " the topics",
+            source=table.source,
+        )
+    # Numbers of topics would pass as scores of one more system.
+    if len(cells) > 1 and _all_different(cells) and {float(cell) for cell in cells} != {0, 1}:
+        raise InputError(
+            f"the first column, {quoted(name)}, has another whole number in each row; call it"
+            " topic if these are topics, or put a column topic before it if they are scores",
+            source=table.source,
+        )
+    return None
+
+
+def _fractions(table: Table, k: int) -> bool:
+    """Tell whether a column has numbers that are not whole."""
+    return any(
+        decimal_comma(cell) or (numeric(cell) and not float(cell).is_integer())
+        for cell in table.column(k)
+    )
+
+
+def _long(
+    table: Table, place: dict[str, int], others: list[int], topics: list[str]
+) -> Iterator[Entry]:
+    """Take a score from each row, or one of each measure where these are columns."""
+    count = len(table.rows)
+    labels = {role: table.labels(place[role], role) for role in place if role != "score"}
+    systems = labels.get("system", [table.stem] * count)
+    measures: Sequence[str | None] = labels.get("measure", [None] * count)
+    shards: Sequence[str | None] = labels.get("shard", [None] * count)
+    if "score" in place:
+        columns = [place["score"]]
+    elif not others or ("measure" in place and len(others) > 1):
+        raise InputError("has no column of scores", source=table.source)
+    else:
+        columns = others
+        _check_twice(table, columns, "measures")
+    by_column = "score" not in place and "measure" not in place
+    for row in range(count):
+        for k in columns:
+            measure = table.names[k] if by_column else measures[row]
+            cell = table.score(row, k)
+            yield Entry(measure, topics[row], systems[row], shards[row], cell, table.lines[row])
+
+
+def _wide(
+    table: Table, place: dict[str, int], others: list[int], topics: list[str]
+) -> Iterator[Entry]:
+    """Take a score of each system from each row."""
+    if not others:
+        raise InputError("has no column of scores", source=table.source)
+    _check_twice(table, others, "systems")
+    count = len(table.rows)
+    measures: Sequence[str | None] = [None] * count
+    shards: Sequence[str | None] = [None] * count
+    if "measure" in place:
+        measures = table.labels(place["measure"], "measure")
+    if "shard" in place:
+        shards = table.labels(place["shard"], "shard")
+    # A column a measure is one run's table.
+    by_measure = "measure" not in place and are_measures(table.names[k] for k in others)
+    seen = set()
+    for row in range(count):
+        key = measures[row], topics[row], shards[row]
+        if key in seen:
+            raise InputError(
+                "two rows for one topic",
+                source=table.source,
+                line=table.lines[row],
+                topic=topics[row],
+            )
+        seen.add(key)
+        for k in others:
+            name, cell, line = table.names[k], table.score(row, k), table.lines[row]
+            if by_measure:
+                yield Entry(name, topics[row], table.stem, shards[row], cell, line)
+            else:
+                yield Entry(measures[row], topics[row], name, shards[row], cell, line)
+
+
+def _check_twice(table: Table, columns: list[int], what: str) -> None:
+    names = [table.names[k] for k in columns]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise InputError(f"two {what} are called {quoted(twice)}", source=table.source)

@@ -1,0 +1,1 @@
+"""Names of measures in papers and other programs."""

@@ -1,0 +1,133 @@
+r"""Nugget recall and precision of answers, as in question answering (Sakai 2013, section 3.3).
+
+An answer of length l has the nuggets :math:`V` of the gold nuggets :math:`V^*`, each with a weight
+w(v). Recall is by weight; precision has no nuggets to count that are wrong, so it allows each
+matched nugget some characters, and takes the rest of the answer for noise.
+
+Examples
+--------
+>>> from cranfield import evaluate_answers
+>>> from cranfield.texts import judge_answers
+>>> gold = {"q": {"born": "vital", "died": "vital", "hair": "okay"}}
+>>> judged = judge_answers({"a": {"q": {"nuggets": ["born", "hair"], "length": 400}}}, gold)
+>>> found = evaluate_answers(judged, ["WRecall", "NuggetPrecision", "NuggetF"])
+>>> {name: float(scores.values[0, 0].round(4)) for name, scores in found.items()}
+{'WRecall': 0.5, 'NuggetPrecision': 0.5, 'NuggetF': 0.5}
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.measures.parameters import number, parameter
+from cranfield.measures.texts.base import TextMeasure, f_measure, ratio, text_measure
+from cranfield.texts.answers import JudgedAnswers
+from cranfield.texts.gold import Floats
+
+_FAMILY = "nuggets"
+
+
+def _allow() -> float:
+    doc = "characters that each matched nugget may use"
+    allowance: float = parameter(100.0, number(0, 1e12), doc)
+    return allowance
+
+
+class NuggetMeasure(TextMeasure):
+    """What measures of matched nuggets share; a nugget of partial support is not matched."""
+
+    reads = JudgedAnswers
+
+
+@text_measure(
+    "NuggetRecall",
+    summary="Share of the gold nuggets that the answer has.",
+    formula=r"\frac{|V|}{|V^*|}",
+    source="Sakai (2013), section 3.3; NTCIREVAL, README.1click",
+    family=_FAMILY,
+    needs="gold nuggets",
+    elsewhere={"NTCIREVAL": "Recall"},
+)
+class NuggetRecallMeasure(NuggetMeasure):
+    """Nugget recall, each nugget alike."""
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        """Matched nuggets over gold nuggets."""
+        gold = judged.nuggets
+        return ratio(judged.total(judged.full), gold.total(np.ones(len(gold.ids)))[:, None])
+
+
+def weighted_recall(judged: JudgedAnswers) -> Floats:
+    """Weight of the matched nuggets over that of all (Sakai 2013, equation 40)."""
+    gold = judged.nuggets
+    found = judged.total(judged.full * judged.of_matches(gold.weight))
+    return ratio(found, gold.total(gold.weight)[:, None])
+
+
+def allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
+    """Share of the answer that is not noise (Sakai 2013, equation 41)."""
+    matched = judged.total(judged.full)
+    length = np.where(judged.answered, judged.length, 0.0)
+    allow = allowance * matched
+    noise = ratio(np.maximum(0.0, length - allow), length)
+    return np.where((length > 0) | (matched > 0), 1.0 - noise, 0.0)
+
+
+@text_measure(
+    "WRecall",
+    summary="Share of the weight of the gold nuggets that the answer has.",
+    formula=r"\frac{\sum_{v \in V} w(v)}{\sum_{v \in V^*} w(v)}",
+    source="Sakai (2013), equation (40)",
+    family=_FAMILY,
+    needs="weights of nuggets, or labels vital and okay",
+    elsewhere={"NTCIREVAL": "W-recall"},
+)
+class WRecallMeasure(NuggetMeasure):
+    """Weighted nugget recall; with the weights 1 and 0 of vital and okay, TREC's nugget recall."""
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        """Weight of the matched nuggets over that of all."""
+        judged.require(self, "weight")
+        return weighted_recall(judged)
+
+
+@text_measure(
+    "NuggetPrecision",
+    summary="Share of the answer's text that its nuggets may use.",
+    formula=r"1 - \frac{\max(0, l - \mathit{allow})}{l}, \quad"
+    r" \mathit{allow} = \mathit{allowance} \cdot |V|",
+    source="Sakai (2013), equation (41); Voorhees (2003)",
+    family=_FAMILY,
+    needs="lengths of answers",
+)
+class NuggetPrecisionMeasure(NuggetMeasure):
+    """Nugget precision with an allowance; 0 for an empty answer, where it is undefined."""
+
+    allowance: float = _allow()
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        """1 less the share of the answer beyond the allowance."""
+        judged.require(self, "length")
+        return allowed_precision(judged, self.allowance)
+
+
+@text_measure(
+    "NuggetF",
+    summary="F-measure of weighted nugget recall and of precision with an allowance.",
+    formula=r"\frac{(\beta^2 + 1) \mathit{Prec}_{allow} \, \mathit{WRec}}"
+    r"{\beta^2 \mathit{Prec}_{allow} + \mathit{WRec}}",
+    source="Sakai (2013), equation (42); Voorhees (2003)",
+    family=_FAMILY,
+    needs="weights of nuggets, or labels vital and okay; lengths of answers",
+)
+class NuggetFMeasure(NuggetMeasure):
+    """F-measure of TREC's question answering, where beta was 3 from 2004 on (5 in 2003)."""
+
+    beta: float = parameter(3.0, number(0, 1e6), "how much more recall weighs than precision")
+    allowance: float = _allow()
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        """F-measure of weighted recall and allowed precision."""
+        judged.require(self, "weight", "length")
+        precision = allowed_precision(judged, self.allowance)
+        return f_measure(precision, weighted_recall(judged), self.beta)

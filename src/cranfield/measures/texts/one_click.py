@@ -1,0 +1,186 @@
+r"""Measures of one click access: important things first, and little else (Sakai 2013, section 3.3).
+
+An answer is a text; an assessor marked where each gold nugget (iUnit) that it has ends, pos(v). A
+nugget has a weight w(v) and a vital string of |vs(v)| characters, the least text that says it. The
+pseudo minimal output (PMO) is the ideal: the vital strings one after the other, by falling weight,
+and where weights are equal, by rising length; :math:`pos^*(v)` is where each ends.
+
+Examples
+--------
+>>> from cranfield import evaluate_answers
+>>> from cranfield.texts import judge_answers
+>>> gold = {"q": {"born": {"weight": 3, "vital_length": 14}}}
+>>> answers = {"a": {"q": {"nuggets": {"born": 50}, "length": 56}}}
+>>> found = evaluate_answers(judge_answers(answers, gold), ["SMeasure", "TMeasure", "SSharp"])
+>>> {name: float(scores.values[0, 0].round(4)) for name, scores in found.items()}
+{'SMeasure': 0.9635, 'TMeasure': 0.25, 'SSharp': 0.397}
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.measures.parameters import number, parameter
+from cranfield.measures.texts.base import f_measure, ratio, text_measure
+from cranfield.measures.texts.nugget_measures import NuggetMeasure
+from cranfield.texts.answers import JudgedAnswers
+from cranfield.texts.gold import Floats, Nuggets
+
+_FAMILY = "one click access"
+_S_NEEDS = "weights and vital string lengths of nuggets, positions in answers"
+_T_NEEDS = "vital string lengths of nuggets, lengths of answers"
+_S = (
+    r"\frac{\sum_{v \in V} w(v) \max(0, L - \mathit{pos}(v))}"
+    r"{\sum_{v \in V^*} w(v) \max(0, L - \mathit{pos}^*(v))}"
+)
+_T = r"\frac{\sum_{v \in V} |\mathit{vs}(v)|}{l}"
+
+
+def _patience() -> float:
+    doc = "characters after which a reader has no patience left"
+    patience: float = parameter(1000.0, number(0, 1e12, open_low=True), doc)
+    return patience
+
+
+def minimal_output(nuggets: Nuggets) -> Floats:
+    """Return where each nugget's vital string ends in the pseudo minimal output.
+
+    Parameters
+    ----------
+    nuggets
+        Gold nuggets with weights and vital string lengths.
+
+    Returns
+    -------
+    array, shape (nuggets,)
+        Positions in characters, in the order of the nuggets.
+
+    Examples
+    --------
+    >>> from cranfield.texts import read_nuggets
+    >>> gold = [("q", "a", 1, 5), ("q", "b", 3, 10), ("q", "c", 3, 5)]
+    >>> minimal_output(read_nuggets(gold)).tolist()
+    [20.0, 15.0, 5.0]
+    """
+    order = np.lexsort((nuggets.vital_length, -nuggets.weight, nuggets.topic))
+    lengths = nuggets.vital_length[order]
+    ends = np.cumsum(lengths)
+    before = np.concatenate([[0.0], np.cumsum(nuggets.total(nuggets.vital_length))[:-1]])
+    out = np.empty(len(order))
+    out[order] = ends - before[nuggets.topic[order]]
+    return out
+
+
+def s_measure(judged: JudgedAnswers, patience: float) -> Floats:
+    """Weighted recall that falls with the position (Sakai 2013, equation 44)."""
+    gold = judged.nuggets
+    # A nugget without a position is one of partial support, which does not count.
+    left = np.maximum(0.0, patience - np.nan_to_num(judged.position))
+    gain = judged.total(judged.full * judged.of_matches(gold.weight) * left)
+    best = gold.total(gold.weight * np.maximum(0.0, patience - minimal_output(gold)))
+    return ratio(gain, best[:, None])
+
+
+def t_measure(judged: JudgedAnswers) -> Floats:
+    """Vital strings of the matched nuggets over the length (Sakai 2013, equation 45)."""
+    vital = judged.total(judged.full * judged.of_matches(judged.nuggets.vital_length))
+    return ratio(vital, np.where(judged.answered, judged.length, 0.0))
+
+
+@text_measure(
+    "SMeasure",
+    summary="Weighted nugget recall of a reader whose patience runs out along the text.",
+    formula=_S,
+    source="Sakai (2013), equations (43) and (44); Sakai, Kato and Song (2011)",
+    range=(0.0, float("inf")),
+    family=_FAMILY,
+    needs=_S_NEEDS,
+    elsewhere={"NTCIREVAL": "S-measure"},
+)
+class SMeasureMeasure(NuggetMeasure):
+    """S-measure; above 1 where an answer is better than the pseudo minimal output."""
+
+    L: float = _patience()
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        """Discounted weight of the matched nuggets over that of the pseudo minimal output."""
+        judged.require(self, "weight", "vital_length", "position")
+        return s_measure(judged, self.L)
+
+
+@text_measure(
+    "SFlat",
+    summary="S-measure, at most 1.",
+    formula=rf"\min\left(1, {_S}\right)",
+    source="Sakai (2013), equation (46)",
+    family=_FAMILY,
+    needs=_S_NEEDS,
+    elsewhere={"NTCIREVAL": "S-flat"},
+)
+class SFlatMeasure(SMeasureMeasure):
+    """S-flat."""
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        """S-measure, at most 1."""
+        return np.minimum(1.0, super().values(judged))
+
+
+@text_measure(
+    "TMeasure",
+    summary="Share of the answer that its nuggets need at the least: nugget precision.",
+    formula=_T,
+    source="Sakai (2013), equation (45); Sakai and Kato (2012)",
+    range=(0.0, float("inf")),
+    family=_FAMILY,
+    needs=_T_NEEDS,
+    elsewhere={"NTCIREVAL": "T-measure"},
+)
+class TMeasureMeasure(NuggetMeasure):
+    """T-measure; above 1 where nuggets are said in less than their vital strings."""
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        """Vital string lengths of the matched nuggets over the length of the answer."""
+        judged.require(self, "vital_length", "length")
+        return t_measure(judged)
+
+
+@text_measure(
+    "TFlat",
+    summary="T-measure, at most 1.",
+    formula=rf"\min\left(1, {_T}\right)",
+    source="Sakai (2013), equation (46)",
+    family=_FAMILY,
+    needs=_T_NEEDS,
+    elsewhere={"NTCIREVAL": "T-flat"},
+)
+class TFlatMeasure(TMeasureMeasure):
+    """T-flat."""
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        """T-measure, at most 1."""
+        return np.minimum(1.0, super().values(judged))
+
+
+@text_measure(
+    "SSharp",
+    summary="F-measure of S-flat and T-flat: important things first, and little else.",
+    formula=r"\frac{(1 + \beta^2) \, T\flat \, S\flat}{\beta^2 \, T\flat + S\flat}",
+    source="Sakai (2013), equation (46); Sakai and Kato (2012)",
+    family=_FAMILY,
+    needs=f"{_S_NEEDS}, lengths of answers",
+    elsewhere={"NTCIREVAL": "F-flat"},
+)
+class SSharpMeasure(NuggetMeasure):
+    """S#: beta above 1 gives S-flat more weight; NTCIREVAL's F-flat has 1."""
+
+    L: float = _patience()
+    beta: float = parameter(1.0, number(0, 1e6), "how much more S-flat weighs than T-flat")
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        """F-measure of S-flat and T-flat."""
+        judged.require(self, "weight", "vital_length", "position", "length")
+        return f_measure(
+            np.minimum(1.0, t_measure(judged)),
+            np.minimum(1.0, s_measure(judged, self.L)),
+            self.beta,
+        )

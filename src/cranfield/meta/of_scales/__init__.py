@@ -1,0 +1,1 @@
+"""Testing the scales: what interval-scaled measures change."""

@@ -1,0 +1,1 @@
+"""What people see: results that others computed, as text, tables and files."""

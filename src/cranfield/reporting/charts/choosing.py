@@ -1,0 +1,169 @@
+"""Which systems a chart shows, in which order, and under which names."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.escape import plain
+from cranfield.meta.of_collections.rankings import DECIMALS
+from cranfield.scores import Scores
+from cranfield.significance.prepare import as_scores
+
+NAMELESS = "(no name)"
+"""How a system is called whose tag is empty."""
+
+
+def labels(names: Sequence[str]) -> list[str]:
+    r"""Make names from files fit to be shown: printable, not empty, and each another.
+
+    Parameters
+    ----------
+    names
+        Names of systems or topics, all different.
+
+    Returns
+    -------
+    list of str
+        The names, as they are wherever that can be; a number tells apart those that are alike only
+        once they are printable.
+
+    Examples
+    --------
+    >>> labels(["bm25", "BM25", "", "a\x1b", "a\\x1b"])
+    ['bm25', 'BM25', '(no name)', 'a\\x1b (2)', 'a\\x1b']
+    """
+    taken = {name for name in names if name == _printed(name)}
+    out = []
+    for name in names:
+        label = shown = _printed(name)
+        number = 2
+        while name != shown and label in taken:
+            label = f"{shown} ({number})"
+            number += 1
+        taken.add(label)
+        out.append(label)
+    return out
+
+
+def _printed(name: str) -> str:
+    # A tag of blanks would be as invisible as an empty one.
+    return plain(name) if name.strip() else NAMELESS
+
+
+def table_of(scores: Any) -> Scores:
+    """Take scores that have a row a topic and a column a system.
+
+    Raises
+    ------
+    PolicyError
+        For what is no scores.
+    CranfieldError
+        For scores by shard, none at all, or infinite ones.
+    """
+    given = as_scores(scores)
+    if given.values.ndim != 2:
+        raise CranfieldError("scores by shard have no table to draw; take their mean over shards")
+    if not given.systems or np.isnan(given.values).all():
+        raise CranfieldError("there are no scores to draw")
+    if np.isinf(given.values).any():
+        topic, system = np.argwhere(np.isinf(given.values))[0]
+        raise CranfieldError(
+            f"topic {quoted(given.topics[topic])} of system {quoted(given.systems[system])} has an"
+            " infinite score"
+        )
+    return given
+
+
+def chosen(names: Sequence[str], asked: Sequence[str] | str | None) -> list[int]:
+    """Find systems by their names; all of them where none is asked for.
+
+    Raises
+    ------
+    PolicyError
+        For a system that is not there, with the nearest names, or for an empty list.
+
+    Examples
+    --------
+    >>> chosen(["bm25", "dense"], ["dense"]), chosen(["bm25", "dense"], None)
+    ([1], [0, 1])
+    """
+    if asked is None:
+        return list(range(len(names)))
+    if not isinstance(asked, str) and not isinstance(asked, Sequence):
+        raise PolicyError(f"systems are a list of names, not {quoted(asked)}")
+    wanted = [asked] if isinstance(asked, str) else list(dict.fromkeys(asked))
+    if not wanted:
+        raise PolicyError("a chart needs a system at least; the list of systems is empty")
+    return [found(names, name) for name in wanted]
+
+
+def found(names: Sequence[str], name: object, what: str = "system") -> int:
+    """Return where a name stands.
+
+    Raises
+    ------
+    PolicyError
+        When it is not there, with the nearest names.
+    """
+    if name in names:
+        return names.index(name)
+    near = get_close_matches(str(name), names, n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(quoted(one) for one in near)}?" if near else ""
+    raise PolicyError(f"there is no {what} {quoted(name)}{hint}")
+
+
+def best_first(values: NDArray[np.float64], *, lower_is_better: bool = False) -> NDArray[np.intp]:
+    """Order by value, the best first; equal ones stay in their order, NaN comes last.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> best_first(np.array([0.1, np.nan, 0.3, 0.1 + 1e-17])).tolist()
+    [2, 0, 3, 1]
+    """
+    rounded = np.round(values, DECIMALS)
+    return np.argsort(rounded if lower_is_better else -rounded, kind="stable")
+
+
+def ordered(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:
+    """Take the scores of some systems, those with the best mean first.
+
+    Examples
+    --------
+    >>> ordered({"a": [0.1, 0.3], "b": [0.2, 0.5], "c": [0.0, 0.1]}, ["a", "b"]).systems
+    ('b', 'a')
+    """
+    given = table_of(scores)
+    columns = np.array(chosen(given.systems, systems))
+    means = given.mean()[columns]
+    columns = columns[best_first(means, lower_is_better=given.lower_is_better)]
+    return Scores(
+        given.values[:, columns],
+        given.topics,
+        tuple(given.systems[k] for k in columns),
+        given.measure,
+        given.aggregate,
+        given.settings,
+        given.scale,
+        given.lower_is_better,
+    )
+
+
+def titled(
+    measure: str, before: str = "", after: str = "", *, lower_is_better: bool = False
+) -> str:
+    """Name an axis after its measure.
+
+    Examples
+    --------
+    >>> titled("nDCG@10", "mean"), titled("", after="of a topic", lower_is_better=True)
+    ('mean nDCG@10', 'score of a topic (lower is better)')
+    """
+    words = [before, plain(measure) or "score", after, "(lower is better)" * lower_is_better]
+    return " ".join(word for word in words if word)

@@ -1,0 +1,117 @@
+"""How large things are, so that three systems and a hundred and thirty can be read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from cranfield.reporting.charts.theme import themed
+
+if TYPE_CHECKING:
+    import altair as alt
+
+LABEL_LIMIT = 260
+"""Width of the longest name, in pixels; what is beyond is cut, and a tooltip has all of it."""
+
+COLUMN_LIMIT = 170
+"""The same for names of columns, which stand upright."""
+
+STEPS = ((20, 24, 12), (60, 16, 12))
+"""Up to how many rows, height of a row, and type size, in pixels."""
+
+CROWDED = (13, 11)
+"""The same for more rows than that."""
+
+CELLS = ((12, 28, 12), (40, 16, 11))
+"""Up to how many rows of a matrix, side of a cell, and type size, in pixels."""
+
+CROWDED_CELLS = (11, 9)
+"""The same for more rows than that."""
+
+TALL = 40
+"""From more rows on, an axis stands above the chart, where reading starts."""
+
+
+def row_size(count: int) -> tuple[int, int]:
+    """Return height and type size of a row.
+
+    Examples
+    --------
+    >>> row_size(3), row_size(130)
+    ((24, 12), (13, 11))
+    """
+    return next(((step, size) for most, step, size in STEPS if count <= most), CROWDED)
+
+
+def cell_size(count: int) -> tuple[int, int]:
+    """Return side and type size of a cell of a matrix.
+
+    Examples
+    --------
+    >>> cell_size(3), cell_size(130)
+    ((28, 12), (11, 9))
+    """
+    return next(((step, size) for most, step, size in CELLS if count <= most), CROWDED_CELLS)
+
+
+def named_axis(title: str | None, size: int, **more: Any) -> alt.Axis:
+    """Return an axis of names, each of which is shown, cut where it is too long."""
+    import altair as alt
+
+    plain: dict[str, Any] = {"labelOverlap": False, "labelLimit": LABEL_LIMIT, "ticks": False}
+    # Room for the longest name: beyond the extent the title would be among the names.
+    plain |= {"grid": False, "maxExtent": LABEL_LIMIT + 40}
+    return alt.Axis(title=title, labelFontSize=size, **(plain | more))
+
+
+def column_axis(title: str, size: int, **more: Any) -> alt.Axis:
+    """Return the axis of the names of columns, upright."""
+    return named_axis(title, size, labelAngle=-90, labelLimit=COLUMN_LIMIT, **more)
+
+
+def row_axis(title: str, size: int, **more: Any) -> alt.Axis:
+    """Return the axis of the names of rows; its title is above them, where reading starts."""
+    above = {"titleAngle": 0, "titleAlign": "right", "titleBaseline": "bottom"}
+    place = {"titleX": -8, "titleY": -6}
+    return named_axis(title, size, domain=False, **above, **place, **more)
+
+
+def rows_of(names: Sequence[str], title: str, field: str = "system") -> alt.Y:
+    """Return the channel that gives each system a row, in the order given."""
+    import altair as alt
+
+    # The order is that of the domain; a sort by list would become a chain of comparisons.
+    return alt.Y(
+        f"{field}:N",
+        scale=alt.Scale(domain=list(names)),
+        axis=row_axis(title, row_size(len(names))[1], labelPadding=6),
+    )
+
+
+def value_axis(count: int, **more: Any) -> alt.Axis:
+    """Return the axis of values beside so many rows."""
+    import altair as alt
+
+    return alt.Axis(orient="top" if count > TALL else "bottom", **more)
+
+
+def headed(title: str, *below: str) -> alt.TitleParams:
+    """Return a title with lines of explanation below it."""
+    import altair as alt
+
+    lines = [line for line in below if line]
+    return alt.TitleParams(
+        text=title,
+        subtitle=lines or alt.Undefined,
+        subtitleFontSize=12,
+        subtitleColor="#555555",
+        subtitlePadding=4,
+        offset=10,
+    )
+
+
+def overlaid(*layers: Any, **properties: Any) -> alt.LayerChart:
+    """Lay charts over each other, the last one on top, in the common look."""
+    import altair as alt
+
+    return themed(alt.LayerChart(layer=[*layers], **properties))

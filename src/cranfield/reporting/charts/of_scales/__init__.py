@@ -1,0 +1,1 @@
+"""Charts of images, scales and orders."""

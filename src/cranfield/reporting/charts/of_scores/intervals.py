@@ -1,0 +1,184 @@
+"""Means of systems with intervals that tell which of them differ."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.errors import PolicyError
+from cranfield.reporting.charts.choosing import found, labels, titled
+from cranfield.reporting.charts.layout import headed, overlaid, row_size, rows_of, value_axis
+from cranfield.reporting.charts.of_scores.verdicts import (
+    BETTER,
+    DIFFERENT,
+    NONE,
+    SAME,
+    WORSE,
+    verdicts_of,
+)
+from cranfield.reporting.charts.theme import COLOURS, data_of
+from cranfield.significance.comparison.describing import NAMES
+from cranfield.significance.comparison.result import PairwiseComparison
+
+if TYPE_CHECKING:
+    import altair as alt
+
+WIDTH = 560
+
+LOOKS = {
+    "reference": ("#000000", "diamond"),
+    BETTER: (COLOURS[2], "triangle-up"),
+    SAME: (COLOURS[0], "circle"),
+    WORSE: (COLOURS[4], "triangle-down"),
+    DIFFERENT: (COLOURS[3], "square"),
+    NONE: ("#999999", "cross"),
+}
+"""Colour and shape of a system by what the comparison says of it and of the reference."""
+
+
+def intervals_chart(
+    comparison: PairwiseComparison, *, reference: str | None = None
+) -> alt.LayerChart:
+    r"""Draw the mean of each system with an interval, such that those that do not overlap differ.
+
+    The interval of Tukey's HSD is
+
+    .. math:: \hat\mu_{\cdot u} \pm \frac12 Q^\alpha_{n, df} \sqrt{\frac{MS_{Error}}{m}}
+
+    (Ferro and Maistro 2024, equation 11). A band shows the interval of one system, the reference;
+    colours and shapes tell which systems the comparison finds better or worse than it. By default
+    the reference is the best system, and what does not differ from it is the top group.
+
+    Parameters
+    ----------
+    comparison
+        What :func:`cranfield.compare` found.
+    reference
+        A system; by default the first baseline, or the system with the best mean.
+
+    Returns
+    -------
+    altair.LayerChart
+        The best system first.
+
+    Raises
+    ------
+    PolicyError
+        When the comparison has no intervals around means, or no such system.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> scores = {"a": [0.1, 0.2, 0.4], "b": [0.3, 0.4, 0.5], "c": [0.6, 0.7, 0.9]}
+    >>> chart = intervals_chart(cf.compare(scores))
+    >>> rows = next(rows for rows in chart.to_dict()["datasets"].values() if len(rows) == 3)
+    >>> [(row["system"], row["verdict"]) for row in rows]
+    [('c', 'reference'), ('b', 'worse'), ('a', 'worse')]
+    """
+    import altair as alt
+
+    if comparison.half_widths is None:
+        raise PolicyError(
+            f"{comparison.test} with the correction {comparison.correction} has no intervals around"
+            " means: compare with test='anova' and correction='tukey', and a score of each system"
+            " for each topic"
+        )
+    names = labels(comparison.systems)
+    order = comparison.order
+    if reference is not None:
+        centre = found(comparison.systems, reference)
+    elif comparison.baselines:
+        centre = comparison.systems.index(comparison.baselines[0])
+    else:
+        centre = int(order[0])
+    frame = _table(comparison, names, centre)
+    kinds = [kind for kind in LOOKS if kind in set(frame["verdict"])]
+    says = f"compared with {names[centre]}"
+    step, _ = row_size(len(names))
+    title = titled(
+        comparison.measure,
+        comparison.mean_of if comparison.mean_of == "mean" else f"{comparison.mean_of} by",
+        lower_is_better=comparison.lower_is_better,
+    )
+    y = rows_of([names[k] for k in order], "system")
+
+    ends = float(np.min(frame["low"].to_numpy())), float(np.max(frame["high"].to_numpy()))
+    # An axis of no length would be drawn from 0 to 1, whatever the means are.
+    around = alt.Scale(zero=False)
+    if ends[0] == ends[1]:
+        around = alt.Scale(zero=False, domain=[ends[0] - 0.1, ends[1] + 0.1])
+
+    def x(field: str) -> alt.X:
+        return alt.X(
+            f"{field}:Q",
+            title=title,
+            scale=around,
+            axis=value_axis(len(names)),
+        )
+
+    legend = alt.Legend(title=says, orient="top", titleLimit=WIDTH, labelLimit=WIDTH, columns=4)
+    base = alt.Chart(data_of(frame)).encode(
+        y=y,
+        color=alt.Color(
+            "verdict:N",
+            scale=alt.Scale(domain=kinds, range=[LOOKS[kind][0] for kind in kinds]),
+            legend=legend,
+        ),
+        tooltip=[
+            "system:N",
+            alt.Tooltip("mean:Q", title=comparison.mean_of, format=".4f"),
+            alt.Tooltip("low:Q", format=".4f"),
+            alt.Tooltip("high:Q", format=".4f"),
+            alt.Tooltip("verdict:N", title=says),
+        ],
+    )
+    band = (
+        alt.Chart(data_of(frame.filter(pl.col("verdict") == "reference").select("low", "high")))
+        .mark_rect(color="black", opacity=0.09, aria=False)
+        .encode(x=x("low"), x2="high:Q")
+    )
+    lines = base.mark_rule(strokeWidth=2, aria=False).encode(x=x("low"), x2="high:Q")
+    points = base.mark_point(filled=True, size=min(60, 3.5 * step), opacity=1).encode(
+        x=x("mean"),
+        shape=alt.Shape(
+            "verdict:N",
+            scale=alt.Scale(domain=kinds, range=[LOOKS[kind][1] for kind in kinds]),
+            legend=legend,
+        ),
+    )
+    counts = dict(frame["verdict"].value_counts().iter_rows())
+    told = ", ".join(f"{counts[kind]} {kind}" for kind in kinds if kind != "reference")
+    what = f"{comparison.info.title} with {NAMES[comparison.correction]}"
+    return overlaid(
+        band,
+        lines,
+        points,
+        width=WIDTH,
+        height=alt.Step(step),
+        title=headed(
+            f"{title[:1].upper()}{title[1:]}"
+            if not comparison.measure
+            else f"{comparison.mean_of.capitalize()} by system: {titled(comparison.measure)}",
+            f"{what}, alpha {comparison.alpha:g}: systems whose intervals do not overlap differ.",
+        ),
+        description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
+        f" {what}, alpha {comparison.alpha:g}. Compared with {names[centre]}: {told}.",
+    )
+
+
+def _table(comparison: PairwiseComparison, names: list[str], centre: int) -> pl.DataFrame:
+    order = comparison.order
+    halves = np.zeros(0) if comparison.half_widths is None else comparison.half_widths
+    verdict = verdicts_of(comparison)[:, centre]
+    verdict[centre] = "reference"
+    return pl.DataFrame(
+        {
+            "system": [names[k] for k in order],
+            "mean": comparison.means[order],
+            "low": (comparison.means - halves)[order],
+            "high": (comparison.means + halves)[order],
+            "verdict": verdict[order].tolist(),
+        }
+    )

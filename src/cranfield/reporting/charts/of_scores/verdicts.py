@@ -1,0 +1,71 @@
+"""What a comparison says of two systems, in a word."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.significance.comparison.result import PairwiseComparison
+
+BETTER, WORSE, SAME, DIFFERENT, NONE = (
+    "better",
+    "worse",
+    "not different",
+    "different, means equal",
+    "not compared",
+)
+"""Of one system compared with another. A test that does not go by means may tell systems of the
+same mean apart."""
+
+
+def signs_of(comparison: PairwiseComparison) -> NDArray[np.float64]:
+    """Tell who is better, by pair: 1 the first system, -1 the second, 0 neither.
+
+    By the sign of the difference, whatever the test: the order of means, or of mean ranks.
+    """
+    sign = np.sign(comparison.difference)
+    return np.asarray(-sign if comparison.lower_is_better else sign)
+
+
+def by_pair(comparison: PairwiseComparison) -> NDArray[Any]:
+    """Say of each pair what the first system is, compared with the second."""
+    sign = signs_of(comparison)
+    out = np.full(len(comparison), SAME, dtype=object)
+    star = comparison.is_significant()
+    out[star & (sign > 0)] = BETTER
+    out[star & (sign < 0)] = WORSE
+    out[star & (sign == 0)] = DIFFERENT
+    out[np.isnan(comparison.adjusted_pvalues)] = NONE
+    return out
+
+
+def mirrored(words: NDArray[Any]) -> NDArray[Any]:
+    """Say the same of the second system, compared with the first."""
+    out = words.copy()
+    out[words == BETTER] = WORSE
+    out[words == WORSE] = BETTER
+    return out
+
+
+def verdicts_of(comparison: PairwiseComparison) -> NDArray[Any]:
+    """Say of each system what it is, compared with each other one.
+
+    Returns
+    -------
+    array of str
+        Shape (systems, systems): the row compared with the column.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> verdicts_of(cf.compare({"a": [0.1, 0.2, 0.4], "b": [0.3, 0.4, 0.5]})).tolist()
+    [['not compared', 'worse'], ['better', 'not compared']]
+    """
+    count = len(comparison.systems)
+    words = by_pair(comparison)
+    out = np.full((count, count), NONE, dtype=object)
+    out[comparison.first, comparison.second] = words
+    out[comparison.second, comparison.first] = mirrored(words)
+    return out

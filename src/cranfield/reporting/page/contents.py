@@ -1,0 +1,306 @@
+"""What goes onto the page: scores, their comparisons, and what their scales allow."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.errors import (
+    CranfieldError,
+    CranfieldWarning,
+    MeasureError,
+    PolicyError,
+    quoted,
+)
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.measures import Measure, parse_measure
+from cranfield.reporting.page.scaling import Scaling, scaling_of
+from cranfield.scales.statements.meaningful import meaning
+from cranfield.scales.statements.statements import Meaning
+from cranfield.scores import Scores
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.corrections.step_wise import find_correction
+from cranfield.significance.models.assumptions import Assumptions, check_assumptions
+from cranfield.significance.outcome import Floats
+from cranfield.significance.prepare import as_scores
+from cranfield.significance.registry import find_test
+
+MISSING = ("missing score", "for lack of a score")
+"""What notes on the policy for missing scores have in them."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Part:
+    """One measure on the page.
+
+    Attributes
+    ----------
+    name
+        What it is called there; no other part has that name.
+    measure
+        The measure; None for scores whose measure is not known.
+    scores
+        The scores: those that were compared, where there is a comparison.
+    overall
+        The one number of each system: mean, sum or geometric mean of these scores.
+    meaning
+        The comparison with what it means; None where there is none.
+    refused
+        Why there is none.
+    assumptions
+        Checks of the residuals, where there is an analysis of variance.
+    scaling
+        Its scale, and what the interval-scaled version changes.
+    """
+
+    name: str
+    measure: Measure | None
+    scores: Scores
+    overall: Floats
+    meaning: Meaning | None
+    refused: str
+    assumptions: Assumptions | None
+    scaling: Scaling
+
+    @property
+    def comparison(self) -> PairwiseComparison | None:
+        """The comparison of its systems."""
+        return None if self.meaning is None else self.meaning.comparison
+
+    @property
+    def policy(self) -> tuple[str, ...]:
+        """What was done about missing scores before the comparison."""
+        notes = () if self.comparison is None else self.comparison.notes
+        return tuple(note for note in notes if any(word in note for word in MISSING))
+
+    @property
+    def table(self) -> Floats:
+        """The scores by topic and system; means over shards where there are shards."""
+        values = self.scores.values
+        if values.ndim == 2:
+            return values
+        with warnings.catch_warnings():
+            # A cell without a score in any shard has none at all.
+            warnings.simplefilter("ignore", RuntimeWarning)
+            return np.asarray(np.nanmean(values, axis=2))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Contents:
+    """Everything that the page shows.
+
+    Attributes
+    ----------
+    title
+        Heading of the page.
+    systems, topics
+        Labels; a part may have fewer topics.
+    parts
+        The measures, in order.
+    evaluation
+        Where the scores come from; None for scores or comparisons in hand.
+    inputs
+        Name and SHA-256 of each file that was read; None for what is no file.
+    command
+        The command that makes the page again.
+    date
+        As it was given; None by default, so that the same input gives the same page.
+    options
+        What the comparisons were asked for, by name.
+    """
+
+    title: str
+    systems: tuple[str, ...]
+    topics: tuple[str, ...]
+    parts: tuple[Part, ...]
+    evaluation: Evaluation | None = None
+    inputs: tuple[tuple[str, str | None], ...] = ()
+    command: str | None = None
+    date: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+def collect(results: Any, *, title: str, scales: bool = True, **options: Any) -> Contents:
+    """Compare what is not compared yet, and judge what that means.
+
+    Parameters
+    ----------
+    results
+        An :class:`Evaluation`, comparisons or scores; see :func:`cranfield.report`.
+    title
+        Heading of the page.
+    scales
+        Whether measures are compared with their interval-scaled versions.
+    options
+        As for :func:`cranfield.compare`; those that are None are not given.
+
+    Raises
+    ------
+    PolicyError
+        For options that do not exist, or that come too late for comparisons that are made.
+    CranfieldError
+        When there is nothing to report, or measures are of different systems.
+    """
+    given = {name: value for name, value in options.items() if value is not None}
+    _check(given)
+    evaluation = results if isinstance(results, Evaluation) else None
+    found = list(_items(results))
+    if not found:
+        raise CranfieldError("there is nothing to report: no scores and no comparisons")
+    made = [one for one in found if isinstance(one, PairwiseComparison)]
+    if made and (late := sorted(set(given) - {"jobs"})):
+        raise PolicyError(f"{', '.join(late)}: the comparisons are made; such options are theirs")
+    systems = found[0].systems
+    for one in found:
+        if one.systems != systems:
+            raise CranfieldError(
+                f"a report has the same systems for all measures, and {quoted(one.measure)} has"
+                " others, or has them in another order"
+            )
+    names = _names(found)
+    parts = tuple(
+        _part(name, one, evaluation, given, scales) for name, one in zip(names, found, strict=True)
+    )
+    topics = dict.fromkeys(topic for part in parts for topic in part.scores.topics)
+    if evaluation is not None:
+        topics = dict.fromkeys(evaluation.topics)
+    return Contents(title, systems, tuple(topics), parts, evaluation, options=given)
+
+
+def _check(given: Mapping[str, Any]) -> None:
+    """Refuse tests and corrections that do not exist, before anything is computed."""
+    if "test" in given:
+        find_test(given["test"])
+    if "correction" in given:
+        find_correction(given["correction"])
+
+
+def _items(results: Any) -> Iterable[Scores | PairwiseComparison]:
+    """Yield scores and comparisons, out of whatever holds them."""
+    if isinstance(results, Meaning):
+        yield results.comparison
+    elif isinstance(results, (Scores, PairwiseComparison)):
+        yield results
+    elif isinstance(results, Mapping) and _holds_results(results.values()):
+        for one in results.values():
+            yield from _items(one)
+    elif isinstance(results, Sequence) and not isinstance(results, str):
+        for one in results:
+            yield from _items(one)
+    elif isinstance(results, (Mapping, np.ndarray)) or hasattr(results, "columns"):
+        yield as_scores(results)
+    else:
+        kind = type(results).__name__
+        raise PolicyError(f"a report takes an evaluation, scores or comparisons, not {kind}")
+
+
+def _holds_results(values: Iterable[Any]) -> bool:
+    return any(isinstance(one, (Scores, PairwiseComparison, Meaning)) for one in values)
+
+
+def _names(found: Sequence[Scores | PairwiseComparison]) -> list[str]:
+    """Name each by its measure; by its test too, and a number, where that is not enough."""
+    names = [one.measure or "score" for one in found]
+    for name in {one for one in names if names.count(one) > 1}:
+        for k, one in enumerate(found):
+            if names[k] == name and isinstance(one, PairwiseComparison):
+                names[k] = f"{name} ({one.info.title})"
+    seen: dict[str, int] = {}
+    for k, name in enumerate(names):
+        seen[name] = seen.get(name, 0) + 1
+        if seen[name] > 1:
+            names[k] = f"{name} #{seen[name]}"
+    return names
+
+
+def _part(
+    name: str,
+    one: Scores | PairwiseComparison,
+    evaluation: Evaluation | None,
+    given: Mapping[str, Any],
+    scales: bool,
+) -> Part:
+    comparison, refused = (
+        (one, "") if isinstance(one, PairwiseComparison) else _compared(one, given)
+    )
+    # What was compared is what is shown: with missing scores as the policy has left them.
+    scores = comparison.scores if comparison is not None else _scores(one)
+    known = _measure(scores.measure, evaluation)
+    return Part(
+        name=name,
+        measure=known,
+        scores=scores,
+        overall=_overall(scores, comparison),
+        meaning=None if comparison is None else meaning(comparison),
+        refused=refused,
+        assumptions=None if comparison is None else _assumptions(comparison),
+        scaling=scaling_of(known, comparison, evaluation, given, wanted=scales),
+    )
+
+
+def _scores(one: Scores | PairwiseComparison) -> Scores:
+    return one.scores if isinstance(one, PairwiseComparison) else one
+
+
+def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
+    """Return the one number of each system, over shards too."""
+    if scores.values.ndim == 2:
+        own = scores.overall()
+        compared = comparison is not None and comparison.mean_of == "mean"
+        if comparison is None or not compared or scores.aggregate != "mean":
+            return own
+        # A model may adjust means for topics that a system lacks; else they differ by rounding.
+        near = np.allclose(own, comparison.means, rtol=1e-12, atol=1e-15, equal_nan=True)
+        return own if near else comparison.means
+    with warnings.catch_warnings():
+        # A system without a score has no mean.
+        warnings.simplefilter("ignore", RuntimeWarning)
+        return np.asarray(np.nanmean(scores.values, axis=(0, 2)))
+
+
+def _compared(scores: Scores, given: Mapping[str, Any]) -> tuple[PairwiseComparison | None, str]:
+    """Compare; what cannot be compared is still reported, with the reason."""
+    if len(scores.systems) < 2:
+        return None, "there is one system, and nothing to compare it with"
+    try:
+        return compare(scores, **given), ""
+    except PolicyError:
+        raise
+    except CranfieldError as error:
+        name = scores.measure or "the scores"
+        warnings.warn(CranfieldWarning(f"{name}: not compared: {error}"), stacklevel=5)
+        return None, str(error)
+
+
+def _measure(name: str, evaluation: Evaluation | None) -> Measure | None:
+    if evaluation is not None:
+        return next((one for one in evaluation.measures if str(one) == name), None)
+    try:
+        return parse_measure(name)
+    except MeasureError:
+        return None
+
+
+def _assumptions(comparison: PairwiseComparison) -> Assumptions | None:
+    """Check the residuals of a model of topics and systems; others have no such checks."""
+    table = comparison.anova
+    if table is None or table.values.ndim != 2:
+        return None
+    additive = comparison.test == "anova-2" and not np.isnan(table.values).any()
+    try:
+        return check_assumptions(
+            table.residuals, table.fitted if additive else None, alpha=comparison.alpha
+        )
+    except CranfieldError:
+        # Too few residuals to say anything.
+        return None
+
+
+def labelled(contents: Contents, **about: Any) -> Contents:
+    """Add what is known of the making of the page: inputs, command, date."""
+    return replace(contents, **about)

@@ -1,0 +1,227 @@
+"""The data of the page: plain values, and arrays that are exact to the bit."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.reporting.page.contents import Contents, Part
+from cranfield.reporting.page.html import label
+from cranfield.significance.comparison.describing import NAMES, places_of, shortened
+from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.outcome import Floats
+from cranfield.significance.pairs import ROUNDING
+
+
+def packed(values: NDArray[Any]) -> str:
+    """Write an array in base64 of its numbers as little-endian 64-bit floats, in order of rows.
+
+    Examples
+    --------
+    >>> packed(np.array([1.0]))
+    'AAAAAAAA8D8='
+    """
+    return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
+
+
+def unpacked(text: str) -> Floats:
+    """Read what :func:`packed` wrote, as a flat array."""
+    return np.frombuffer(base64.b64decode(text), dtype="<f8").astype(np.float64)
+
+
+def page_data(contents: Contents) -> dict[str, Any]:
+    """Return what the page computes with, as plain values.
+
+    Parameters
+    ----------
+    contents
+        What the page shows.
+
+    Returns
+    -------
+    dict
+        `systems` and `topics` with their labels; and by measure `overall` (systems), `scores`
+        (topics, systems), `absent` topics, the `policy` for missing scores, and `comparison`:
+        `difference`, `p`, `effect` (pairs), limits, `means`,
+        groups. Arrays are :func:`packed`; NaN is no score. Without `first` and `second` the pairs
+        are all, in order.
+    """
+    parts = contents.parts
+    first, second = _start(contents)
+    return {
+        "systems": list(contents.systems),
+        "topics": list(contents.topics),
+        "systemLabels": [label(name) for name in contents.systems],
+        "topicLabels": [label(name) for name in contents.topics],
+        "rounding": ROUNDING,
+        "start": {"first": first, "second": second},
+        "measures": [_measure(part, contents.topics) for part in parts],
+    }
+
+
+def json_text(data: dict[str, Any]) -> str:
+    """Write data as JSON that can stand inside a script element.
+
+    Examples
+    --------
+    >>> json_text({"a": "</script>"})
+    '{"a":"\\\\u003c/script\\\\u003e"}'
+    """
+    text = json.dumps(data, allow_nan=False, separators=(",", ":"))
+    for char in "<>&":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
+def places(part: Part) -> int:
+    """Return how many decimals the scores of a measure are shown with."""
+    if part.comparison is not None and part.comparison.mean_of == "mean":
+        return places_of(part.comparison)
+    largest = float(np.nanmax(np.abs(part.overall), initial=0.0))
+    return 4 if largest == 0 or largest > 0.05 else min(12, 3 - int(np.floor(np.log10(largest))))
+
+
+def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
+    scores = np.full((len(topics), len(part.scores.systems)), np.nan)
+    row = {topic: k for k, topic in enumerate(topics)}
+    scores[[row[topic] for topic in part.scores.topics]] = part.table
+    return {
+        "name": part.name,
+        "label": label(part.name),
+        "places": places(part),
+        "lowerIsBetter": part.scores.lower_is_better,
+        "overall": packed(part.overall),
+        "scores": packed(scores),
+        "absent": sorted(set(range(len(topics))) - {row[topic] for topic in part.scores.topics}),
+        "policy": list(part.policy),
+        "refused": part.refused,
+        "comparison": None if part.meaning is None else _comparison(part),
+    }
+
+
+def _comparison(part: Part) -> dict[str, Any]:
+    assert part.meaning is not None
+    one = part.meaning.comparison
+    low, high = one.interval
+    return {
+        "title": one.info.title,
+        "correction": NAMES[one.correction] if len(one) > 1 or one.correction != "none" else "",
+        "alternative": one.alternative,
+        "alpha": one.alpha,
+        "meanOf": one.mean_of,
+        "intervalOf": one.interval_of,
+        "intervalKind": one.interval_kind,
+        "effectName": one.info.effect,
+        "places": places_of(one),
+        **_pairs(one),
+        "difference": packed(one.difference),
+        "p": packed(one.adjusted_pvalues),
+        "effect": packed(one.effect),
+        **_limits(one.difference, low, high, one),
+        "means": packed(one.means),
+        "half": None if one.half_widths is None else packed(one.half_widths),
+        "holds": _bits(part.meaning.dominance.holds),
+        **_against(one, low, high),
+        "letters": _letters(one),
+        "order": one.order.tolist(),
+    }
+
+
+def _pairs(one: PairwiseComparison) -> dict[str, list[int]]:
+    """Name the pairs, unless they are all."""
+    every = np.triu_indices(len(one.systems), 1)
+    if np.array_equal(every, (one.first, one.second)):
+        return {}
+    return {"first": one.first.tolist(), "second": one.second.tolist()}
+
+
+def _limits(
+    difference: Floats, low: Floats, high: Floats, one: PairwiseComparison
+) -> dict[str, Any]:
+    """Write the limits, as one number where all are as far from their difference, to the bit."""
+    if one.half_widths is not None and len(low):
+        about = float((high[0] - low[0]) / 2)
+        near = [about]
+        for _ in range(8):
+            near += [float(np.nextafter(near[-1], np.inf))]
+        for _ in range(8):
+            near += [float(np.nextafter(min(near), -np.inf))]
+        for half in near:
+            if np.array_equal(difference - half, low) and np.array_equal(difference + half, high):
+                return {"reach": half}
+    return {"low": packed(low), "high": packed(high)}
+
+
+def _bits(values: NDArray[np.bool_]) -> str:
+    return base64.b64encode(np.packbits(values, bitorder="little").tobytes()).decode()
+
+
+def _letters(one: PairwiseComparison) -> list[str] | None:
+    if one.baselines or one.alternative != "two-sided":
+        return None
+    groups = one.groups()
+    return [shortened(groups[name]) for name in one.systems]
+
+
+def verdicts(one: PairwiseComparison, baseline: str | None = None) -> list[str]:
+    """Say of each system whether it is better than a baseline, worse, or not different from it.
+
+    Parameters
+    ----------
+    one
+        A comparison with baselines.
+    baseline
+        Which of them; the first by default.
+
+    Returns
+    -------
+    list of str
+        `better`, `worse`, `not different`, or empty for the baselines themselves.
+    """
+    base = one.systems.index(one.baselines[0] if baseline is None else baseline)
+    chosen = one.second == base
+    sign = -1 if one.lower_is_better else 1
+    words = [""] * len(one.systems)
+    star = one.is_significant()
+    for k in np.flatnonzero(chosen):
+        above = sign * one.difference[k] > 0
+        words[one.first[k]] = ("better" if above else "worse") if star[k] else "not different"
+    return words
+
+
+def _against(one: PairwiseComparison, low: Floats, high: Floats) -> dict[str, Any]:
+    """Return verdicts, differences and limits by system, of a comparison with baselines."""
+    if not one.baselines:
+        return {"baselines": [], "against": None}
+    base = one.systems.index(one.baselines[0])
+    chosen = np.flatnonzero(one.second == base)
+    columns = np.full((3, len(one.systems)), np.nan)
+    columns[:, one.first[chosen]] = one.difference[chosen], low[chosen], high[chosen]
+    return {
+        "baselines": [one.systems.index(name) for name in one.baselines],
+        "against": {
+            "verdicts": verdicts(one),
+            "difference": packed(columns[0]),
+            "low": packed(columns[1]),
+            "high": packed(columns[2]),
+        },
+    }
+
+
+def _start(contents: Contents) -> tuple[int, int]:
+    """Choose the pair that is shown first: the best, and the best that differs from it."""
+    one = contents.parts[0].comparison
+    if one is None:
+        return 0, min(1, len(contents.systems) - 1)
+    order = one.order.tolist()
+    if one.baselines:
+        base = one.systems.index(one.baselines[0])
+        return next(k for k in order if one.systems[k] not in one.baselines), base
+    best = order[0]
+    star = one.is_significant() & ((one.first == best) | (one.second == best))
+    apart = {*one.first[star].tolist(), *one.second[star].tolist()} - {best}
+    return best, next((k for k in order if k in apart), order[1])

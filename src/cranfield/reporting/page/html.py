@@ -1,0 +1,71 @@
+"""HTML made of pieces: whatever is not HTML already is text, and escaped."""
+
+from __future__ import annotations
+
+from html import escape
+
+from cranfield.base.escape import plain
+
+EMPTY = "(no name)"
+"""What stands for an empty label."""
+
+LONG = 40
+"""Names of more characters may be cut; they are whole in a title."""
+
+VOID = ("meta", "link", "col", "br", "input")
+"""Elements without an end tag."""
+
+
+class Html(str):
+    """Text that is HTML."""
+
+    __slots__ = ()
+
+
+def text(value: object) -> Html:
+    """Escape a value, unless it is HTML already; what cannot be printed is shown by its code.
+
+    Examples
+    --------
+    >>> text("<b>\\u202e&")
+    '&lt;b&gt;\\\\u202e&amp;'
+    """
+    return value if isinstance(value, Html) else Html(escape(plain(str(value)), quote=True))
+
+
+def el(name: str, *children: object, **attributes: object) -> Html:
+    """Make an element; False and None leave an attribute out, True gives it no value.
+
+    Attributes that are words of Python end in an underscore; other underscores are hyphens.
+
+    Examples
+    --------
+    >>> el("td", "a<b", class_="n", data_k=3)
+    '<td class="n" data-k="3">a&lt;b</td>'
+    """
+    parts = [name]
+    for key, value in attributes.items():
+        if value is None or value is False:
+            continue
+        shown = key.rstrip("_").replace("_", "-")
+        parts.append(shown if value is True else f'{shown}="{text(value)}"')
+    start = f"<{' '.join(parts)}>"
+    if name in VOID:
+        return Html(start)
+    return Html(f"{start}{joined(*children)}</{name}>")
+
+
+def joined(*children: object) -> Html:
+    """Put pieces one after the other."""
+    return Html("".join(text(child) for child in children if child is not None))
+
+
+def named(name: str) -> Html:
+    """Show a name that may be long: it breaks anywhere, and is cut after some lines."""
+    shown = label(name)
+    return el("span", shown, class_="name", title=shown if len(shown) > LONG else None)
+
+
+def label(name: str) -> str:
+    """Return what is shown for the name of a system or topic."""
+    return plain(name) or EMPTY

@@ -1,0 +1,145 @@
+"""The report: one page of HTML that opens without a network and prints well."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from cranfield.base.errors import PolicyError
+from cranfield.base.whole_files import whole_file
+
+TITLE = "Evaluation report"
+
+
+def report(
+    results: Any,
+    path: str | PathLike[str],
+    *,
+    title: str = TITLE,
+    baseline: str | Sequence[str] | None = None,
+    test: str | None = None,
+    correction: str | None = None,
+    alternative: str | None = None,
+    alpha: float | None = None,
+    missing: str | None = None,
+    exact: bool | None = None,
+    resamples: int | None = None,
+    seed: int | None = None,
+    scales: bool = True,
+    inputs: Iterable[str | PathLike[str]] = (),
+    command: str | Sequence[str] | None = None,
+    date: str | None = None,
+    jobs: int | None = None,
+) -> Path:
+    """Write a report: one HTML file, to be opened offline, sent around, or printed.
+
+    It says what was evaluated, which systems differ and how sure that is, lets the reader sort and
+    filter systems and look at any pair topic by topic, and ends with all settings. Its numbers are
+    those of the results, to the bit.
+
+    Parameters
+    ----------
+    results
+        An :class:`Evaluation`; or scores, comparisons of the same systems, or meanings, by
+        themselves, in a list or in a mapping; or whatever :func:`compare` takes.
+    path
+        The file to write; it appears whole or not at all.
+    title
+        Heading of the page.
+    baseline, test, correction, alternative, alpha, missing, exact, resamples, seed
+        As for :func:`compare`, for what is not compared yet. None is the default there.
+    scales
+        Whether measures with a cutoff are also compared by their interval-scaled versions, where
+        that is quick: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, else 20.
+    inputs
+        Files that the results come from: the page lists their names and SHA-256. Results do not
+        know their files: without it there is no such list.
+    command
+        The command that makes the page again, as text or as its arguments. Without it there is
+        none on the page.
+    date
+        A date to be shown. By default there is none: the same input gives the same bytes.
+    jobs
+        Threads; it never changes a result.
+
+    Returns
+    -------
+    pathlib.Path
+        The file.
+
+    Raises
+    ------
+    PolicyError
+        For unknown options, a path, inputs or a command that are none, or options of a
+        comparison for comparisons that are made already.
+    CranfieldError
+        When there is nothing to report, or measures are of different systems.
+    InputError
+        When a file cannot be read, or the page cannot be written.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> ev = cf.evaluate(covid.runs[:4], covid.qrels, ["nDCG@10", "P@10"])
+    >>> path = pathlib.Path(tempfile.mkdtemp()) / "report.html"
+    >>> cf.report(ev, path, title="TREC-COVID round 5").read_text()[:15]
+    '<!doctype html>'
+    """
+    from cranfield.reporting.page.build import page
+    from cranfield.reporting.page.contents import collect, labelled
+    from cranfield.reporting.page.settings import hashed
+
+    target = _named(path, "the page")
+    files = hashed(_files(inputs))
+    shown = _command(command)
+    contents = collect(
+        results,
+        title=title,
+        scales=scales,
+        baseline=baseline,
+        test=test,
+        correction=correction,
+        alternative=alternative,
+        alpha=alpha,
+        missing=missing,
+        exact=exact,
+        resamples=resamples,
+        seed=seed,
+        jobs=jobs,
+    )
+    contents = labelled(contents, inputs=files, command=shown, date=date)
+    made = page(contents).encode()
+    with whole_file(target) as out:
+        out.write(made)
+    return Path(target)
+
+
+def _named(path: Any, what: str) -> str:
+    """Return the name of a file as text."""
+    name = fspath(path) if isinstance(path, (str, PathLike)) else None
+    if not isinstance(name, str):
+        raise PolicyError(f"{what} needs the path of a file, not {type(path).__name__}")
+    return name
+
+
+def _files(inputs: Any) -> list[str]:
+    """Return the names of the files of a page; one path is one file."""
+    if isinstance(inputs, (str, PathLike)):
+        inputs = [inputs]
+    if not isinstance(inputs, Iterable) or isinstance(inputs, (bytes, bytearray)):
+        raise PolicyError(f"inputs: a list of paths is needed, not {type(inputs).__name__}")
+    return [_named(one, "each of inputs") for one in inputs]
+
+
+def _command(command: Any) -> str | None:
+    """Return a command as text."""
+    if command is None or isinstance(command, str):
+        return command
+    if isinstance(command, Sequence) and all(isinstance(one, str) for one in command):
+        return shlex.join(command)
+    raise PolicyError("command: text is needed, or a list of its arguments as text")

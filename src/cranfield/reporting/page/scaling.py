@@ -1,0 +1,186 @@
+"""The scale of a measure, and what its interval-scaled version changes."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.errors import CranfieldError, CranfieldWarning
+from cranfield.correlation import kendall_tau
+from cranfield.evaluation.evaluation import Evaluation, score
+from cranfield.measures import Measure
+from cranfield.meta.of_scales.scale_study import DECIMALS
+from cranfield.scales.interval_scaled import Interval, interval
+from cranfield.scales.runs import depends_on_recall_base
+from cranfield.scales.verdicts.scale_of import scale_of
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.outcome import Floats
+
+LONGEST = 100
+"""Cutoffs up to which a report interval-scales additive measures: P, R, DCG, nDCG, RBP."""
+
+LONGEST_WALK = 20
+"""Cutoffs up to which it does so for others, such as AP, whose images take longer to count."""
+
+ADDITIVE = ("P", "R", "F", "gP", "gR", "RBP", "DCG", "nDCG", "RR", "Success")
+"""Measures whose images are counted quickly at any length in reach."""
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """Conclusions by a measure, and by its interval-scaled version.
+
+    Attributes
+    ----------
+    name
+        Text form of the version.
+    before, after
+        Pairs that differ by the measure, and by the version.
+    lost, won
+        Pairs that no longer differ (S2NS), and those that only then do (NS2S).
+    tau
+        Kendall's tau of the means of systems.
+    note
+        What is to be known of the version, such as that it is a surrogate.
+    """
+
+    name: str
+    before: int
+    after: int
+    lost: int
+    won: int
+    tau: float
+    note: str
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """What is known of the scale of a measure.
+
+    Attributes
+    ----------
+    declared
+        The scale that it declares; empty where nothing is known.
+    found
+        The scale for its own order on runs as long as its cutoff, in words.
+    why
+        The runs that show it, or the reason why nothing was found.
+    by_topic
+        Whether it depends on the recall base; None where that is not known.
+    scaled
+        What the interval-scaled version changes; None where there is none.
+    reason
+        Why there is none.
+    """
+
+    declared: str
+    found: str
+    why: str
+    by_topic: bool | None
+    scaled: Scaled | None
+    reason: str
+
+
+def scaling_of(
+    measure: Measure | None,
+    comparison: PairwiseComparison | None,
+    evaluation: Evaluation | None,
+    given: Mapping[str, Any],
+    *,
+    wanted: bool = True,
+) -> Scaling:
+    """Find the scale of a measure, and compare systems by its interval-scaled version.
+
+    Parameters
+    ----------
+    measure, comparison, evaluation
+        The measure, the comparison by it, and the judged runs; None for what is not there.
+    given
+        Options of the comparison.
+    wanted
+        Whether the interval-scaled version is computed.
+    """
+    if measure is None:
+        declared = comparison.measure_scale if comparison is not None else None
+        unknown = "nothing is known of this measure"
+        return Scaling("" if declared is None else str(declared), "", unknown, None, None, unknown)
+    highest = 1 if evaluation is None else max(1, evaluation.judged.judgments.max_grade)
+    found, why = _found(measure, highest)
+    scaled, reason = None, "left out as asked"
+    if wanted:
+        scaled, reason = _scaled(measure, comparison, evaluation, given)
+    return Scaling(str(measure.scale), found, why, _by_topic(measure), scaled, reason)
+
+
+def _found(measure: Measure, grades: int) -> tuple[str, str]:
+    inner = measure.inner if isinstance(measure, Interval) else measure
+    if inner is not measure:
+        return str(measure.scale), "all its values are one step apart, by construction"
+    if measure.cutoff is None:
+        return "", "it has no cutoff, and the length of runs decides which values there are"
+    try:
+        own = scale_of(measure, grades=grades).own
+    except CranfieldError as error:
+        return "", str(error).removeprefix(f"{measure} ")
+    shown = "" if own.witness is None else str(own.witness)
+    how = f" ({own.reason})" if shown and own.reason else own.reason
+    return own.word, shown + how
+
+
+def _by_topic(measure: Measure) -> bool | None:
+    try:
+        return depends_on_recall_base(measure.inner if isinstance(measure, Interval) else measure)
+    except CranfieldError:
+        return None
+
+
+def _scaled(
+    measure: Measure,
+    comparison: PairwiseComparison | None,
+    evaluation: Evaluation | None,
+    given: Mapping[str, Any],
+) -> tuple[Scaled | None, str]:
+    """Compare by the interval-scaled version, or say why not."""
+    if isinstance(measure, Interval):
+        return None, "it is interval-scaled already"
+    if comparison is None:
+        return None, "systems are not compared by it"
+    if evaluation is None:
+        return None, "it needs the runs, and there are only their scores"
+    if measure.cutoff is None:
+        return None, "it has no cutoff"
+    most = LONGEST if measure.name in ADDITIVE else LONGEST_WALK
+    if measure.cutoff > most:
+        return None, f"a report scales it up to cutoff {most}; cranfield study scales goes further"
+    try:
+        version = interval(measure)
+        with warnings.catch_warnings(record=True) as told:
+            warnings.simplefilter("always", CranfieldWarning)
+            scores = score(evaluation.judged, version)[version]
+            after = compare(scores, **given)
+    except CranfieldError as error:
+        return None, str(error).removeprefix("interval: ").removeprefix(f"{measure} ")
+    one, other = comparison.is_significant(), after.is_significant()
+    # The note names a section of the work that the version comes from.
+    work = version.info.source.split(", section")[0]
+    own = re.sub(r"\((section [\d.]+) there\)", rf"({work}, \1)", version.info.scale_note)
+    notes = [own, *(str(warning.message) for warning in told)]
+    return Scaled(
+        name=str(version),
+        before=int(one.sum()),
+        after=int(other.sum()),
+        lost=int((one & ~other).sum()),
+        won=int((~one & other).sum()),
+        tau=float(kendall_tau(_means(comparison), _means(after))),
+        note="; ".join(note for note in notes if note),
+    ), ""
+
+
+def _means(comparison: PairwiseComparison) -> Floats:
+    return np.round(comparison.scores.mean(), DECIMALS)

@@ -1,0 +1,240 @@
+"""The sections of the page that say what was evaluated, and what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cranfield.base.scale_types import Scale
+from cranfield.reporting.page import words
+from cranfield.reporting.page.contents import Contents, Part
+from cranfield.reporting.page.data import places, verdicts
+from cranfield.reporting.page.html import Html, el, joined, label, named
+from cranfield.significance.comparison.describing import shortened
+
+Rows = list[list[object]]
+
+
+def table(
+    caption: str,
+    head: list[str],
+    rows: Sequence[Sequence[object]],
+    *,
+    left: tuple[int, ...] = (0,),
+    name: str = "",
+) -> Html:
+    """Write a table in a box that scrolls by itself; the first cell of a row is its heading."""
+
+    def side(k: int) -> str | None:
+        return None if k in left else "n"
+
+    top = el("tr", *(el("th", cell, scope="col", class_=side(k)) for k, cell in enumerate(head)))
+    body = [
+        el(
+            "tr",
+            el("th", row[0], scope="row", class_=side(0)),
+            *(el("td", cell, class_=side(k)) for k, cell in enumerate(row[1:], 1)),
+        )
+        for row in rows
+    ]
+    inner = el("table", el("caption", caption), el("thead", top), el("tbody", *body))
+    return el("div", inner, class_=f"box {name}".strip(), role="region", tabindex=0,
+              aria_label=caption)  # fmt: skip
+
+
+def of_measure(k: int, *children: object, name: str = "div") -> Html:
+    """Mark what belongs to one measure: the script shows that of the chosen one."""
+    return el(name, *children, class_="of-measure", data_measure=k)
+
+
+def measure_options(contents: Contents) -> Html:
+    """Write the options of the select that chooses the measure."""
+    parts = contents.parts
+    return joined(*(el("option", label(part.name), value=k) for k, part in enumerate(parts)))
+
+
+def evaluated(contents: Contents) -> Html:
+    """Say what was evaluated: warnings first, then counts and measures."""
+    notes = words.warnings_of(contents)
+    warned = None
+    if notes:
+        title = el("h3", "Before you read on")
+        warned = el("div", title, el("ul", *(el("li", note) for note in notes)), class_="warning")
+    facts = [el("div", el("dt", name), el("dd", number)) for name, number in words.facts(contents)]
+    lines = [el("p", line) for line in words.coverage_lines(contents)]
+    rows: Rows = [
+        [
+            named(part.name),
+            part.measure.info.summary if part.measure is not None else "",
+            _range(part),
+            "lower is better" if part.scores.lower_is_better else "higher is better",
+            part.measure.info.source if part.measure is not None else "",
+        ]
+        for part in contents.parts
+    ]
+    head = ["measure", "what it tells", "range", "direction", "source"]
+    measures = table("Measures", head, rows, left=(0, 1, 2, 3, 4), name="prose")
+    return joined(warned, el("dl", *facts, class_="facts"), *lines, measures)
+
+
+def _range(part: Part) -> str:
+    if part.measure is None:
+        return ""
+    low, high = part.measure.info.range
+    return f"{low:g} to {high:g}" if np.isfinite(high) else f"from {low:g}"
+
+
+def answers(contents: Contents) -> Html:
+    """Give the answer by each measure, and all of them in a table."""
+    parts = contents.parts
+    each = [_answer(k, part) for k, part in enumerate(parts)]
+    if len(parts) == 1:
+        return joined(*each)
+    heads = [words.against(one) for part in parts if (one := part.comparison) and one.baselines]
+    head = ["measure", "best", heads[0] if heads else "top group"]
+    head += ["pairs that differ", "of them keep their order on any scale"]
+    rows: Rows = [[named(part.name), *words.row_of(part)] for part in parts]
+    return joined(*each, table("By each measure", head, rows, left=(0, 1)))
+
+
+def _answer(k: int, part: Part) -> Html:
+    first, *more = words.answer(part)
+    lead = el("p", first, class_="lead")
+    return of_measure(
+        k, el("h3", label(part.name)), lead, *(el("p", one) for one in more), name="article"
+    )
+
+
+def systems(contents: Contents) -> Html:
+    """Write the table of systems and measures; the script adds sorting and intervals."""
+    parts = contents.parts
+    order = _order(parts[0])
+    best = [_best(part) for part in parts]
+    word, words_of = _grouped(parts[0])
+    cells = [
+        el("th", _button("system"), scope="col", data_sort="system", class_="system"),
+        el("th", scope="col", class_="interval js-only", aria_label="interval"),
+        el("th", word, scope="col", class_="groups"),
+    ]
+    for k, part in enumerate(parts):
+        head = _button(label(part.name))
+        cells.append(el("th", head, scope="col", class_="n", data_sort=k, data_measure=k))
+    rows = []
+    for i in order:
+        name = named(contents.systems[i])
+        row = [
+            el("th", name, scope="row", class_="system"),
+            el("td", class_="interval js-only"),
+            el("td", words_of[i], class_="groups"),
+        ]
+        for k, part in enumerate(parts):
+            value = part.overall[i]
+            shown = "–" if np.isnan(value) else f"{value:.{places(part)}f}"
+            top = not np.isnan(value) and value == best[k]
+            cell = el("strong", shown) if top else shown
+            row.append(el("td", cell, class_="n", data_measure=k))
+        rows.append(el("tr", *row, data_system=i))
+    caption = el("caption", "Systems, the best of each measure in bold")
+    made = el("table", caption, el("thead", el("tr", *cells)), el("tbody", *rows), id="systems")
+    return el("div", made, class_="box tall", role="region", tabindex=0,
+              aria_label="Table of systems")  # fmt: skip
+
+
+def _button(text: str) -> Html:
+    return el("button", text, type="button", class_="sort")
+
+
+def _order(part: Part) -> list[int]:
+    sign = 1 if part.scores.lower_is_better else -1
+    values = np.nan_to_num(sign * part.overall, nan=np.inf)
+    return [int(k) for k in np.argsort(values, kind="stable")]
+
+
+def _best(part: Part) -> float:
+    if np.isnan(part.overall).all():
+        return np.nan
+    return float((np.nanmin if part.scores.lower_is_better else np.nanmax)(part.overall))
+
+
+def _grouped(part: Part) -> tuple[str, list[str]]:
+    """Return the head and the cells of the column of groups, or of verdicts with a baseline."""
+    one = part.comparison
+    nothing = [""] * len(part.scores.systems)
+    if one is None:
+        return "", nothing
+    if one.baselines:
+        found = verdicts(one)
+        for name in one.baselines:
+            at = one.systems.index(name)
+            found[at] = found[at] or "baseline"
+        return words.against(one), found
+    if one.alternative != "two-sided":
+        return "", nothing
+    groups = one.groups()
+    return "groups", [shortened(groups[name]) for name in one.systems]
+
+
+def scales(contents: Contents) -> Html:
+    """Say on which scale each measure is, and what interval scaling changes."""
+    parts = contents.parts
+    rows: Rows = []
+    for part in parts:
+        found = part.scaling
+        verdict = "not compared" if part.meaning is None else part.meaning.verdict
+        by_topic = {None: "not known", True: "yes", False: "no"}[found.by_topic]
+        rows.append([named(part.name), found.declared or "unknown", found.found or "not known",
+                     found.why, by_topic, verdict])  # fmt: skip
+    head = ["measure", "declared", "found at its cutoff", "why", "own scale by topic", "verdict"]
+    first = table("Scales", head, rows, left=(0, 1, 2, 3, 4, 5), name="prose")
+    rows = [
+        [
+            named(part.name),
+            one.name,
+            f"{one.before:,}",
+            f"{one.after:,}",
+            f"{one.lost:,}",
+            f"{one.won:,}",
+            "–" if np.isnan(one.tau) else f"{one.tau:.4f}",
+        ]
+        for part in parts
+        if (one := part.scaling.scaled) is not None
+    ]
+    head = ["measure", "interval-scaled version", "pairs that differ", "by the version", "S2NS"]
+    head += ["NS2S", "Kendall's tau"]
+    second = table("What interval scaling changes", head, rows, left=(0, 1)) if rows else None
+    left = [
+        el("li", f"{label(part.name)}: {part.scaling.reason}")
+        for part in parts
+        if part.scaling.scaled is None and part.scaling.reason
+    ]
+    noted = [
+        el("li", f"{part.scaling.scaled.name}: {part.scaling.scaled.note}")
+        for part in parts
+        if part.scaling.scaled is not None and part.scaling.scaled.note
+    ]
+    key = (
+        "S2NS: pairs that differ by the measure, and no longer by its interval-scaled version, in"
+        " which neighbouring values are one step apart. NS2S: pairs that differ only by that"
+        " version. Tau: how well the two order the systems alike."
+    )
+    return joined(
+        el("p", _scale_sentence(parts)),
+        first,
+        second,
+        el("p", key, class_="small") if rows else None,
+        el("ul", *noted, class_="small") if noted else None,
+        el("p", "Without an interval-scaled version here:", class_="small") if left else None,
+        el("ul", *left, class_="small") if left else None,
+    )
+
+
+def _scale_sentence(parts: tuple[Part, ...]) -> str:
+    interval = [part for part in parts if part.measure and part.measure.scale >= Scale.INTERVAL]
+    return (
+        "A statement is meaningful when it holds under every transformation that the scale of its"
+        " numbers admits. Means, t-tests and analyses of variance take an interval scale for"
+        f" granted; {len(interval):,} of {len(parts):,} measures here declare one. Whether that"
+        " forbids them is debated; which differences keep their order however the scale is spaced"
+        " is not, and each pair above says so."
+    )

@@ -1,0 +1,126 @@
+"""The section of the page that lets others make it again."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterable
+from os import PathLike, fspath
+from pathlib import Path
+
+import numpy
+import polars
+import scipy
+
+from cranfield import __version__
+from cranfield.base.errors import InputError
+from cranfield.collection.judged.policies import CHOICES
+from cranfield.reporting.page.contents import Contents
+from cranfield.reporting.page.html import Html, el, joined, named
+from cranfield.reporting.page.sections import Rows, table
+from cranfield.significance.comparison.describing import NAMES
+
+NO_FILE = "not a file"
+"""What stands in place of the hash of standard input, or of an id of ir_datasets."""
+
+
+def hashed(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | None], ...]:
+    """Return name and SHA-256 of files, without their folders; None for what is no file.
+
+    Parameters
+    ----------
+    paths
+        Files; `-` and ids of ir_datasets are kept by name.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be read.
+    """
+    found: list[tuple[str, str | None]] = []
+    for path in paths:
+        name = fspath(path)
+        if name == "-" or name.startswith("irds:"):
+            found.append(("standard input" if name == "-" else name, None))
+            continue
+        try:
+            with Path(name).open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").hexdigest()
+        except (OSError, ValueError) as error:
+            reason = getattr(error, "strerror", None) or str(error)
+            raise InputError(f"cannot be read: {reason.lower()}", source=name) from error
+        found.append((Path(name).name, digest))
+    return tuple(found)
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of what numbers depend on."""
+    return {
+        "cranfield": __version__,
+        "Python": platform.python_version(),
+        "NumPy": numpy.__version__,
+        "SciPy": scipy.__version__,
+        "polars": polars.__version__,
+    }
+
+
+def settings(contents: Contents) -> Html:
+    """Write policies, tests, seeds, versions, input files and the command."""
+    pieces: list[object] = []
+    if contents.command:
+        command = el("pre", el("code", contents.command), tabindex=0)
+        pieces += [el("p", "The command that makes this page again:"), command]
+    if contents.date:
+        pieces.append(el("p", f"Date: {contents.date}"))
+    pieces += [_policies(contents), _tests(contents)]
+    made: Rows = [[name, version] for name, version in versions().items()]
+    pieces.append(table("Versions", ["program", "version"], made, left=(0, 1), name="narrow"))
+    if contents.inputs:
+        rows: Rows = [
+            [named(name), el("code", digest) if digest else NO_FILE]
+            for name, digest in contents.inputs
+        ]
+        pieces.append(
+            table("Input files", ["name", "SHA-256"], rows, left=(0, 1), name="tall hashes")
+        )
+    return joined(*pieces)
+
+
+def _policies(contents: Contents) -> Html | None:
+    if contents.evaluation is None:
+        return None
+    chosen = contents.evaluation.judged.policies.describe()
+    rows: Rows = [
+        [
+            name,
+            "all" if value is None else str(value),
+            CHOICES.get(name, {}).get(str(value), "how many ranks of each ranking count"),
+        ]
+        for name, value in chosen.items()
+    ]
+    if contents.evaluation.compat is not None:
+        rows.append(["compat", contents.evaluation.compat, "policies and roundings start from it"])
+    head = ["policy", "value", "what it does"]
+    return table("How rankings were judged", head, rows, left=(0, 1, 2), name="prose")
+
+
+def _tests(contents: Contents) -> Html | None:
+    rows: Rows = [
+        [
+            named(part.name),
+            one.info.title,
+            NAMES[one.correction],
+            one.alternative,
+            f"{one.alpha:g}",
+            contents.options.get("missing", "by default"),
+            "none" if one.resamples is None else f"{one.resamples:,}",
+            "none" if one.seed is None else str(one.seed),
+        ]
+        for part in contents.parts
+        if (one := part.comparison) is not None
+    ]
+    if not rows:
+        return None
+    head = ["measure", "test", "correction", "alternative", "alpha", "missing scores"]
+    head += ["random samples", "seed"]
+    return table("How systems were compared", head, rows, left=(0, 1, 2, 3, 5), name="prose")

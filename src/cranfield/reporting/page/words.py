@@ -1,0 +1,264 @@
+"""The answer in plain words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from cranfield.base.escape import plain
+from cranfield.base.words import counted
+from cranfield.reporting.page.contents import Contents, Part
+from cranfield.reporting.page.data import places, verdicts
+from cranfield.reporting.page.html import joined, label, named
+from cranfield.scales.statements.statements import MEANINGFUL, Meaning
+from cranfield.significance.comparison.describing import NAMES, heading
+from cranfield.significance.comparison.result import PairwiseComparison
+
+NAMED = 3
+"""Systems that are named one by one."""
+
+
+def facts(contents: Contents) -> list[tuple[str, str]]:
+    """Return what was evaluated: a word and a number with what it counts, in order."""
+    return [(f"{noun}s", f"{number:,}") for noun, number in _numbers(contents)]
+
+
+def counts(contents: Contents) -> str:
+    """Say in a line what was evaluated."""
+    return ", ".join(counted(number, noun) for noun, number in _numbers(contents))
+
+
+def _numbers(contents: Contents) -> list[tuple[str, int]]:
+    found = [
+        ("system", len(contents.systems)),
+        ("topic", len(contents.topics)),
+        ("measure", len(contents.parts)),
+    ]
+    if contents.evaluation is not None:
+        found.insert(2, ("judgment", contents.evaluation.judged.judgments.topic.size))
+    return found
+
+
+def coverage_lines(contents: Contents) -> list[str]:
+    """Say how well judgments cover the runs, and how many documents are tied."""
+    if contents.evaluation is None:
+        return ["These are scores from elsewhere: what is unjudged, missing or tied is not known."]
+    rows = contents.evaluation.coverage.systems
+    shares = [row.unjudged_10 / max(1, row.retrieved_10) for row in rows]
+    worst = int(np.argmax(shares))
+    base = contents.evaluation.judged.recall_base()
+    lines = [
+        f"Relevant documents by topic: {int(base.min())} to {int(base.max())}, on average"
+        f" {float(base.mean()):.1f}."
+    ]
+    if max(shares) > 0:
+        most = f", most in {label(rows[worst].system)} ({shares[worst]:.1%})"
+        lines.append(
+            f"Of the documents in the top 10, {float(np.mean(shares)):.1%} are unjudged on average"
+            f"{most if len(rows) > 1 else ''}; {_unjudged(contents)}."
+        )
+    else:
+        lines.append("All documents in the top 10 are judged.")
+    tied = [row for row in rows if row.tied]
+    if tied:
+        most_tied = max(tied, key=lambda row: row.tied)
+        of = f"{most_tied.tied:,} of {most_tied.retrieved:,}"
+        lines.append(
+            f"{counted(len(tied), 'system')} {'has' if len(tied) == 1 else 'have'} documents that"
+            " share their score with another of the same topic, most"
+            f" {label(most_tied.system)} ({of}); the policy"
+            f" for ties is {contents.evaluation.judged.policies.ties}."
+        )
+    else:
+        lines.append("No two documents of a ranking share their score.")
+    return lines
+
+
+def _unjudged(contents: Contents) -> str:
+    assert contents.evaluation is not None
+    condensed = contents.evaluation.judged.policies.unjudged == "condensed"
+    return "they are removed" if condensed else "they count as not relevant"
+
+
+def warnings_of(contents: Contents) -> list[str]:
+    """Return what a reader should know before anything else."""
+    notes = [] if contents.evaluation is None else contents.evaluation.coverage.notes()
+    notes += [
+        f"{label(part.name)} is not compared: {part.refused}"
+        for part in contents.parts
+        if part.refused
+    ]
+    return notes + [
+        f"{label(part.name)}: {note}" for part in contents.parts for note in part.policy
+    ]
+
+
+def against(one: PairwiseComparison) -> str:
+    """Head what is said of the first baseline; its name is there where it is not the only one."""
+    if len(one.baselines) > 1:
+        return joined("against ", named(one.baselines[0]))
+    return "against the baseline"
+
+
+def title_of(one: PairwiseComparison) -> str:
+    """Name the test with its correction."""
+    title = one.info.title
+    if len(one) == 1 and one.correction == "none":
+        return title
+    name = NAMES[one.correction]
+    return f"{title}, {name}" if one.correction == "none" else f"{title} with {name}"
+
+
+def answer(part: Part) -> list[str]:
+    """Return the answer by one measure: what was found, how sure that is, and what it means.
+
+    Parameters
+    ----------
+    part
+        The measure, compared or not.
+
+    Returns
+    -------
+    list of str
+        Sentences; the first one says who is best.
+    """
+    if part.meaning is None:
+        return [f"{_best_of(part)} {_started(part.refused)}."]
+    one = part.meaning.comparison
+    first = _baseline_sentence(part, one) if one.baselines else _top_sentence(part, one)
+    policy = [f"{note[:1].upper()}{note[1:]}." for note in part.policy]
+    return [first, _test_sentence(one), *policy, *meant(part.meaning)]
+
+
+def _started(line: str) -> str:
+    return f"Systems are not compared: {line}"
+
+
+def _best_of(part: Part) -> str:
+    values = part.overall
+    if np.isnan(values).all():
+        return f"No system has a score on {label(part.name)}."
+    sign = 1 if part.scores.lower_is_better else -1
+    order = np.argsort(np.where(np.isnan(values), np.inf, sign * values), kind="stable")
+    names = [part.scores.systems[k] for k in order if values[k] == values[order[0]]]
+    shown = f"{values[order[0]]:.{places(part)}f}"
+    if len(part.scores.systems) == 1:
+        return f"{label(names[0])} scores {shown} on {label(part.name)}."
+    return (
+        f"Of {counted(len(values), 'system')}, the best on {label(part.name)}: {_list(names)}"
+        + (f" ({shown}).")
+    )
+
+
+def _list(names: Sequence[str]) -> str:
+    shown = [label(name) for name in names[:NAMED]]
+    more = len(names) - len(shown)
+    if more:
+        return f"{', '.join(shown)} and {more:,} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _mean(part: Part, one: PairwiseComparison, k: int) -> str:
+    """Write what a system is ranked by: its mean, or its mean rank."""
+    if one.mean_of == "mean":
+        return f"{one.means[k]:.{places(part)}f}"
+    return f"{one.mean_of} {one.means[k]:.2f}"
+
+
+def _top_sentence(part: Part, one: PairwiseComparison) -> str:
+    name, number = label(part.name), counted(len(one.systems), "system")
+    best = int(one.order[0])
+    equal = [one.systems[k] for k in one.order if one.means[k] == one.means[best]]
+    shown = f"best: {_list(equal)}, {_mean(part, one, best)}"
+    if one.alternative != "two-sided":
+        verb = "is" if len(equal) == 1 else "are"
+        return f"Of {number}, the best on {name} {verb} {_list(equal)} ({_mean(part, one, best)})."
+    if len(one.systems) == 2:
+        worse = label(one.systems[int(one.order[1])])
+        if one.count():
+            other = _mean(part, one, int(one.order[1]))
+            return (
+                f"On {name} {label(one.systems[best])} ({_mean(part, one, best)}) is better than"
+                f" {worse} ({other})."
+            )
+        return f"On {name} {label(one.systems[best])} and {worse} are not found to differ."
+    top = one.top_group
+    if len(top) == 1:
+        return f"Of {number}, one stands alone at the top on {name} ({shown})."
+    if len(top) == len(one.systems):
+        return f"None of the {number} is separated from the best on {name} ({shown})."
+    return f"Of {number}, {len(top):,} share the top group on {name} ({shown})."
+
+
+def _baseline_sentence(part: Part, one: PairwiseComparison) -> str:
+    sentences = []
+    for baseline in one.baselines:
+        words = verdicts(one, baseline)
+        count = {word: words.count(word) for word in ("better", "worse", "not different")}
+        at = _mean(part, one, one.systems.index(baseline))
+        better, worse, alike = (count[word] for word in count)
+        sentences.append(
+            f"Compared with the baseline {label(baseline)} ({at}) on {label(part.name)},"
+            f" {counted(better, 'system') if better else 'no system'} {_is(better or 1)} better"
+            f"{',' if alike else ' and'}"
+            f" {f'{worse:,}' if worse else 'none'} {_is(worse or 1)} worse"
+            + (f", and {alike:,} {_is(alike)} not found to differ from it." if alike else ".")
+        )
+    return " ".join(sentences)
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def _test_sentence(one: PairwiseComparison) -> str:
+    found, every = one.count(), len(one)
+    side = "" if one.alternative == "two-sided" else f", one-sided ({one.alternative})"
+    if every == 1:
+        verdict = "finds a difference" if found else "finds no difference"
+        return f"{title_of(one)}{side} {verdict} between them (alpha {one.alpha:g})."
+    return (
+        f"{title_of(one)}{side} finds {found:,} of {counted(every, 'pair')} different"
+        f" (alpha {one.alpha:g})."
+    )
+
+
+def meant(said: Meaning) -> list[str]:
+    """Say whether the comparison is meaningful, and what holds on any scale."""
+    verdict, *more = said.lines()
+    word, _, reason = verdict.partition(": ")
+    if said.verdict == MEANINGFUL:
+        first = f"This is meaningful: {reason}."
+    elif word == "unknown":
+        first = f"Whether this is meaningful is unknown: {reason}."
+    else:
+        first = f"This is not invariant under changes of the scale: {reason}."
+    return [first, *(f"{line[:1].upper()}{line[1:]}." for line in more)]
+
+
+def method(one: PairwiseComparison) -> list[str]:
+    """Say what was done, as the heading of a comparison does, without its notes."""
+    lines = [line for line in heading(one) if not line.startswith("note: ")]
+    lines[0] = lines[0].removeprefix(f"{plain(one.measure)}: ")
+    return [f"{line[:1].upper()}{line[1:]}." for line in lines]
+
+
+def row_of(part: Part) -> list[str]:
+    """Return the answer as cells of a table: best, its mean, top group, pairs, order kept."""
+    one = part.comparison
+    if one is None or part.meaning is None:
+        return ["", "", "not compared", ""]
+    best = int(one.order[0])
+    more = int((one.means == one.means[best]).sum()) - 1
+    named = label(one.systems[best]) + (f" and {more:,} more" if more else "")
+    pairs = f"{one.count():,} of {len(one):,}"
+    holds = f"{part.meaning.holds:,} of {one.count():,}" if one.count() else "–"
+    if one.baselines:
+        words = verdicts(one)
+        top = ", ".join(f"{words.count(word)} {word}" for word in ("better", "worse"))
+    elif one.alternative == "two-sided":
+        top = f"{len(one.top_group):,} of {len(one.systems):,}"
+    else:
+        top = ""
+    return [named, top, pairs, holds]

@@ -1,0 +1,1 @@
+"""The works that definitions come from, and how to cite them."""

@@ -1,0 +1,167 @@
+"""The works that definitions come from: read from BibTeX, found by authors and year."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from cranfield import __version__
+from cranfield.base.errors import CranfieldError
+
+SOFTWARE = ("trec_eval", "ir_measures")
+"""Programs that are a source by their name."""
+
+_NAME = r"(?:De )?[A-ZÀ-ÖØ-Þ][\w'’-]*"
+_CITED = re.compile(
+    rf"({_NAME}(?:, {_NAME})*(?: and (?:others|{_NAME})| et al\.)?) \(?"
+    r"((?:\d{4}[a-z]?)(?:, \d{4}[a-z]?)*)\b"
+)
+_OTHERS = re.compile(r" and others$| et al\.$")
+_ENTRY = re.compile(r"(?ms)^@(\w+)\{([^,]+),\n(.*?)^\}")
+_FIELD = re.compile(r"(?m)^  (\w+) = \{(.*)\},$")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A work.
+
+    Attributes
+    ----------
+    kind, key
+        Its BibTeX type and key, which is the first author and the year.
+    fields
+        Its fields, as BibTeX has them.
+    """
+
+    kind: str
+    key: str
+    fields: Mapping[str, str]
+
+    @property
+    def families(self) -> tuple[str, ...]:
+        """Family names of the authors."""
+        names = _plain(self.fields.get("author", "")).split(" and ")
+        return tuple(name.split(",")[0] for name in names)
+
+    @property
+    def year(self) -> str:
+        """Year with the letter that tells works of one author and year apart."""
+        letter = self.key[-1] if self.key[-1:].isalpha() and self.key[-2:-1].isdigit() else ""
+        return self.fields.get("year", "") + letter
+
+    @property
+    def is_software(self) -> bool:
+        """Whether it is a program, not a publication."""
+        return self.fields.get("keywords") == "software"
+
+    def to_bibtex(self, used_for: str = "") -> str:
+        """Write it in BibTeX; what it is used for stands in the field `annote`."""
+        fields = {**self.fields, **({"annote": used_for} if used_for else {})}
+        lines = [f"  {name} = {{{value}}}," for name, value in fields.items()]
+        return "\n".join([f"@{self.kind}{{{self.key},", *lines, "}"]) + "\n"
+
+    def to_text(self, *, markdown: bool = False) -> str:
+        """Write it as a reference, in Markdown with what is set in italics.
+
+        Examples
+        --------
+        >>> print(entries()["holm1979"].to_text())
+        Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian
+        Journal of Statistics 6(2), 65–70.
+        """
+        has = {name: _plain(value) for name, value in self.fields.items()}
+        star = "*" if markdown else ""
+        title = has["title"]
+        if self.kind == "book":
+            title = f"{star}{title}{star}"
+        parts = [f"{title}, {has['edition']} edition" if "edition" in has else title]
+        if place := has.get("journal", has.get("booktitle")):
+            number = f"({has['number']})" if "number" in has else ""
+            where = f"{star}{place}{star}"
+            where += f" {has['volume']}{number}" if "volume" in has else ""
+            later = [has[name] for name in ("series", "pages") if name in has]
+            parts.append(", ".join([where, *later]))
+        parts += [has[name] for name in ("publisher", "note", "url") if name in has]
+        if "eprint" in has:
+            parts.append(f"arXiv:{has['eprint']}")
+        ended = [one if one[-1] in ".?" else f"{one}." for one in parts]
+        start = f"{self._authors()} ({self.year}). " if self.year else self._authors()
+        return start + " ".join(ended)
+
+    def _authors(self) -> str:
+        names = _plain(self.fields.get("author", "")).split(" and ")
+        many = ", ".join(names[:-1])
+        shown = f"{many} and {names[-1]}" if many else names[0]
+        return shown if self.year or not shown else f"{shown}. "
+
+
+@cache
+def entries() -> dict[str, Entry]:
+    """Return all works by key, in the order in which a list shows them, programs last.
+
+    Raises
+    ------
+    CranfieldError
+        When the file has a field in a form that is not read.
+    """
+    text = (files("cranfield") / "data" / "references.bib").read_text(encoding="utf-8")
+    found = {}
+    for kind, key, inside in _ENTRY.findall(text):
+        fields = dict(_FIELD.findall(inside))
+        if len(fields) != inside.count("\n"):
+            raise CranfieldError(f"references.bib: {key} has a line that is no field")
+        if key == "cranfield":
+            fields["note"] = f"Version {__version__}"
+        found[key] = Entry(kind, key, fields)
+    return found
+
+
+def cited_in(source: str) -> tuple[list[Entry], list[str]]:
+    """Find the works that a text names by authors and year, and the programs it names.
+
+    Returns
+    -------
+    found, missing
+        The works, in the order in which they are named, and names and years without one.
+
+    Examples
+    --------
+    >>> found, missing = cited_in("Chapelle and others (2009); Nobody (1999); as in trec_eval")
+    >>> [one.key for one in found], missing
+    (['chapelle2009', 'trec_eval'], ['Nobody (1999)'])
+    """
+    found: dict[str, Entry] = {}
+    missing = []
+    for names, years in _CITED.findall(source):
+        for year in years.split(", "):
+            some = [one for one in entries().values() if _is(one, names, year)]
+            found |= {one.key: one for one in some}
+            missing += [] if some else [f"{names} ({year})"]
+    found |= {name: entries()[name] for name in SOFTWARE if name in source}
+    return list(found.values()), missing
+
+
+def _is(entry: Entry, names: str, year: str) -> bool:
+    if year not in {entry.year, entry.fields.get("year")}:
+        return False
+    asked = re.split(r", | and ", _OTHERS.sub("", names))
+    have = entry.families
+    if (len(have) > len(asked)) != bool(_OTHERS.search(names)):
+        return False
+    return [_ascii(one) for one in asked] == [_ascii(one) for one in have[: len(asked)]]
+
+
+def _ascii(text: str) -> str:
+    """Leave accents out: not all who cite write them."""
+    apart = unicodedata.normalize("NFKD", text.replace("’", "'"))
+    return "".join(char for char in apart if not unicodedata.combining(char))
+
+
+def _plain(text: str) -> str:
+    """Turn the LaTeX of a field into text."""
+    text = text.replace("``", "“").replace("''", "”").replace("--", "–")
+    return re.sub(r"\\([&_%#$])", r"\1", re.sub(r"(?<!\\)[{}]", "", text))

@@ -1,0 +1,193 @@
+"""Evaluations as tables: systems by measures, the best of each measure in bold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.words import counted
+from cranfield.reporting.tables.marks import Marks
+from cranfield.scores import Scores
+from cranfield.significance.comparison.describing import decimals
+from cranfield.tabular import Cell, Table
+from cranfield.tabular.cell import NO_VALUE
+
+Floats = NDArray[np.float64]
+
+
+def evaluation_table(
+    scores: Mapping[str, Scores],
+    marks: Marks | None = None,
+    *,
+    sort: str | None = None,
+    best: bool = True,
+    second: bool = False,
+    percent: bool = False,
+    places: int | None = None,
+) -> Table:
+    """Show the overall value of each measure, a row a system.
+
+    Parameters
+    ----------
+    scores
+        An evaluation, or scores by measure, of the same systems.
+    marks
+        Marks of significance, see :func:`cranfield.reporting.tables.marks.marks_of`.
+    sort
+        The measure by whose values systems are ordered, the best first; else they stay in order.
+    best, second
+        Whether the best value of each measure is bold, the second best underlined. Values that look
+        the same count as the same.
+    percent
+        Whether means are shown times 100, with two decimals less.
+    places
+        Decimals; by default four, or more for a measure whose values are all small.
+
+    Raises
+    ------
+    CranfieldError
+        For scores by shard, and for those of different systems.
+    PolicyError
+        For a measure to sort by that is not there.
+    """
+    marks = marks or Marks()
+    first = _checked(scores)
+    overall = {name: one.overall() for name, one in scores.items()}
+    order = _order(scores, overall, sort)
+    columns = []
+    for name, one in scores.items():
+        shown = _shown(one, overall[name], percent, places)
+        ranks = _ranks(shown, one.lower_is_better)
+        raised = marks.by_measure.get(name, [""] * len(shown))
+        columns.append(
+            [
+                Cell(
+                    text,
+                    mark=mark,
+                    bold=best and rank == 0 and len(order) > 1,
+                    underline=second and rank == 1,
+                )
+                if text
+                else NO_VALUE
+                for text, mark, rank in zip(shown, raised, ranks, strict=True)
+            ]
+        )
+    named = [marks.names] if marks.names else []
+    rows: list[list[str | Cell]] = [
+        [*(one[i] for one in named), first.systems[i], *(one[i] for one in columns)] for i in order
+    ]
+    words = ["the best of each measure in bold"] * best + ["second best underlined"] * second
+    return Table(
+        f"{counted(len(order), 'system')}, {_topics(scores)}",
+        [*([""] if named else []), "System", *scores],
+        rows,
+        left=range(1 + len(named)),
+        notes=[*(["means times 100"] if percent else []), *_gaps(scores), *marks.legend],
+        remarks=marks.remarks,
+        faces=", ".join(words) if len(order) > 1 else "",
+    )
+
+
+def topics_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
+    """Show all scores, a row a topic and system, with the overall values last.
+
+    Parameters
+    ----------
+    scores
+        An evaluation, or scores by measure, of the same systems and topics.
+    places
+        Decimals.
+    """
+    first = _checked(scores)
+    for name, one in scores.items():
+        if one.topics != first.topics:
+            raise CranfieldError(f"{quoted(name)} has other topics than the rest")
+
+    def cells(values: Sequence[float]) -> list[str | Cell]:
+        return [NO_VALUE if np.isnan(one) else f"{one:.{places}f}" for one in values]
+
+    rows: list[list[str | Cell]] = [
+        [topic, system, *cells([one.values[t, i] for one in scores.values()])]
+        for t, topic in enumerate(first.topics)
+        for i, system in enumerate(first.systems)
+    ]
+    start = len(rows)
+    overall = [one.overall() for one in scores.values()]
+    rows += [
+        ["all", system, *cells([values[i] for values in overall])]
+        for i, system in enumerate(first.systems)
+    ]
+    title = f"{counted(len(first.systems), 'system')}, {counted(len(first.topics), 'topic')}"
+    return Table(title, ["Topic", "System", *scores], rows, left=(0, 1), rules=(start,))
+
+
+def _checked(scores: Mapping[str, Scores]) -> Scores:
+    """Return the scores of the first measure, if a table of all of them is possible."""
+    if not scores:
+        raise CranfieldError("a table needs the scores of one measure at least")
+    first = next(iter(scores.values()))
+    for name, one in scores.items():
+        if one.values.ndim != 2:
+            raise CranfieldError("scores by shard have no table of systems and measures")
+        if one.systems != first.systems:
+            raise CranfieldError(f"{quoted(name)} has other systems than the rest")
+    return first
+
+
+def _topics(scores: Mapping[str, Scores]) -> str:
+    """Count the topics; a test may have left out some of one measure."""
+    counts = sorted({len(one.topics) for one in scores.values()})
+    if len(counts) == 1:
+        return counted(counts[0], "topic")
+    return f"{counts[0]} to {counts[-1]} topics"
+
+
+def _gaps(scores: Mapping[str, Scores]) -> list[str]:
+    """Say which means are over fewer topics than others."""
+    notes = []
+    for name, one in scores.items():
+        missing = np.isnan(one.values).sum(axis=0)
+        lacking = int((missing > 0).sum())
+        if lacking:
+            systems = "1 system lacks" if lacking == 1 else f"{lacking:,} systems lack"
+            most = f"up to {missing.max():,} of {len(one.topics):,}"
+            notes.append(f"{name}: {systems} scores ({most} topics); means are over the others")
+    return notes
+
+
+def _order(
+    scores: Mapping[str, Scores], overall: Mapping[str, Floats], sort: str | None
+) -> list[int]:
+    values = next(iter(overall.values()))
+    if sort is None:
+        return list(range(values.size))
+    try:
+        one = scores[sort]
+    except KeyError:
+        raise PolicyError(
+            f"there is no measure {quoted(sort)} to sort by: {', '.join(scores)}"
+        ) from None
+    key = one.overall() * (1 if one.lower_is_better else -1)
+    return [int(k) for k in np.argsort(np.nan_to_num(key, nan=np.inf), kind="stable")]
+
+
+def _shown(scores: Scores, values: Floats, percent: bool, places: int | None) -> list[str]:
+    """Write the values; one that is not there is empty, and sums of whole numbers stay whole."""
+    known = values[~np.isnan(values)]
+    if scores.aggregate == "sum" and (known == np.round(known)).all():
+        return ["" if np.isnan(one) else f"{one:,.0f}" for one in values]
+    least = decimals(values) if places is None else places
+    factor = 1
+    if percent and scores.aggregate != "sum":
+        least, factor = max(0, least - 2), 100
+    return ["" if np.isnan(one) else f"{factor * one:.{least}f}" for one in values]
+
+
+def _ranks(shown: Sequence[str], lower_is_better: bool) -> list[int | None]:
+    """Rank what is shown, so that equal looks are equal: 0 for the best; None for no value."""
+    numbers = [float(one.replace(",", "")) if one else None for one in shown]
+    order = sorted({one for one in numbers if one is not None}, reverse=not lower_is_better)
+    return [None if one is None else order.index(one) for one in numbers]

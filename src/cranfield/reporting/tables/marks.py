@@ -1,0 +1,176 @@
+"""Marks of significance: daggers for a baseline, letters of systems beaten, letters of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.significance.comparison.describing import all_pairs_wanted, method, shortened
+from cranfield.significance.comparison.groups import ALPHABET, letter
+from cranfield.significance.comparison.result import PairwiseComparison
+
+SYMBOLS = "†‡§¶‖"
+"""Of levels of significance, or of baselines."""
+
+MARKS = ("none", "symbols", "beaten", "groups")
+"""What may be raised behind a score."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """Marks of all scores of a table.
+
+    Attributes
+    ----------
+    by_measure
+        For each measure, the mark of each system, in order of the systems.
+    names
+        Letters that stand for the systems; empty where marks do not name systems.
+    legend
+        What the marks mean, and how they were found.
+    remarks
+        What the comparisons have to note.
+    """
+
+    by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    names: Sequence[str] = ()
+    legend: Sequence[str] = ()
+    remarks: Sequence[str] = ()
+
+
+def levels_of(alpha: Any) -> tuple[float, ...]:
+    """Read one level of significance, or several; the highest first.
+
+    Raises
+    ------
+    PolicyError
+        For what is no number between 0 and 1.
+
+    Examples
+    --------
+    >>> levels_of(0.05), levels_of([0.01, 0.05])
+    ((0.05,), (0.05, 0.01))
+    """
+    given = [alpha] if isinstance(alpha, (int, float)) else alpha
+    try:
+        levels = sorted({float(one) for one in given}, reverse=True)
+    except (TypeError, ValueError):
+        levels = []
+    if not levels or not all(0 < one < 1 for one in levels):
+        raise PolicyError(f"alpha must be a number between 0 and 1, or several, not {alpha!r}")
+    return tuple(levels)
+
+
+def kind_of(marks: str | None, baselines: Sequence[str], levels: Sequence[float]) -> str:
+    """Choose what marks are, and refuse what does not go together, before anything is tested."""
+    if marks is None:
+        marks = "symbols" if baselines else "beaten"
+    if marks not in MARKS:
+        raise PolicyError(f"marks are one of {', '.join(MARKS)}, not {quoted(marks)}")
+    if marks == "symbols" and not baselines:
+        raise PolicyError("marks 'symbols' need a baseline")
+    if marks in {"beaten", "groups"} and baselines:
+        raise PolicyError(f"marks {marks!r} are of all pairs, without a baseline")
+    if len(levels) > 1 and (marks != "symbols" or len(baselines) > 1):
+        raise PolicyError("several levels alpha go with symbols and one baseline only")
+    if max(len(levels), len(baselines)) > len(SYMBOLS):
+        raise PolicyError(f"there are no more than {len(SYMBOLS)} symbols for levels or baselines")
+    return marks
+
+
+def marks_of(
+    found: Mapping[str, PairwiseComparison], kind: str, levels: Sequence[float] | None = None
+) -> Marks:
+    """Mark the systems of some comparisons.
+
+    Parameters
+    ----------
+    found
+        The comparison of each measure: the same systems and the same test.
+    kind
+        One of :data:`MARKS`.
+    levels
+        Levels of significance, the highest first; by default that of the comparisons.
+    """
+    if kind == "none" or not found:
+        return Marks()
+    first = next(iter(found.values()))
+    levels = levels or (first.alpha,)
+    if kind == "symbols":
+        by_measure = {name: _symbols(one, levels) for name, one in found.items()}
+        names: list[str] = []
+        meaning = _legend(first.baselines, levels)
+    else:
+        for one in found.values():
+            all_pairs_wanted(one, "letters")
+        if kind == "groups":
+            names = []
+            by_measure = {name: _groups(one) for name, one in found.items()}
+            meaning = f"systems that share a letter do not differ (p > {levels[0]:g})"
+        else:
+            names = [letter(k) for k in range(len(first.systems))]
+            by_measure = {name: _beaten(one, names) for name, one in found.items()}
+            meaning = f"raised letters: systems that this one beats (p ≤ {levels[0]:g})"
+    alone = ", each measure by itself" if len(found) > 1 else ""
+    topics = sorted({one.topics for one in found.values()})
+    tested = " or ".join(map(str, topics))
+    legend = [meaning, f"{method(first)}{alone}, {tested} topic{'s' * (topics != [1])}"]
+    remarks = [
+        f"{name}: {note}" if name and name not in note else note
+        for name, one in found.items()
+        for note in one.notes
+    ]
+    return Marks(by_measure, names, legend, list(dict.fromkeys(remarks)))
+
+
+def _legend(baselines: Sequence[str], levels: Sequence[float]) -> str:
+    if len(baselines) == 1:
+        by_level = [f"{s} p ≤ {one:g}" for s, one in zip(SYMBOLS, levels, strict=False)]
+        return f"differs from {baselines[0]}: {', '.join(by_level)}"
+    named = [f"{s} {one}" for s, one in zip(SYMBOLS, baselines, strict=False)]
+    return f"differs with p ≤ {levels[0]:g} from {', '.join(named)}"
+
+
+def _symbols(found: PairwiseComparison, levels: Sequence[float]) -> list[str]:
+    marks = [""] * len(found.systems)
+    for place, baseline in enumerate(found.baselines):
+        k = found.systems.index(baseline)
+        for pair in np.flatnonzero((found.first == k) | (found.second == k)):
+            ends = {int(found.first[pair]), int(found.second[pair])}
+            reached = int((found.adjusted_pvalues[pair] <= np.asarray(levels)).sum())
+            if reached:
+                # One baseline has a symbol a level, several have one each.
+                symbol = SYMBOLS[reached - 1 if len(found.baselines) == 1 else place]
+                marks[(ends - {k}).pop()] += symbol
+    return marks
+
+
+def beats(found: PairwiseComparison) -> NDArray[np.bool_]:
+    """Return which system beats which: they differ significantly, and its mean is the better one.
+
+    Returns
+    -------
+    array of bool, shape (systems, systems)
+        Whether the system of the row beats that of the column.
+    """
+    sign = -1.0 if found.lower_is_better else 1.0
+    ahead = np.nan_to_num(found.matrix(sign * found.difference, mirrored=-1.0)) > 0
+    differ = np.nan_to_num(found.matrix(found.is_significant().astype(float))) > 0
+    return np.asarray(ahead & differ)
+
+
+def _beaten(found: PairwiseComparison, names: Sequence[str]) -> list[str]:
+    between = "" if len(names) <= len(ALPHABET) else ","
+    return [
+        shortened(between.join(names[int(k)] for k in np.flatnonzero(row))) for row in beats(found)
+    ]
+
+
+def _groups(found: PairwiseComparison) -> list[str]:
+    letters = found.groups()
+    return [shortened(letters[name]) for name in found.systems]

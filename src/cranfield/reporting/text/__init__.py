@@ -1,0 +1,1 @@
+"""Scores, comparisons and scales as text."""

@@ -1,0 +1,158 @@
+"""Comparisons as text for other programs, CSV and JSON, and as tables for people."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield import __version__
+from cranfield.reporting.tables.evaluations import evaluation_table
+from cranfield.reporting.tables.marks import kind_of, marks_of
+from cranfield.scales.statements.statements import Meaning
+from cranfield.significance.comparison.describing import NAMES, text_of
+from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.tabular import Table
+
+
+def plain_text(found: Mapping[str, Meaning]) -> str:
+    """Write each measure's comparison, whole, and what it means."""
+    parts = []
+    for one in found.values():
+        lines = _meant(one)
+        parts.append(text_of(one.comparison, limit=None))
+        if lines:
+            parts.append("\n".join(f"meaning: {line}" for line in lines))
+    return "\n\n".join(parts) + "\n"
+
+
+def csv_text(found: Mapping[str, Meaning]) -> str:
+    """CSV with a row a measure and pair."""
+    tables = [
+        one.comparison.to_polars().select(
+            pl.lit(name).alias("measure"),
+            pl.lit(one.comparison.test).alias("test"),
+            pl.lit(one.comparison.correction).alias("correction"),
+            pl.lit(one.comparison.alternative).alias("alternative"),
+            pl.lit(one.comparison.alpha).alias("alpha"),
+            pl.all(),
+            pl.Series("order holds on any scale", one.dominance.holds),
+        )
+        for name, one in found.items()
+    ]
+    out = io.BytesIO()
+    pl.concat(tables).write_csv(out)
+    return out.getvalue().decode()
+
+
+def _meant(found: Meaning) -> list[str]:
+    """Say what a comparison means, but for what stands among its notes already."""
+    told = found.has is not None and found.has < found.needs
+    return found.lines()[told:]
+
+
+def tables(found: Mapping[str, Meaning]) -> list[Table]:
+    """Return the tables of each measure: the ranking or the pairs, and where variance comes from.
+
+    What the comparison means stands among the remarks of the former.
+    """
+    made = []
+    for meant in found.values():
+        one = meant.comparison
+        shown = one.table()
+        said = [f"meaning: {line}" for line in _meant(meant)]
+        made.append(replace(shown, remarks=[*shown.remarks, *said]))
+        if one.anova is not None:
+            variance = one.anova.table()
+            of = f" of {one.measure}" if one.measure else ""
+            title = variance.title.replace("variance", f"variance{of}", 1)
+            made.append(replace(variance, title=title))
+    return made
+
+
+def marked_table(found: Mapping[str, Meaning], kind: str | None = None) -> Table:
+    """Return one table of all measures, with marks of significance.
+
+    Parameters
+    ----------
+    found
+        The comparisons.
+    kind
+        One of :data:`cranfield.reporting.tables.marks.MARKS`; by default symbols where there are
+        baselines, and letters of the systems beaten elsewhere.
+    """
+    comparisons = {name: one.comparison for name, one in found.items()}
+    first = next(iter(comparisons.values()))
+    kind = kind_of(kind, first.baselines, (first.alpha,))
+    scores = {name: one.scores for name, one in comparisons.items()}
+    made = marks_of(comparisons, kind)
+    said = [
+        f"{name}: {line}" if name else line for name, one in found.items() for line in _meant(one)
+    ]
+    return evaluation_table(scores, replace(made, remarks=[*made.remarks, *said]))
+
+
+def json_text(found: Mapping[str, Meaning]) -> str:
+    """JSON: for each measure what was done, what it means, the systems and the pairs."""
+    comparisons = []
+    for one in found.values():
+        table = as_dict(one.comparison)
+        table["meaning"] = {"verdict": one.verdict, "lines": one.lines()}
+        for pair, holds in zip(table["pairs"], one.dominance.holds, strict=True):
+            pair["order holds on any scale"] = bool(holds)
+        comparisons.append(table)
+    content = {"cranfield": __version__, "comparisons": comparisons}
+    return json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def as_dict(found: PairwiseComparison) -> dict[str, Any]:
+    """Return a comparison as plain values; no number is null."""
+    table: dict[str, Any] = {
+        "measure": found.measure,
+        "test": found.test,
+        "title": found.info.title,
+        "correction": found.correction,
+        "correction title": NAMES[found.correction],
+        "alternative": found.alternative,
+        "alpha": found.alpha,
+        "topics": found.topics,
+        "significant pairs": found.count(),
+        "pairs compared": len(found),
+        "baselines": list(found.baselines),
+        "scale assumed": str(found.scale),
+        "scale declared": None if found.measure_scale is None else str(found.measure_scale),
+        "seed": found.seed,
+        "resamples": found.resamples,
+        "interval of": found.interval_of,
+        "interval holds for": found.interval_kind,
+        "options": found.options,
+        "details": found.details,
+        "notes": list(found.notes),
+        "systems": found.ranking().to_dicts(),
+        "pairs": found.to_polars().to_dicts(),
+    }
+    if found.anova is not None:
+        table["anova"] = found.anova.to_polars().to_dicts()
+    if found.omnibus is not None:
+        table["omnibus"] = vars(found.omnibus)
+    return table
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if isinstance(value, dict):
+        return {key: _plain(one) for key, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(one) for one in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not math.isfinite(value):
+        return None
+    return value

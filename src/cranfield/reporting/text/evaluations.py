@@ -1,0 +1,179 @@
+"""Evaluations as text for other programs: the lines of trec_eval and ir_measures, CSV, JSON."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.escape import plain
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.measures.base import Measure
+from cranfield.measures.names.trec_eval import trec_name
+from cranfield.scores import Scores, by_system
+from cranfield.scores import by_topic as long_table
+
+RELSTRING = 10
+"""Ranks that trec_eval's relstring shows."""
+
+
+def trec_lines(
+    evaluation: Evaluation,
+    *,
+    by_topic: bool,
+    runid: bool,
+    relstring: bool = False,
+    rel: int = 1,
+) -> Iterator[str]:
+    """Yield the lines that trec_eval prints: measure, topic, value, one run after the other.
+
+    Parameters
+    ----------
+    evaluation
+        The scores.
+    by_topic
+        Whether to print each topic before the line `all` (trec_eval's -q).
+    runid
+        Whether to print the system's name; done in any case when there are several.
+    relstring
+        Whether to print the grades of the top 10 for each topic.
+    rel
+        The lowest relevant grade that all measures were asked for, left out of their names.
+    """
+    names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
+    strings = relevance_strings(evaluation.judged) if relstring and by_topic else None
+    topics = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
+    overall = {measure: evaluation.scores[str(measure)].overall() for measure in names}
+    for system, name in enumerate(evaluation.systems):
+        if by_topic:
+            for topic in topics:
+                yield from _topic_lines(evaluation, names, topic, system, strings)
+        if runid or len(evaluation.systems) > 1:
+            yield f"{'runid':<22s}\tall\t{plain(name)}"
+        for measure in evaluation.measures:
+            value = float(overall[measure][system])
+            yield _trec_line(names[measure], "all", value, measure.info.aggregate == "sum")
+
+
+def _topic_lines(
+    evaluation: Evaluation,
+    names: dict[Measure, str],
+    topic: int,
+    system: int,
+    strings: list[list[str]] | None,
+) -> Iterator[str]:
+    if not evaluation.judged.scored[topic, system]:
+        return
+    label = plain(evaluation.topics[topic])
+    for measure, name in names.items():
+        # trec_eval prints these for all topics together only.
+        if measure.info.aggregate == "geometric" or name == "num_q":
+            continue
+        if name == "recall_5" and strings is not None:
+            yield f"{'relstring':<22s}\t{label}\t'{strings[topic][system]}'"
+        value = float(evaluation.scores[str(measure)].values[topic, system])
+        yield _trec_line(name, label, value, measure.info.aggregate == "sum")
+
+
+def _trec_line(name: str, topic: str, value: float, count: bool) -> str:
+    shown = f"{value:.0f}" if count and not math.isnan(value) else f"{value:6.4f}"
+    return f"{name:<22s}\t{topic}\t{shown}"
+
+
+def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[str]]:
+    """Write the top of each ranking as trec_eval's relstring does: a character a document.
+
+    A digit is the grade, `>` a grade above 9, `-` a document without judgment, `.` one that is
+    pooled but not judged.
+    """
+    topics, systems = judged.shape
+    chars = np.full((topics, systems, depth), "-", dtype="U1")
+    rows = judged.documents.where(judged.documents.rank <= depth)
+    symbols = np.array([*"0123456789", ">", "."])
+    index = np.where(rows.grade < 0, 11, np.minimum(rows.grade, 10))
+    chars[rows.topic, rows.cell // topics, rows.rank - 1] = symbols[index]
+    lengths = np.minimum(judged.retrieved, depth)
+    return [["".join(chars[t, s, : lengths[t, s]]) for s in range(systems)] for t in range(topics)]
+
+
+def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) -> Iterator[str]:
+    """Yield the lines that ir_measures prints; with several systems, each line begins with one."""
+    several = len(evaluation.systems) > 1
+    overall = {measure: scores.overall() for measure, scores in evaluation.items()}
+    for system, name in enumerate(evaluation.systems):
+        start = f"{plain(name)}\t" if several else ""
+        if by_topic:
+            for t, topic in enumerate(evaluation.topics):
+                for measure, scores in evaluation.items():
+                    value = scores.values[t, system]
+                    if not np.isnan(value):
+                        yield f"{start}{plain(topic)}\t{measure}\t{value:.{places}f}"
+        for measure, values in overall.items():
+            # Of several systems, `system measure value` would read like `topic measure value`.
+            middle = "all\t" if by_topic or several else ""
+            yield f"{start}{middle}{measure}\t{values[system]:.{places}f}"
+
+
+def csv_text(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
+    """CSV: by topic measure, topic, system, score; else a row a system and a column a measure."""
+    out = io.BytesIO()
+    table(scores, by_topic=by_topic).write_csv(out)
+    return out.getvalue().decode()
+
+
+def table(scores: Mapping[str, Scores], *, by_topic: bool) -> pl.DataFrame:
+    """Return the table that CSV and Parquet hold."""
+    return long_table(scores) if by_topic else by_system(scores)
+
+
+def json_text(evaluation: Evaluation, *, by_topic: bool) -> str:
+    """JSON: policies, measures, and for each system its values; no score is null."""
+    about = {"policies": evaluation.judged.policies.describe()}
+    notes = {"notes": evaluation.coverage.notes()}
+    return _json(about | scores_content(evaluation, by_topic=by_topic) | notes)
+
+
+def scores_json(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
+    """JSON of scores that come from elsewhere than judged runs, with how they were made."""
+    about = {"settings": next(iter(scores.values())).settings}
+    return _json(about | scores_content(scores, by_topic=by_topic))
+
+
+def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
+    """Return measures, the number of topics, and the values of each system."""
+    first = next(iter(scores.values()))
+    overall = {m: s.overall() for m, s in scores.items()}
+    systems = {}
+    for i, name in enumerate(first.systems):
+        entry: dict[str, object] = {
+            "overall": {m: _number(values[i]) for m, values in overall.items()}
+        }
+        if by_topic:
+            entry["topics"] = {
+                topic: {m: _number(s.values[t, i]) for m, s in scores.items()}
+                for t, topic in enumerate(first.topics)
+            }
+        systems[name] = entry
+    return {"measures": list(scores), "topics": len(first.topics), "systems": systems}
+
+
+def _json(content: Mapping[str, object]) -> str:
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+
+
+def _number(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)
+
+
+def best_value(scores: Scores) -> float:
+    """Return the best of the overall values of a measure; NaN when there is none."""
+    values = scores.overall()
+    some = values[~np.isnan(values)]
+    if not some.size:
+        return math.nan
+    return float(some.min() if scores.lower_is_better else some.max())

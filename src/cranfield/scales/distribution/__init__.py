@@ -1,0 +1,1 @@
+"""Images too large to count: how values are distributed, with proved limits."""

@@ -1,0 +1,113 @@
+"""What has an image: measures whose value the grades of a run decide, by rank, and nothing else.
+
+What else decides is said in words, before anything is computed. `beyond_grades` is about runs of
+one length, all of whose documents are judged: images and scales. `beyond_length` adds what is
+undone when shorter rankings are padded, as :func:`cranfield.scales.interval_scaled` does.
+"""
+
+from __future__ import annotations
+
+from cranfield.base.errors import MeasureError
+from cranfield.measures import Measure
+from cranfield.measures.users.expectation import Expectation
+from cranfield.measures.users.markov import MarkovPrecision
+from cranfield.measures.users.model import UserModel
+
+INPUTS = {
+    "intents": "the subtopics of documents",
+    "lengths": "the lengths of documents",
+    "groups": "groups of documents",
+    "aspects": "judgments on other aspects",
+    "columns": "other columns of the judgments",
+    "queries": "the queries of a session",
+    "clicks": "clicks of users",
+}
+"""What `inputs` of a measure stand for."""
+
+_SAMPLED = ("Bpref", "GMBpref", "infAP", "RBPResidual", "Judged", "Unjudged", "Residual", "Rpref")
+_DOCUMENTS = ("EEL", "EED", "EER", "IAA", "Compat", "CompatDiff")
+_COUNTS = ("NumQ", "NumRet", "NumRel", "NumNonrelRet")
+_OTHERS = ("URisk", "TRisk")
+
+WHY = {
+    **dict.fromkeys(_SAMPLED, "which documents are judged"),
+    **dict.fromkeys(_DOCUMENTS, "which documents they are"),
+    **dict.fromkeys(_COUNTS, "what was retrieved and judged"),
+    **dict.fromkeys(_OTHERS, "the scores of another system"),
+}
+"""What measures depend on besides the grades, by name."""
+
+_SETS = ("SetP", "SetRelP", "SetAP", "SetF", "SetE", "Utility")
+_BASES = ("Rprec", "RMeasure", "IPrec", "AP11", "nDCGrel", "RnDCG", "G")
+
+LENGTHS = {
+    **dict.fromkeys(_SETS, "how many documents are retrieved"),
+    **dict.fromkeys(_BASES, "what else the topic has"),
+}
+"""What the order of rankings of several lengths or topics depends on besides the grades."""
+
+BY_JUDGMENTS = tuple(WHY)
+"""Measures that depend on what is judged, or on nothing in a run of grades."""
+
+HINT = "measures of the grades by rank have one, such as nDCG@10"
+
+
+def of_documents(measure: Measure) -> Measure:
+    """Return the measure that looks at documents: the one inside, of what users can expect."""
+    return measure.inner if isinstance(measure, Expectation) else measure
+
+
+def lowest_relevant(measure: Measure) -> int:
+    """Lowest grade that counts as relevant."""
+    return int(getattr(of_documents(measure), "rel", 1))
+
+
+def beyond_grades(measure: Measure) -> str:
+    """Say what a measure depends on besides the grades of a run; nothing if there is nothing.
+
+    Examples
+    --------
+    >>> from cranfield.measures import AP, Bpref, alpha_nDCG
+    >>> beyond_grades(Bpref), beyond_grades(alpha_nDCG @ 10), beyond_grades(AP)
+    ('which documents are judged', 'the subtopics of documents', '')
+    """
+    if measure.name in WHY:
+        return WHY[measure.name]
+    if measure.info.inputs:
+        return " and ".join(INPUTS.get(one, one) for one in measure.info.inputs)
+    inner = of_documents(measure)
+    by_length = isinstance(measure, Expectation) and measure.unit is not None
+    if by_length or (isinstance(inner, UserModel) and inner.reads_lengths):
+        return INPUTS["lengths"]
+    kind = getattr(getattr(inner, "gains", None), "kind", "linear")
+    if getattr(inner, "max_grade", None) == "topic" and kind != "binary":
+        return "the highest grade of the topic"
+    return ""
+
+
+def beyond_length(measure: Measure) -> str:
+    """Say what the order of padded rankings depends on besides their grades.
+
+    Markov precision of all ranks is among that: users walk about in the list, to its end.
+
+    Examples
+    --------
+    >>> from cranfield.measures import MP, SetP
+    >>> beyond_length(MP), beyond_length(MP(states="relevant")), beyond_length(SetP)
+    ('how many documents are retrieved', '', 'how many documents are retrieved')
+    """
+    found = beyond_grades(measure) or LENGTHS.get(measure.name, "")
+    if not found and isinstance(measure, MarkovPrecision) and measure.states == "all":
+        alike = measure.moves == "global" and measure.distance == "none"
+        return "" if alike else LENGTHS["SetP"]
+    return found
+
+
+def check_grades_decide(measure: Measure) -> None:
+    """Refuse a measure whose value the grades of a run do not decide."""
+    why = beyond_grades(measure)
+    if why:
+        raise MeasureError(
+            f"{measure} depends on more than the grades by rank: {why}; nothing can be said of its"
+            f" scale, and there is no image; {HINT}"
+        )

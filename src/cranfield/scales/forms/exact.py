@@ -1,0 +1,191 @@
+"""Exact values of measures on given runs, by the forms of the measures.
+
+A value is a row of whole numbers: the coefficients of the inverse logarithms that it is made of,
+over a common denominator; a single number for the measures with rational values. So values and
+their differences are equal if their rows are, and their order is told by as many digits as it
+takes. A measure without a form is scored in floats, where two values within 2^-40 of the largest
+one count as one; `Values.exact` tells which it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.errors import PolicyError
+from cranfield.measures import Measure
+from cranfield.scales.forms.evaluating import FITS, Keys, keys_of
+from cranfield.scales.forms.form import Form, form
+from cranfield.scales.forms.irrational import MOST_DIGITS, UNITY, Number, Terms, quotient, terms
+from cranfield.scales.forms.logarithms import ONE, approximate, scaled
+from cranfield.scales.runs import Grades, score_runs
+
+TOLERANCE = 2.0**-40
+"""Floats nearer to each other than this, relative to the largest, count as equal."""
+
+
+@dataclass(frozen=True, eq=False)
+class Values:
+    """Values of some runs.
+
+    Attributes
+    ----------
+    keys
+        The distinct values, ascending; shape (values, bases). Floats, in one column, if not exact.
+    place
+        For each run the place of its value among them, from 0.
+    bases, whole
+        A key stands for the sum of key / whole / ln(base).
+    below, constant
+        What that is divided by, and what is then added.
+    exact
+        Whether the values are exact, and not floats that are compared with a tolerance.
+    factor
+        What all is multiplied by that is known as a float only.
+    """
+
+    keys: NDArray[Any]
+    place: NDArray[np.int64]
+    bases: tuple[Fraction, ...] = (ONE,)
+    whole: int = 1
+    below: Terms = UNITY
+    constant: Fraction = Fraction(0)
+    exact: bool = True
+    factor: float = 1.0
+
+    @property
+    def size(self) -> int:
+        """How many distinct values there are."""
+        return len(self.keys)
+
+    def value(self, place: int) -> Number:
+        """Value at a place."""
+        if not self.exact:
+            return float(self.keys[place, 0])
+        row = (Fraction(int(key), self.whole) for key in self.keys[place])
+        found = quotient(terms(zip(self.bases, row, strict=True)), self.below)
+        if self.factor != 1.0:
+            return float(found) * self.factor + float(self.constant)
+        return found + self.constant
+
+    def uneven(self) -> int | None:
+        """Return the first place whose gap to the next differs from the first gap; None if none."""
+        if self.size < 3:
+            return None
+        gaps = self.keys[1:] - self.keys[:-1]
+        if self.exact:
+            differs = (gaps != gaps[0]).any(axis=1)
+        else:
+            differs = np.abs(gaps - gaps[0])[:, 0] > 4 * TOLERANCE * np.abs(self.keys).max()
+        found = np.flatnonzero(differs)
+        return int(found[0]) if found.size else None
+
+
+def exact_values(
+    measure: Measure,
+    runs: Grades,
+    grades: int = 1,
+    judgments: Sequence[int] | int | None = None,
+) -> Values:
+    """Score runs, exactly if the measure has a form.
+
+    Parameters
+    ----------
+    measure
+        The measure.
+    runs
+        Grades by rank, shape (runs, ranks).
+    grades
+        The highest grade.
+    judgments
+        As for :func:`.form`: grades of the topic's documents, or the number
+        of those of the highest grade; by default as many as there are ranks.
+
+    Returns
+    -------
+    Values
+
+    Examples
+    --------
+    >>> from cranfield.measures import AP, DCG
+    >>> runs = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    >>> found = exact_values(AP, runs)
+    >>> [str(found.value(i)) for i in found.place]
+    ['0', '1/4', '1/2', '1']
+    >>> found = exact_values(DCG, runs)
+    >>> [str(found.value(i)) for i in found.place]
+    ['0', '0.63093', '1', '1.63093']
+    """
+    # One run shows the measure's own objections, such as a grade that it has no room for.
+    score_runs(measure, runs[:1], grades=grades, judgments=judgments)
+    found = form(measure, runs.shape[1], grades, judgments)
+    if found is not None:
+        return values_of(found, runs)
+    floats = score_runs(measure, runs, grades=grades, judgments=judgments)
+    numbers, place = np.unique(floats, return_inverse=True)
+    place = np.asarray(place, dtype=np.int64).ravel()
+    apart = np.diff(numbers) > TOLERANCE * np.abs(numbers).max(initial=0.0)
+    group = np.concatenate([[0], np.cumsum(apart)])
+    fresh = np.concatenate([[True], apart])
+    return Values(numbers[fresh][:, None], group[place], exact=False)
+
+
+def values_of(found: Form, runs: Grades) -> Values:
+    """Score runs exactly by a form."""
+    keys = keys_of(found.shape, runs)
+    rows = keys.rows
+    if not found.below:
+        # A topic without relevant documents scores 0, whatever the run.
+        rows = np.zeros_like(rows)
+    distinct, place = _distinct(rows)
+    if len(keys.bases) > 1:
+        order = _ascending(Keys(distinct, keys.bases, keys.whole))
+        rank = np.empty_like(order)
+        rank[order] = np.arange(order.size)
+        distinct, place = distinct[order], rank[place]
+    about = found.below, found.constant
+    return Values(distinct, place, keys.bases, keys.whole, *about, factor=found.factor)
+
+
+def _distinct(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+    """Distinct rows, ascending if they have one column, and which of them each row is."""
+    codes, width = np.zeros(len(rows), dtype=np.int64), 1
+    for column in rows.T:
+        found, code = np.unique(column, return_inverse=True)
+        if width * found.size >= FITS:
+            seen, codes = np.unique(codes, return_inverse=True)
+            codes, width = codes.ravel(), seen.size
+        codes, width = codes * found.size + code.ravel(), width * found.size
+    _, first, place = np.unique(codes, return_index=True, return_inverse=True)
+    return rows[first], np.asarray(place, dtype=np.int64).ravel()
+
+
+def _ascending(keys: Keys) -> NDArray[np.int64]:
+    """Order of distinct values, exactly: floats tell most of them apart, digits the others."""
+    factors = np.array([approximate(base) for base in keys.bases])
+    rough = keys.rows.astype(np.float64)
+    slack = (rough.shape[1] + 4) * 2.0**-51 * float((np.abs(rough) @ factors).max())
+    rough = rough @ factors
+    order = np.argsort(rough, kind="stable")
+    close = np.diff(rough[order]) <= 2 * slack
+    open_ = np.flatnonzero(np.append(close, False) | np.append(False, close))
+    # Groups of close values are truly apart from each other, so that all are sorted at once.
+    members = order[open_]
+    bits = 192
+    while members.size:
+        if bits > MOST_DIGITS:
+            raise PolicyError("two values agree to so many digits that they cannot be told")
+        rows = keys.rows[members].astype(object)
+        heights = rows @ np.array([scaled(base, bits) for base in keys.bases], dtype=object)
+        error = int(np.abs(rows).sum(axis=1).max())
+        by_height = np.argsort(heights, kind="stable")
+        if (np.diff(heights[by_height]) > 2 * error).all():
+            order[open_] = members[by_height]
+            break
+        bits *= 4
+    return np.asarray(order, dtype=np.int64)

@@ -1,0 +1,150 @@
+"""Numbers that are quotients of rational combinations of inverse logarithms, compared exactly.
+
+Such are the values of DCG (see `logarithms.py`). Two combinations are equal if, and
+only if, their coefficients are; which of two others is larger is told by as many digits as it
+takes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import total_ordering
+from math import lcm
+
+from cranfield.base.errors import PolicyError
+from cranfield.scales.forms.logarithms import ONE, scaled
+
+Terms = tuple[tuple[Fraction, Fraction], ...]
+"""The sum of coefficient / ln(base), given as (base, coefficient); the base 1 stands for 1."""
+
+MOST_DIGITS = 2**16
+"""Binary digits to which two numbers are compared."""
+
+
+def terms(coefficients: Mapping[Fraction, Fraction] | Iterable[tuple[Fraction, Fraction]]) -> Terms:
+    """Put a combination into the one form that it has: by base, without zeros."""
+    return tuple(sorted((base, one) for base, one in dict(coefficients).items() if one))
+
+
+def rational(number: Fraction | int) -> Terms:
+    """Write a rational number as a combination.
+
+    Examples
+    --------
+    >>> rational(3), rational(0)
+    (((Fraction(1, 1), Fraction(3, 1)),), ())
+    """
+    return terms({ONE: Fraction(number)})
+
+
+UNITY = rational(1)
+"""The combination that is 1."""
+
+
+def minus(one: Terms, other: Terms, times: Fraction = ONE) -> Terms:
+    """Subtract a multiple of a combination from another."""
+    out = dict(one)
+    for base, coefficient in other:
+        out[base] = out.get(base, Fraction(0)) - times * coefficient
+    return terms(out)
+
+
+def near(combination: Terms, digits: int = 64) -> Fraction:
+    """Return a number of the same sign, equal to a combination but for 2^-digits of it.
+
+    Raises
+    ------
+    PolicyError
+        When thousands of digits do not tell it from 0, which no combination is known to do.
+    """
+    if not combination:
+        return Fraction(0)
+    below = lcm(*(one.denominator for _, one in combination))
+    whole = [(base, int(one * below)) for base, one in combination]
+    error = sum(abs(one) for _, one in whole)
+    bits = 192
+    while bits <= MOST_DIGITS:
+        found = sum(one * scaled(base, bits) for base, one in whole)
+        if abs(found) > error << digits:
+            return Fraction(found, below << bits)
+        bits *= 4
+    raise PolicyError("two values agree to so many digits that they cannot be told")
+
+
+def quotient(above: Terms, below: Terms) -> Fraction | Irrational:
+    """Divide combinations, with 0 where the divisor is 0: the convention of the field.
+
+    Examples
+    --------
+    >>> two, three = Fraction(2), Fraction(3)
+    >>> quotient(((two, Fraction(3)),), ((two, Fraction(4)),))
+    Fraction(3, 4)
+    >>> print(quotient(((three, ONE),), ((two, ONE),)))  # ln 2 / ln 3
+    0.63093
+    """
+    if not below or not above:
+        return Fraction(0)
+    first = below[0][1]
+    share = above[0][1] / first
+    if not minus(above, below, share):
+        return share
+    return Irrational(
+        tuple((base, one / first) for base, one in above),
+        tuple((base, one / first) for base, one in below),
+    )
+
+
+@total_ordering
+@dataclass(frozen=True)
+class Irrational:
+    """A quotient of two combinations that is no rational number; made by :func:`quotient`.
+
+    Those of one divisor can be compared and subtracted, with each other and with fractions.
+
+    Attributes
+    ----------
+    above, below
+        The combinations; the first coefficient of `below` is 1.
+    """
+
+    above: Terms
+    below: Terms
+
+    def __float__(self) -> float:
+        return float(near(self.above) / near(self.below))
+
+    def __str__(self) -> str:
+        return f"{float(self):.6g}"
+
+    def __sub__(self, other: Number) -> Fraction | Irrational:
+        if isinstance(other, Irrational):
+            if other.below != self.below:
+                raise PolicyError("numbers of different divisors are not subtracted exactly")
+            return quotient(minus(self.above, other.above), self.below)
+        return quotient(minus(self.above, self.below, Fraction(other)), self.below)
+
+    def __neg__(self) -> Irrational:
+        return Irrational(tuple((base, -one) for base, one in self.above), self.below)
+
+    def __rsub__(self, other: Fraction) -> Fraction | Irrational:
+        return -(self - other)
+
+    def __add__(self, other: Fraction) -> Fraction | Irrational:
+        return self - -other
+
+    __radd__ = __add__
+
+    def __abs__(self) -> Irrational:
+        return self if self > 0 else -self
+
+    def __lt__(self, other: Number) -> bool:
+        difference = self - other
+        if isinstance(difference, Fraction):
+            return difference < 0
+        return (near(difference.above, 1) < 0) != (near(difference.below, 1) < 0)
+
+
+Number = Fraction | float | Irrational
+"""A value of a measure; a float where it is not known exactly."""

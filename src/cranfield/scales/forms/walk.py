@@ -1,0 +1,195 @@
+"""A stateful form in whole numbers: what each grade adds in each state, rank by rank.
+
+All contributions are multiplied by their common denominator (for AP the least common multiple of
+1..N). The values of all runs, or of their first or last ranks, are then sets of whole numbers that
+are joined rank by rank, each number once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from math import gcd, lcm
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.errors import PolicyError
+from cranfield.scales.forms.form import Stateful
+from cranfield.scales.forms.parts import WORD, Exact
+from cranfield.scales.images.counting import Ints
+from cranfield.scales.runs import Grades
+
+MOST_STATES = 2**14
+"""States over all ranks."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bag:
+    """Distinct whole numbers, ascending, and how many runs lead to each.
+
+    Attributes
+    ----------
+    values
+        The numbers.
+    runs
+        Number of runs of each; empty where they are not counted.
+    """
+
+    values: Exact
+    runs: Exact
+
+    @classmethod
+    def joined(cls, values: Sequence[Exact], runs: Sequence[Exact]) -> Bag:
+        """Put numbers together, each once."""
+        if len(values) == 1:
+            return cls(values[0], runs[0])
+        every = np.concatenate(values)
+        if not runs[0].size:
+            every.sort(kind="stable")
+            return cls(every[_first(every)], runs[0])
+        order = np.argsort(every, kind="stable")
+        every = every[order]
+        first = np.flatnonzero(_first(every))
+        return cls(every[first], np.add.reduceat(np.concatenate(runs)[order], first))
+
+
+def _first(ordered: Exact) -> Any:
+    fresh = np.ones(ordered.size, dtype=bool)
+    fresh[1:] = ordered[1:] != ordered[:-1]
+    return fresh
+
+
+@dataclass(frozen=True, eq=False)
+class Walk:
+    """The steps of a form in whole numbers.
+
+    Attributes
+    ----------
+    unit
+        What a whole number stands for.
+    gains
+        For each rank the contributions; shape (states before the rank, grades + 1).
+    after
+        For each rank the states that follow, as an index; -1 for what is ruled out.
+    """
+
+    unit: Fraction
+    gains: tuple[Exact, ...]
+    after: tuple[Ints, ...]
+
+    @classmethod
+    def of(cls, form: Stateful) -> Walk:
+        """Follow a form through all its states.
+
+        Raises
+        ------
+        PolicyError
+            When there are too many.
+        """
+        states: list[Hashable] = [form.start]
+        steps: list[list[list[Fraction]]] = []
+        after: list[Ints] = []
+        total = 0
+        for rank in range(1, form.length + 1):
+            found: dict[Hashable, int] = {}
+            here, following = [], []
+            total += len(states)
+            if total > MOST_STATES:
+                raise PolicyError(
+                    f"runs of length {form.length} with {form.grades + 1} grades lead through too"
+                    f" many states; up to length {rank - 1} they may not"
+                )
+            for state in states:
+                row, to = [], []
+                for grade in range(form.grades + 1):
+                    step = form.step(rank, state, grade)
+                    row.append(Fraction(0) if step is None else step.contribution)
+                    to.append(-1 if step is None else found.setdefault(step.state, len(found)))
+                here.append(row)
+                following.append(to)
+            steps.append(here)
+            after.append(np.array(following, dtype=np.int64))
+            states = list(found)
+        flat = {one for level in steps for row in level for one in row}
+        below = lcm(*(one.denominator for one in flat))
+        # Without fractions on the way, whose common divisors take long to find.
+        scaled = {one: one.numerator * (below // one.denominator) for one in flat}
+        common = gcd(*scaled.values()) or 1
+        whole = [[[scaled[one] // common for one in row] for row in level] for level in steps]
+        reach = sum(max(abs(one) for row in level for one in row) for level in whole)
+        kind: Any = np.int64 if reach < WORD else object
+        gains = tuple(np.array(level, dtype=kind) for level in whole)
+        return cls(Fraction(common, below), gains, tuple(after))
+
+    @property
+    def kind(self) -> Any:
+        """Type of the whole numbers."""
+        return self.gains[0].dtype
+
+    def run(self, runs: Grades) -> Exact:
+        """Walk down runs; return their values.
+
+        Raises
+        ------
+        PolicyError
+            For a run that is ruled out.
+        """
+        state = np.zeros(len(runs), dtype=np.int64)
+        value = np.zeros(len(runs), dtype=self.kind)
+        for gains, after, grade in zip(self.gains, self.after, runs.T, strict=True):
+            value = value + gains[state, grade]
+            state = after[state, grade]
+            if (state < 0).any():
+                raise PolicyError(
+                    f"run {int(np.argmax(state < 0))} has more relevant documents than at_most"
+                )
+        return value
+
+    def last(self, bags: Sequence[Bag], rank: int) -> list[Bag]:
+        """For each state before a rank the values from there on, given those after it."""
+        found = []
+        for gains, after in zip(self.gains[rank], self.after[rank], strict=True):
+            open_ = np.flatnonzero(after >= 0)
+            parts = [bags[after[grade]] for grade in open_]
+            shifted = [part.values + gains[g] for part, g in zip(parts, open_, strict=True)]
+            found.append(Bag.joined(shifted, [part.runs for part in parts]))
+        return found
+
+    def first(self, bags: Sequence[Bag], rank: int) -> list[Bag]:
+        """For each state after a rank the values down to there, given those before it."""
+        gains, after = self.gains[rank], self.after[rank]
+        values: list[list[Exact]] = [[] for _ in range(int(after.max()) + 1)]
+        runs: list[list[Exact]] = [[] for _ in values]
+        for state, grade in zip(*np.nonzero(after >= 0), strict=True):
+            to = after[state, grade]
+            values[to].append(bags[state].values + gains[state, grade])
+            runs[to].append(bags[state].runs)
+        return [Bag.joined(one, two) for one, two in zip(values, runs, strict=True)]
+
+    def end(self, by_runs: bool) -> list[Bag]:
+        """The value 0 for each state after the last rank."""
+        return [self._nothing(by_runs)] * (int(self.after[-1].max()) + 1)
+
+    def start(self, by_runs: bool) -> list[Bag]:
+        """The value 0 before the first rank."""
+        return [self._nothing(by_runs)]
+
+    def _nothing(self, by_runs: bool) -> Bag:
+        return Bag(np.zeros(1, dtype=self.kind), np.ones(int(by_runs), dtype=self.many))
+
+    @property
+    def many(self) -> Any:
+        """Type of numbers of runs."""
+        return np.int64 if self.gains[0].shape[1] ** len(self.gains) < WORD else object
+
+    def number(self) -> int:
+        """Number of runs that are not ruled out."""
+        ways = [1]
+        for after in self.after:
+            following = [0] * (int(after.max()) + 1)
+            for state, grade in zip(*np.nonzero(after >= 0), strict=True):
+                following[after[state, grade]] += ways[state]
+            ways = following
+        return sum(ways)

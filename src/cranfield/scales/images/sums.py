@@ -1,0 +1,272 @@
+"""Images of additive measures: sums of independent parts, counted without listing them.
+
+The parts (:mod:`cranfield.scales.forms.parts`) are joined to two sides, a long sorted *inner* and a
+shorter *outer* one; the rank of x is the number of pairs with a sum up to x. Floats decide nearly
+all pairs. The few whose sum lies within the floats' error of x are decided exactly: a pair of the
+same sums as x is x; any other differs from x, and integers of as many digits as it takes tell in
+which direction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+from functools import cached_property
+from math import gcd, lcm
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.errors import PolicyError
+from cranfield.base.words import counted
+from cranfield.scales.forms.logarithms import approximate, scaled
+from cranfield.scales.forms.parts import Exact, Part, total_runs, total_sums
+from cranfield.scales.images.counting import Ints, count_pairs
+from cranfield.scales.images.engine import MOST_VALUES, Spacing
+from cranfield.scales.images.enumerated import LARGEST, check_runs
+from cranfield.scales.images.lexicographic import Lexicographic
+from cranfield.scales.images.sides import Sides, out_of_reach, sides, split_sides
+from cranfield.scales.runs import Floats, Grades
+
+UNIT = 2.0**-52
+MOST_LOOKUPS = 2**37
+"""Searches for one call; some hours."""
+MOST_COMPARED = 2**16
+"""Gaps that may be the smallest, to be compared beyond the precision of floats."""
+MOST_DIGITS = 2**16
+"""Binary digits to which two sums are compared."""
+
+
+class Sums:
+    """The image of an additive measure."""
+
+    tolerance = 0.0
+
+    def __init__(
+        self, parts: Sequence[Part], limit: int | None, memory: int, jobs: int | None
+    ) -> None:
+        # Parts with a single sum only shift the others; they are kept for the runs they count.
+        self.parts = tuple(parts)
+        self.limit = limit
+        self.memory = memory
+        self.jobs = jobs
+        self.size = total_sums(self.parts, limit)
+        self.runs = total_runs(self.parts, limit)
+        self.chain = Lexicographic.of(self.parts, limit)
+
+    @cached_property
+    def slack(self) -> float:
+        """Bound of the error of a difference of two sums of floats."""
+        largest = sum(float(np.abs(part.values).max()) for part in self.parts)
+        return (4 * len(self.parts) + 32) * UNIT * largest
+
+    def digits(self, runs: Grades) -> Ints:
+        """Index of the sum of each part, for each run; shape (runs, parts)."""
+        return np.stack([part.index(runs) for part in self.parts], axis=1)
+
+    def floats(self, digits: Ints) -> Floats:
+        """Values of sums as floats."""
+        columns = zip(self.parts, digits.T, strict=True)
+        return np.asarray(sum(part.values[column] for part, column in columns), dtype=np.float64)
+
+    def require(self, runs: int, *, by_runs: bool) -> None:
+        """Refuse so many runs if their ranks among values, or among runs, are beyond reach."""
+        if by_runs:
+            check_runs(self.runs)
+        else:
+            self._check_size()
+        if not self._by_chain(by_runs):
+            outer = split_sides(self.parts, self.limit, by_runs, self.memory).searches
+            self._check_lookups(outer, runs)
+
+    def ranks(self, runs: Grades) -> Ints:
+        """Number of distinct values up to that of each run."""
+        return self._ranks(self.digits(runs))
+
+    def counts(self, runs: Grades) -> tuple[Ints, Ints]:
+        """Number of runs with a lower value, and with the same value, as each run."""
+        check_runs(self.runs)
+        return self._below(self.digits(runs), by_runs=True)
+
+    def _by_chain(self, by_runs: bool) -> bool:
+        return self.chain is not None and (not by_runs or self.chain.counts_runs)
+
+    def _check_size(self) -> None:
+        if self.size >= LARGEST:
+            raise out_of_reach(self.size)
+
+    def _ranks(self, digits: Ints) -> Ints:
+        self._check_size()
+        return self._below(digits, by_runs=False)[0] + 1
+
+    def _below(self, digits: Ints, *, by_runs: bool) -> tuple[Ints, Ints]:
+        """Weight of the sums below each query, and of those that equal it."""
+        unique, where = np.unique(digits, axis=0, return_inverse=True)
+        where = where.ravel()
+        if self.chain and self._by_chain(by_runs):
+            below, same = self.chain.below(unique, by_runs=by_runs)
+            return below[where], same[where]
+        below = np.zeros(len(unique), dtype=np.int64)
+        same = np.zeros(len(unique), dtype=np.int64)
+        x = self.floats(unique)
+        for large, small in self._sides(by_runs).within(self.limit):
+            self._check_lookups(small.values.size, x.size)
+            weights = (large.weight, small.weight) if by_runs else None
+            found = count_pairs(
+                large.values, small.values, x, self.slack, weights=weights, jobs=self.jobs
+            )
+            below += found.below
+            near = found.near
+            sums = np.zeros((near.query.size, len(self.parts)), dtype=np.int64)
+            for side, at in ((small, near.outer), (large, near.inner)):
+                for part, column in zip(side.parts, side.digits(at), strict=True):
+                    sums[:, part] = column
+            sign = self._compare(sums, unique[near.query])
+            weight = small.weight[near.outer] * large.weight[near.inner]
+            np.add.at(below, near.query[sign < 0], weight[sign < 0])
+            np.add.at(same, near.query[sign == 0], weight[sign == 0])
+        return below[where], same[where]
+
+    def _sides(self, by_runs: bool) -> Sides:
+        return sides(self.parts, self.limit, by_runs, self.memory)
+
+    def _check_lookups(self, outer: int, runs: int) -> None:
+        if outer * runs > MOST_LOOKUPS:
+            raise PolicyError(
+                f"the image has {self.size:,} values; to rank {counted(runs, 'run')} among them"
+                " exactly would take days. Shorter runs, fewer grades or fewer runs can be"
+            )
+
+    def _compare(self, one: Ints, other: Ints) -> Ints:
+        """Sign of the difference of pairs of sums, exactly."""
+        sign = np.zeros(len(one), dtype=np.int64)
+        open_ = np.flatnonzero((one != other).any(axis=1))
+        bits = 192
+        while open_.size:
+            if bits > MOST_DIGITS:
+                raise PolicyError("two values agree to so many digits that they cannot be told")
+            difference, error = self._difference(one[open_], other[open_], bits)
+            decided = np.abs(difference) > error
+            sign[open_[decided]] = np.where(difference[decided] > 0, 1, -1)
+            open_ = open_[~decided]
+            bits *= 4
+        return sign
+
+    @cached_property
+    def _below_all(self) -> int:
+        return lcm(*(part.unit.denominator for part in self.parts))
+
+    def _difference(self, one: Ints, other: Ints, bits: int) -> tuple[Exact, Exact]:
+        """Difference of sums times 2^bits times a common denominator, and a bound of its error."""
+        total = np.zeros(len(one), dtype=object)
+        error = np.zeros(len(one), dtype=object)
+        for part, a, b in zip(self.parts, one.T, other.T, strict=True):
+            step = part.keys[a].astype(object) - part.keys[b].astype(object)
+            step = step * int(part.unit * self._below_all)
+            total = total + step * scaled(part.base, bits)
+            error = error + np.abs(step)
+        return total, error
+
+    def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
+        """Rank of the value within reach of each float, and how many there are."""
+        self._check_size()
+        reach = reach + self.slack
+        wide = float(reach.max())
+        many = np.zeros(values.size, dtype=np.int64)
+        digits = np.zeros((values.size, len(self.parts)), dtype=np.int64)
+        for large, small in self._sides(False).within(self.limit):
+            self._check_lookups(small.values.size, values.size)
+            near = count_pairs(large.values, small.values, values, wide, jobs=self.jobs).near
+            sums = small.values[near.outer] + large.values[near.inner]
+            close = np.abs(sums - values[near.query]) <= reach[near.query]
+            query = near.query[close]
+            np.add.at(many, query, 1)
+            for side, at in ((small, near.outer), (large, near.inner)):
+                for part, column in zip(side.parts, side.digits(at[close]), strict=True):
+                    digits[query, part] = column
+        ranks = np.zeros(values.size, dtype=np.int64)
+        single = many == 1
+        if single.any():
+            ranks[single] = self._ranks(digits[single])
+        return ranks, many
+
+    def listing(self) -> Floats:
+        """All values, ascending."""
+        return self._listed()[0]
+
+    def _listed(self) -> tuple[Floats, Ints]:
+        """All values, and the sums of parts that they are made of."""
+        inner, outer = self._sides(False)
+        a, b = np.divmod(np.arange(outer.values.size * inner.values.size), inner.values.size)
+        if self.limit is not None:
+            kept = outer.count[a] + inner.count[b] <= self.limit
+            a, b = a[kept], b[kept]
+        values = outer.values[a] + inner.values[b]
+        order = np.argsort(values, kind="stable")
+        digits = np.zeros((values.size, len(self.parts)), dtype=np.int64)
+        for side, at in ((outer, a[order]), (inner, b[order])):
+            for part, column in zip(side.parts, side.digits(at), strict=True):
+                digits[:, part] = column
+        return values[order], digits
+
+    def spacing(self) -> Spacing:
+        """Gaps and extreme values."""
+        ends = self._extremes([part.values for part in self.parts])
+        lowest, highest = map(float, ends)
+        active = [part for part in self.parts if part.keys.size > 1]
+        if self.size == 1:
+            return Spacing(lowest, highest, True, None, None)
+        # Steps of two bases have no common measure: then the gaps cannot all be equal.
+        if len({part.base for part in active}) == 1:
+            step = self._step(active)
+            whole = [
+                (part.keys - part.keys[0]).astype(object) * part.unit / step for part in active
+            ]
+            low, high = self._extremes(whole, active)
+            if high - low + 1 == self.size:
+                gap = float(step) * approximate(active[0].base)
+                return Spacing(lowest, highest, True, gap, gap)
+        if self.size > MOST_VALUES:
+            return Spacing(lowest, highest, False, None, None)
+        return self._gaps(lowest, highest)
+
+    @staticmethod
+    def _step(parts: Sequence[Part]) -> Fraction:
+        """The largest step that all differences of sums of one base are multiples of."""
+        below = lcm(*(part.unit.denominator for part in parts))
+        whole = [gcd(*map(int, np.diff(part.keys))) * int(part.unit * below) for part in parts]
+        return Fraction(gcd(*whole), below)
+
+    def _gaps(self, lowest: float, highest: float) -> Spacing:
+        values, digits = self._listed()
+        steps = np.diff(values)
+        # Floats that are close may stand in the wrong order, and their distance is noise.
+        close = np.flatnonzero(steps <= float(steps.min()) + 4 * self.slack)
+        close = close[np.argsort(steps[close], kind="stable")[:MOST_COMPARED]]
+        members = np.union1d(close, close + 1)
+        heights, _ = self._difference(digits[members], digits[np.zeros_like(members)], 512)
+        smallest = int(np.diff(np.sort(heights)).min()) / (self._below_all << 512)
+        # A limit of 0 may leave fewer steps than the parts have.
+        equal = False
+        if self.limit == 0 and float(np.ptp(steps)) <= 4 * self.slack:
+            every, _ = self._difference(digits[1:], digits[:-1], 512)
+            equal = bool((every == every[0]).all())
+        return Spacing(lowest, highest, equal, smallest, float(steps.max()))
+
+    def _extremes(self, values: Sequence[Exact], parts: Sequence[Part] = ()) -> tuple[Any, Any]:
+        """Lowest and highest sum of one value of each part, within the limit."""
+        if self.limit is None:
+            return sum(one.min() for one in values), sum(one.max() for one in values)
+        ends = []
+        for sign in (-1, 1):
+            # The largest sum with up to so many relevant documents.
+            best: list[Any] = [0] * (self.limit + 1)
+            for one, part in zip(values, parts or self.parts, strict=True):
+                counts = np.unique(part.least[part.least <= self.limit]).tolist()
+                most = {count: (sign * one[part.least == count]).max() for count in counts}
+                best = [
+                    max(best[room - count] + most[count] for count in counts if count <= room)
+                    for room in range(self.limit + 1)
+                ]
+            ends.append(sign * best[-1])
+        return ends[0], ends[1]

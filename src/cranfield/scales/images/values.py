@@ -1,0 +1,300 @@
+"""What is known of the image of a measure: its values, their spacing, the ranks of scores and runs.
+
+Ferrante, Ferro and Fuhr (2021), section 5: a measure M orders the judged runs REL^N of length N,
+and the rank of a value m in its image is (equation 2)
+
+    phi(m) = |{x in M(REL^N) : x <= m}|,
+
+from 1 to the size of the image; phi(M) is the interval-scaled version of M. The paper's phi for
+RBP with p = 1/2 and for RR is 1 lower than what its equation counts; here the equation is followed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cranfield.base.errors import PolicyError
+from cranfield.base.words import counted
+from cranfield.measures import Measure
+from cranfield.scales.arrays import numbers
+from cranfield.scales.forms.eligible import lowest_relevant
+from cranfield.scales.images.engine import MOST_VALUES, Gaps, Ints
+from cranfield.scales.images.enumerated import Enumerated, Table
+from cranfield.scales.images.matching import ranks_of_scores
+from cranfield.scales.images.scaled import Scaled
+from cranfield.scales.runs import Floats, checked_runs
+
+TIES = ("unique", "mid", "min", "max")
+
+
+@dataclass(frozen=True, eq=False)
+class Image:
+    """The set of values of a measure on all runs of a length; made by :func:`image`.
+
+    Attributes
+    ----------
+    measure
+        The measure.
+    length
+        Number N of ranks.
+    grades
+        The highest grade c.
+    judgments
+        Grades of the topic's judged documents.
+    at_most
+        Relevant documents that a run may have; None for all runs.
+    """
+
+    measure: Measure
+    length: int
+    grades: int
+    judgments: tuple[int, ...]
+    at_most: int | None
+    _scaled: Scaled
+
+    @property
+    def exact(self) -> bool:
+        """Whether ties are decided exactly, and ranks are counted."""
+        return not self._scaled.approximate and self.tolerance == 0.0
+
+    @property
+    def listed(self) -> bool:
+        """Whether all values stand in a table, so that ranks are looked up."""
+        return isinstance(self._scaled.engine, (Table, Enumerated))
+
+    @property
+    def error(self) -> float:
+        """Largest possible distance of a share of the image from the true one, which is proved.
+
+        0 where ranks are counted; elsewhere it takes some seconds to find.
+        """
+        approximate = self._scaled.approximate
+        return approximate.error if approximate else 0.0
+
+    @property
+    def tolerance(self) -> float:
+        """Relative distance within which values count as one.
+
+        0 where ties are decided exactly; 2^-40 for a measure without a form, whose values are
+        floats. It bounds no error of ranks: values that are closer but not equal count as one, too.
+        """
+        return self._scaled.engine.tolerance
+
+    @property
+    def size(self) -> int:
+        """Number of distinct values."""
+        return self._scaled.size
+
+    @property
+    def runs(self) -> int:
+        """Number of runs."""
+        return self._scaled.engine.runs
+
+    def values(self) -> Floats:
+        """Return all values, ascending.
+
+        Returns
+        -------
+        array
+            Shape (size,).
+
+        Raises
+        ------
+        PolicyError
+            For more than 2^22 values.
+
+        >>> from cranfield import image
+        >>> image("P@4").values().tolist()
+        [0.0, 0.25, 0.5, 0.75, 1.0]
+        """
+        if self.size > MOST_VALUES:
+            size = f"{self.size:,}" if self.size < 2**62 else f"2^{self.size.bit_length() - 1}"
+            raise PolicyError(
+                f"the image of {self.measure} has {size} values, too many to list; up to"
+                f" {MOST_VALUES:,} can be"
+            )
+        return self._scaled.listing.copy()
+
+    def gaps(self) -> Gaps:
+        """Return how the values are spaced.
+
+        Examples
+        --------
+        >>> from cranfield import image
+        >>> found = image("RBP(p=0.5)@10").gaps()
+        >>> found.equispaced, found.smallest == 2**-10, found.highest
+        (True, True, 0.9990234375)
+        """
+        return self._gaps
+
+    @cached_property
+    def _gaps(self) -> Gaps:
+        return self._scaled.gaps(self.measure.info.range)
+
+    def rank(self, values: ArrayLike) -> Ints:
+        """Return the ranks of scores: how many values of the image are not above each.
+
+        Parameters
+        ----------
+        values
+            Scores, of any shape.
+
+        Returns
+        -------
+        array
+            phi of each, from 1 to `size`; the shape of the scores.
+
+        Raises
+        ------
+        PolicyError
+            For what is no number, for a score that is no value of the image within a relative
+            distance of 2^-44, and for one that is so close to several values that it could be any
+            of them.
+
+        Notes
+        -----
+        Scores of a measure that depends on the recall base are values of the image of a topic
+        with that recall base: give it to :func:`image` as `judgments`.
+
+        Examples
+        --------
+        Example 12 of the paper:
+
+        >>> from cranfield import image
+        >>> found = image("DCG(discount='max(1,log2(rank))')@4")
+        >>> found.rank([2 + 1 / np.log2(3) + 0.5, 2.5, 0.5, 0.0]).tolist()
+        [12, 10, 2, 1]
+        """
+        return ranks_of_scores(self, self._scaled, values)
+
+    def require(self, runs: int, ties: str = "unique") -> None:
+        """Refuse what :meth:`rank_runs` could not do, before it is done.
+
+        Parameters
+        ----------
+        runs
+            Number of runs.
+        ties
+            As for :meth:`rank_runs`.
+
+        Raises
+        ------
+        PolicyError
+            When there are too many values, or runs, for the ranks of so many runs.
+
+        Examples
+        --------
+        >>> from cranfield import image
+        >>> image("DCG@40").require(5000)
+        >>> image("DCG@60").require(1)
+        Traceback (most recent call last):
+        cranfield.PolicyError: the image has about 2^60 values, too many to count ranks ...
+        """
+        _check_ties(ties)
+        self._scaled.require(runs, by_runs=ties != "unique")
+
+    def rank_runs(self, runs: Any, ties: str = "unique") -> Any:
+        """Return the ranks of runs, exactly.
+
+        Parameters
+        ----------
+        runs
+            Rows of grades, up to `length` of them; shorter ones are padded with 0.
+        ties
+            `unique` counts distinct values, as equation (2) does. `min`, `max` and `mid` rank the
+            runs instead: 1 + the number of runs with a lower value, the number of runs with a
+            value up to it, and the mean of the two.
+
+        Returns
+        -------
+        array
+            Shape (runs,): int64, and float64 for `mid`.
+
+        Raises
+        ------
+        PolicyError
+            For runs that are too long, grades that are not 0..c, runs with more than `at_most`
+            relevant documents, and sizes that cannot be ranked.
+
+        Examples
+        --------
+        >>> from cranfield import image
+        >>> found = image("DCG(discount='max(1,log2(rank))')@4")
+        >>> found.rank_runs([[1, 1, 0, 1], [1, 0, 1, 1], [0, 1, 1, 1], [0, 0, 0, 1]]).tolist()
+        [10, 9, 9, 2]
+        >>> found.rank_runs([[1, 0, 1, 1]], ties="mid").tolist()
+        [12.5]
+        """
+        _check_ties(ties)
+        rows = checked_runs(runs, self.length, self.grades)
+        if self.at_most is not None:
+            seen = (rows >= lowest_relevant(self.measure)).sum(axis=1)
+            if seen.max() > self.at_most:
+                raise PolicyError(
+                    f"a run has {counted(int(seen.max()), 'relevant document')}; the image is"
+                    f" that of runs with at most {self.at_most}"
+                )
+        if ties == "unique":
+            return self._scaled.ranks(rows)
+        below, same = self._scaled.counts(rows)
+        if ties == "min":
+            return below + 1
+        return below + same if ties == "max" else below + (same + 1) / 2
+
+    def share_runs(self, runs: Any) -> Floats:
+        """Return the ranks of runs as shares of the image, from 0 to 1.
+
+        Where the image is too large to count in, the share of values up to that of the run, within
+        `error`, which is proved (:mod:`cranfield.scales.distribution.limits`).
+
+        Parameters
+        ----------
+        runs
+            As for :meth:`rank_runs`.
+
+        Returns
+        -------
+        array
+            Shape (runs,).
+
+        Examples
+        --------
+        >>> from cranfield import image
+        >>> image("RBP(p=0.5)@3").share_runs([[0, 0, 0], [1, 0, 0], [1, 1, 1]]).round(3).tolist()
+        [0.0, 0.571, 1.0]
+        >>> long = image("RBP(p=0.8)@500")
+        >>> long.exact, long.error < 1e-6, long.share_runs([[0], [1], [1] * 500]).round(4).tolist()
+        (False, True, [0.0, 0.0351, 1.0])
+        """
+        if self._scaled.approximate and self._scaled.unit:
+            return self._scaled.approximate.shares(checked_runs(runs, self.length, self.grades))
+        return self.share(self.rank_runs(runs))
+
+    def share(self, ranks: ArrayLike) -> Floats:
+        """Return ranks as shares from 0 to 1: (rank - 1) / (size - 1); 0 for a single value.
+
+        Examples
+        --------
+        >>> from cranfield import image
+        >>> image("P@4").share([1, 2, 5]).tolist()
+        [0.0, 0.25, 1.0]
+        """
+        found = numbers(ranks, "ranks")
+        return np.asarray((found - 1) / max(self.size - 1, 1))
+
+    def __repr__(self) -> str:
+        # What the error of shares is takes seconds to find.
+        rough = f", values within {self.tolerance:.0e} are one" if self.tolerance else ""
+        how = ", shares only" if self._scaled.approximate else rough
+        limit = "" if self.at_most is None else f", at most {self.at_most} relevant"
+        return f"Image({self.measure}, length={self.length}, grades={self.grades}{limit}{how})"
+
+
+def _check_ties(ties: Any) -> None:
+    if ties not in TIES:
+        raise PolicyError(f"ties={ties!r} is none of {', '.join(TIES)}")

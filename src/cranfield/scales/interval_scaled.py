@@ -1,0 +1,293 @@
+"""Interval-scaled measures: the rank of a score among all that the measure can give."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any, Self
+
+import numpy as np
+
+from cranfield.base.errors import CranfieldWarning, MeasureError
+from cranfield.base.scale_types import Scale
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.measures import Measure, wrapper
+from cranfield.measures.base import Floats
+from cranfield.scales.forms.blended import needs_ideal
+from cranfield.scales.forms.eligible import HINT, beyond_length, lowest_relevant, of_documents
+from cranfield.scales.images.approximate import COUNTED
+from cranfield.scales.images.image import image
+from cranfield.scales.images.image_of_topic import image_of_topic
+from cranfield.scales.images.values import TIES, Image
+from cranfield.scales.orders.padded import groups, padded
+from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
+
+BINARY_GAINS = ("binary",)
+"""Gains by which all relevant grades count the same."""
+
+GRADED = ("betas", "thresholds")
+"""Parameters by which relevant grades count differently."""
+
+
+class Interval(Measure):
+    """The interval-scaled version of a measure; made by :func:`interval`.
+
+    Attributes
+    ----------
+    inner
+        The measure that is ranked.
+    ties
+        Ranks of runs that the measure does not tell apart.
+    raw
+        Whether ranks stay as they are.
+    feasible
+        Whether only runs count that a topic has enough relevant documents for.
+    """
+
+    inner: Measure
+    ties: str
+    raw: bool
+    feasible: bool
+
+    def __init__(
+        self, inner: Measure, *, ties: str = "unique", raw: bool = False, feasible: bool = False
+    ) -> None:
+        if ties not in TIES:
+            raise MeasureError(f"interval: ties={ties!r} is none of {', '.join(TIES)}")
+        for name, value in (("raw", raw), ("feasible", feasible)):
+            if not isinstance(value, bool):
+                raise MeasureError(f"interval: {name}={value!r} is neither True nor False")
+        if isinstance(inner, Interval):
+            raise MeasureError(f"{inner} is interval-scaled already")
+        why = beyond_length(inner)
+        if why:
+            raise MeasureError(
+                f"interval: {inner} depends on more than the grades by rank: {why}; it has no"
+                f" image; {HINT}"
+            )
+        if inner.info.aggregate != "mean":
+            raise MeasureError(f"interval: {inner} is no measure that is averaged over topics")
+        if inner.info.lower_is_better:
+            raise MeasureError(f"interval: of {inner} less is better; {HINT}")
+        vars(self).update(inner=inner, ties=ties, raw=raw, feasible=feasible)
+        vars(self).update(cutoff=inner.cutoff, judged_only=inner.judged_only)
+        # What it declares depends on the measure inside.
+        vars(self)["info"] = replace(
+            inner.info,
+            name="interval",
+            aliases=(),
+            summary=f"Rank of {inner} among all values that it can take, from 0 to 1.",
+            formula=r"\frac{\varphi(m) - 1}{|M(REL^N)| - 1}, \quad "
+            r"\varphi(m) = |\{x \in M(REL^N) : x \le m\}|",
+            source="Ferrante, Ferro and Fuhr (2021), section 5, equation (2)",
+            range=(1.0, float("inf")) if raw else (0.0, 1.0),
+            scale=Scale.INTERVAL if ties == "unique" else inner.info.scale,
+            scale_note=self._note(),
+            elsewhere={},
+        )
+
+    def _note(self) -> str:
+        if self.ties != "unique":
+            return "ranks of ties other than unique ones are not equispaced (section 5 there)"
+        if self.cutoff is None or not depends_on_recall_base(self.inner):
+            return ""
+        what = "ideal ranking" if needs_ideal(self.inner) else "recall base"
+        return (
+            f"a surrogate: the scale of each topic's {what} is taken for the common one"
+            " (section 5.2.2 there)"
+        )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Rank the scores of all rankings, padded to the cutoff with documents not relevant."""
+        assert self.cutoff is not None
+        self._check_gains()
+        # Before a table of so many ranks is made.
+        check_size(self.cutoff, max(self._highest(judged), 1))
+        binary, own = self._is_binary(), needs_ideal(self.inner)
+        rows = padded(judged, self.cutoff, self._rel() if binary else None)
+        highest = int(max(rows.max(initial=0), self._highest(judged), 1))
+        out = np.zeros(judged.shape)
+        flat = out.reshape(-1)
+        limits = judged.recall_base(self._rel()) if self.feasible else None
+        for (limit, ideal), chosen in groups(judged, self.cutoff, limits, ideal=own).items():
+            if limit == 0:
+                # Without relevant documents there is one run, and nothing to rank.
+                flat[chosen] = 1.0 if self.raw else 0.0
+                continue
+            distinct, back = np.unique(rows[chosen], axis=0, return_inverse=True)
+            of = self._image(highest, limit, ideal)
+            if self.raw or self.ties != "unique":
+                ranks = of.rank_runs(distinct, ties=self.ties).astype(np.float64)
+                found = ranks if self.raw else self._divided(ranks, of)
+            else:
+                found = of.share_runs(distinct)
+                if of.size > COUNTED and not of.exact:
+                    self._warn(of)
+            flat[chosen] = found[back.ravel()]
+        if depends_on_recall_base(self.inner):
+            # Where the measure is undefined it counts as its lowest value.
+            flat[np.broadcast_to(judged.recall_base(self._rel()) == 0, out.shape).ravel()] = (
+                1.0 if self.raw else 0.0
+            )
+        return out
+
+    def require(self, grades: int, runs: int) -> None:
+        """Refuse scores that are beyond reach, before any is computed; not with `feasible`.
+
+        Parameters
+        ----------
+        grades
+            The highest grade of the judgments.
+        runs
+            Number of rankings.
+
+        Raises
+        ------
+        PolicyError
+            When so many rankings cannot be ranked exactly, for `raw` and ties that are not unique,
+            or there is no image at all.
+        MeasureError
+            For gains that have no place in an image.
+        """
+        self.require_complete()
+        self._check_gains()
+        of = self._image(1 if self._is_binary() else max(grades, 1), None)
+        if self.raw or self.ties != "unique":
+            of.require(runs, self.ties)
+
+    def _image(
+        self, grades: int, at_most: int | None, ideal: tuple[int, ...] | None = None
+    ) -> Image:
+        assert self.cutoff is not None
+        # Grades are 0 and 1 by then, whatever the lowest relevant one was.
+        ranked = self.inner(rel=1) if self._is_binary() else self.inner
+        if needs_ideal(ranked):
+            return image_of_topic(ranked, self.cutoff, grades, ideal, at_most)
+        return image(ranked, self.cutoff, grades, at_most=at_most)
+
+    def _warn(self, of: Image) -> None:
+        warnings.warn(
+            f"{self}: there are too many values to count them; scores are right within"
+            f" {of.error:.1g}, and those that are closer are not told apart",
+            CranfieldWarning,
+            stacklevel=2,
+        )
+
+    def _divided(self, ranks: Floats, of: Image) -> Floats:
+        """Bring ranks of runs into [0, 1]: that of the lowest run to 0, of the highest to 1."""
+        gains = getattr(of.measure, "gains", None)
+        alone = np.arange(of.grades + 1)
+        worth = alone if gains is None or isinstance(gains.kind, str) else gains.of(alone)
+        ends = np.full((2, of.length), int(np.argmin(worth)))
+        ends[1] = 0
+        ends[1, : of.at_most] = int(np.argmax(worth))
+        low, high = of.rank_runs(ends, ties=self.ties).astype(np.float64)
+        return np.asarray((ranks - low) / max(high - low, 1.0))
+
+    def _check_gains(self) -> None:
+        """Refuse gains for documents that are not relevant, which unjudged ones do not have."""
+        kind = getattr(getattr(of_documents(self.inner), "gains", None), "kind", None)
+        if isinstance(kind, tuple) and any(grade <= 0 and worth for grade, worth in kind):
+            raise MeasureError(
+                f"{self}: grades up to 0 have gains, which have no place in an image"
+            )
+
+    def _rel(self) -> int:
+        return lowest_relevant(self.inner)
+
+    def _is_binary(self) -> bool:
+        """Whether all grades that count as relevant count the same."""
+        inner = of_documents(self.inner)
+        if "rel" not in inner.parameters or any(name in inner.parameters for name in GRADED):
+            return False
+        gains = getattr(inner, "gains", None)
+        return gains is None or getattr(gains, "kind", None) in BINARY_GAINS
+
+    def _highest(self, judged: JudgedRuns) -> int:
+        return 1 if self._is_binary() else judged.judgments.max_grade
+
+    def require_complete(self) -> None:
+        """Refuse a measure without a cutoff: the run length decides on the scale."""
+        self.inner.require_complete()
+        if self.cutoff is None:
+            raise MeasureError(
+                f"interval: {self.inner} needs a cutoff, such as interval({self.inner}@10); the"
+                " length of runs decides which values there are"
+            )
+
+    def __matmul__(self, at: Any) -> Self:
+        return type(self)(self.inner @ at, ties=self.ties, raw=self.raw, feasible=self.feasible)
+
+    def __call__(self, /, **parameters: Any) -> Self:
+        """Return the measure with other parameters."""
+        own = {"ties": self.ties, "raw": self.raw, "feasible": self.feasible}
+        inside = {name: value for name, value in parameters.items() if name not in own}
+        chosen = {name: value for name, value in parameters.items() if name in own}
+        inner = self.inner(**inside) if inside else self.inner
+        return type(self)(inner, **{**own, **chosen})
+
+    def __str__(self) -> str:
+        given = [("feasible", self.feasible, False), ("raw", self.raw, False)]
+        shown = [f", {name}={value!r}" for name, value, usual in given if value != usual]
+        if self.ties != "unique":
+            shown.append(f", ties={self.ties!r}")
+        return f"interval({self.inner}{''.join(shown)})"
+
+    __repr__ = __str__
+
+
+@wrapper("interval")
+def interval(
+    measure: Measure | str, *, ties: str = "unique", raw: bool = False, feasible: bool = False
+) -> Measure:
+    r"""Make the interval-scaled version of a measure: scores become their ranks.
+
+    Each score is replaced by its rank among all values that the measure takes on runs of this
+    length, so that neighbouring values are one step apart. The order of runs stays as it is.
+
+    Parameters
+    ----------
+    measure
+        A measure with a cutoff N, or its text.
+    ties
+        `unique`: runs with the same score share a rank, and the next score has the next one, which
+        is what makes the scale equispaced. `mid`, `min` and `max` rank runs instead of scores, as
+        in table 3 of the source, for comparison.
+    raw
+        Whether to keep ranks, from 1, instead of dividing them into [0, 1].
+    feasible
+        Whether to rank among the runs that a topic has enough relevant documents for, whatever
+        their grades, instead of all: each recall base then has a scale of its own.
+
+    Returns
+    -------
+    Measure
+        A measure like any other, with the text form `interval(DCG@10)`.
+
+    Raises
+    ------
+    MeasureError
+        For a measure without cutoff, or one that is not averaged; when it scores, for one whose
+        values are beyond reach at this length.
+
+    Notes
+    -----
+    Ferrante, Ferro and Fuhr (2021), section 5, equation (2), scaled to [0, 1]:
+
+    .. math:: \frac{\varphi(m) - 1}{|M(REL^N)| - 1}, \quad
+        \varphi(m) = |\{x \in M(REL^N) : x \le m\}|
+
+    Shorter rankings are padded with documents that are not relevant (section 5.1). For a measure
+    that depends on the recall base the scales of topics differ, and this version is a surrogate
+    (section 5.2.2). For graded measures the grades are 0 to the highest of the judgments.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"b": 3, "c": 2, "a": 1}}
+    >>> cf.evaluate(run, qrels, ["RR@3", "interval(RR@3)"]).by_system().rows()
+    [('run', 1.0, 1.0)]
+    >>> cf.evaluate({"q": {"c": 2, "a": 1}}, qrels, ["RR@3", "interval(RR@3)"]).by_system().rows()
+    [('run', 0.5, 0.6666666666666666)]
+    """
+    return Interval(as_measure(measure), ties=ties, raw=raw, feasible=feasible)

@@ -1,0 +1,1 @@
+"""Orders of judged runs, total and partial, and what follows of differences."""

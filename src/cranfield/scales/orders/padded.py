@@ -1,0 +1,79 @@
+"""Rankings of a collection as runs of one length, and which of them share an image."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.scales.images.engine import Ints
+from cranfield.scales.runs import Grades
+
+Group = tuple[int | None, tuple[int, ...] | None]
+"""Relevant documents that runs may have, and the ideal ranking; None where they do not matter."""
+
+
+def padded(judged: JudgedRuns, length: int, rel: int | None) -> Grades:
+    """Return the grades of rankings by rank, 0 where there is no judged document.
+
+    Parameters
+    ----------
+    judged
+        Judged runs.
+    length
+        Ranks of a run.
+    rel
+        Lowest relevant grade, where all relevant grades are 1; None for grades as they are.
+
+    Returns
+    -------
+    array
+        Shape (topics * systems, length).
+    """
+    topics, systems = judged.shape
+    rows = judged.judged()
+    grade = np.maximum(rows.grade, 0) if rel is None else rows.grade >= rel
+    out = np.zeros((topics, systems, length), dtype=np.int64)
+    out[rows.topic, rows.cell // topics, rows.rank - 1] = grade
+    return out.reshape(topics * systems, length)
+
+
+def groups(
+    judged: JudgedRuns, length: int, limits: Ints | None, *, ideal: bool
+) -> dict[Group, Ints]:
+    """Sort rankings by what their images depend on.
+
+    Parameters
+    ----------
+    judged
+        Judged runs.
+    length
+        Ranks of a run.
+    limits
+        Relevant documents of each topic, where no run may have more; shape (topics, 1) or that of
+        the judged runs.
+    ideal
+        Whether the ideal ranking of each topic matters.
+
+    Returns
+    -------
+    dict
+        Places of the rankings, as :func:`padded` has them.
+    """
+    topics, systems = judged.shape
+    places: dict[Group, list[Ints]] = {}
+    most = None if limits is None else np.minimum(np.broadcast_to(limits, judged.shape), length)
+    for topic in range(topics):
+        best = _ideal(judged, topic, length) if ideal else None
+        every = np.arange(systems)
+        found = [None] if most is None else np.unique(most[topic]).tolist()
+        for limit in found:
+            among = every if most is None else np.flatnonzero(most[topic] == limit)
+            places.setdefault((limit, best), []).append(topic * systems + among)
+    return {group: np.concatenate(parts) for group, parts in places.items()}
+
+
+def _ideal(judged: JudgedRuns, topic: int, length: int) -> tuple[int, ...]:
+    """Grades of the ideal ranking of a topic, as far as runs go."""
+    judgments = judged.judgments
+    mine = judgments.grade[(judgments.topic == topic) & (judgments.grade >= 0)]
+    return tuple(np.sort(mine)[::-1][:length].tolist())

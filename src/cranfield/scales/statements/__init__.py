@@ -1,0 +1,1 @@
+"""Statements about systems, and which of them a scale allows."""

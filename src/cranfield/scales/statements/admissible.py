@@ -1,0 +1,272 @@
+"""What each scale allows: transformations, statistics and significance tests.
+
+Stevens' prescriptions are data here, for other parts to ask. They are one side of a long debate,
+which Ferrante, Ferro and Fuhr (2021), section 2.3, and Ferro and Maistro (2024), sections 7.4 and
+7.6, report; nothing in this module forbids anything.
+
+Where the sources differ:
+
+- Ferrante and others (2021) list rank-order correlation under the interval scale in their
+  introduction, as Stevens (1946) did. Kendall's tau and Spearman's rho are functions of the order
+  alone, and no increasing transformation changes them; they are ordinal here, as in today's books.
+- The signed rank test ranks differences, and so needs an interval scale for all that it is called
+  nonparametric (section 2.5 there). The rank sum test is ordinal; that section calls its samples
+  paired, and they are independent.
+- Tests that no paper places (randomisation, bootstrap) compare means, and need what means need.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+import cranfield.significance  # noqa: F401 - registers the tests
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.scale_types import Scale
+from cranfield.significance.registry import TESTS, TestInfo
+
+
+@dataclass(frozen=True)
+class Admissible:
+    """What may be done to the numbers of a scale without changing what they say.
+
+    Attributes
+    ----------
+    scale
+        The scale.
+    transformations
+        Its admissible transformations, in words.
+    formula
+        The same in LaTeX.
+    preserves
+        What they leave as it is.
+    """
+
+    scale: Scale
+    transformations: str
+    formula: str
+    preserves: str
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A statistic and the least scale on which statements of it are invariant.
+
+    Attributes
+    ----------
+    name, aliases
+        Its name, and other names that are understood.
+    scale
+        The scale that it needs.
+    why
+        The operation that needs it.
+    """
+
+    name: str
+    scale: Scale
+    why: str
+    aliases: tuple[str, ...] = ()
+
+
+ADMISSIBLE: dict[Scale, Admissible] = {
+    one.scale: one
+    for one in (
+        Admissible(
+            Scale.NOMINAL,
+            "any one-to-one function",
+            r"\phi' = f(\phi),\ f \text{ bijective}",
+            "which things are equal",
+        ),
+        Admissible(
+            Scale.ORDINAL,
+            "any increasing function",
+            r"\phi' = f(\phi),\ f \text{ increasing}",
+            "the order",
+        ),
+        Admissible(
+            Scale.INTERVAL,
+            "any positive affine function",
+            r"\phi' = \alpha \phi + \beta,\ \alpha > 0",
+            "the order and the ratios of differences",
+        ),
+        Admissible(
+            Scale.RATIO,
+            "any multiple by a positive number",
+            r"\phi' = \alpha \phi,\ \alpha > 0",
+            "the order, the ratios of differences and the ratios of values",
+        ),
+    )
+}
+"""Ferrante, Ferro and Fuhr (2021), section 2.2; Ferro and Maistro (2024), section 7.3."""
+
+_COUNTS = "it counts equal values"
+_ORDER = "it compares values"
+_SUMS = "it adds and subtracts values"
+_RATIOS = "it multiplies or divides values"
+
+STATISTICS: dict[str, Statistic] = {
+    one.name: one
+    for one in (
+        Statistic("mode", Scale.NOMINAL, _COUNTS),
+        Statistic("frequency", Scale.NOMINAL, _COUNTS, ("count", "counts")),
+        Statistic("median", Scale.ORDINAL, _ORDER),
+        Statistic("percentile", Scale.ORDINAL, _ORDER, ("percentiles",)),
+        Statistic("quantile", Scale.ORDINAL, _ORDER, ("quantiles", "quartile", "quartiles")),
+        Statistic("minimum", Scale.ORDINAL, _ORDER, ("min",)),
+        Statistic("maximum", Scale.ORDINAL, _ORDER, ("max",)),
+        Statistic(
+            "rank-correlation",
+            Scale.ORDINAL,
+            "it compares values, in pairs or by their ranks",
+            ("kendall", "kendall-tau", "tau", "spearman", "spearman-rho", "tau-ap"),
+        ),
+        Statistic("difference", Scale.INTERVAL, _SUMS, ("differences",)),
+        Statistic("mean", Scale.INTERVAL, _SUMS, ("average", "arithmetic-mean", "map", "mrr")),
+        Statistic("standard-deviation", Scale.INTERVAL, _SUMS, ("sd", "std", "stdev")),
+        Statistic("variance", Scale.INTERVAL, _SUMS, ("var",)),
+        Statistic(
+            "confidence-interval",
+            Scale.INTERVAL,
+            "it is made of a mean and a standard deviation",
+            ("ci", "confidence-interval-of-the-mean"),
+        ),
+        Statistic(
+            "effect-size",
+            Scale.INTERVAL,
+            "it is a difference of means over a standard deviation",
+            ("cohen-d", "cohens-d", "hedges-g", "glass-delta"),
+        ),
+        Statistic(
+            "standardisation",
+            Scale.INTERVAL,
+            "it subtracts a mean and divides by a standard deviation",
+            ("standardization", "z-score", "zscore"),
+        ),
+        Statistic(
+            "pearson",
+            Scale.INTERVAL,
+            "it is made of means and standard deviations",
+            ("pearson-correlation", "product-moment-correlation", "correlation"),
+        ),
+        Statistic("geometric-mean", Scale.RATIO, _RATIOS, ("gmean", "gmap")),
+        Statistic("harmonic-mean", Scale.RATIO, _RATIOS, ("hmean",)),
+        Statistic("coefficient-of-variation", Scale.RATIO, _RATIOS, ("cv",)),
+        Statistic(
+            "ratio",
+            Scale.RATIO,
+            _RATIOS,
+            ("ratios", "percent-change", "relative-improvement", "relative-difference"),
+        ),
+    )
+}
+"""Ferrante, Ferro and Fuhr (2021), section 2.3; Ferro and Maistro (2024), section 7.4. The last
+sentence of each says which operations a scale allows; statistics that are not named there
+(minimum, effect size, ratio, ...) are placed by it."""
+
+
+def find_needed(what: str) -> Statistic | TestInfo:
+    """Find a statistic or a significance test by any of its names.
+
+    Raises
+    ------
+    PolicyError
+        If there is neither; the nearest names are suggested.
+    """
+    names: dict[str, Statistic | TestInfo] = {}
+    known: list[Statistic | TestInfo] = [*STATISTICS.values()]
+    for one in [*known, *(test.info for test in TESTS.values())]:
+        names |= dict.fromkeys((one.name, *one.aliases), one)
+    wanted = "-".join(str(what).lower().replace("_", " ").replace("'", "").split())
+    found = names.get(wanted, names.get(wanted.removesuffix("-test")))
+    if found is None:
+        near = difflib.get_close_matches(wanted, names, n=3, cutoff=0.5)
+        hint = (
+            f"did you mean {' or '.join(near)}?"
+            if near
+            else f"there are {', '.join([*STATISTICS, *TESTS])}"
+        )
+        raise PolicyError(f"there is no statistic or test {quoted(what)}; {hint}")
+    return found
+
+
+def needed_for(what: str) -> Scale:
+    """Return the scale that a statistic or a significance test needs at least.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown name.
+
+    Examples
+    --------
+    >>> str(needed_for("median")), str(needed_for("t")), str(needed_for("Geometric mean"))
+    ('ordinal', 'interval', 'ratio')
+    >>> needed_for("medain")
+    Traceback (most recent call last):
+    cranfield.PolicyError: there is no statistic or test 'medain'; did you mean ...?
+    """
+    return find_needed(what).scale
+
+
+def allows(scale: Scale | str, what: str) -> bool:
+    """Whether a scale suffices for a statistic or a significance test.
+
+    Parameters
+    ----------
+    scale
+        The scale, or its name.
+    what
+        The statistic or test.
+
+    Raises
+    ------
+    PolicyError
+        For an unknown scale or name.
+
+    Examples
+    --------
+    >>> allows("ordinal", "mean"), allows("ordinal", "sign test"), allows(Scale.RATIO, "mean")
+    (False, True, True)
+    """
+    return find_scale(scale) >= needed_for(what)
+
+
+def admitted_statistics(scale: Scale | str) -> list[str]:
+    """Name the statistics that a scale allows, those of lower scales first.
+
+    Examples
+    --------
+    >>> admitted_statistics("nominal")
+    ['mode', 'frequency']
+    """
+    highest = find_scale(scale)
+    return [one.name for one in STATISTICS.values() if one.scale <= highest]
+
+
+def admitted_tests(scale: Scale | str) -> list[str]:
+    """Name the significance tests that a scale allows.
+
+    Examples
+    --------
+    >>> admitted_tests("ordinal")
+    ['sign', 'rank-sum', 'kruskal-wallis', 'friedman']
+    """
+    highest = find_scale(scale)
+    return [name for name, test in TESTS.items() if test.info.scale <= highest]
+
+
+def find_scale(scale: Scale | str) -> Scale:
+    """Return the scale of a name.
+
+    Raises
+    ------
+    PolicyError
+        For anything that is neither a scale nor the name of one.
+    """
+    if isinstance(scale, Scale):
+        return scale
+    named = {str(one): one for one in Scale}
+    found = named.get(str(scale).lower())
+    if found is None:
+        raise PolicyError(f"there is no scale {quoted(scale)}; there are {', '.join(named)}")
+    return found

@@ -1,0 +1,1 @@
+"""On which scale a measure is: proofs, enumeration, and the report of both."""

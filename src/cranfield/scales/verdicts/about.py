@@ -1,0 +1,89 @@
+"""All about the scale of one measure: its image, its scale, and what that admits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from cranfield.base.errors import CranfieldError
+from cranfield.base.scale_types import Scale
+from cranfield.measures import Measure
+from cranfield.scales.images.image import image
+from cranfield.scales.images.values import Image
+from cranfield.scales.runs import as_measure, depends_on_recall_base
+from cranfield.scales.statements.admissible import admitted_statistics, admitted_tests
+from cranfield.scales.verdicts.scale_of import scale_of
+from cranfield.scales.verdicts.verdicts import ScaleReport
+
+
+@dataclass(frozen=True, eq=False)
+class ScaleFacts:
+    """What there is to know of the scale of a measure.
+
+    Attributes
+    ----------
+    report
+        Its scale, for its own order and for the total orders, with witnesses.
+    image
+        Its values on all runs; None where they are beyond reach.
+    refused
+        Why there is no image.
+    by_topic
+        Whether its values depend on the recall base, so that each topic has a scale of its own.
+    statistics, tests
+        What its scale admits.
+    """
+
+    report: ScaleReport
+    image: Image | None
+    refused: str
+    by_topic: bool
+    statistics: list[str]
+    tests: list[str]
+
+    @property
+    def scale(self) -> Scale:
+        """The scale for the measure's own order, on one topic."""
+        return self.report.scale
+
+
+def about_scale(
+    measure: Measure | str,
+    length: int | None = None,
+    grades: int = 1,
+    *,
+    recall_base: int | None = None,
+) -> ScaleFacts:
+    """Find the image and the scale of a measure, and what that scale admits.
+
+    Parameters
+    ----------
+    measure
+        The measure, or its text.
+    length
+        Length N of the runs; the measure's cutoff by default.
+    grades
+        The highest grade c.
+    recall_base
+        Relevant documents of the topic; by default as many as the runs are long.
+
+    Returns
+    -------
+    ScaleFacts
+        An image that is beyond reach is None, with the reason.
+    """
+    measure = as_measure(measure, length)
+    report = scale_of(measure, length, grades, recall_base=recall_base)
+    found, refused = None, ""
+    try:
+        found = image(measure, length, grades, judgments=recall_base, at_most=recall_base)
+        _ = found.size
+    except CranfieldError as error:
+        found, refused = None, str(error)
+    return ScaleFacts(
+        report,
+        found,
+        refused,
+        depends_on_recall_base(measure),
+        admitted_statistics(report.scale),
+        admitted_tests(report.scale),
+    )

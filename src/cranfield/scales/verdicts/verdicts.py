@@ -1,0 +1,225 @@
+"""What is found about the scale of a measure, with the runs that show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import groupby
+from typing import Any
+
+from cranfield.base.scale_types import Scale
+from cranfield.base.words import counted
+from cranfield.scales.forms.irrational import Number
+
+Run = tuple[int, ...]
+WRITTEN_OUT = 12
+"""Runs up to this length are written rank by rank."""
+
+AS_FLOATS = "values are floats; those within 2^-40 of the largest count as equal"
+"""What is said where values are not compared exactly."""
+
+KINDS = {
+    "inverted": "{0} stands below {1} in that order, and scores better: {2} against {3}",
+    "tied": "{0} stands below {1} in that order, and both score {2}",
+    "distinguished": "{0} and {1} are equal in that order, and score {2} and {3}",
+}
+
+
+@dataclass(frozen=True)
+class Witness:
+    """Runs that show that a measure is not on a scale.
+
+    Attributes
+    ----------
+    kind
+        `inverted`: the first run is below the second in the order, and scores better. `tied`: it
+        is below, and scores the same. `distinguished`: they are equal in the order, and score
+        differently. `gaps`: the first and second run have neighbouring values, the third and
+        fourth as well, and the two steps are not equal.
+    runs
+        Grades by rank of the two or four runs.
+    values
+        Their scores: exact numbers, or floats for a measure that is only known so.
+    labels
+        What the runs are called, if not by their grades.
+    """
+
+    kind: str
+    runs: tuple[Run, ...]
+    values: tuple[Number, ...]
+    labels: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        runs = self.labels or tuple(map(written, self.runs))
+        values = tuple(map(shown, self.values))
+        if self.kind != "gaps":
+            return KINDS[self.kind].format(*runs, *values)
+        found: tuple[Any, ...] = self.values
+        steps = (abs(found[1] - found[0]), abs(found[3] - found[2]))
+        parts = [
+            f"the step from {values[i]} to {values[i + 1]}, for {runs[i]} and {runs[i + 1]},"
+            f" is {shown(step)}"
+            for i, step in zip((0, 2), steps, strict=True)
+        ]
+        return "; ".join(parts)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The scale of a measure for one order of runs.
+
+    Attributes
+    ----------
+    order
+        The order.
+    scale
+        Interval or ordinal; None if it is neither, or if nothing is known.
+    decided
+        Whether that is the last word. If not, the scale is what is known at least.
+    witness
+        Why it is no more than that.
+    reason
+        How it is known, where not by looking at all runs.
+    """
+
+    order: str
+    scale: Scale | None
+    decided: bool = True
+    witness: Witness | None = None
+    reason: str = ""
+
+    @property
+    def word(self) -> str:
+        """The verdict in a word or two."""
+        if self.decided:
+            return str(self.scale) if self.scale is not None else "neither ordinal nor interval"
+        more = "" if self.scale is None else f"at least {self.scale}; interval or not is "
+        return f"{more}not decided at this length"
+
+    def __str__(self) -> str:
+        text = f"{self.order}: {self.word}"
+        if self.witness is not None:
+            missing = "; not interval" if self.scale is Scale.ORDINAL else ""
+            text += f"{missing}: {self.witness}"
+        return f"{text} ({self.reason})" if self.reason else text
+
+
+@dataclass(frozen=True)
+class ScaleReport:
+    """The scale of a measure for runs of one length on one topic.
+
+    Attributes
+    ----------
+    measure, length, grades
+        The measure, the length N of the runs, and the highest grade c.
+    recall_base
+        The topic's judgments as they were given; None if any run of that length can be.
+    runs
+        Number of runs.
+    own
+        For the order that the measure induces itself: ordinal at least.
+    set_based, rank_based
+        For the total orders of Ferrante, Ferro and Pontarollo (2019).
+    exact
+        Whether values were compared exactly.
+    """
+
+    measure: str
+    length: int
+    grades: int
+    recall_base: int | tuple[int, ...] | None
+    runs: int
+    own: Verdict
+    set_based: Verdict
+    rank_based: Verdict
+    exact: bool
+
+    @property
+    def scale(self) -> Scale:
+        """Scale for its own order, the most that can be claimed."""
+        return self.own.scale or Scale.ORDINAL
+
+    def __str__(self) -> str:
+        base = "" if self.recall_base is None else f", recall base {self.recall_base}"
+        head = (
+            f"{self.measure} on runs of length {self.length} with grades 0 to {self.grades}{base}"
+            f" ({many(self.runs)})"
+        )
+        lines = [head, *(f"  {one}" for one in (self.own, self.set_based, self.rank_based))]
+        if not self.exact:
+            lines.append(f"  {AS_FLOATS}")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class TopicsReport:
+    """The scale of a measure over runs of several lengths and topics of several recall bases.
+
+    Attributes
+    ----------
+    measure
+        The measure.
+    longest, largest_base
+        The set S[N, K]: N is the longest run, K the largest recall base.
+    scale
+        Interval if its values are equally spaced, else ordinal.
+    values
+        The distinct values, ascending.
+    witness
+        Two unequal steps, with the number of relevant documents r, the length n and the recall
+        base RB of runs that show them.
+    exact
+        Whether values were compared exactly.
+    """
+
+    measure: str
+    longest: int
+    largest_base: int
+    scale: Scale
+    values: tuple[Number, ...]
+    witness: Witness | None
+    exact: bool
+
+    def __str__(self) -> str:
+        where = f"{self.measure} on S[{self.longest}, {self.largest_base}]"
+        text = f"{where}: {self.scale}, with {counted(len(self.values), 'value')}"
+        if self.witness is not None:
+            text = f"{text}; not interval: {self.witness}"
+        return text if self.exact else f"{text}\n  {AS_FLOATS}"
+
+
+def shown(value: Number) -> str:
+    """Write a value: fractions as such while they are short."""
+    if isinstance(value, Fraction) and value.denominator < 10**5:
+        return str(value)
+    return f"{float(value):.6g}"
+
+
+def written(run: Sequence[int]) -> str:
+    """Write a run, a long one with the number of times that a grade stands in a row.
+
+    Examples
+    --------
+    >>> written((1, 0, 1)), written((1, *[0] * 39))
+    ('(1, 0, 1)', '(1, 39 x 0)')
+    """
+    if len(run) <= WRITTEN_OUT:
+        return f"({', '.join(map(str, run))})"
+    groups = [(grade, len(list(group))) for grade, group in groupby(run)]
+    parts = [f"{times} x {grade}" if times > 1 else str(grade) for grade, times in groups]
+    return f"({', '.join(parts)})"
+
+
+def many(runs: int) -> str:
+    """Number of runs, in digits while they can be read.
+
+    Examples
+    --------
+    >>> many(1000), many(2**100), many(2**2000)
+    ('1,000 runs', '1.3e+30 runs', 'about 2^2000 runs')
+    """
+    if runs < 10**9:
+        return counted(runs, "run")
+    bits = runs.bit_length() - 1
+    return f"{float(runs):.2g} runs" if bits < 1000 else f"about 2^{bits} runs"

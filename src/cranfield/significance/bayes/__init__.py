@@ -1,0 +1,1 @@
+"""Bayesian comparison of two systems."""

@@ -1,0 +1,1 @@
+"""A comparison: made, described, as tables, and its groups."""

@@ -1,0 +1,136 @@
+"""Dunnett's test: several systems against one baseline."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+from scipy.special import ndtr
+
+from cranfield.base.errors import PolicyError
+from cranfield.significance.corrections.studentised_range import FAR, REACH, STEP
+from cranfield.significance.corrections.studentised_tails import Studentised
+from cranfield.significance.models.fitted_model import Model
+from cranfield.significance.outcome import Floats, t_limit, t_pvalue
+from cranfield.significance.pairs import Pairs
+
+
+def dunnett(model: Model, pairs: Pairs, alternative: str) -> tuple[Floats, Floats]:
+    """Compare systems with a baseline, the second of each pair.
+
+    Parameters
+    ----------
+    model
+        Means of as many scores each, with a common error.
+    pairs
+        Every other system with the one baseline.
+    alternative
+        `two-sided`, `greater` or `less`.
+
+    Returns
+    -------
+    t, pvalue
+        By pair.
+
+    Raises
+    ------
+    PolicyError
+        When the means are of different numbers of scores.
+
+    Notes
+    -----
+    Dunnett (1955). The statistics of two systems have a correlation of 1/2 by the baseline that
+    they share; p is the tail of the largest of them.
+    """
+    if not model.balanced:
+        raise PolicyError("Dunnett's test needs as many scores for each system; take holm instead")
+    t = model.differences(pairs) / model.standard_errors(pairs) if model.error else None
+    if t is None:
+        difference = model.differences(pairs)
+        t = np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
+    if len(pairs) == 1:
+        return t, t_pvalue(t, model.df, alternative)
+    away = {"two-sided": np.abs(t), "greater": t, "less": -t}[alternative]
+    pvalue = maximum_sf(away, len(pairs), model.df, two_sided=alternative == "two-sided")
+    return t, pvalue if model.error else np.where(t == 0, 1.0, pvalue)
+
+
+def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Floats:
+    """Return P(largest of the t (of their absolute values) >= t).
+
+    Parameters
+    ----------
+    t
+        Values; where the alternative is one-sided they may be negative.
+    comparisons
+        Number of systems that share the baseline, at least 2.
+    df
+        Degrees of freedom of the error; may be infinite.
+    two_sided
+        Whether absolute values count.
+    """
+    tail = partial(_tail, comparisons=comparisons, two_sided=two_sided)
+    out = Studentised(tail, df).sf(t)
+    if not two_sided:
+        low = np.flatnonzero(t <= 0)
+        if low.size:
+            # For negative values the tail is no longer close to a normal one: integrate over S.
+            out[low] = 1 - _below(t[low], comparisons, df)
+    return out
+
+
+def _tail(w: Floats, comparisons: int, two_sided: bool) -> Floats:
+    """Return the same with known variance; the integral is over the baseline's variable."""
+    spread = np.sqrt(2) * np.minimum(w, FAR)[:, None]
+    z = np.arange(-REACH - spread.max(initial=0.0), REACH + STEP, STEP)
+    weights = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * STEP
+    out = np.empty(spread.shape[0])
+    rows = max(1, 2**18 // z.size)
+    for start in range(0, out.size, rows):
+        part = spread[start : start + rows]
+        beyond = ndtr(-z - part)
+        if two_sided:
+            beyond = beyond + ndtr(z - part)
+        with np.errstate(divide="ignore"):
+            lacking = -np.expm1(comparisons * np.log1p(-np.minimum(beyond, 1.0)))
+        out[start : start + rows] = lacking @ weights
+    return np.minimum(out, 1.0)
+
+
+def _below(t: Floats, comparisons: int, df: float) -> Floats:
+    """Return P(largest < t) for t up to 0, by symmetry a small number."""
+    if np.isinf(df):
+        return 1 - _tail(t, comparisons, two_sided=False)
+    x = np.linspace(-1, 1, 201) * 9 / np.sqrt(2 * df) if df > 20 else np.linspace(-8, 2, 801)
+    s = np.exp(x)
+    log_density = df * (x - s**2 / 2)
+    weights = np.exp(log_density - log_density.max())
+    weights /= weights.sum()
+    inner = 1 - _tail((t[:, None] * s).ravel(), comparisons, two_sided=False)
+    return np.asarray(inner.reshape(t.size, -1) @ weights)
+
+
+@dataclass(frozen=True)
+class DunnettInterval:
+    """Simultaneous limits of the differences from the baseline.
+
+    For a one-sided test each limit holds on its own, with half of what two limits leave out.
+    """
+
+    model: Model
+    pairs: Pairs
+    two_sided: bool = True
+
+    def __call__(self, level: float) -> tuple[Floats, Floats]:
+        """Return lower and upper limits at a confidence level."""
+        count = len(self.pairs)
+        if count == 1:
+            quantile = float(t_limit(level, self.model.df))
+        else:
+            tail = partial(_tail, comparisons=count, two_sided=self.two_sided)
+            beyond = 1 - level if self.two_sided else (1 - level) / 2
+            quantile = Studentised(tail, self.model.df).isf(beyond)
+        half = quantile * self.model.standard_errors(self.pairs)
+        difference = self.model.differences(self.pairs)
+        return difference - half, difference + half

@@ -1,0 +1,1 @@
+"""Models of all systems: analyses of variance, and what they assume."""

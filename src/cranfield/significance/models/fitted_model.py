@@ -1,0 +1,84 @@
+"""What a model of all systems says of each: a mean, and how well it is known."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cranfield.significance.outcome import Floats, Outcome, TInterval
+from cranfield.significance.pairs import Pairs
+from cranfield.significance.tests.student_t import p_of, ratio
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """The means of all systems, with one error for all.
+
+    Attributes
+    ----------
+    means
+        Marginal mean, or mean rank, of each system.
+    error
+        Mean square of the error: the estimated variance of one observation.
+    counts
+        Observations behind each mean.
+    df
+        Degrees of freedom of the error; infinite where it is known.
+    of
+        What the means are means of.
+    """
+
+    means: Floats
+    error: float
+    counts: Floats
+    df: float
+    of: str = "mean"
+
+    @property
+    def balanced(self) -> bool:
+        """Whether all means have as many observations behind them."""
+        return bool((self.counts == self.counts[0]).all())
+
+    def differences(self, pairs: Pairs) -> Floats:
+        """Return the differences of the means of each pair; those by rounding are 0."""
+        found = pairs.of_systems(self.means)
+        slack = pairs.rounding if self.of == "mean" else 1e-12 * self.means.max(initial=0.0)
+        return np.asarray(np.where(np.abs(found) <= slack, 0.0, found))
+
+    def standard_errors(self, pairs: Pairs) -> Floats:
+        """Return the standard errors of the differences."""
+        each = 1 / self.counts
+        return np.asarray(np.sqrt(self.error * (each[pairs.first] + each[pairs.second])))
+
+    def outcome(self, pairs: Pairs, alternative: str, *, paired: bool) -> Outcome:
+        """Compare pairs by t, with the error of the model, before any correction.
+
+        Parameters
+        ----------
+        pairs, alternative
+            What is compared, and how.
+        paired
+            Whether the model knows that scores are of the same topics.
+        """
+        difference = self.differences(pairs)
+        error = self.standard_errors(pairs)
+        t = ratio(difference, error)
+        none = np.zeros(len(pairs), dtype=np.intp)
+        if paired:
+            n = np.full(len(pairs), pairs.topics)
+            zeros = np.concatenate([(d.differences() == 0).sum(axis=1) for d in pairs.blocks()])
+        else:
+            scores = (~np.isnan(pairs.values)).sum(axis=0)
+            n, zeros = scores[pairs.first] + scores[pairs.second], none
+        return Outcome(
+            statistic=t,
+            pvalue=p_of(t, error, self.df, alternative),
+            effect=ratio(difference, np.sqrt(np.full(len(pairs), self.error))),
+            interval=TInterval(difference, error, self.df),
+            interval_of=f"difference of {self.of}s",
+            n=n,
+            zeros=zeros,
+            ties=none,
+            model=self,
+        )

@@ -1,0 +1,1 @@
+"""What a number of topics buys."""

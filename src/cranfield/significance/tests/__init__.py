@@ -1,0 +1,1 @@
+"""Tests of two systems or more."""

@@ -18,16 +18,14 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 import cranfield as cf
+from cranfield.base.arrays import Floats
 from cranfield.scores import Scores
 from cranfield.significance import TESTS
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs
-
-Floats = NDArray[np.float64]
 
 SIZES = (10, 25, 50)
 SHAPES = ("normal", "skewed", "discrete")

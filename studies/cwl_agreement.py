@@ -28,13 +28,11 @@ from zlib import crc32
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 import cranfield as cf
+from cranfield.base.arrays import Bools, Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
 RANKS = 1000
 GAIN = 0.6
 COLUMNS = ("EU", "ETU", "EC", "ETC", "Depth", "Residual")
@@ -134,7 +132,7 @@ def length_of(doc: str) -> int:
     return 20 + crc32(doc.encode()) % 2981
 
 
-def vectors(judged: JudgedRuns) -> tuple[Floats, Floats, Flags]:
+def vectors(judged: JudgedRuns) -> tuple[Floats, Floats, Bools]:
     """Relevance (NaN: unjudged), lengths (0: no document) and whether there is a document."""
     topics, systems = judged.shape
     grades = np.full((topics * systems, RANKS), np.nan)
@@ -145,7 +143,7 @@ def vectors(judged: JudgedRuns) -> tuple[Floats, Floats, Flags]:
     return grades, lengths, np.arange(1, RANKS + 1) <= judged.retrieved.T.reshape(-1, 1)
 
 
-def costs_of(model: Model, gains: Floats, lengths: Floats, listed: Flags) -> tuple[Floats, Floats]:
+def costs_of(model: Model, gains: Floats, lengths: Floats, listed: Bools) -> tuple[Floats, Floats]:
     """Costs of each rank, and what is to be taken off the L of U."""
     none = np.zeros(len(gains))
     if model.costs == "documents":

@@ -8,16 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 import cranfield as cf
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.measures import RBP, UserModel
 from cranfield.measures.base import Info
 from cranfield.measures.users.classic import user_model
 from cranfield.measures.users.page import Page
-
-Floats = NDArray[np.float64]
 
 SYSTEM = "SFDC-enc45-refus12"
 

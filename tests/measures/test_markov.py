@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 import cranfield as cf
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 
-Floats = NDArray[np.float64]
 rankings = st.lists(st.none() | st.integers(0, 2), min_size=1, max_size=12)
 
 

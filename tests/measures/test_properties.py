@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 
 import cranfield as cf
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import REGISTRY, Floats, Info, Measure
+from cranfield.measures.base import REGISTRY, Info, Measure
 from cranfield.measures.catalogue.battery import GRADES, battery
 from cranfield.measures.catalogue.battery_judged import scores
 from cranfield.measures.catalogue.findings import PROPERTIES

@@ -8,13 +8,11 @@ from functools import cache
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.scales.distribution.limits import SumDistribution, distribution_of_sums
 from cranfield.scales.distribution.spectrum import Spectrum, waves
-
-Floats = NDArray[np.float64]
 
 
 def rbp(length: int, persistence: float, gains: Sequence[int] = (0, 1)) -> list[Floats]:

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from cranfield.base.arrays import Floats
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats, Outcome
+from cranfield.significance.outcome import Outcome
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.registry import find_test
 

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
 from cranfield.significance.bayes.comparison import METHODS, compare_bayes
 from cranfield.significance.bayes.result import BayesianComparison
-from cranfield.significance.outcome import Floats
 
 ROOT_HALF = 1 - np.sqrt(0.5)
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import cranfield as cf
+from cranfield.base.arrays import Floats
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import Pairs, all_pairs
 from cranfield.significance.resampling import count_reaching, generator, rank_of
 from cranfield.significance.tests.bootstrap_samples import (

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtri
 
+from cranfield.base.arrays import Floats
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import Pairs, all_pairs
 from cranfield.significance.registry import find_test
 from cranfield.significance.tests.pairwise_sums import kth_sum

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.base.arrays import Floats
 from cranfield.significance.corrections.dunnett import maximum_sf
 from cranfield.significance.corrections.step_wise import corrected
-from cranfield.significance.outcome import Floats
 from tests.significance import reference, reference_models
 
 Side = Literal["two-sided", "greater", "less"]

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError
 from cranfield.base.words import counted
 from cranfield.collection.files.small_tables import small_table
-from cranfield.collection.judged.segments import Floats, Ints
 from cranfield.collection.keys import KeyIndex
 from cranfield.collection.qrels import topic_order
 

@@ -13,9 +13,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Indices
+
 Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]
-RowNumbers = NDArray[np.intp]
 
 _FEW = 20_000
 """Topic changes that are cheaper to look up one by one than in a table."""
@@ -72,7 +73,7 @@ def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
 
 
 def first_repeat(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:
-    """RowNumbers of the first (topic, document) that stands twice, or None.
+    """Indices of the first (topic, document) that stands twice, or None.
 
     Sorted keys answer the usual question, 'are all different?'. Only a suspicion is looked into.
     """
@@ -115,7 +116,7 @@ class KeyIndex:
     """
 
     def __init__(self, keys: Keys) -> None:
-        self.order: RowNumbers = np.argsort(keys, kind="stable")
+        self.order: Indices = np.argsort(keys, kind="stable")
         self.sorted: Keys = keys[self.order]
         self._unique = not bool((self.sorted[1:] == self.sorted[:-1]).any())
         # 8 places a key: small enough for the cache, and few absent keys get through.
@@ -124,7 +125,7 @@ class KeyIndex:
         self._seen = np.zeros(1 << bits, dtype=bool)
         self._seen[keys >> self._shift] = True
 
-    def candidates(self, keys: Keys) -> tuple[RowNumbers, RowNumbers]:
+    def candidates(self, keys: Keys) -> tuple[Indices, Indices]:
         """Pairs (row asked, row of the index) whose keys are equal, in no order."""
         maybe = np.flatnonzero(self._seen[keys >> self._shift])
         wanted = keys[maybe]
@@ -140,9 +141,7 @@ class KeyIndex:
         return asked, self.order[left]
 
 
-def _spread(
-    asked: RowNumbers, left: RowNumbers, counts: RowNumbers
-) -> tuple[RowNumbers, RowNumbers]:
+def _spread(asked: Indices, left: Indices, counts: Indices) -> tuple[Indices, Indices]:
     """Repeat each asked row for every equal key of the index."""
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.repeat(asked, counts), np.repeat(left, counts) + within

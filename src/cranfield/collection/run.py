@@ -9,9 +9,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.keys import Codes, Keys, RowNumbers, first_repeat, pair_keys
+from cranfield.collection.keys import Codes, Keys, first_repeat, pair_keys
 from cranfield.sources.origin import Origin
 from cranfield.tabular import frame_html
 
@@ -138,7 +139,7 @@ class Run:
         return frame if self.ranks is None else frame.with_columns(rank=pl.Series(self.ranks))
 
 
-def kept_rows(kept: NDArray[np.bool_], rows: int) -> RowNumbers:
+def kept_rows(kept: NDArray[np.bool_], rows: int) -> Indices:
     """Return the numbers of the rows that are kept."""
     kept = np.asarray(kept)
     if kept.dtype != np.bool_ or kept.shape != (rows,):

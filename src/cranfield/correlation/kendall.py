@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.correlation.things import Floats, blocks, same_things, signs
+from cranfield.correlation.things import blocks, same_things, signs
 
 VARIANTS = ("b", "a")
 

@@ -7,10 +7,8 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from cranfield.base.arrays import Floats, Ints
 
 TERMS = 100_000
 """Terms of the endless sum that are added up; where it takes more, the logarithm is as exact."""

@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.correlation.overlap import Floats, Ints, Places, overlap
+from cranfield.correlation.overlap import Places, overlap
 from cranfield.correlation.things import same_things
 
 TIES = ("a", "b", "w")

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
 
-Floats = NDArray[np.float64]
 Signs = NDArray[np.int8]
 
 BLOCK = 2**20

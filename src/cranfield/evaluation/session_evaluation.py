@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.words import counted
 from cranfield.collection.document_tables import DocumentTable, read_lengths
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.segments import Floats, Ints
 from cranfield.collection.qrels import Qrels
 from cranfield.measures import Measure, parse_measures
 from cranfield.measures.sessions.clicks import Clicks, ClickU

@@ -7,9 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Self, TypeVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -22,8 +20,6 @@ from cranfield.measures.parameters import (
     optional,
     parameter,
 )
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.base import Measure, measure
 
 
 def define(

@@ -11,10 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
-
-Floats = NDArray[np.float64]
-
 
 HIGHEST = 60
 """The highest grade for which 2^grade means anything."""

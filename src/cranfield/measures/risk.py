@@ -12,10 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
-from cranfield.measures.base import Floats, Info, Measure
+from cranfield.measures.base import Info, Measure
 from cranfield.measures.parameters import number, parameter
 from cranfield.measures.wrapping import Wrapping, wrapping
 

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar, Self, TypeVar
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import REGISTRY, Floats, Info, Measure, text_of
+from cranfield.measures.base import REGISTRY, Info, Measure, text_of
 from cranfield.measures.grammar import WRAPPERS, parse_measure
 
 

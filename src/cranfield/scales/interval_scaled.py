@@ -8,11 +8,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldWarning, MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures import Measure, wrapper
-from cranfield.measures.base import Floats
 from cranfield.scales.forms.blended import needs_ideal
 from cranfield.scales.forms.eligible import HINT, beyond_length, lowest_relevant, of_documents
 from cranfield.scales.images.approximate import COUNTED

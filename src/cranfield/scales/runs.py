@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.base.words import counted
@@ -28,9 +29,6 @@ from cranfield.scales.arrays import as_array
 from cranfield.scales.forms.eligible import lowest_relevant, of_documents
 from cranfield.scales.judgments import pool
 
-Grades = NDArray[np.int64]
-Floats = NDArray[np.float64]
-
 MOST_RUNS = 2**22
 """Runs that are enumerated one by one."""
 MOST_RANKS = 2_000
@@ -43,7 +41,7 @@ MOST_WEIGHTS = 2**15
 ROWS = "runs are rows of whole grades, such as [[1, 0, 1]]"
 
 
-def all_runs(length: int, grades: int = 1) -> Grades:
+def all_runs(length: int, grades: int = 1) -> Ints:
     """Return every judged run of a length.
 
     Parameters
@@ -122,7 +120,7 @@ def check_size(length: Any, grades: Any) -> None:
         )
 
 
-def checked_runs(runs: Any, length: int, grades: int) -> Grades:
+def checked_runs(runs: Any, length: int, grades: int) -> Ints:
     """Return runs as an array of grades, padded with 0 to the length; refuse others."""
     found = _rows(runs)
     if found.ndim != 2 or found.size == 0 or not np.issubdtype(found.dtype, np.integer):
@@ -184,7 +182,7 @@ def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
 
 
 def judged_runs(
-    runs: Grades,
+    runs: Ints,
     *,
     grades: int = 1,
     judgments: Sequence[int] | int | None = None,

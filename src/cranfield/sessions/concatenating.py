@@ -9,6 +9,7 @@ from typing import Any, overload
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Ints
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
@@ -16,7 +17,7 @@ from cranfield.collection.intents.probabilities import IntentTable, read_intents
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Ints, places
+from cranfield.collection.judged.segments import places
 from cranfield.collection.run import Run
 from cranfield.sessions.data import LISTS, Sessions, first_of_each
 from cranfield.sources.origin import Origin

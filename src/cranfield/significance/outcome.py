@@ -10,11 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, stdtr, stdtrit
 
+from cranfield.base.arrays import Floats
+
 if TYPE_CHECKING:
     from cranfield.significance.models.anova_table import AnovaTable
     from cranfield.significance.models.fitted_model import Model
 
-Floats = NDArray[np.float64]
 Interval = Callable[[float], tuple[Floats, Floats]]
 
 BY_PAIR = ("statistic", "pvalue", "effect", "n", "zeros", "ties")

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
+from cranfield.base.arrays import Floats, Indices
 
 ROUNDING = 2.0**-44
 """Differences below this part of the scores come from rounding: they are zero, or tied."""

@@ -10,12 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.evaluation.scorefiles import read_scores
 from cranfield.scores import Scores
 from cranfield.significance.options import MISSING
-from cranfield.significance.outcome import Floats
 from cranfield.significance.registry import TestInfo
 
 BY_SHARD = ("anova-3", "anova-3f", "bootstrap-anova")

@@ -16,9 +16,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.significance.pairs import TINY, Pairs
-
-Floats = NDArray[np.float64]
 
 EXACT_BITS = 52
 """Integers of so many bits, and their sums, are exact as floats."""

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.measures.risk import standard_error, weighed
 from cranfield.scores import Scores
-from cranfield.significance.outcome import Floats
 from cranfield.significance.prepare import as_scores
 from cranfield.tabular import frame_html
 

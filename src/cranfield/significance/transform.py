@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.words import counted
 from cranfield.scores import Scores
-from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING
 
 METHODS = ("z", "normal", "linear", "empirical")

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldWarning, InputError, MeasureError, quoted
 from cranfield.base.words import counted
 from cranfield.texts.content import stem_of
-from cranfield.texts.gold import Floats, Ints, Nuggets, read_nuggets
+from cranfield.texts.gold import Nuggets, read_nuggets
 from cranfield.texts.labels import support_in, text_length
 from cranfield.texts.tables import Table, absent, read_table
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, quoted
 from cranfield.base.words import counted
 from cranfield.texts.content import stem_of
-from cranfield.texts.gold import Floats, Ints
 from cranfield.texts.labels import support_in
 from cranfield.texts.tables import Table, absent, read_table
 

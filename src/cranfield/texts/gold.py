@@ -8,15 +8,12 @@ from math import isnan
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import counted
 from cranfield.texts.labels import importance_in
 from cranfield.texts.tables import Table, read_table
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 _OPTIONAL = ("weight", "vital_length", "importance", "assessor")
 _NTCIR = ("topic", "nugget", "weight", "vital_length")

@@ -7,16 +7,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from numpy.typing import NDArray
 from scipy.stats import studentized_range, t
 
 import cranfield as cf
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.of_topics.extrapolation import Extrapolation, extrapolate
 from cranfield.significance.power.topic_set_size import power_t
 from tests.meta.of_topics.test_generalizability import made
-
-Floats = NDArray[np.float64]
 
 
 def row(found: Extrapolation, topics: int, means: str) -> dict[str, float]:

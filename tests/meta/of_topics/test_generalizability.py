@@ -6,15 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 import cranfield as cf
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.of_topics.generalizability import generalizability
 from cranfield.meta.of_topics.variance_components import Generalizability
 from cranfield.scores import Scores
-
-Floats = NDArray[np.float64]
 
 
 def made(system: float, topic: float, error: float, systems: int, topics: int) -> Floats:

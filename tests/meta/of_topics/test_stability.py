@@ -11,18 +11,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 from scipy.stats import kendalltau, norm, rankdata
 
 import cranfield as cf
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.streams import stream
 from cranfield.meta.of_topics.resampling import stability
 from cranfield.meta.of_topics.result import Stability
 from cranfield.meta.of_topics.tables import of_top
 from cranfield.scores import Scores
-
-Floats = NDArray[np.float64]
 
 
 def some(topics: int = 12, systems: int = 6, seed: int = 0) -> Floats:

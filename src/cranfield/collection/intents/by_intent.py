@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.collection.intents.judged_intents import Intents
 from cranfield.collection.judged.annotations import Annotations
 from cranfield.collection.judged.judged_runs import JudgedRuns, Judgments
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Floats, Ints
 
 
 @dataclass(frozen=True, eq=False)

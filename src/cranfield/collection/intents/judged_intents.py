@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, quoted
 from cranfield.collection.intents.probabilities import IntentTable
-from cranfield.collection.judged.segments import Floats, Ints
 from cranfield.collection.qrels import Qrels, topic_order
 
 

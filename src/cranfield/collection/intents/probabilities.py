@@ -12,10 +12,10 @@ from xml.parsers import expat
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.files.small_tables import small_table
-from cranfield.collection.judged.segments import Floats
 from cranfield.sources.chunks import Source
 
 _TYPES = {

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.collection.intents.judged_intents import Intents
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Floats, Ints
 
 if TYPE_CHECKING:
     from cranfield.collection.judged.judged_runs import JudgedRuns

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.collection.document_tables import DocumentTable
 from cranfield.collection.intents.judged_intents import Intents
@@ -17,7 +18,6 @@ from cranfield.collection.judged.coverage import Coverage, SystemCoverage
 from cranfield.collection.judged.judged_runs import JudgedRuns, Judgments
 from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Floats, Ints
 from cranfield.collection.qrels import Qrels, topic_order
 
 

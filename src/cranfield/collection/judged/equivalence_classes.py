@@ -6,10 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from cranfield.base.arrays import Ints
 from cranfield.collection.judged.annotations import Annotations
 from cranfield.collection.judged.judged_runs import JudgedRuns, Judgments
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Ints, places
+from cranfield.collection.judged.segments import places
 
 
 def by_class(judged: JudgedRuns, name: str) -> JudgedRuns:

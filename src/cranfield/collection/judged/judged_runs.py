@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.intents.judged_intents import Intents
@@ -20,7 +21,7 @@ from cranfield.collection.judged.annotations import Annotations, Groups
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Floats, Ints, places
+from cranfield.collection.judged.segments import places
 from cranfield.tabular import frame_html
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from cranfield.base.arrays import Ints
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.collection.document_tables import DocumentTable, read_groups, read_lengths
 from cranfield.collection.files.many_runs import Runs, read_runs
@@ -20,7 +21,6 @@ from cranfield.collection.judged.assembling import Beside, Known, Part, assemble
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.policies import Policies, policies
 from cranfield.collection.judged.ranking import Order, order_of
-from cranfield.collection.judged.segments import Ints
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 

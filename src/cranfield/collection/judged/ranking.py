@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, PolicyError, quoted
-from cranfield.collection.keys import RowNumbers
 from cranfield.collection.run import Run
 
 TIES = {
@@ -50,15 +50,15 @@ class Order:
         How many neighbours in the order have rank numbers that say the opposite.
     """
 
-    permutation: RowNumbers | None
+    permutation: Indices | None
     starts: NDArray[np.int64]
     codes: NDArray[np.int32]
     tied: int
     contradictions: int
-    _moved: tuple[RowNumbers, RowNumbers] | None = None
+    _moved: tuple[Indices, Indices] | None = None
 
     @property
-    def rows(self) -> RowNumbers:
+    def rows(self) -> Indices:
         """Row numbers by topic code, best document first."""
         if self.permutation is not None:
             return self.permutation
@@ -68,7 +68,7 @@ class Order:
             rows[to] = moved
         return rows
 
-    def ranks_of(self, rows: RowNumbers) -> NDArray[np.int64]:
+    def ranks_of(self, rows: Indices) -> NDArray[np.int64]:
         """Ranks of some rows within their topics, from 1."""
         if self.permutation is not None:
             inverse = np.empty(self.permutation.size, dtype=np.int64)
@@ -107,7 +107,7 @@ def order_of(run: Run, ties: str) -> Order:
     counts = np.bincount(codes, minlength=len(run.topics))
     starts = np.cumsum(counts) - counts
     same = codes[1:] == codes[:-1]
-    permutation: RowNumbers | None = None
+    permutation: Indices | None = None
     worse = key[1:] < key[:-1] if ties == "rank" else key[1:] > key[:-1]
     # Codes count up in order of appearance, so topics that stand together stand in their order.
     if codes.size - 1 - np.count_nonzero(same) >= len(run.topics) or (same & worse).any():
@@ -144,7 +144,7 @@ def _key(run: Run, ties: str) -> Key:
     return run.scores
 
 
-def _sorted_rows(codes: NDArray[np.int32], key: Key, counts: NDArray[np.int64]) -> RowNumbers:
+def _sorted_rows(codes: NDArray[np.int32], key: Key, counts: NDArray[np.int64]) -> Indices:
     """Sort by topic, then key; equal keys stay in the order of the rows."""
     by_topic = _stable_by_code(codes, counts.size)
     width = int(counts.max())
@@ -157,11 +157,11 @@ def _sorted_rows(codes: NDArray[np.int32], key: Key, counts: NDArray[np.int64]) 
     padded[filled] = key[by_topic]
     within = np.argsort(padded, axis=1, kind="stable")
     starts = (np.cumsum(counts) - counts)[:, None]
-    out: RowNumbers = by_topic[(starts + within)[filled]]
+    out: Indices = by_topic[(starts + within)[filled]]
     return out
 
 
-def _stable_by_code(codes: NDArray[np.int32], topics: int) -> RowNumbers:
+def _stable_by_code(codes: NDArray[np.int32], topics: int) -> Indices:
     """Sort small integers stably; 16 bits at a time NumPy does it by counting."""
     low = np.argsort(codes.astype(np.uint16), kind="stable")
     if topics <= 1 << 16:
@@ -169,7 +169,7 @@ def _stable_by_code(codes: NDArray[np.int32], topics: int) -> RowNumbers:
     return low[np.argsort((codes[low] >> 16).astype(np.uint16), kind="stable")]
 
 
-def _settled(run: Run, rows: RowNumbers, group: NDArray[np.int64], ties: str) -> RowNumbers:
+def _settled(run: Run, rows: Indices, group: NDArray[np.int64], ties: str) -> Indices:
     """Order the rows within each group of equal keys."""
     if rows.size <= _FEW and ties not in {"input", "rank"}:
         # Python compares text by code points, which is the order of the bytes of UTF-8.
@@ -185,7 +185,7 @@ def _settled(run: Run, rows: RowNumbers, group: NDArray[np.int64], ties: str) ->
 
 
 def _contradictions(
-    run: Run, permutation: RowNumbers | None, better: NDArray[np.bool_], ties: str
+    run: Run, permutation: Indices | None, better: NDArray[np.bool_], ties: str
 ) -> int:
     """Count the neighbours in the order, one scored above the other, whose ranks go back."""
     if run.ranks is None or ties in {"rank", "file"}:

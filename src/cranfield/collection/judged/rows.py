@@ -10,8 +10,9 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError
-from cranfield.collection.judged.segments import Floats, Ints, scan
+from cranfield.collection.judged.segments import scan
 
 _T = TypeVar("_T", bound=np.generic)
 _Array = TypeVar("_Array", bound=NDArray[Any])

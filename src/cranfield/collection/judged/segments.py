@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from cranfield.base.arrays import Floats, Ints
 
 
 def places(cells: NDArray[Any]) -> Ints:

@@ -29,11 +29,11 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Ints
-from cranfield.measures.base import Floats, measure
+from cranfield.measures.base import measure
 from cranfield.measures.fairness.named import names
 from cranfield.measures.gains import Gain
 from cranfield.measures.parameters import integer, number, optional, parameter

@@ -23,10 +23,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Ints, ratio
-from cranfield.measures.base import Floats, Measure, measure
+from cranfield.collection.judged.segments import ratio
+from cranfield.measures.base import Measure, measure
 from cranfield.measures.fairness.named import name
 from cranfield.measures.parameters import flag, integer, number, optional, parameter
 from cranfield.measures.ranked.precision import REL_DOC

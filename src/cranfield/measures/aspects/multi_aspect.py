@@ -27,10 +27,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
-from cranfield.measures.base import Floats, Measure
+from cranfield.measures.base import Measure
 from cranfield.measures.fairness.named import Shares, shares
 from cranfield.measures.parameters import optional, parameter
 from cranfield.measures.wrapping import Wrapping, wrapping

@@ -15,7 +15,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from cranfield.collection.judged.segments import Ints
+from cranfield.base.arrays import Ints
 
 GRADES: Mapping[str, tuple[int, int]] = {
     "0": (0, 0),

@@ -9,10 +9,10 @@ from functools import cache
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Floats, Ints
 from cranfield.measures.base import Measure
 from cranfield.measures.catalogue.battery import GRADES, KINDS, Battery, Case, battery
 

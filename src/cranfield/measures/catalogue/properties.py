@@ -58,8 +58,8 @@ from functools import cache
 
 import numpy as np
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError
-from cranfield.collection.judged.segments import Floats, Ints
 from cranfield.measures.base import Measure
 from cranfield.measures.catalogue.battery import Battery, battery
 from cranfield.measures.catalogue.battery_judged import VARIANTS, scores

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.annotations import Groups
 from cranfield.collection.judged.judged_runs import JudgedRuns, Judgments
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Ints
-from cranfield.measures.base import Floats, Measure
+from cranfield.measures.base import Measure
 from cranfield.measures.gains import LINEAR, Gain
 from cranfield.measures.users.gains import UnitGains
 from cranfield.measures.wrapping import Wrapping, wrapping

@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.collection.intents.by_intent import ByIntent, by_intent
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
-from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.base import Measure, measure
 from cranfield.measures.gained import GAINS_DOC, no_loss
 from cranfield.measures.gains import LINEAR, Gain
 from cranfield.measures.parameters import choice, number, parameter

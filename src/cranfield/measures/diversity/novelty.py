@@ -20,11 +20,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.collection.intents.judged_intents import Intents
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Ints, ratio
-from cranfield.measures.base import Floats, Measure, measure
+from cranfield.collection.judged.segments import ratio
+from cranfield.measures.base import Measure, measure
 from cranfield.measures.parameters import choice, number, parameter
 from cranfield.measures.ranked.precision import REL
 

@@ -29,10 +29,11 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
-from cranfield.measures.base import Floats, measure
+from cranfield.measures.base import measure
 from cranfield.measures.fairness.browsing import Exposing, gathered, of_judged
 from cranfield.measures.gained import GAINS_DOC, no_loss
 from cranfield.measures.gains import LINEAR, Gain

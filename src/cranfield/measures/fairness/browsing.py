@@ -16,11 +16,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.collection.judged.annotations import Groups
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Floats, Ints
 from cranfield.measures.base import Measure
 from cranfield.measures.parameters import choice, number, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC

@@ -26,10 +26,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
-from cranfield.measures.base import Floats, measure
+from cranfield.measures.base import measure
 from cranfield.measures.fairness.browsing import Exposing, gathered, of_judged
 from cranfield.measures.parameters import choice, parameter
 

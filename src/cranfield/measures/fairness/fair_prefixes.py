@@ -24,10 +24,11 @@ from functools import lru_cache
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.base import Measure, measure
 from cranfield.measures.fairness.named import name
 from cranfield.measures.fairness.prefix_fairness import protected_rows
 from cranfield.measures.parameters import flag, number, optional, parameter

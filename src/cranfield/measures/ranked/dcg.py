@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
-from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.base import Measure, measure
 from cranfield.measures.gained import GAINS_DOC, gained, ideal
 from cranfield.measures.gains import LINEAR, Discount, Gain, gain
 from cranfield.measures.parameters import choice, parameter

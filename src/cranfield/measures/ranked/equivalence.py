@@ -15,11 +15,12 @@ Examples
 
 from __future__ import annotations
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.equivalence_classes import by_class
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import Floats, Measure
+from cranfield.measures.base import Measure
 from cranfield.measures.wrapping import Wrapping, wrapping
 
 

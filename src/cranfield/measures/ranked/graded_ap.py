@@ -18,9 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
-from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.base import Measure, measure
 from cranfield.measures.gained import GAINS_DOC, gained, ideal, no_loss
 from cranfield.measures.gains import LINEAR, Gain, pairs
 from cranfield.measures.parameters import choice, parameter

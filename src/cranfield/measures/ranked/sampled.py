@@ -27,11 +27,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Ints, ratio
-from cranfield.measures.base import Floats, Measure, measure
+from cranfield.collection.judged.segments import ratio
+from cranfield.measures.base import Measure, measure
 from cranfield.measures.gained import GAINS_DOC, no_loss
 from cranfield.measures.gains import LINEAR, Gain
 from cranfield.measures.parameters import number, parameter

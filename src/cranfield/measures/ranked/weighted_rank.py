@@ -20,8 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import Floats, Measure, measure
+from cranfield.measures.base import Measure, measure
 from cranfield.measures.gained import GAINS_DOC, gained, no_loss
 from cranfield.measures.gains import LINEAR, Gain, pairs
 from cranfield.measures.parameters import number, optional, parameter

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.segments import Floats, Ints, places, scan
+from cranfield.collection.judged.segments import places, scan
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, gain
 from cranfield.measures.parameters import checked, flag, number, optional, parameter

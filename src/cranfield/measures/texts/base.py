@@ -9,8 +9,9 @@ from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
-from cranfield.measures.base import Floats, Info
+from cranfield.measures.base import Info
 from cranfield.measures.parameters import Parameter, checked
 
 TEXT_MEASURES: dict[str, Info] = {}

@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.measures.parameters import choice, number, parameter
 from cranfield.measures.texts.base import TextMeasure, f_measure, ratio, text_measure
 from cranfield.texts.citations import JudgedCitations
-from cranfield.texts.gold import Floats
 
 _FAMILY = "citations"
 _SUPPORT = "Thakur et al. (2025)"

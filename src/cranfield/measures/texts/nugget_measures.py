@@ -19,10 +19,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.measures.parameters import number, parameter
 from cranfield.measures.texts.base import TextMeasure, f_measure, ratio, text_measure
 from cranfield.texts.answers import JudgedAnswers
-from cranfield.texts.gold import Floats
 
 _FAMILY = "nuggets"
 

@@ -20,11 +20,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.measures.parameters import number, parameter
 from cranfield.measures.texts.base import f_measure, ratio, text_measure
 from cranfield.measures.texts.nugget_measures import NuggetMeasure
 from cranfield.texts.answers import JudgedAnswers
-from cranfield.texts.gold import Floats, Nuggets
+from cranfield.texts.gold import Nuggets
 
 _FAMILY = "one click access"
 _S_NEEDS = "weights and vital string lengths of nuggets, positions in answers"

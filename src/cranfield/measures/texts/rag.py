@@ -21,10 +21,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.measures.parameters import flag, number, parameter
 from cranfield.measures.texts.base import TextMeasure, ratio, text_measure
 from cranfield.texts.answers import JudgedAnswers
-from cranfield.texts.gold import Floats
 
 _FAMILY = "nuggets of RAG"
 _SOURCE = "Pradeep et al. (2024), Pradeep et al. (2025)"

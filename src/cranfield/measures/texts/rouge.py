@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from itertools import chain
 
+from cranfield.base.arrays import Floats
 from cranfield.measures.parameters import choice, integer, number, optional, parameter
 from cranfield.measures.texts.base import TextMeasure, text_measure
 from cranfield.measures.texts.text_overlap import (
@@ -37,7 +38,6 @@ from cranfield.measures.texts.text_overlap import (
     skip_overlap,
     union_overlap,
 )
-from cranfield.texts.gold import Floats
 from cranfield.texts.summaries import JudgedSummaries, Sentences
 
 _FAMILY = "ROUGE"

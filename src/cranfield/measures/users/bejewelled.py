@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.segments import Floats
 from cranfield.measures.base import measure
 from cranfield.measures.parameters import number, optional, parameter
 from cranfield.measures.users.model import LAST, Costs, Expected, UserModel

@@ -21,10 +21,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Floats, ratio
+from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Info, Measure
 from cranfield.measures.gained import GAINS_DOC, no_loss
 from cranfield.measures.gains import Gain

@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.segments import Floats
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, pairs
 from cranfield.measures.parameters import optional, parameter

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
-from cranfield.collection.judged.segments import Floats, ratio
+from cranfield.collection.judged.segments import ratio
 
 
 def viewed(continuation: ArrayLike) -> Floats:

@@ -7,9 +7,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import Floats, Measure
+from cranfield.measures.base import Measure
 from cranfield.measures.gains import short
 from cranfield.measures.parameters import checked, integer, number, optional
 from cranfield.measures.users.classic import user_model

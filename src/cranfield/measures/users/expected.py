@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import Floats, measure
+from cranfield.measures.base import measure
 from cranfield.measures.parameters import integer, number, optional, parameter
 from cranfield.measures.users.model import Costs, Expected, StaticModel, UserModel, plain
 from cranfield.measures.users.page import Page

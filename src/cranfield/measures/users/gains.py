@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.measures.base import Floats, Measure
+from cranfield.measures.base import Measure
 from cranfield.measures.gains import HIGHEST, LINEAR, Gain, pairs
 from cranfield.measures.parameters import integer, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC

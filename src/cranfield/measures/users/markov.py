@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Floats, ratio
+from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.parameters import choice, flag, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC

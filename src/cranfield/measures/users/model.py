@@ -18,11 +18,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.base.words import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.measures.base import Floats, Measure
+from cranfield.measures.base import Measure
 from cranfield.measures.users.gains import UnitGains
 from cranfield.measures.users.page import Page, Reading, page_of, pages
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.collection.judged.segments import Floats
+from cranfield.base.arrays import Floats
 from cranfield.measures.base import measure
 from cranfield.measures.parameters import number, parameter
 from cranfield.measures.users.expected import WANTED

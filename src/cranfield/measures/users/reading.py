@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cranfield.base.arrays import Floats
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Floats
 
 
 def trigamma(x: ArrayLike) -> Floats:

@@ -15,8 +15,8 @@ from itertools import accumulate
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.segments import Floats
 from cranfield.measures.users.model import LAST, Costs, Expected, UserModel, plain
 
 

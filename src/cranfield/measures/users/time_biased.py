@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Floats
 from cranfield.measures.base import measure
 from cranfield.measures.parameters import number, optional, parameter
 from cranfield.measures.users.model import UserModel

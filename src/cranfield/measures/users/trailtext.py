@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Floats, ratio
+from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.gained import no_loss
 from cranfield.measures.gains import Gain

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.collection.judged.segments import Ints
-from cranfield.meta.of_collections.tracing import Marks, TracedRuns
+from cranfield.meta.of_collections.tracing import TracedRuns
 
 
 def judged_depths(runs: TracedRuns) -> Ints:
@@ -25,7 +25,7 @@ def judged_depths(runs: TracedRuns) -> Ints:
     return found
 
 
-def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | None) -> Marks:
+def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | None) -> Bools:
     """Tell which systems contribute.
 
     Raises
@@ -41,7 +41,7 @@ def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | 
             raise PolicyError(
                 f"contributors are 'judged' or names of systems, not {quoted(contributors)}"
             )
-        chosen: Marks = reach >= (depth or 1)
+        chosen: Bools = reach >= (depth or 1)
         if not chosen.any():
             raise PolicyError(f"no run has all of its top {depth} documents judged")
         return chosen
@@ -58,14 +58,14 @@ def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | 
     return np.isin(np.array(systems, dtype=object), np.array(names, dtype=object))
 
 
-def in_pool(runs: TracedRuns, contributes: Marks, depth: int) -> Marks:
+def in_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
     """Tell which rows of the judged runs stand in the pooled ranks of a contributing run."""
     rows = runs.judged.documents
-    found: Marks = (rows.rank <= depth) & contributes[rows.cell // runs.judged.shape[0]]
+    found: Bools = (rows.rank <= depth) & contributes[rows.cell // runs.judged.shape[0]]
     return found
 
 
-def unjudged_in_pool(runs: TracedRuns, contributes: Marks, depth: int) -> Ints:
+def unjudged_in_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Ints:
     """Count the documents without judgment in the pooled ranks of each system's run."""
     rows = runs.judged.documents
     found = rows.where(in_pool(runs, contributes, depth)).count.sum(axis=0)

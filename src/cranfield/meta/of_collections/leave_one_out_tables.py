@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Floats
 from cranfield.meta.of_collections.pools import Pools
-from cranfield.meta.of_collections.rankings import Floats, Wanted, agreement, ranks
+from cranfield.meta.of_collections.rankings import Wanted, agreement, ranks
 
 
 def places(wanted: Wanted) -> list[tuple[int, int]]:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Bools
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
@@ -25,7 +26,7 @@ from cranfield.meta.of_collections.pool_depth_tables import (
     with_shares,
 )
 from cranfield.meta.of_collections.rankings import Wanted, lists_of, overall
-from cranfield.meta.of_collections.tracing import Marks, TracedRuns, traced
+from cranfield.meta.of_collections.tracing import TracedRuns, traced
 from cranfield.meta.policies import check_policies
 from cranfield.tabular import frame_html
 
@@ -222,7 +223,7 @@ def _depths(depths: int | Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted({int(depth) for depth in given}))
 
 
-def _pool(runs: TracedRuns, contributes: Marks, depth: int) -> Marks:
+def _pool(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
     """Tell which judgments are of documents in the pool of that depth."""
     kept = np.zeros(runs.grade.size, dtype=bool)
     kept[runs.number[in_pool(runs, contributes, depth)]] = True

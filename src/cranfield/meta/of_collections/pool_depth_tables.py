@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Bools, Floats
 from cranfield.meta.of_collections.contributors import unjudged_in_pool
-from cranfield.meta.of_collections.rankings import Floats, agreement, ranks
-from cranfield.meta.of_collections.tracing import Marks, TracedRuns
+from cranfield.meta.of_collections.rankings import agreement, ranks
+from cranfield.meta.of_collections.tracing import TracedRuns
 
 LABELS = {"measure": pl.String, "list": pl.String, "depth": pl.Int64}
 RANKINGS = {
@@ -41,9 +42,9 @@ def with_shares(counts: pl.DataFrame) -> pl.DataFrame:
 
 def counts_of(
     runs: TracedRuns,
-    contributes: Marks,
+    contributes: Bools,
     depth: int | None,
-    kept: Marks,
+    kept: Bools,
     top: int,
     rel: int,
 ) -> dict[str, Any]:

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Bools, Ints
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.judged.policies import DEEPEST
-from cranfield.collection.judged.segments import Ints
 from cranfield.meta.of_collections.contributors import (
     contributing,
     in_pool,
@@ -24,8 +23,6 @@ from cranfield.meta.of_collections.contributors import (
 from cranfield.meta.of_collections.teams import teams_of
 from cranfield.meta.of_collections.tracing import TracedRuns, traced
 from cranfield.meta.policies import check_policies
-
-Marks = NDArray[np.bool_]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +69,7 @@ class Pools:
     runs: TracedRuns
     teams: tuple[str, ...]
     team_of: Ints
-    contributes: Marks
+    contributes: Bools
     depth: int
     found: bool
     judged_depth: Ints
@@ -85,7 +82,7 @@ class Pools:
         """Judgments of topics that count which no contributing run has within the depth."""
         return int(((self.contributors == 0) & (self.runs.topic >= 0)).sum())
 
-    def without(self, team: int, others: str = "keep") -> Marks:
+    def without(self, team: int, others: str = "keep") -> Bools:
         """Which judgments are left without the unique contributions of a team.
 
         Parameters
@@ -97,7 +94,7 @@ class Pools:
         """
         return np.asarray(self.judgments(others) & (self.owner != team))
 
-    def judgments(self, others: str = "keep") -> Marks:
+    def judgments(self, others: str = "keep") -> Bools:
         """Which judgments there are before any team is left out."""
         return np.asarray(self.contributors > (0 if others == "drop" else -1))
 
@@ -215,7 +212,7 @@ def pools(
     )
 
 
-def _depth_found(runs: TracedRuns, contributes: Marks, reach: Ints) -> int:
+def _depth_found(runs: TracedRuns, contributes: Bools, reach: Ints) -> int:
     depth = int(reach[contributes].min())
     if depth == 0:
         first = int(np.flatnonzero(contributes & (reach == 0))[0])
@@ -231,7 +228,7 @@ def _by_team(
     runs: TracedRuns,
     labels: tuple[str, ...],
     team_of: Ints,
-    contributes: Marks,
+    contributes: Bools,
     depth: int,
     judgment: Ints,
     team: Ints,

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
-
-Floats = NDArray[np.float64]
 
 DECIMALS = 8
 """To which overall scores are rounded before systems are ordered by them."""

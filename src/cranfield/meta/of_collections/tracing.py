@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_qrels
@@ -19,10 +19,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns, Judgments
 from cranfield.collection.judged.judging import Progress, judge
 from cranfield.collection.judged.policies import Policies, policies
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import Ints
 from cranfield.collection.qrels import Qrels
-
-Marks = NDArray[np.bool_]
 
 ROWS = 200_000
 """Judged rows in a block of systems, at about."""
@@ -66,7 +63,7 @@ class TracedRuns:
         digest.update(judged.scored.tobytes())
         return digest.hexdigest()
 
-    def restricted(self, kept: Marks) -> JudgedRuns:
+    def restricted(self, kept: Bools) -> JudgedRuns:
         """Return the same runs with some of the judgments only.
 
         Topics stay, also those that lose all judgments, and so does the highest grade, which some
@@ -92,7 +89,7 @@ class TracedRuns:
         """
         return self._part(kept, *_judgments(self, kept), 0, len(self.judged.systems))
 
-    def blocks(self, kept: Marks) -> Iterator[JudgedRuns]:
+    def blocks(self, kept: Bools) -> Iterator[JudgedRuns]:
         """Yield the same runs as :meth:`restricted`, a few systems at a time, in order.
 
         Scores of a system do not depend on others; tables that fit into the cache are scored about
@@ -104,7 +101,7 @@ class TracedRuns:
             yield self._part(kept, judgments, place, start, min(start + size, systems))
 
     def _part(
-        self, kept: Marks, judgments: Judgments, place: Ints, start: int, stop: int
+        self, kept: Bools, judgments: Judgments, place: Ints, start: int, stop: int
     ) -> JudgedRuns:
         """Restrict the systems from `start` to before `stop`."""
         rows, topics = self.judged.documents, self.judged.shape[0]
@@ -199,7 +196,7 @@ def traced(
     return replace(made, judged=replace(judged, documents=documents, judgments=judgments, views={}))
 
 
-def _judgments(runs: TracedRuns, kept: Marks) -> tuple[Judgments, Ints]:
+def _judgments(runs: TracedRuns, kept: Bools) -> tuple[Judgments, Ints]:
     """Order the kept judgments of the topics that count by topic and falling grade.
 
     The second is the place of each judgment in that order, or -1.

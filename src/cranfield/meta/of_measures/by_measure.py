@@ -8,17 +8,15 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import bdtr
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.scores import Scores
 from cranfield.significance.pairs import ROUNDING
 from cranfield.significance.prepare import as_scores
-
-Floats = NDArray[np.float64]
 
 MISSING = ("error", "drop", "zero")
 """Policies for missing scores that all measures share."""

@@ -8,14 +8,12 @@ from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.correlation import tau_ap
 from cranfield.correlation.overlap import overlap
 from cranfield.correlation.rbo import check, places_of_scores
-
-Floats = NDArray[np.float64]
 
 METHODS = ("tau", "tau-a", "tau-ap", "rbo", "pearson", "spearman")
 

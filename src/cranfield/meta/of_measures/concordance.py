@@ -8,16 +8,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Ints
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.measures import Measure
 from cranfield.meta.of_measures.by_measure import aligned, by_measure, sign_pvalue, signs
 from cranfield.scores import Scores
 from cranfield.tabular import frame_html
-
-Floats = NDArray[np.float64]
-Counts = NDArray[np.int64]
 
 MARKS = ((0.01, "‡"), (0.05, "†"))
 """How significance is marked in the table of the paper."""
@@ -201,7 +198,7 @@ def _named(name: str, data: Any, candidates: Mapping[str, Scores]) -> tuple[str,
     raise PolicyError(f"there is no {quoted(name)}: there are {', '.join(candidates)}")
 
 
-def _counts(scores: list[Scores], number: int) -> tuple[Counts, Counts, Counts, Counts, Counts]:
+def _counts(scores: list[Scores], number: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Count over topics and pairs of runs, for all pairs of candidates at once.
 
     Parameters
@@ -244,11 +241,11 @@ def _counts(scores: list[Scores], number: int) -> tuple[Counts, Counts, Counts, 
 
 def _table(
     names: tuple[str, ...],
-    compared: Counts,
-    missing: Counts,
-    disagreements: Counts,
-    concordant: Counts,
-    both: Counts,
+    compared: Ints,
+    missing: Ints,
+    disagreements: Ints,
+    concordant: Ints,
+    both: Ints,
 ) -> pl.DataFrame:
     i, j = np.triu_indices(len(names), 1)
     labels = pl.Series(names, dtype=pl.String)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.words import counted
 from cranfield.meta.of_measures.by_measure import aligned, complete
@@ -19,9 +19,6 @@ from cranfield.scores import Scores
 from cranfield.significance.pairs import ROUNDING
 from cranfield.significance.prepare import as_scores
 from cranfield.tabular import frame_html
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

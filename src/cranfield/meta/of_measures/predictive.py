@@ -11,13 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.meta.of_measures.by_measure import aligned, by_measure, sign_pvalue, signs
 from cranfield.meta.of_measures.preferences import joined, read_preferences
 from cranfield.scores import Scores
 from cranfield.tabular import frame_html
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -8,12 +8,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.resampling import as_integers
-
-Floats = NDArray[np.float64]
 
 
 def count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.DataFrame:

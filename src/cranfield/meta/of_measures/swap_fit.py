@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from cranfield.base.arrays import Floats
 
 _FITTED = ("size", "rate", "comparisons")
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.correlation import kendall_tau
@@ -20,8 +20,6 @@ from cranfield.meta.of_scales.scale_study_options import study_options
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.tabular import frame_html
-
-Floats = NDArray[np.float64]
 
 MEASURES = (
     "P",

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.meta.of_tests.fast_tests import Verdict
 from cranfield.scales.arrays import numbers
-from cranfield.significance.outcome import Floats
 
 COUNTS = ("AA", "AD", "MA", "MD")
 """Active agreements and disagreements, mixed agreements and disagreements."""

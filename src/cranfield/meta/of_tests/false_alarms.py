@@ -11,10 +11,11 @@ import numpy as np
 import polars as pl
 from scipy.special import betaincinv
 
+from cranfield.base.arrays import Indices
 from cranfield.base.checks import check_whole
 from cranfield.base.streams import stream
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
-from cranfield.meta.of_tests.study_input import Indices, StudyInput, checked_sizes, study_input
+from cranfield.meta.of_tests.study_input import StudyInput, checked_sizes, study_input
 from cranfield.meta.work.parts import MOST_REPEATS, Progress, blocks, run_parts
 from cranfield.scores import Scores
 from cranfield.tabular import frame_html

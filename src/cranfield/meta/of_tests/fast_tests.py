@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
@@ -18,13 +19,11 @@ from cranfield.significance.corrections.studentised_range import studentised_ran
 from cranfield.significance.models.anova import one_way, three_way
 from cranfield.significance.models.fitted_model import Model
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats
-from cranfield.significance.pairs import Indices, Pairs, all_pairs
+from cranfield.significance.pairs import Pairs, all_pairs
 from cranfield.significance.prepare import BY_SHARD, prepared
 from cranfield.significance.registry import find_test
 
 Signs = NDArray[np.int8]
-Flags = NDArray[np.bool_]
 
 
 def _two_way(values: Floats) -> Model:
@@ -67,7 +66,7 @@ class Verdict:
     """
 
     order: Signs
-    significant: Flags
+    significant: Bools
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Indices
 from cranfield.base.checks import check_whole
 from cranfield.base.streams import stream
 from cranfield.meta.of_tests.agreement import agreement
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
 from cranfield.meta.of_tests.split_result import NUMBERS, SplitStudy
-from cranfield.meta.of_tests.study_input import Indices, StudyInput, study_input
+from cranfield.meta.of_tests.study_input import StudyInput, study_input
 from cranfield.meta.work.parts import MOST_REPEATS, Progress, blocks, run_parts
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Indices
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.meta.of_collections.teams import teams_of
@@ -16,8 +16,6 @@ from cranfield.meta.of_tests.fast_tests import SHARDS_ONLY, TestChoice, read_cho
 from cranfield.meta.work.folder import fingerprint
 from cranfield.scores import Scores
 from cranfield.significance.prepare import as_scores
-
-Indices = NDArray[np.intp]
 
 SIZES = (5, 10, 25, 50, 125)
 """Sizes of topic sets of Ferro and Sanderson (2022), section 4."""

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtr, stdtr, stdtrit
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.meta.of_tests.study_input import checked_sizes
 from cranfield.meta.of_topics.generalizability import generalizability
@@ -19,7 +20,6 @@ from cranfield.meta.of_topics.variance_components import Generalizability
 from cranfield.significance.corrections.step_wise import find_correction
 from cranfield.significance.corrections.studentised_range import studentised_range_isf
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING
 from cranfield.tabular import frame_html
 

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
 from cranfield.meta.of_topics.topic_scores import check_share, topic_scores
 from cranfield.meta.of_topics.variance_components import Generalizability
 from cranfield.significance.models.anova import two_way
-from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING
 
 SOURCES = ("system", "topic", "system:topic")

@@ -8,7 +8,7 @@ from functools import lru_cache
 import numpy as np
 from scipy.special import gammainccinv, gammaincinv, ndtr, xlogy
 
-from cranfield.significance.outcome import Floats
+from cranfield.base.arrays import Floats
 
 NODES = ((50, 256), (math.inf, 48))
 """Of the integral over the estimated standard deviation, by degrees of freedom up to some."""

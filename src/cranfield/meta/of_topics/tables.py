@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.meta.of_topics.topic_samples import AllTopics, Whole
-from cranfield.significance.outcome import Floats
+from cranfield.base.arrays import Floats, Ints
+from cranfield.meta.of_topics.topic_samples import AllTopics
 
 TAUS = ("tau", "tau ap")
 """How the ranking by a sample is compared with that by all topics."""
@@ -22,13 +22,13 @@ TOP_SCHEMA = {"topics": pl.Int64, "top": pl.Int64, "same": pl.Float64, "overlap"
 """Columns of the table of top systems; it may be empty."""
 
 
-def ranks_of(rows: pl.DataFrame) -> Whole:
+def ranks_of(rows: pl.DataFrame) -> Ints:
     """Return twice the mid-ranks, shape (samples, systems)."""
     return np.asarray(rows["ranks"].to_numpy(), dtype=np.int64)
 
 
 def agreement(
-    part: pl.DataFrame, ranks: Whole, whole: AllTopics, confidence: float
+    part: pl.DataFrame, ranks: Ints, whole: AllTopics, confidence: float
 ) -> dict[str, Any]:
     """Return the row of a size, without the size."""
     number = part["significant"].to_numpy()
@@ -70,13 +70,13 @@ def limits(samples: Any, confidence: float) -> tuple[Floats, Floats]:
     return low.astype(np.float64), high.astype(np.float64)
 
 
-def _shares(ranks: Whole) -> Floats:
+def _shares(ranks: Ints) -> Floats:
     """Return how much of the first place each system has, by sample."""
     first = ranks == ranks.min(axis=1, keepdims=True)
     return np.asarray(first / first.sum(axis=1, keepdims=True))
 
 
-def of_top(ranks: Whole, all_ranks: Whole, k: int) -> dict[str, Any]:
+def of_top(ranks: Ints, all_ranks: Ints, k: int) -> dict[str, Any]:
     """Compare the top k systems of the samples with those of all topics."""
     there = ranks <= np.sort(ranks, axis=1)[:, k - 1 : k]
     here = all_ranks <= np.sort(all_ranks)[k - 1]
@@ -86,7 +86,7 @@ def of_top(ranks: Whole, all_ranks: Whole, k: int) -> dict[str, Any]:
     return {"top": k, "same": float((overlap == 1).mean()), "overlap": float(overlap.mean())}
 
 
-def firsts(size: int, ranks: Whole, systems: tuple[str, ...]) -> pl.DataFrame:
+def firsts(size: int, ranks: Ints, systems: tuple[str, ...]) -> pl.DataFrame:
     """Return the systems that come first, those that do most often at the top."""
     share = _shares(ranks).mean(axis=0)
     ever = [k for k in np.argsort(-share, kind="stable") if share[k] > 0]
@@ -100,7 +100,7 @@ def firsts(size: int, ranks: Whole, systems: tuple[str, ...]) -> pl.DataFrame:
 
 
 def rank_table(
-    ranks: Whole, all_ranks: Whole, systems: tuple[str, ...], means: Floats, confidence: float
+    ranks: Ints, all_ranks: Ints, systems: tuple[str, ...], means: Floats, confidence: float
 ) -> pl.DataFrame:
     """Return the systems from best to worst, with limits of their ranks."""
     order = np.argsort(all_ranks, kind="stable")

@@ -7,15 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.streams import stream
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.of_tests.fast_tests import TestChoice, verdict_or_none
-from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING, mid_ranks
-
-Whole = NDArray[np.int64]
 
 BLOCK = 250
 """Samples in a part of the work; it is not part of what a seed means."""
@@ -45,8 +42,8 @@ class AllTopics:
     lower_is_better: bool
     choice: TestChoice
     seed: int
-    ranks: Whole
-    signs: Whole
+    ranks: Ints
+    signs: Ints
 
 
 @dataclass(frozen=True)
@@ -115,7 +112,7 @@ def examined(whole: AllTopics, block: Block) -> pl.DataFrame:
     )
 
 
-def ranked(means: Floats, values: Floats, lower_is_better: bool) -> Whole:
+def ranked(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
     """Return twice the mid-ranks of systems, the best first.
 
     Parameters

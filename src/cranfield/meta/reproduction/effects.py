@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.scores import Scores
 from cranfield.significance.pairs import ROUNDING, TINY
 from cranfield.significance.prepare import LARGEST, as_scores
-
-Floats = NDArray[np.float64]
 
 NAN = float("nan")
 

@@ -10,14 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
 from cranfield.correlation import rbo
-
-Floats = NDArray[np.float64]
 
 
 def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:

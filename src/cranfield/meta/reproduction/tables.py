@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quoted
 from cranfield.base.words import counted
@@ -28,8 +28,6 @@ from cranfield.meta.reproduction.result import ROLES
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.registry import find_test
-
-Floats = NDArray[np.float64]
 
 SIDES = ("original", "reproduced")
 """Names of columns."""

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import (
     CranfieldError,
     CranfieldWarning,
@@ -26,7 +27,6 @@ from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.step_wise import find_correction
 from cranfield.significance.models.assumptions import Assumptions, check_assumptions
-from cranfield.significance.outcome import Floats
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import find_test
 

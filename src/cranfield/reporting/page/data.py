@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.html import label
 from cranfield.significance.comparison.describing import NAMES, places_of, shortened
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING
 
 

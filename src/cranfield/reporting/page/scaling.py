@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, CranfieldWarning
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
@@ -20,7 +21,6 @@ from cranfield.scales.runs import depends_on_recall_base
 from cranfield.scales.verdicts.scale_of import scale_of
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.outcome import Floats
 
 LONGEST = 100
 """Cutoffs up to which a report interval-scales additive measures: P, R, DCG, nDCG, RBP."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.reporting.tables.marks import Marks
@@ -14,8 +14,6 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.describing import decimals
 from cranfield.tabular import Cell, Table
 from cranfield.tabular.cell import NO_VALUE
-
-Floats = NDArray[np.float64]
 
 
 def evaluation_table(

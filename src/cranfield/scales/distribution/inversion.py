@@ -33,11 +33,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.scales.distribution.spectrum import SIDE, SPARSE, Spectrum, Variable, coefficients
-
-Floats = NDArray[np.float64]
 
 HIGHEST_DEGREE = 2**24
 """No more than so many frequencies are tried."""

@@ -31,12 +31,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.scales.distribution.inversion import affordable, inverted
-
-Floats = NDArray[np.float64]
 
 MOST_SUMS = 2**22
 """Sums that are listed one by one."""

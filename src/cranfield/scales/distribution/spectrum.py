@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import fft
 
-Floats = NDArray[np.float64]
-Whole = NDArray[np.int64]
+from cranfield.base.arrays import Floats, Ints
+
 Complex = NDArray[np.complex128]
 Numbers = NDArray[Any]
 """Real where every variable is symmetric, complex otherwise."""
@@ -63,7 +63,7 @@ class Spectrum:
     """
 
     degree: int
-    at: Whole
+    at: Ints
     values: Complex
     slack: float
 
@@ -189,7 +189,7 @@ class Variable:
                 total.imag += _product(np.hstack([down.imag, down.real]), parts)
         return total
 
-    def single(self, at: Whole) -> Numbers:
+    def single(self, at: Ints) -> Numbers:
         """Compute phi at single frequencies."""
         out = np.empty(at.size, dtype=np.float64 if self.symmetric else np.complex128)
         step = max(1, 2**20 // self.values.size)
@@ -211,7 +211,7 @@ def _product(left: Floats, right: Floats) -> Floats:
     return np.asarray(left @ right)
 
 
-def waves(times: Whole, turns: Floats) -> Complex:
+def waves(times: Ints, turns: Floats) -> Complex:
     """Return e(time turn) for whole times up to 2^24, each within 24 units of rounding.
 
     A product of a large time and a turn would lose the turn's last digits just where they matter,
@@ -232,7 +232,7 @@ def waves(times: Whole, turns: Floats) -> Complex:
 
 def coefficients(
     variables: Sequence[Variable], start: int, stop: int, cut: float, jobs: int
-) -> tuple[Whole, Complex]:
+) -> tuple[Ints, Complex]:
     """Compute phi(k) for start <= k < stop, whole squares, leaving out those surely below the cut.
 
     A product of factors of magnitude at most 1 only falls: as soon as it is below the cut, the
@@ -245,7 +245,7 @@ def coefficients(
     return np.concatenate([at for at, _ in parts]), np.concatenate([phi for _, phi in parts])
 
 
-def _square(variables: Sequence[Variable], start: int, cut: float) -> tuple[Whole, Complex]:
+def _square(variables: Sequence[Variable], start: int, cut: float) -> tuple[Ints, Complex]:
     """Compute phi on one square: all of it at first, then only where it is not yet near 0."""
     real = all(variable.symmetric for variable in variables)
     square = np.ones((SIDE, SIDE), dtype=np.float64 if real else np.complex128)

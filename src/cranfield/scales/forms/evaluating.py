@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Ints
 from cranfield.scales.forms.form import Additive, Stateful
 from cranfield.scales.forms.logarithms import ONE
-from cranfield.scales.runs import Grades
 
 FITS = 2**62
 """Integers up to here are held in int64, others in arrays of Python integers."""
@@ -40,7 +40,7 @@ class Keys(NamedTuple):
     whole: int
 
 
-def keys_of(shape: Additive | Stateful, runs: Grades) -> Keys:
+def keys_of(shape: Additive | Stateful, runs: Ints) -> Keys:
     """Add up what a form gives for each run.
 
     Examples
@@ -54,7 +54,7 @@ def keys_of(shape: Additive | Stateful, runs: Grades) -> Keys:
     return _added(shape, runs) if isinstance(shape, Additive) else _followed(shape, runs)
 
 
-def _added(shape: Additive, runs: Grades) -> Keys:
+def _added(shape: Additive, runs: Ints) -> Keys:
     ranks = [rank for rank, row in enumerate(shape.coefficients) if any(row)]
     bases = sorted({shape.bases[rank] for rank in ranks}) or [ONE]
     whole, tables = _whole([shape.coefficients[rank] for rank in ranks])
@@ -65,7 +65,7 @@ def _added(shape: Additive, runs: Grades) -> Keys:
     return Keys(rows, tuple(bases), whole)
 
 
-def _followed(shape: Stateful, runs: Grades) -> Keys:
+def _followed(shape: Stateful, runs: Ints) -> Keys:
     states: list[Hashable] = [shape.start]
     state = np.zeros(len(runs), dtype=np.int64)
     contributions: list[list[Fraction]] = []

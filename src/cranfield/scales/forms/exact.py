@@ -17,13 +17,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Ints
 from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.forms.evaluating import FITS, Keys, keys_of
 from cranfield.scales.forms.form import Form, form
 from cranfield.scales.forms.irrational import MOST_DIGITS, UNITY, Number, Terms, quotient, terms
 from cranfield.scales.forms.logarithms import ONE, approximate, scaled
-from cranfield.scales.runs import Grades, score_runs
+from cranfield.scales.runs import score_runs
 
 TOLERANCE = 2.0**-40
 """Floats nearer to each other than this, relative to the largest, count as equal."""
@@ -88,7 +89,7 @@ class Values:
 
 def exact_values(
     measure: Measure,
-    runs: Grades,
+    runs: Ints,
     grades: int = 1,
     judgments: Sequence[int] | int | None = None,
 ) -> Values:
@@ -135,7 +136,7 @@ def exact_values(
     return Values(numbers[fresh][:, None], group[place], exact=False)
 
 
-def values_of(found: Form, runs: Grades) -> Values:
+def values_of(found: Form, runs: Ints) -> Values:
     """Score runs exactly by a form."""
     keys = keys_of(found.shape, runs)
     rows = keys.rows

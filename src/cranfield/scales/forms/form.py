@@ -16,11 +16,11 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.measures import Measure
 from cranfield.scales.forms.irrational import UNITY, Terms, quotient
 from cranfield.scales.forms.logarithms import ONE, approximate
 from cranfield.scales.judgments import pool
-from cranfield.scales.runs import Floats
 
 
 def rising(weights: Sequence[Fraction]) -> bool:

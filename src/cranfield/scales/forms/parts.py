@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.scales.forms.form import Additive
 from cranfield.scales.forms.logarithms import approximate
-from cranfield.scales.runs import Floats, Grades
 
 Exact = NDArray[Any]
 """Whole numbers: int64 where they fit, Python's where they do not."""
@@ -84,7 +84,7 @@ class Part:
         """Number of vectors of grades that have each sum."""
         return np.add.reduceat(self.runs, np.searchsorted(self.key, np.arange(self.keys.size)))
 
-    def index(self, runs: Grades) -> NDArray[np.int64]:
+    def index(self, runs: Ints) -> NDArray[np.int64]:
         """Index of the sum that each run has in this part."""
         rows = np.arange(len(self.ranks))
         sums = self.weights[rows, runs[:, list(self.ranks)]].sum(axis=1)

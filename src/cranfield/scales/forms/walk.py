@@ -15,11 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Ints
 from cranfield.base.errors import PolicyError
 from cranfield.scales.forms.form import Stateful
 from cranfield.scales.forms.parts import WORD, Exact
-from cranfield.scales.images.counting import Ints
-from cranfield.scales.runs import Grades
 
 MOST_STATES = 2**14
 """States over all ranks."""
@@ -128,7 +127,7 @@ class Walk:
         """Type of the whole numbers."""
         return self.gains[0].dtype
 
-    def run(self, runs: Grades) -> Exact:
+    def run(self, runs: Ints) -> Exact:
         """Walk down runs; return their values.
 
         Raises

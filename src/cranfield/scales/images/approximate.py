@@ -10,11 +10,11 @@ from __future__ import annotations
 from functools import cached_property
 from typing import NoReturn
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.scales.distribution.limits import SumDistribution, distribution_of_sums
-from cranfield.scales.images.engine import Ints, Spacing
+from cranfield.scales.images.engine import Spacing
 from cranfield.scales.images.sums import Sums
-from cranfield.scales.runs import Floats, Grades
 
 COUNTED = 2**44
 """Values of an image up to which ranks are counted; 2^40 take a minute."""
@@ -43,7 +43,7 @@ class Approximate:
         """Largest possible distance of a share from the true one."""
         return float(self.distribution.error)
 
-    def shares(self, runs: Grades) -> Floats:
+    def shares(self, runs: Ints) -> Floats:
         """Share of the values up to that of each run, within `error`."""
         shift = sum(float(part.values[0]) for part in self.sums.parts if part.values.size == 1)
         return self.distribution.share(self.sums.floats(self.sums.digits(runs)) - shift)
@@ -60,11 +60,11 @@ class Approximate:
         """Refuse: ranks are not counted."""
         self._refuse()
 
-    def ranks(self, runs: Grades) -> Ints:
+    def ranks(self, runs: Ints) -> Ints:
         """Refuse: ranks are not counted."""
         self._refuse()
 
-    def counts(self, runs: Grades) -> tuple[Ints, Ints]:
+    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
         """Refuse: runs are not counted."""
         self._refuse()
 

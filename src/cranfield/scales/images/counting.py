@@ -9,12 +9,9 @@ from itertools import pairwise
 from typing import NamedTuple, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.scales.runs import Floats
-
-Ints = NDArray[np.int64]
 
 CHUNK = 2**17
 """Numbers of the inner side that are searched at a time: they fit into a core's cache."""

@@ -5,12 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cranfield.scales.runs import Floats, Grades
-
-Ints = NDArray[np.int64]
+from cranfield.base.arrays import Floats, Ints
 
 MOST_VALUES = 2**22
 """Values that are listed."""
@@ -86,10 +81,10 @@ class Engine(Protocol):
     def listing(self) -> Floats:
         """All values, ascending; only for up to MOST_VALUES."""
 
-    def ranks(self, runs: Grades) -> Ints:
+    def ranks(self, runs: Ints) -> Ints:
         """Number of distinct values up to that of each run."""
 
-    def counts(self, runs: Grades) -> tuple[Ints, Ints]:
+    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
         """Number of runs with a lower value, and with the same value, as each run."""
 
     def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:

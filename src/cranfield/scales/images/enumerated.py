@@ -6,13 +6,13 @@ from functools import cached_property
 
 import numpy as np
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.forms.parts import Exact
 from cranfield.scales.forms.walk import Bag, Walk
-from cranfield.scales.images.counting import Ints
 from cranfield.scales.images.engine import Spacing
-from cranfield.scales.runs import Floats, Grades, score_runs
+from cranfield.scales.runs import score_runs
 
 LARGEST = 2**62
 """Ranks and numbers of runs are int64."""
@@ -73,11 +73,11 @@ class Table:
         if by_runs:
             check_runs(self.runs)
 
-    def ranks(self, runs: Grades) -> Ints:
+    def ranks(self, runs: Ints) -> Ints:
         """Number of distinct values up to that of each run."""
         return np.searchsorted(self.bag.values, self.walk.run(runs)) + 1
 
-    def counts(self, runs: Grades) -> tuple[Ints, Ints]:
+    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
         """Number of runs with a lower value, and with the same value, as each run."""
         at = self.ranks(runs) - 1
         check_runs(self.runs)
@@ -104,7 +104,7 @@ class Enumerated:
     tolerance = MERGED
 
     def __init__(
-        self, measure: Measure, runs: Grades, grades: int, judgments: tuple[int, ...]
+        self, measure: Measure, runs: Ints, grades: int, judgments: tuple[int, ...]
     ) -> None:
         self.measure, self.grades, self.judgments = measure, grades, judgments
         self.runs = len(runs)
@@ -119,7 +119,7 @@ class Enumerated:
         self._before = np.append(first, scores.size)
         self.size = first.size
 
-    def _scores(self, runs: Grades) -> Floats:
+    def _scores(self, runs: Ints) -> Floats:
         parts = [
             score_runs(
                 self.measure,
@@ -150,12 +150,12 @@ class Enumerated:
         if by_runs:
             check_runs(self.runs)
 
-    def ranks(self, runs: Grades) -> Ints:
+    def ranks(self, runs: Ints) -> Ints:
         """Number of distinct values up to that of each run."""
         scores = self._scores(runs)
         return np.searchsorted(self._values, scores + self.tolerance * np.abs(scores), side="right")
 
-    def counts(self, runs: Grades) -> tuple[Ints, Ints]:
+    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
         """Number of runs with a lower value, and with the same value, as each run."""
         at = self.ranks(runs) - 1
         check_runs(self.runs)

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Ints
 from cranfield.base.errors import PolicyError
 from cranfield.scales.forms.parts import Exact
 from cranfield.scales.forms.walk import Bag, Walk
-from cranfield.scales.images.counting import Ints, flat_ranges
+from cranfield.scales.images.counting import flat_ranges
 
 MOST_PAIRS = 2**32
 """Sums that are looked at: a minute or two."""

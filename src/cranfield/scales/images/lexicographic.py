@@ -9,8 +9,8 @@ from itertools import accumulate
 
 import numpy as np
 
+from cranfield.base.arrays import Ints
 from cranfield.scales.forms.parts import Exact, Part
-from cranfield.scales.images.counting import Ints
 
 LARGEST = 2**62
 MOST_CELLS = 2**23

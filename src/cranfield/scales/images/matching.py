@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cranfield.base.arrays import Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.scales.arrays import numbers
-from cranfield.scales.images.engine import Ints
 from cranfield.scales.images.scaled import Scaled
 from cranfield.scales.runs import depends_on_recall_base
 

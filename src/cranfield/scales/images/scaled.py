@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.scales.images.approximate import Approximate
-from cranfield.scales.images.engine import Engine, Gaps, Ints
-from cranfield.scales.runs import Floats, Grades
+from cranfield.scales.images.engine import Engine, Gaps
 
 
 @dataclass(frozen=True, eq=False)
@@ -85,11 +85,11 @@ class Scaled:
         if self.unit:
             self.engine.require(runs, by_runs=by_runs)
 
-    def ranks(self, runs: Grades) -> Ints:
+    def ranks(self, runs: Ints) -> Ints:
         """Number of distinct values up to that of each run."""
         return self.engine.ranks(runs) if self.unit else np.ones(len(runs), dtype=np.int64)
 
-    def counts(self, runs: Grades) -> tuple[Ints, Ints]:
+    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
         """Number of runs with a lower value, and with the same value, as each run."""
         if self.unit:
             return self.engine.counts(runs)

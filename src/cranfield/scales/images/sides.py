@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.scales.forms.parts import Part
-from cranfield.scales.images.counting import Ints
-from cranfield.scales.runs import Floats
 
 SHORTEST = 2**12
 """Sums of the inner side, if there are so many."""

@@ -17,16 +17,16 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.scales.forms.logarithms import approximate, scaled
 from cranfield.scales.forms.parts import Exact, Part, total_runs, total_sums
-from cranfield.scales.images.counting import Ints, count_pairs
+from cranfield.scales.images.counting import count_pairs
 from cranfield.scales.images.engine import MOST_VALUES, Spacing
 from cranfield.scales.images.enumerated import LARGEST, check_runs
 from cranfield.scales.images.lexicographic import Lexicographic
 from cranfield.scales.images.sides import Sides, out_of_reach, sides, split_sides
-from cranfield.scales.runs import Floats, Grades
 
 UNIT = 2.0**-52
 MOST_LOOKUPS = 2**37
@@ -60,7 +60,7 @@ class Sums:
         largest = sum(float(np.abs(part.values).max()) for part in self.parts)
         return (4 * len(self.parts) + 32) * UNIT * largest
 
-    def digits(self, runs: Grades) -> Ints:
+    def digits(self, runs: Ints) -> Ints:
         """Index of the sum of each part, for each run; shape (runs, parts)."""
         return np.stack([part.index(runs) for part in self.parts], axis=1)
 
@@ -79,11 +79,11 @@ class Sums:
             outer = split_sides(self.parts, self.limit, by_runs, self.memory).searches
             self._check_lookups(outer, runs)
 
-    def ranks(self, runs: Grades) -> Ints:
+    def ranks(self, runs: Ints) -> Ints:
         """Number of distinct values up to that of each run."""
         return self._ranks(self.digits(runs))
 
-    def counts(self, runs: Grades) -> tuple[Ints, Ints]:
+    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
         """Number of runs with a lower value, and with the same value, as each run."""
         check_runs(self.runs)
         return self._below(self.digits(runs), by_runs=True)

@@ -18,16 +18,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.measures import Measure
 from cranfield.scales.arrays import numbers
 from cranfield.scales.forms.eligible import lowest_relevant
-from cranfield.scales.images.engine import MOST_VALUES, Gaps, Ints
+from cranfield.scales.images.engine import MOST_VALUES, Gaps
 from cranfield.scales.images.enumerated import Enumerated, Table
 from cranfield.scales.images.matching import ranks_of_scores
 from cranfield.scales.images.scaled import Scaled
-from cranfield.scales.runs import Floats, checked_runs
+from cranfield.scales.runs import checked_runs
 
 TIES = ("unique", "mid", "min", "max")
 

@@ -21,14 +21,14 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.scales.forms.parts import Exact
 from cranfield.scales.forms.walk import Walk
-from cranfield.scales.images.counting import Ints, flat_ranges, spread
+from cranfield.scales.images.counting import flat_ranges, spread
 from cranfield.scales.images.engine import Spacing
 from cranfield.scales.images.enumerated import check_runs
 from cranfield.scales.images.halves import Halves, halves_of, word
-from cranfield.scales.runs import Floats, Grades
 
 WINDOW = 2**20
 """Sums that a window is meant to have."""
@@ -161,7 +161,7 @@ class Windows:
         else:
             _ = self._borders
 
-    def ranks(self, runs: Grades) -> Ints:
+    def ranks(self, runs: Ints) -> Ints:
         """Number of distinct values up to that of each run."""
         return self._ranks(self.walk.run(runs))
 
@@ -214,7 +214,7 @@ class Windows:
             ranks[single] = self._ranks(exact[single])
         return ranks, many
 
-    def counts(self, runs: Grades) -> tuple[Ints, Ints]:
+    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
         """Number of runs with a lower value, and with the same value, as each run."""
         check_runs(self.runs)
         unique, where = np.unique(self.walk.run(runs), return_inverse=True)

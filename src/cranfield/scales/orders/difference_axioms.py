@@ -10,15 +10,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Bools
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.scales.arrays import as_array, has_numbers
 from cranfield.scales.forms.exact import TOLERANCE
 from cranfield.scales.orders.total_orders import natural_distance
-
-Bools = NDArray[np.bool_]
 
 MOST_OBJECTS = 32
 """Objects that the axioms are checked for: the third one asks for all sets of six."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Ints
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.scales.images.engine import Ints
-from cranfield.scales.runs import Grades
 
 Group = tuple[int | None, tuple[int, ...] | None]
 """Relevant documents that runs may have, and the ideal ranking; None where they do not matter."""
 
 
-def padded(judged: JudgedRuns, length: int, rel: int | None) -> Grades:
+def padded(judged: JudgedRuns, length: int, rel: int | None) -> Ints:
     """Return the grades of rankings by rank, 0 where there is no judged document.
 
     Parameters

@@ -16,13 +16,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.scales.runs import Grades, all_runs, check_size, checked_runs, more_than, width
-
-Bools = NDArray[np.bool_]
-Ints = NDArray[np.int64]
+from cranfield.scales.runs import all_runs, check_size, checked_runs, more_than, width
 
 MOST_COMPARED = 4096
 """Runs whose order is written out as a table of all pairs."""
@@ -104,7 +101,7 @@ def order_matrix(runs: Any, grades: int = 1) -> Bools:
     return out
 
 
-def steps_up(run: Any, grades: int = 1) -> Grades:
+def steps_up(run: Any, grades: int = 1) -> Ints:
     """Return the runs that one step makes of a run: each swap and each replacement that betters it.
 
     Parameters
@@ -190,7 +187,7 @@ def levels(length: int, grades: int = 1) -> Ints:
     return height
 
 
-def _counts(runs: Grades, grades: int) -> Ints:
+def _counts(runs: Ints, grades: int) -> Ints:
     """Documents of each grade or higher in the first k, for all k; shape (runs, ranks * grades)."""
     levels = np.arange(1, grades + 1)
     at_least = runs[:, None, :] >= levels[None, :, None]

@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Ints
 from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.arrays import as_array, has_numbers
 from cranfield.scales.forms.exact import exact_values
-from cranfield.scales.runs import Grades, as_measure, check_size, checked_runs, width
+from cranfield.scales.runs import as_measure, check_size, checked_runs, width
 
 Ranks = NDArray[Any]
 """Whole numbers: int64 where all of them fit, else Python's own in an array of objects."""
@@ -118,7 +119,7 @@ def rbto_top(length: int, grades: int = 1) -> int:
     return int((grades + 1) ** length - 1)
 
 
-def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Grades:
+def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     """Return the run of each rank of the set-based total order, highest grades first.
 
     Parameters
@@ -145,7 +146,7 @@ def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Grades:
     return out
 
 
-def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Grades:
+def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     """Return the run of each rank of the rank-based total order.
 
     Parameters
@@ -250,7 +251,7 @@ def induced(
     return values.place
 
 
-def _prepared(runs: Any, grades: int, length: int | None) -> Grades:
+def _prepared(runs: Any, grades: int, length: int | None) -> Ints:
     size = width(runs) if length is None else length
     check_size(size, grades)
     return checked_runs(runs, size, grades)

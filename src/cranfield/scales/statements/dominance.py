@@ -9,13 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError
 from cranfield.scales.arrays import indices
 from cranfield.scores import Scores
 from cranfield.significance.prepare import as_scores
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 ROUNDING = 2.0**-44
 """Scores that differ by less than this part of the largest are the same."""

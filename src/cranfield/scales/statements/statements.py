@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cranfield.base.arrays import Indices
 from cranfield.base.errors import MeasureError, PolicyError
 from cranfield.base.escape import plain
 from cranfield.base.scale_types import Scale, a_scale
 from cranfield.base.words import counted
 from cranfield.measures import Measure, parse_measure
 from cranfield.scales.interval_scaled import Interval
-from cranfield.scales.statements.dominance import Dominance, Indices
+from cranfield.scales.statements.dominance import Dominance
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.registry import TESTS
 from cranfield.tabular import text_table

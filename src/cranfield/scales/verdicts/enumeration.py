@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Ints
 from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure
 from cranfield.scales.forms.exact import Values
 from cranfield.scales.forms.irrational import Number
-from cranfield.scales.runs import Grades, more_than
+from cranfield.scales.runs import more_than
 from cranfield.scales.verdicts.verdicts import Verdict, Witness
 
 OWN = "its own order"
@@ -28,7 +29,7 @@ def can_be_listed(length: int, grades: int) -> bool:
     return not more_than(LISTED, length, grades)
 
 
-def own_verdict(values: Values, runs: Grades) -> Verdict:
+def own_verdict(values: Values, runs: Ints) -> Verdict:
     """Judge a measure for its own order: whether its values are equally spaced."""
     place = values.uneven()
     if place is None:
@@ -36,9 +37,7 @@ def own_verdict(values: Values, runs: Grades) -> Verdict:
     return Verdict(OWN, Scale.ORDINAL, True, _gaps(values, runs, place))
 
 
-def against(
-    order: str, ranks: NDArray[Any], values: Values, runs: Grades, sign: int = 1
-) -> Verdict:
+def against(order: str, ranks: NDArray[Any], values: Values, runs: Ints, sign: int = 1) -> Verdict:
     """Judge a measure for a given weak order of runs.
 
     Parameters
@@ -89,7 +88,7 @@ def completed(measure: Measure, length: int) -> Measure:
     return measure
 
 
-def feasible(runs: Grades, pool: list[int], *, exactly: bool) -> NDArray[np.bool_]:
+def feasible(runs: Ints, pool: list[int], *, exactly: bool) -> NDArray[np.bool_]:
     """Whether runs can be retrieved from a topic's documents.
 
     Parameters
@@ -125,12 +124,12 @@ def count_feasible(pool: list[int], length: int, grades: int, *, exactly: bool) 
     return sum(ways)
 
 
-def _gaps(values: Values, runs: Grades, place: int) -> Witness:
+def _gaps(values: Values, runs: Ints, place: int) -> Witness:
     """Runs that show that the first gap and the one after `place` are not equal."""
     pairs = [int(np.argmax(values.place == p)) for p in (0, 1, place, place + 1)]
     return _witness("gaps", values, runs, pairs)
 
 
-def _witness(kind: str, values: Values, runs: Grades, chosen: Any) -> Witness:
+def _witness(kind: str, values: Values, runs: Ints, chosen: Any) -> Witness:
     found: tuple[Number, ...] = tuple(values.value(int(values.place[i])) for i in chosen)
     return Witness(kind, tuple(tuple(map(int, runs[i])) for i in chosen), found)

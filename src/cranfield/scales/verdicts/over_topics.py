@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure
@@ -14,7 +15,7 @@ from cranfield.scales.forms.eligible import check_grades_decide
 from cranfield.scales.forms.exact import TOLERANCE, exact_values
 from cranfield.scales.forms.irrational import Irrational, Number
 from cranfield.scales.judgments import check_base
-from cranfield.scales.runs import Grades, all_runs, as_measure, check_size
+from cranfield.scales.runs import all_runs, as_measure, check_size
 from cranfield.scales.verdicts.enumeration import LISTED, completed
 from cranfield.scales.verdicts.verdicts import Run, TopicsReport, Witness
 
@@ -121,7 +122,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     return TopicsReport(str(measure), longest, largest_base, scale, tuple(ordered), witness, exact)
 
 
-def _runs(length: int, base: int, *, counted: bool) -> Grades:
+def _runs(length: int, base: int, *, counted: bool) -> Ints:
     """Runs of a length with at most so many relevant documents, or one of each number of them."""
     if counted:
         found = np.arange(min(length, base) + 1)

@@ -15,8 +15,8 @@ from math import gcd, lcm
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Ints
 from cranfield.base.scale_types import Scale
 from cranfield.scales.forms.exact import Values, values_of
 from cranfield.scales.forms.form import Additive, Form
@@ -34,7 +34,6 @@ rise with the grade."""
 BLOCK = 512
 """Steps that are looked at together."""
 
-Ints = NDArray[np.int64]
 Step = tuple[Run, Run]
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.scores import Scores
 from cranfield.significance.bayes.dirichlet_signed_rank import Chances, Limits, signed_rank
 from cranfield.significance.bayes.result import BayesianComparison
-from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING
 
 METHODS = ("t", "signed-rank")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.significance.outcome import Floats
+from cranfield.base.arrays import Floats
 from cranfield.significance.resampling import generator
 
 Chances = tuple[float, float, float]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.scores import Scores
 from cranfield.significance.comparison.notes import notes_on, out_of_reach, unequal
@@ -18,7 +19,7 @@ from cranfield.significance.corrections.randomised_tukey import randomised_tukey
 from cranfield.significance.corrections.step_wise import corrected, find_correction
 from cranfield.significance.corrections.tukey import TukeyInterval, half_widths, tukey
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats, Interval, Outcome
+from cranfield.significance.outcome import Interval, Outcome
 from cranfield.significance.pairs import Pairs, against, all_pairs
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
 from cranfield.significance.registry import TestInfo, find_test

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
 from cranfield.significance.comparison.groups import place_of
 from cranfield.significance.models.anova_table import shown_p
-from cranfield.significance.outcome import Floats
 from cranfield.tabular import Cell, Table
 from cranfield.tabular.text import grid
 

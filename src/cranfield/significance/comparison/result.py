@@ -10,12 +10,13 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.scale_types import Scale
 from cranfield.scores import Scores, optional_module
 from cranfield.significance.comparison import describing, frames
 from cranfield.significance.comparison.groups import groups_of, letters_of
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.outcome import Floats, Interval
+from cranfield.significance.outcome import Interval
 from cranfield.significance.registry import TestInfo, find_test
 from cranfield.significance.tests.omnibus_ranks import Omnibus
 from cranfield.tabular.table import SHOWN, Table

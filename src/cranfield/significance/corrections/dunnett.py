@@ -8,11 +8,12 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtr
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.significance.corrections.studentised_range import FAR, REACH, STEP
 from cranfield.significance.corrections.studentised_tails import Studentised
 from cranfield.significance.models.fitted_model import Model
-from cranfield.significance.outcome import Floats, t_limit, t_pvalue
+from cranfield.significance.outcome import t_limit, t_pvalue
 from cranfield.significance.pairs import Pairs
 
 

@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import BLOCK, Pairs
 from cranfield.significance.resampling import as_integers, in_threads, monte_carlo, random_signs
 

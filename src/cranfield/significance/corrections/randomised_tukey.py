@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.resampling import (
     as_integers,

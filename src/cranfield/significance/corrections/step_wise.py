@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.significance.outcome import Floats
 
 CORRECTIONS = {
     "none": "no correction: each comparison errs in alpha of the cases where there is nothing",

@@ -5,13 +5,11 @@ from __future__ import annotations
 from functools import lru_cache, partial
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import log_ndtr, ndtr, stdtr, stdtrit
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.significance.corrections.studentised_tails import Studentised
-
-Floats = NDArray[np.float64]
 
 STEP = 0.1
 """Of the trapezoidal rule over the largest of the normal variables; its error is below 1e-14."""

@@ -11,10 +11,10 @@ from collections.abc import Callable
 
 import numpy as np
 from numpy.polynomial import chebyshev
-from numpy.typing import NDArray
 from scipy.special import gammaln
 
-Floats = NDArray[np.float64]
+from cranfield.base.arrays import Floats
+
 Tail = Callable[[Floats], Floats]
 
 DEGREE = 20

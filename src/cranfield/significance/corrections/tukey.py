@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.significance.corrections.studentised_range import (
     studentised_range_isf,
     studentised_range_sf,
 )
 from cranfield.significance.models.fitted_model import Model
-from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.tests.student_t import ratio
 

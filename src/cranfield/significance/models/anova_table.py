@@ -10,8 +10,8 @@ import numpy as np
 import polars as pl
 from scipy.special import fdtrc
 
+from cranfield.base.arrays import Floats
 from cranfield.scores import optional_module
-from cranfield.significance.outcome import Floats
 from cranfield.tabular import Cell, Table
 from cranfield.tabular.text import grid
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtrc, ndtri
 
-from cranfield.significance.outcome import Floats
+from cranfield.base.arrays import Floats
 from cranfield.significance.pairs import ROUNDING
 
 NORMAL, EQUAL, ADDITIVE = "normal errors", "equal variances", "additive effects"

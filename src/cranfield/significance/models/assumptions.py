@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import ArrayLike
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.words import counted
 from cranfield.significance.models.anova_table import shown_p
@@ -22,7 +23,6 @@ from cranfield.significance.models.assumption_tests import (
     normality_test,
     variance_tests,
 )
-from cranfield.significance.outcome import Floats
 from cranfield.significance.pairs import ROUNDING
 from cranfield.tabular import frame_html, text_table
 

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.significance.models.anova import two_way
 from cranfield.significance.models.anova_table import AnovaTable, made_table
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats, Outcome
+from cranfield.significance.outcome import Outcome
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.registry import PLAIN, TestInfo, declared
 from cranfield.significance.resampling import (

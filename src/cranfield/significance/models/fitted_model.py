@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.significance.outcome import Floats, Outcome, TInterval
+from cranfield.base.arrays import Floats
+from cranfield.significance.outcome import Outcome, TInterval
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.tests.student_t import p_of, ratio
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
 from cranfield.significance.models.anova_table import AnovaTable, made_table
-from cranfield.significance.outcome import Floats
 
 
 def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:

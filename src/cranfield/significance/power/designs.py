@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincc, betaincinv, erf, gammaln, stdtrit, xlogy
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.significance.options import ALTERNATIVES
-from cranfield.significance.outcome import Floats
 
 MODELS = ("anova-1", "anova-2")
 """Models of all systems, by their names as tests."""

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats, Outcome
+from cranfield.significance.outcome import Outcome
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.registry import TestInfo, declared
 from cranfield.significance.resampling import (

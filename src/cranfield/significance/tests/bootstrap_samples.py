@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.significance.resampling import DRAWN, EXACT_BITS
-
-Floats = NDArray[np.float64]
 
 RELATIVE = 1e-12
 """Part of a t within which two are the same: they differ by rounding."""

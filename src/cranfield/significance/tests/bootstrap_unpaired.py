@@ -8,8 +8,9 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats, Outcome
+from cranfield.significance.outcome import Outcome
 from cranfield.significance.pairs import ROUNDING, TINY, Pairs
 from cranfield.significance.registry import TestInfo, declared
 from cranfield.significance.resampling import (

@@ -7,11 +7,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.special import chdtrc
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
 from cranfield.base.scale_types import Scale
 from cranfield.significance.models.fitted_model import Model
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats, Outcome
+from cranfield.significance.outcome import Outcome
 from cranfield.significance.pairs import ROUNDING, Pairs, mid_ranks
 from cranfield.significance.registry import PLAIN, TestInfo, declared
 

@@ -12,12 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Indices
 from cranfield.significance.pairs import BLOCK
-
-Floats = NDArray[np.float64]
-Indices = NDArray[np.intp]
 
 
 def cells(n: int) -> int:

@@ -7,7 +7,8 @@ from math import comb
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from cranfield.base.arrays import Floats
+
 Integers = NDArray[np.integer]
 
 

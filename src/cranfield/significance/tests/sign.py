@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import bdtr
 
+from cranfield.base.arrays import Floats
 from cranfield.base.scale_types import Scale
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats, Outcome, joined
+from cranfield.significance.outcome import Outcome, joined
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.registry import TestInfo, declared
 

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats, Outcome, joined
+from cranfield.significance.outcome import Outcome, joined
 from cranfield.significance.pairs import BLOCK, Pairs, mid_ranks
 from cranfield.significance.registry import TestInfo, declared
 from cranfield.significance.tests.pairwise_sums import cells, kth_sum

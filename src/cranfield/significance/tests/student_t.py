@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Floats, Outcome, TInterval, joined, t_pvalue
+from cranfield.significance.outcome import Outcome, TInterval, joined, t_pvalue
 from cranfield.significance.pairs import ROUNDING, Pairs
 from cranfield.significance.registry import PLAIN, TestInfo, declared
 

@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.resampling import as_integers, random_signs, rank_of
-
-Floats = NDArray[np.float64]
 
 MOST_TOPICS = 16
 """Topics of which all subsets are taken, at most."""

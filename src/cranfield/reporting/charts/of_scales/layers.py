@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cranfield.reporting.charts.apart import Floats, apart
-
-Ints = NDArray[np.int64]
+from cranfield.base.arrays import Floats, Ints
+from cranfield.reporting.charts.apart import apart
 
 SWEEPS = 24
 """Times that the layers are gone through."""

@@ -6,10 +6,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.reporting.charts.apart import Floats
 from cranfield.scales.images.values import Image
-from cranfield.scales.runs import Grades, all_runs, more_than, score_runs
+from cranfield.scales.runs import all_runs, more_than, score_runs
 
 FEW_RUNS = 2**12
 """Runs up to which all of them are drawn."""
@@ -89,7 +89,7 @@ def _counted(found: Image, runs: int, ties: str) -> bool:
     return True
 
 
-def _shares_of_runs(found: Image, rows: Grades, share: Floats) -> tuple[Floats, Floats]:
+def _shares_of_runs(found: Image, rows: Ints, share: Floats) -> tuple[Floats, Floats]:
     if found.size == found.runs:
         # No two runs share a value, and a rank is a number of runs.
         below = share * ((found.size - 1) / found.size)
@@ -101,7 +101,7 @@ def _shares_of_runs(found: Image, rows: Grades, share: Floats) -> tuple[Floats, 
     return (low - 1) / found.runs, high / found.runs
 
 
-def _spread(found: Image) -> Grades:
+def _spread(found: Image) -> Ints:
     """Choose runs whose values are spread over the image.
 
     Every start of a few ranks goes on with the lowest or the highest grade, which is where an

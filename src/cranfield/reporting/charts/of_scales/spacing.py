@@ -9,10 +9,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
-from cranfield.reporting.charts.apart import Floats, apart
+from cranfield.reporting.charts.apart import apart
 from cranfield.reporting.charts.naming import Named, named
 from cranfield.reporting.charts.theme import COLOURS, data_of, themed
 from cranfield.scales.images.image import image

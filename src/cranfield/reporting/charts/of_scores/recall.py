@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -16,7 +17,6 @@ from cranfield.measures.ranked.average_precision import InterpolatedPrecision
 from cranfield.reporting.charts.choosing import best_first, chosen, found, labels
 from cranfield.reporting.charts.layout import headed, overlaid
 from cranfield.reporting.charts.theme import by_colour, data_of
-from cranfield.significance.outcome import Floats
 
 if TYPE_CHECKING:
     import altair as alt

@@ -11,15 +11,25 @@ from typing import Any
 
 import click
 
-from cranfield import __version__
 from cranfield.base.errors import CranfieldError, CranfieldWarning
 from cranfield.base.escape import plain
+from cranfield.base.version import __version__
 from cranfield.cli import answers, cite, compare, demo, evaluate, measures, report, scale, sessions
-from cranfield.cli.studies import collection as study_collection
-from cranfield.cli.studies import measures as study_measures
-from cranfield.cli.studies import reproduction as study_reproduction
-from cranfield.cli.studies import study
-from cranfield.cli.studies import tests as study_tests
+from cranfield.cli.studies import (
+    collection as study_collection,
+)
+from cranfield.cli.studies import (
+    measures as study_measures,
+)
+from cranfield.cli.studies import (
+    reproduction as study_reproduction,
+)
+from cranfield.cli.studies import (
+    study,
+)
+from cranfield.cli.studies import (
+    tests as study_tests,
+)
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})

@@ -28,8 +28,15 @@ def progress_bar(what: str, total: int | None = None) -> Iterator[Progress | Non
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
-    from rich.progress import Progress as Bars
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import (
+        Progress as Bars,
+    )
 
     columns = (
         TextColumn("{task.description}", markup=False),

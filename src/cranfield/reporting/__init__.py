@@ -1,1 +1,5 @@
 """What people see: results that others computed, as text, tables and files."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -26,8 +26,12 @@ from cranfield.significance.tests import (
     sign,
     signed_rank,
 )
-from cranfield.significance.tests import omnibus_ranks as ranks
-from cranfield.significance.tests import student_t as t
+from cranfield.significance.tests import (
+    omnibus_ranks as ranks,
+)
+from cranfield.significance.tests import (
+    student_t as t,
+)
 from cranfield.significance.transform import arcsine, standardise
 
 # Each registers its tests when it is imported.

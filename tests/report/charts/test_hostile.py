@@ -140,8 +140,8 @@ def test_names_are_loaded_when_they_are_used() -> None:
     code = "import sys, cranfield.reporting.charts as c; print('altair' in sys.modules, c.box_plot)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True)
     assert done.stdout.startswith(b"False <function box_plot")
-    for name in charts.__all__:
+    for name in vars(charts)["__all__"]:
         assert callable(getattr(charts, name))
         assert name in dir(charts)
     with pytest.raises(AttributeError, match="no attribute 'pie'"):
-        charts.pie  # noqa: B018
+        vars(charts)["__getattr__"]("pie")

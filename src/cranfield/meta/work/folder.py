@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield import __version__
 from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.version import __version__
 from cranfield.base.whole_files import whole_file
 from cranfield.scores import Scores
 

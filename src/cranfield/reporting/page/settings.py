@@ -12,8 +12,8 @@ import numpy
 import polars
 import scipy
 
-from cranfield import __version__
 from cranfield.base.errors import InputError
+from cranfield.base.version import __version__
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.reporting.page.contents import Contents
 from cranfield.reporting.page.html import Html, el, joined, named

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from cranfield import __version__
 from cranfield.base.errors import CranfieldError
+from cranfield.base.version import __version__
 
 SOFTWARE = ("trec_eval", "ir_measures")
 """Programs that are a source by their name."""

@@ -10,10 +10,10 @@ from typing import Any
 
 import polars as pl
 
-from cranfield import __version__
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import html, latex
 from cranfield.base.escape import markdown as safe
+from cranfield.base.version import __version__
 from cranfield.tabular import Table, from_frame, number
 from cranfield.tabular.html import SMALL
 from cranfield.tabular.table import SHOWN

@@ -20,11 +20,21 @@ from cranfield.meta.of_topics.extrapolation import Extrapolation
 from cranfield.meta.of_topics.result import Stability
 from cranfield.meta.of_topics.variance_components import Generalizability
 from cranfield.meta.reproduction.result import Reproduction
-from cranfield.reporting.studies import of_collections as study_collection
-from cranfield.reporting.studies import of_measures as study_measures
-from cranfield.reporting.studies import of_scales as study_scales
-from cranfield.reporting.studies import of_tests
-from cranfield.reporting.studies import reproduction as study_reproduction
+from cranfield.reporting.studies import (
+    of_collections as study_collection,
+)
+from cranfield.reporting.studies import (
+    of_measures as study_measures,
+)
+from cranfield.reporting.studies import (
+    of_scales as study_scales,
+)
+from cranfield.reporting.studies import (
+    of_tests,
+)
+from cranfield.reporting.studies import (
+    reproduction as study_reproduction,
+)
 from cranfield.reporting.studies.as_text import StudyText
 from cranfield.tabular import Table
 

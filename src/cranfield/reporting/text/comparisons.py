@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield import __version__
+from cranfield.base.version import __version__
 from cranfield.reporting.tables.evaluations import evaluation_table
 from cranfield.reporting.tables.marks import kind_of, marks_of
 from cranfield.scales.statements.statements import Meaning

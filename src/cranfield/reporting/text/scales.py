@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield import __version__
 from cranfield.base.scale_types import a_scale
+from cranfield.base.version import __version__
 from cranfield.scales.images.approximate import COUNTED
 from cranfield.scales.verdicts.about import ScaleFacts
 from cranfield.scales.verdicts.verdicts import Verdict

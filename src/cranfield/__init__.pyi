@@ -1,0 +1,55 @@
+"""The public names, each declared once: loaded when first used, known to type checkers."""
+
+# isort: skip_file
+from . import (
+    bundled as bundled,
+    measures as measures,
+    meta as meta,
+    scales as scales,
+    sessions as sessions,
+    significance as significance,
+    texts as texts,
+)
+from .base.errors import (
+    CranfieldError as CranfieldError,
+    CranfieldWarning as CranfieldWarning,
+    InputError as InputError,
+    MeasureError as MeasureError,
+    MissingDependencyError as MissingDependencyError,
+    PolicyError as PolicyError,
+)
+from .base.scale_types import Scale as Scale
+from .base.version import __version__ as __version__
+from .collection.files.many_runs import Runs as Runs, read_runs as read_runs
+from .collection.files.reading import read_qrels as read_qrels, read_run as read_run
+from .collection.files.writing import write_qrels as write_qrels, write_run as write_run
+from .collection.judged.judged_runs import JudgedRuns as JudgedRuns
+from .collection.judged.judging import judge as judge
+from .collection.judged.policies import Policies as Policies
+from .collection.qrels import Qrels as Qrels
+from .collection.run import Run as Run
+from .collection.shards.given import read_shards as read_shards
+from .collection.shards.sharding import random_shards as random_shards
+from .evaluation.answer_evaluation import evaluate_answers as evaluate_answers
+from .evaluation.by_shard import score_samplings as score_samplings, score_shards as score_shards
+from .evaluation.evaluation import Evaluation as Evaluation, evaluate as evaluate, score as score
+from .evaluation.scorefiles import read_scores as read_scores
+from .evaluation.session_evaluation import evaluate_sessions as evaluate_sessions
+from .evaluation.sharded_evaluation import ShardedEvaluation as ShardedEvaluation
+from .measures.base import Measure as Measure
+from .measures.define import define as define
+from .measures.grammar import parse_measure as parse_measure, parse_measures as parse_measures
+from .reporting import charts as charts
+from .reporting.page.report_page import report as report
+from .reporting.references.citing import cite as cite
+from .reporting.tables.make import table as table
+from .reporting.tables.of_studies import tables as tables
+from .scales.images.image import image as image
+from .scales.interval_scaled import interval as interval
+from .scales.statements.meaningful import meaning as meaning
+from .scales.verdicts.scale_of import scale_of as scale_of
+from .scores import Scores as Scores
+from .sessions import read_sessions as read_sessions
+from .significance.comparison.compare import compare as compare
+from .significance.comparison.result import PairwiseComparison as PairwiseComparison
+from .significance.risk_sensitivity import Risk as Risk, risk as risk

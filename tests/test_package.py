@@ -5,7 +5,9 @@ from __future__ import annotations
 import doctest
 import subprocess
 import sys
+from inspect import getdoc, isclass, isfunction
 from pathlib import Path
+from pkgutil import resolve_name
 
 import numpy as np
 import pytest
@@ -19,8 +21,29 @@ def test_public_names_are_there() -> None:
     for name in names:
         assert getattr(cf, name) is not None
     assert set(names) <= set(dir(cf))
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
+    with pytest.raises(AttributeError, match="attribute nonsense"):
         vars(cf)["__getattr__"]("nonsense")
+
+
+NAMESPACES = (
+    *("cranfield", "cranfield.measures", "cranfield.meta", "cranfield.scales"),
+    *("cranfield.significance", "cranfield.sessions", "cranfield.texts", "cranfield.correlation"),
+    "cranfield.charts",
+)
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_public_names_are_documented(namespace: str) -> None:
+    module = resolve_name(namespace)
+    for name in vars(module)["__all__"]:
+        thing = getattr(module, name)
+        if not (isclass(thing) or isfunction(thing)):
+            continue
+        assert getdoc(thing), name
+        for member in vars(thing) if isclass(thing) else ():
+            value = vars(thing)[member]
+            if not member.startswith("_") and (isfunction(value) or isinstance(value, property)):
+                assert getdoc(getattr(thing, member)), f"{name}.{member}"
 
 
 def test_import_is_light() -> None:

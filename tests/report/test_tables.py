@@ -19,7 +19,7 @@ from cranfield.base.escape import plain
 from cranfield.reporting.tables import evaluation_table, topics_table
 from cranfield.reporting.tables.marks import beats
 from cranfield.tabular import Cell, Table, from_frame
-from cranfield.tabular.cell import as_cell
+from cranfield.tabular.content import as_cell
 
 SYSTEMS = ("a_1", "b&2", "c", "d", "e")
 

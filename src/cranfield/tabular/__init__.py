@@ -1,6 +1,6 @@
 """Tables: one object for what people read, written as text, LaTeX, Markdown or HTML."""
 
-from cranfield.tabular.cell import Cell
+from cranfield.tabular.content import Cell
 from cranfield.tabular.frames import frame_html, from_frame, number
 from cranfield.tabular.table import Table
 from cranfield.tabular.text import text_table

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cranfield.base.escape import html
-from cranfield.tabular.cell import Cell, as_cell
-
-if TYPE_CHECKING:
-    from cranfield.tabular.table import Table
+from cranfield.tabular.content import Cell, Content, as_cell
 
 TABLE = "border-collapse:collapse;font-variant-numeric:tabular-nums;margin:0.5em 0"
 CAPTION = "caption-side:top;text-align:left;padding:0 0 0.4em"
@@ -18,7 +13,7 @@ SMALL = "font-size:smaller;margin:0.2em 0"
 """The styles: colours are those of the page, so that dark ones stay dark."""
 
 
-def written(table: Table, *, limit: int | None = None) -> str:
+def written(table: Content, *, limit: int | None = None) -> str:
     """Write a table; see :meth:`Table.to_html`."""
     rows = table.cells()
     shown = rows[:limit]

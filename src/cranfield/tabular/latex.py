@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import latex
-from cranfield.tabular.cell import Cell, as_cell
-
-if TYPE_CHECKING:
-    from cranfield.tabular.table import Table
+from cranfield.tabular.content import Cell, Content, as_cell
 
 LABEL = re.compile(r"[A-Za-z0-9:._/+@-]+")
 """What a label may be made of."""
@@ -20,7 +16,11 @@ POWER = re.compile(r"(<?)(-?\d+(?:\.\d+)?)e([-+]?\d+)")
 
 
 def written(
-    table: Table, *, caption: bool | str | None = None, label: str | None = None, long: bool = False
+    table: Content,
+    *,
+    caption: bool | str | None = None,
+    label: str | None = None,
+    long: bool = False,
 ) -> str:
     """Write a table; see :meth:`Table.to_latex`."""
     if label is not None and not LABEL.fullmatch(label):
@@ -46,7 +46,7 @@ def written(
     return "\n".join([*comments, *lines, ""])
 
 
-def _caption(table: Table, title: str | None) -> list[str]:
+def _caption(table: Content, title: str | None) -> list[str]:
     shown = table.title if title is None else title
     said = table.said(title)
     # The list of tables wants the title alone; braces keep a bracket from ending it.
@@ -58,7 +58,7 @@ def _floating(tabular: list[str], caption: list[str], label: list[str]) -> list[
     return [r"\begin{table}", r"\centering", *caption, *label, *tabular, r"\end{table}"]
 
 
-def _tabular(table: Table) -> list[str]:
+def _tabular(table: Content) -> list[str]:
     return [
         rf"\begin{{tabular}}{{{_columns(table)}}}",
         r"\toprule",
@@ -70,7 +70,7 @@ def _tabular(table: Table) -> list[str]:
     ]
 
 
-def _long(table: Table, caption: list[str], label: list[str]) -> list[str]:
+def _long(table: Content, caption: list[str], label: list[str]) -> list[str]:
     width = len(table.head) + len(table.marked())
     top = ["".join([*caption, *label]) + r"\\"] if caption else []
     head = [r"\toprule", _head(table), r"\midrule"]
@@ -87,14 +87,14 @@ def _long(table: Table, caption: list[str], label: list[str]) -> list[str]:
     ]
 
 
-def _columns(table: Table) -> str:
+def _columns(table: Content) -> str:
     marked = table.marked()
     letters = ["l" if k in table.left else "r" for k in range(len(table.head))]
     # Marks of any width get a column of their own, without space before it.
     return "".join(f"{one}@{{}}l" if k in marked else one for k, one in enumerate(letters))
 
 
-def _head(table: Table) -> str:
+def _head(table: Content) -> str:
     marked = table.marked()
     cells = []
     for k, one in enumerate(table.head):
@@ -103,7 +103,7 @@ def _head(table: Table) -> str:
     return _line(cells)
 
 
-def _body(table: Table) -> list[str]:
+def _body(table: Content) -> list[str]:
     marked = table.marked()
     lines = []
     for place, row in enumerate(table.cells()):

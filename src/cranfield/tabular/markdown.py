@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from cranfield.base.escape import markdown
-from cranfield.tabular.cell import Cell, as_cell
-
-if TYPE_CHECKING:
-    from cranfield.tabular.table import Table
+from cranfield.tabular.content import Cell, Content, as_cell
 
 
-def written(table: Table, *, title: bool = True) -> str:
+def written(table: Content, *, title: bool = True) -> str:
     """Write a table; see :meth:`Table.to_markdown`."""
     parts = [markdown(table.said())] if title and table.said() else []
     sides = ["---" if k in table.left else "---:" for k in range(len(table.head))]

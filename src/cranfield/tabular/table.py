@@ -2,46 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
-from cranfield.tabular.cell import Cell, as_cell
+from cranfield.tabular import html, latex, markdown, text
+from cranfield.tabular.content import Content
 
 SHOWN = 20
 """Rows that a notebook shows."""
 
 
 @dataclass(frozen=True, repr=False)
-class Table:
+class Table(Content):
     r"""A table as it is shown: in a notebook as it is, in print by one of its writers.
 
-    Attributes
-    ----------
-    title
-        What it shows, as a sentence without a full stop.
-    head, rows
-        Names of columns, and cells, as text or :class:`Cell`.
-    left
-        Columns aligned to the left; the others hold numbers and are aligned to the right.
-    notes
-        What a reader of the table has to know, such as what its marks mean: sentences without a
-        full stop, part of the caption.
-    remarks
-        What else its author should know. In LaTeX these are comments.
-    rules
-        Rows above which there is a rule.
-    faces
-        What bold and underlined mean, which plain text does not have: a note.
-
-    Raises
-    ------
-    PolicyError
-        When a row has another number of cells than the head.
+    What it holds are the attributes of :class:`~cranfield.tabular.content.Content`.
 
     Examples
     --------
+    >>> from cranfield.tabular import Cell
     >>> table = Table("Two systems", ["system", "AP"], [["my_run", "0.5"], ["tf", Cell("0.25")]])
     >>> table
     Table('Two systems': 2 rows, 2 columns)
@@ -74,48 +53,9 @@ class Table:
     \end{table}
     """
 
-    title: str
-    head: Sequence[str | Cell]
-    rows: Sequence[Sequence[str | Cell]]
-    left: Collection[int] = (0,)
-    notes: Sequence[str] = ()
-    remarks: Sequence[str] = ()
-    rules: Collection[int] = ()
-    faces: str = ""
-
-    def __post_init__(self) -> None:
-        for place, row in enumerate(self.rows, 1):
-            if len(row) != len(self.head):
-                cells = counted(len(row), "cell")
-                raise PolicyError(
-                    f"row {place} of a table has {cells}, its head has {len(self.head)}"
-                )
-
-    def cells(self) -> list[list[Cell]]:
-        """Return the rows, each content a cell."""
-        return [[as_cell(one) for one in row] for row in self.rows]
-
-    def marked(self) -> frozenset[int]:
-        """Return the columns with a raised mark in any row."""
-        return frozenset(k for row in self.cells() for k, cell in enumerate(row) if cell.mark)
-
-    def said(self, first: str | None = None) -> str:
-        """Return title and notes as sentences, behind a first one if there is any.
-
-        Examples
-        --------
-        >>> Table("nDCG", ["a"], [], notes=["the best in bold", "ready?"]).said()
-        'nDCG. The best in bold. Ready?'
-        """
-        notes = [one[:1].upper() + one[1:] for one in (self.faces, *self.notes)]
-        parts = [first or "", self.title, *notes]
-        return " ".join(one if one[-1] in ".?!" else f"{one}." for one in parts if one)
-
     def to_text(self) -> str:
         """Return it for the eye: columns aligned by blanks; no bold, marks behind the numbers."""
-        from cranfield.tabular.text import written
-
-        return written(self)
+        return text.written(self)
 
     def to_latex(
         self, *, caption: bool | str | None = None, label: str | None = None, long: bool = False
@@ -143,9 +83,7 @@ class Table:
         Numbers are set by LaTeX's own means: equal decimals align; marks stand in a column of
         their own, so that they do not shift what they mark.
         """
-        from cranfield.tabular.latex import written
-
-        return written(self, caption=caption, label=label, long=long)
+        return latex.written(self, caption=caption, label=label, long=long)
 
     def to_markdown(self, *, title: bool = True) -> str:
         """Return it in Markdown, as GitHub reads it; text is escaped.
@@ -155,9 +93,7 @@ class Table:
         title
             Whether title and notes stand above it.
         """
-        from cranfield.tabular.markdown import written
-
-        return written(self, title=title)
+        return markdown.written(self, title=title)
 
     def to_html(self, *, limit: int | None = None) -> str:
         """Return it in HTML, with its styles in it; text is escaped.
@@ -167,9 +103,7 @@ class Table:
         limit
             Rows that are shown at most; a last line says how many there are besides.
         """
-        from cranfield.tabular.html import written
-
-        return written(self, limit=limit)
+        return html.written(self, limit=limit)
 
     def _repr_html_(self) -> str:
         return self.to_html(limit=SHOWN)

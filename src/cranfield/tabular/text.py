@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING
 
 from cranfield.base.escape import plain
-from cranfield.tabular.cell import as_cell
-
-if TYPE_CHECKING:
-    from cranfield.tabular.table import Table
+from cranfield.tabular.content import Content, as_cell
 
 
 def text_table(
@@ -44,7 +40,7 @@ def text_table(
     )
 
 
-def grid(table: Table) -> str:
+def grid(table: Content) -> str:
     """Write head and rows; a raised mark stands behind its number, and shifts no other.
 
     Examples
@@ -71,7 +67,7 @@ def grid(table: Table) -> str:
     return text_table(head, shown, left=table.left)
 
 
-def written(table: Table) -> str:
+def written(table: Content) -> str:
     """Write title, table, notes and remarks; see :meth:`Table.to_text`."""
     notes = [*table.notes, *(f"note: {one}" for one in table.remarks)]
     parts = [plain(table.title), grid(table), "\n".join(plain(one) for one in notes)]

@@ -17,7 +17,7 @@ from cranfield.significance.comparison.describing import (
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.models.anova_table import AnovaTable, shown_p
 from cranfield.significance.models.assumptions import Assumptions
-from cranfield.tabular.cell import Cell, as_cell
+from cranfield.tabular.content import Cell, as_cell
 
 
 def analysis(contents: Contents) -> Html:

@@ -13,7 +13,7 @@ from cranfield.reporting.tables.marks import Marks
 from cranfield.scores import Scores
 from cranfield.significance.comparison.describing import decimals
 from cranfield.tabular import Cell, Table
-from cranfield.tabular.cell import NO_VALUE
+from cranfield.tabular.content import NO_VALUE
 
 
 def evaluation_table(

@@ -25,7 +25,7 @@ from cranfield.meta import split_topics, study_scales
 from cranfield.reporting.references.citing import RESULTS, STUDIES
 from cranfield.reporting.references.works import cited_in, entries
 from cranfield.significance import CORRECTIONS, TESTS
-from cranfield.significance.corrections.step_wise import SOURCES
+from cranfield.significance.corrections.of_pvalues import SOURCES
 from cranfield.texts import read_citations
 from tests.conftest import ROOT
 

@@ -175,7 +175,7 @@ def test_kruskal_wallis_and_friedman(n: int) -> None:
 
 @pytest.mark.parametrize("correction", ["bh", "by"])
 def test_false_discovery(correction: str) -> None:
-    from cranfield.significance.corrections.step_wise import corrected
+    from cranfield.significance.corrections.of_pvalues import corrected
 
     p = np.random.default_rng(1).random(200) ** 3
     p[50:60] = p[0]

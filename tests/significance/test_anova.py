@@ -146,7 +146,7 @@ def test_three_way_with_gaps_is_least_squares(values: Any) -> None:
 
 
 def test_gaps_that_are_none_change_nothing(values: Any) -> None:
-    from cranfield.significance.models.unbalanced import three_way_with_gaps
+    from cranfield.significance.models.anova_with_gaps import three_way_with_gaps
 
     balanced, _ = three_way(values)
     general, cells = three_way_with_gaps(values)

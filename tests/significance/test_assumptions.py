@@ -13,8 +13,8 @@ from statsmodels.regression.linear_model import OLS
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.significance.models.anova import one_way, two_way
-from cranfield.significance.models.assumption_tests import normal_medians
 from cranfield.significance.models.assumptions import Assumptions, check_assumptions
+from cranfield.significance.models.residual_tests import normal_medians
 from tests.conftest import ADHOC8
 
 

@@ -16,7 +16,7 @@ from cranfield.base.arrays import Floats
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs, all_pairs
 from cranfield.significance.registry import find_test
-from cranfield.significance.tests.pairwise_sums import kth_sum
+from cranfield.significance.tests.kth_smallest_sum import kth_sum
 from cranfield.significance.tests.rank_sum import ShiftInterval, rank_sum_test
 from cranfield.significance.tests.rank_sum_distribution import RankSums
 from cranfield.significance.tests.sign import order_limit

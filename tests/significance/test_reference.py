@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.significance.corrections.dunnett import maximum_sf
-from cranfield.significance.corrections.step_wise import corrected
+from cranfield.significance.corrections.of_pvalues import corrected
 from tests.significance import reference, reference_models
 
 Side = Literal["two-sided", "greater", "less"]

@@ -41,7 +41,7 @@ def cite(
     from cranfield.reporting.references.citing import cite as cited
     from cranfield.reporting.references.citing import find_study
     from cranfield.reporting.references.works import entries
-    from cranfield.significance.corrections.step_wise import find_correction
+    from cranfield.significance.corrections.of_pvalues import find_correction
     from cranfield.significance.registry import find_test
 
     found = cited(

@@ -83,7 +83,7 @@ class Comparing:
         PolicyError
             For a test or a correction that does not exist.
         """
-        from cranfield.significance.corrections.step_wise import find_correction
+        from cranfield.significance.corrections.of_pvalues import find_correction
         from cranfield.significance.registry import find_test
 
         test = find_test(self.test).info.name if self.test is not None else None

@@ -8,15 +8,16 @@ from cranfield.significance.bayes.comparison import compare_bayes
 from cranfield.significance.bayes.result import BayesianComparison
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.step_wise import CORRECTIONS
+from cranfield.significance.corrections.of_pvalues import CORRECTIONS
 from cranfield.significance.corrections.studentised_range import (
     studentised_range_isf,
     studentised_range_sf,
 )
 from cranfield.significance.models import anova, bootstrap_anova
+from cranfield.significance.models import kruskal_friedman as ranks
 from cranfield.significance.models.assumptions import Assumptions, check_assumptions
-from cranfield.significance.power.designs import expected_width, power_anova, power_t
-from cranfield.significance.power.topic_set_size import TopicsNeeded, topics_needed, variance
+from cranfield.significance.power.power_and_width import expected_width, power_anova, power_t
+from cranfield.significance.power.topics_needed import TopicsNeeded, topics_needed, variance
 from cranfield.significance.registry import TESTS, TestInfo, find_test
 from cranfield.significance.tests import (
     bootstrap,
@@ -26,12 +27,7 @@ from cranfield.significance.tests import (
     sign,
     signed_rank,
 )
-from cranfield.significance.tests import (
-    omnibus_ranks as ranks,
-)
-from cranfield.significance.tests import (
-    student_t as t,
-)
+from cranfield.significance.tests import student_t as t
 from cranfield.significance.transform import arcsine, standardise
 
 # Each registers its tests when it is imported.

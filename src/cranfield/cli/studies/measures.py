@@ -105,7 +105,7 @@ def measures(
     from cranfield.meta.of_measures.swaps import swap_method
     from cranfield.meta.of_tests.study_input import SIZES
     from cranfield.reporting.studies.of_measures import shown, table_names
-    from cranfield.significance.corrections.step_wise import find_correction
+    from cranfield.significance.corrections.of_pvalues import find_correction
     from cranfield.significance.registry import find_test
 
     # Before any file is read.

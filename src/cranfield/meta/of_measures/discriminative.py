@@ -17,7 +17,7 @@ from cranfield.meta.work.folder import fingerprint
 from cranfield.meta.work.parts import Progress, run_parts
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.step_wise import find_correction
+from cranfield.significance.corrections.of_pvalues import find_correction
 from cranfield.significance.options import Options
 from cranfield.significance.registry import find_test
 from cranfield.tabular import frame_html

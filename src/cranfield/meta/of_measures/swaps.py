@@ -17,7 +17,7 @@ from cranfield.meta.of_measures.swap_options import BINS, TIES, check_scores, re
 from cranfield.meta.of_measures.swap_result import Swaps
 from cranfield.meta.work.folder import fingerprint
 from cranfield.meta.work.parts import MOST_REPEATS, Progress, run_parts
-from cranfield.significance.corrections.step_wise import find_correction
+from cranfield.significance.corrections.of_pvalues import find_correction
 from cranfield.significance.options import Options
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import find_test

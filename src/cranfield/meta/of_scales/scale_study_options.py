@@ -15,7 +15,7 @@ from cranfield.scales.images.values import TIES
 from cranfield.scales.interval_scaled import Interval
 from cranfield.scales.runs import as_measure
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.step_wise import find_correction
+from cranfield.significance.corrections.of_pvalues import find_correction
 from cranfield.significance.options import Options
 from cranfield.significance.registry import find_test
 

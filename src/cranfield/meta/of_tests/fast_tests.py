@@ -14,7 +14,7 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.step_wise import find_correction
+from cranfield.significance.corrections.of_pvalues import find_correction
 from cranfield.significance.corrections.studentised_range import studentised_range_isf
 from cranfield.significance.models.anova import one_way, three_way
 from cranfield.significance.models.fitted_model import Model

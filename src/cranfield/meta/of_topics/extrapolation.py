@@ -17,7 +17,7 @@ from cranfield.meta.of_topics.generalizability import generalizability
 from cranfield.meta.of_topics.power import power
 from cranfield.meta.of_topics.topic_scores import topic_scores
 from cranfield.meta.of_topics.variance_components import Generalizability
-from cranfield.significance.corrections.step_wise import find_correction
+from cranfield.significance.corrections.of_pvalues import find_correction
 from cranfield.significance.corrections.studentised_range import studentised_range_isf
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import ROUNDING

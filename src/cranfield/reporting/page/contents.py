@@ -25,7 +25,7 @@ from cranfield.scales.statements.statements import Meaning
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.step_wise import find_correction
+from cranfield.significance.corrections.of_pvalues import find_correction
 from cranfield.significance.models.assumptions import Assumptions, check_assumptions
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.registry import find_test

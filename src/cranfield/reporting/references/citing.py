@@ -22,7 +22,7 @@ from cranfield.measures.texts.base import TEXT_MEASURES, TextMeasure, parse_text
 from cranfield.reporting.references.works import Entry, cited_in, entries
 from cranfield.scores import Scores
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.step_wise import SOURCES, find_correction
+from cranfield.significance.corrections.of_pvalues import SOURCES, find_correction
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.registry import find_test
 

@@ -15,8 +15,8 @@ from cranfield.significance.comparison.notes import notes_on, out_of_reach, uneq
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.dunnett import DunnettInterval, dunnett
 from cranfield.significance.corrections.max_t import max_t
+from cranfield.significance.corrections.of_pvalues import corrected, find_correction
 from cranfield.significance.corrections.randomised_tukey import randomised_tukey
-from cranfield.significance.corrections.step_wise import corrected, find_correction
 from cranfield.significance.corrections.tukey import TukeyInterval, half_widths, tukey
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Interval, Outcome

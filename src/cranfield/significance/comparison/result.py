@@ -16,9 +16,9 @@ from cranfield.scores import Scores, optional_module
 from cranfield.significance.comparison import describing, frames
 from cranfield.significance.comparison.groups import groups_of, letters_of
 from cranfield.significance.models.anova_table import AnovaTable
+from cranfield.significance.models.kruskal_friedman import Omnibus
 from cranfield.significance.outcome import Interval
 from cranfield.significance.registry import TestInfo, find_test
-from cranfield.significance.tests.omnibus_ranks import Omnibus
 from cranfield.tabular.table import SHOWN, Table
 
 if TYPE_CHECKING:

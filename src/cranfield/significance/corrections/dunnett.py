@@ -10,8 +10,8 @@ from scipy.special import ndtr
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
+from cranfield.significance.corrections.studentised import Studentised
 from cranfield.significance.corrections.studentised_range import FAR, REACH, STEP
-from cranfield.significance.corrections.studentised_tails import Studentised
 from cranfield.significance.models.fitted_model import Model
 from cranfield.significance.outcome import t_limit, t_pvalue
 from cranfield.significance.pairs import Pairs

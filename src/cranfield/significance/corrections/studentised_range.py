@@ -9,7 +9,7 @@ from scipy.special import log_ndtr, ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
-from cranfield.significance.corrections.studentised_tails import Studentised
+from cranfield.significance.corrections.studentised import Studentised
 
 STEP = 0.1
 """Of the trapezoidal rule over the largest of the normal variables; its error is below 1e-14."""

@@ -9,8 +9,8 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
 from cranfield.significance.models.anova_table import AnovaTable, made_table
+from cranfield.significance.models.anova_with_gaps import three_way_with_gaps
 from cranfield.significance.models.fitted_model import Model
-from cranfield.significance.models.unbalanced import three_way_with_gaps
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Outcome
 from cranfield.significance.pairs import Pairs

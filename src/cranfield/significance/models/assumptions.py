@@ -13,7 +13,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.words import counted
 from cranfield.significance.models.anova_table import shown_p
-from cranfield.significance.models.assumption_tests import (
+from cranfield.significance.models.residual_tests import (
     ADDITIVE,
     EQUAL,
     NORMAL,

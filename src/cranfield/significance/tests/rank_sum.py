@@ -15,7 +15,7 @@ from cranfield.significance.options import Options
 from cranfield.significance.outcome import Outcome
 from cranfield.significance.pairs import ROUNDING, Pairs, mid_ranks
 from cranfield.significance.registry import TestInfo, declared
-from cranfield.significance.tests.pairwise_sums import cells, kth_sum
+from cranfield.significance.tests.kth_smallest_sum import cells, kth_sum
 from cranfield.significance.tests.rank_sum_distribution import RankSums
 
 MOST_EXACT = 200

@@ -14,7 +14,7 @@ from cranfield.significance.options import Options
 from cranfield.significance.outcome import Outcome, joined
 from cranfield.significance.pairs import BLOCK, Pairs, mid_ranks
 from cranfield.significance.registry import TestInfo, declared
-from cranfield.significance.tests.pairwise_sums import cells, kth_sum
+from cranfield.significance.tests.kth_smallest_sum import cells, kth_sum
 from cranfield.significance.tests.sign import order_limit
 
 MOST_EXACT = 500

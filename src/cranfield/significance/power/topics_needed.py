@@ -11,7 +11,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.scores import Scores
 from cranfield.significance.models.anova import one_way, two_way
-from cranfield.significance.power.designs import (
+from cranfield.significance.power.power_and_width import (
     check_model,
     check_positive,
     expected_width,

@@ -10,9 +10,10 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.arrays import Floats
+from cranfield.base.streams import stream
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs, all_pairs
-from cranfield.significance.resampling import count_reaching, generator, rank_of
+from cranfield.significance.resampling import count_reaching, rank_of
 from cranfield.significance.tests.bootstrap_samples import (
     CONSTANT,
     RELATIVE,
@@ -274,9 +275,9 @@ def test_unpaired_limits_have_random_numbers_of_their_own(monkeypatch: pytest.Mo
 
     def noted(seed: int, *path: int) -> np.random.Generator:
         paths.append(path)
-        return generator(seed, *path)
+        return stream(seed, *path)
 
-    monkeypatch.setattr("cranfield.significance.tests.bootstrap_unpaired.generator", noted)
+    monkeypatch.setattr("cranfield.significance.tests.bootstrap_unpaired.stream", noted)
     values = np.random.default_rng(0).random((9, 4))
     values[:3, 2] = values[:4, 3] = np.nan
     unpaired_bootstrap_test(all_pairs(values), Options(resamples=9, jobs=1)).interval(0.5)
@@ -294,7 +295,7 @@ def test_seeds_of_unpaired_limits_do_not_meet() -> None:
             limits.append(high[0] - low[0])
     assert len(set(limits)) == 4
     paths = ((), (0,), (1,), (0, 0), (0, 1), (1, 0))
-    firsts = {int(generator(s, *path).integers(2**62)) for s in (0, 1) for path in paths}
+    firsts = {int(stream(s, *path).integers(2**62)) for s in (0, 1) for path in paths}
     assert len(firsts) == 12
 
 

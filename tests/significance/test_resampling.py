@@ -144,10 +144,10 @@ def test_integers_lose_nothing_that_counts() -> None:
 
 
 def test_bootstrap_anova_fits_the_model_again() -> None:
+    from cranfield.base.streams import stream
     from cranfield.significance.models.anova import two_way
     from cranfield.significance.models.bootstrap_anova import Refits, with_interaction
     from cranfield.significance.options import Options
-    from cranfield.significance.resampling import generator
 
     rng = np.random.default_rng(6)
     options = Options(resamples=7, seed=5)
@@ -156,7 +156,7 @@ def test_bootstrap_anova_fits_the_model_again() -> None:
         refits = Refits.drawn(residuals, options)
         # The same draws, and the model fitted by the function that fits scores.
         t, s, k = shape
-        drawn = generator(5, 0).integers(0, t * s * k, size=(7, s, t, k))
+        drawn = stream(5, 0).integers(0, t * s * k, size=(7, s, t, k))
         for b in range(7):
             values = residuals.ravel()[drawn[b]].transpose(1, 0, 2)
             table = with_interaction(values) if k > 1 else two_way(values[:, :, 0])[0]

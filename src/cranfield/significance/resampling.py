@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
+from cranfield.base.streams import stream
 from cranfield.significance.pairs import TINY, Pairs
 
 EXACT_BITS = 52
@@ -51,14 +52,9 @@ def as_integers(values: Floats, terms: int, bits: int = EXACT_BITS) -> tuple[Flo
     return np.rint(values / unit), unit
 
 
-def generator(seed: int, *path: int) -> np.random.Generator:
-    """Return the random numbers of a seed; `path` leads to independent parts of them."""
-    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=path)))
-
-
 def random_signs(resamples: int, topics: int, seed: int) -> NDArray[np.int8]:
     """Return random signs, shape (resamples, topics)."""
-    bits = generator(seed).integers(0, 2, size=(resamples, topics), dtype=np.int8)
+    bits = stream(seed).integers(0, 2, size=(resamples, topics), dtype=np.int8)
     return 2 * bits - 1
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
-from cranfield.significance.resampling import generator
+from cranfield.base.streams import stream
 
 Chances = tuple[float, float, float]
 Limits = tuple[float, float]
@@ -53,7 +53,7 @@ def signed_rank(
     strength = np.concatenate([[prior], np.ones(difference.size)])
     order = np.argsort(observed, kind="stable")
     z = observed[order]
-    random = generator(seed)
+    random = stream(seed)
     rows = max(1, KEPT // observed.size)
     won = np.zeros(3)
     kept = None

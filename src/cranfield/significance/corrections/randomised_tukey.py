@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.base.streams import stream
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.resampling import (
     as_integers,
-    generator,
     in_threads,
     monte_carlo,
 )
@@ -65,7 +65,7 @@ def permuted_ranges(integers: Floats, options: Options) -> Floats:
 
     def permute(part: int) -> None:
         # Each part has its own random numbers, whichever thread it falls to.
-        random = generator(options.seed, part)
+        random = stream(options.seed, part)
         stop = min(starts[part] + size, options.resamples)
         rows = np.tile(integers, (stop - starts[part], 1))
         random.permuted(rows, axis=1, out=rows)

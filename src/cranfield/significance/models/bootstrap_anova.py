@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
+from cranfield.base.streams import stream
 from cranfield.significance.models.anova import two_way
 from cranfield.significance.models.anova_table import AnovaTable, made_table
 from cranfield.significance.options import Options
@@ -18,7 +19,6 @@ from cranfield.significance.resampling import (
     DRAWN,
     as_integers,
     count_reaching,
-    generator,
     in_threads,
     monte_carlo,
     quantile_limits,
@@ -138,7 +138,7 @@ class Refits:
         starts = list(range(0, options.resamples, size))
 
         def draw(part: int) -> None:
-            random = generator(options.seed, part)
+            random = stream(options.seed, part)
             some = slice(starts[part], min(starts[part] + size, options.resamples))
             shape = (some.stop - some.start, systems, topics, shards)
             drawn = random.integers(0, flat.size, size=shape)

@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
+from cranfield.base.streams import stream
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Outcome
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.registry import TestInfo, declared
 from cranfield.significance.resampling import (
     count_reaching,
-    generator,
     in_threads,
     monte_carlo,
     quantile_limits,
@@ -80,7 +80,7 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
 def topic_counts(resamples: int, topics: int, seed: int) -> Floats:
     """Return how often each topic is drawn in each sample, shape (resamples, topics)."""
     counts = np.empty((resamples, topics))
-    for part, some in drawn_counts(generator(seed), resamples, topics):
+    for part, some in drawn_counts(stream(seed), resamples, topics):
         counts[part] = some
     return counts
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
+from cranfield.base.streams import stream
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Outcome
 from cranfield.significance.pairs import ROUNDING, TINY, Pairs
@@ -17,7 +18,6 @@ from cranfield.significance.resampling import (
     DRAWN,
     as_integers,
     count_reaching,
-    generator,
     in_threads,
     monte_carlo,
     quantile_limits,
@@ -125,7 +125,7 @@ def pooled_sums(
         What each system adds to n m (mean of x* - mean of y*), as first and as second of a pair;
         shape (systems, resamples).
     """
-    random = generator(options.seed, which)
+    random = stream(options.seed, which)
     total = n + m
     found = np.empty((2, integers.shape[1], options.resamples))
     rows = max(1, DRAWN // total)
@@ -176,7 +176,7 @@ class WelchInterval:
                 centred = np.zeros(n)
             own[system] = centred @ centred / (n - 1) / n
             # Its own random numbers, whichever thread it falls to, and not those of the p-value.
-            random = generator(self.options.seed, OF_INTERVAL, system)
+            random = stream(self.options.seed, OF_INTERVAL, system)
             for part, counts in drawn_counts(random, resamples, n):
                 mean, variance = resampled_moments(centred[None], noise, counts)
                 means[system, part], squared[system, part] = mean[0], variance[0] / n

@@ -14,44 +14,24 @@ import click
 from cranfield.base.errors import CranfieldError, CranfieldWarning
 from cranfield.base.escape import plain
 from cranfield.base.version import __version__
-from cranfield.cli import answers, cite, compare, demo, evaluate, measures, report, scale, sessions
-from cranfield.cli.studies import (
-    collection as study_collection,
-)
-from cranfield.cli.studies import (
-    measures as study_measures,
-)
-from cranfield.cli.studies import (
-    reproduction as study_reproduction,
-)
-from cranfield.cli.studies import (
-    study,
-)
-from cranfield.cli.studies import (
-    tests as study_tests,
-)
+from cranfield.cli.command_group import CommandGroup
+
+COMMANDS = {
+    name: f"cranfield.cli.{name}:{name}"
+    for name in (
+        *("evaluate", "compare", "sessions", "answers", "measures", "scale", "report"),
+        *("cite", "demo"),
+    )
+} | {"study": "cranfield.cli.studies.study:study"}
+"""Where each command stands."""
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=CommandGroup, homes=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, message="cranfield %(version)s")
 def app() -> None:
     """Evaluate information retrieval systems: from runs and judgments to meaningful statements."""
-
-
-app.add_command(evaluate.evaluate)
-app.add_command(compare.compare)
-app.add_command(sessions.sessions)
-app.add_command(answers.answers)
-app.add_command(measures.measures)
-app.add_command(scale.scale)
-app.add_command(report.report)
-study.study.add_command(study_tests.tests)
-study.study.add_command(study_collection.collection)
-study.study.add_command(study_reproduction.reproduction)
-study.study.add_command(study_measures.measures)
-app.add_command(study.study)
-app.add_command(cite.cite)
-app.add_command(demo.demo)
 
 
 def _show_warning(message: Warning | str, *about: Any, **_: Any) -> None:

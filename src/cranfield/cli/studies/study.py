@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.command_group import CommandGroup
 from cranfield.cli.options import alpha_option, judged_runs, judging_options, one_of, write
 from cranfield.cli.studies.study_options import OUTPUTS, whole_numbers
 
@@ -18,7 +19,14 @@ Examples:
 """
 
 
-@click.group()
+COMMANDS = {
+    name: f"cranfield.cli.studies.{name}:{name}"
+    for name in ("tests", "collection", "reproduction", "measures")
+}
+"""Where each command stands."""
+
+
+@click.group(cls=CommandGroup, homes=COMMANDS)
 def study() -> None:
     """Study the evaluation itself."""
 

@@ -1,0 +1,29 @@
+"""Groups of commands that load a command when it is named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pkgutil import resolve_name
+from typing import Any
+
+import click
+
+
+class CommandGroup(click.Group):
+    """A group that knows where its commands stand, as `module:name`, and loads those asked for.
+
+    A command line has to start at once, and most of what commands need is needed by few of them.
+    """
+
+    def __init__(self, *args: Any, homes: Mapping[str, str] | None = None, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.homes = dict(homes or {})
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted([*self.homes, *super().list_commands(ctx)])
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self.homes:
+            command: click.Command = resolve_name(self.homes[cmd_name])
+            return command
+        return super().get_command(ctx, cmd_name)

@@ -14,8 +14,8 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.measures import RBP, UserModel
 from cranfield.measures.base import Info
-from cranfield.measures.users.classic import user_model
 from cranfield.measures.users.page import Page
+from cranfield.measures.users.users_of_measures import user_model
 
 SYSTEM = "SFDC-enc45-refus12"
 

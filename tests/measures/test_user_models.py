@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from cranfield.base.errors import MeasureError
 from cranfield.measures.users import continuation as cwl
-from cranfield.measures.users.classic import user_model
 from cranfield.measures.users.reading import trigamma
+from cranfield.measures.users.users_of_measures import user_model
 
 chances = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 positive = st.lists(st.floats(0.01, 1), min_size=1, max_size=30)

@@ -8,7 +8,7 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.scales.forms.form import Additive, form
-from cranfield.scales.forms.parts import split
+from cranfield.scales.forms.independent_parts import split
 from cranfield.scales.images.approximate import Approximate
 from cranfield.scales.images.sums import Sums
 

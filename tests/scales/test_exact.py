@@ -20,9 +20,9 @@ from cranfield.measures import (
     parse_measure,
 )
 from cranfield.scales.forms.eligible import BY_JUDGMENTS
-from cranfield.scales.forms.exact import exact_values
+from cranfield.scales.forms.exact_numbers import Irrational
+from cranfield.scales.forms.exact_values import exact_values
 from cranfield.scales.forms.form import FORMS, form
-from cranfield.scales.forms.irrational import Irrational
 from cranfield.scales.images.image import image
 from cranfield.scales.orders.total_orders import induced
 from cranfield.scales.runs import all_runs, as_measure, score_runs

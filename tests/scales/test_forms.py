@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from cranfield.base.errors import PolicyError
 from cranfield.measures import REGISTRY, parse_measure
 from cranfield.measures.users.expectation import Expectation
-from cranfield.scales.forms.cascades import Cascade
 from cranfield.scales.forms.form import FORMS, Additive, Step, form
+from cranfield.scales.forms.independent_parts import split
 from cranfield.scales.forms.logarithms import ONE, approximate, root, scaled
-from cranfield.scales.forms.parts import split
+from cranfield.scales.forms.stateful import Cascade
 from cranfield.scales.forms.walk import Walk
 from cranfield.scales.images.counting import count_pairs
 from cranfield.scales.images.image import image

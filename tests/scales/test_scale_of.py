@@ -34,7 +34,7 @@ from cranfield.measures import (
     nERR,
     parse_measure,
 )
-from cranfield.scales.forms.exact import exact_values
+from cranfield.scales.forms.exact_values import exact_values
 from cranfield.scales.forms.form import form
 from cranfield.scales.orders.total_orders import rbto, sbto
 from cranfield.scales.runs import score_runs

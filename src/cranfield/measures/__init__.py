@@ -43,12 +43,12 @@ from cranfield.measures.sessions import dcg as session_dcg
 from cranfield.measures.users import (
     bejewelled,
     clicks,
-    expected,
     markov,
     nerr,
+    rank_biased,
     time_biased,
     trailtext,
-    user_models,
+    wanted_gain,
 )
 from cranfield.measures.users.model import UserModel
 from cranfield.measures.users.wrappers import EC, ETC, ETU, EU, Depth, Residual
@@ -81,10 +81,10 @@ nDCGrel = dcg_variants.nDCGAtRelevant()
 RnDCG = dcg_variants.nDCGAtLevels()
 G = dcg_variants.NormalisedGain()
 binG = dcg_variants.BinaryGain()
-RBP = user_models.RankBiasedPrecision()
-RBPResidual = user_models.RankBiasedResidual()
-ERR = user_models.ExpectedReciprocalRank()
-nERR = user_models.NormalisedExpectedReciprocalRank()
+RBP = rank_biased.RankBiasedPrecision()
+RBPResidual = rank_biased.RankBiasedResidual()
+ERR = rank_biased.ExpectedReciprocalRank()
+nERR = rank_biased.NormalisedExpectedReciprocalRank()
 Q = ntcir.QMeasure()
 RMeasure = ntcir.RMeasure()
 OMeasure = ntcir.OMeasure()
@@ -92,9 +92,9 @@ PMeasure = ntcir.PMeasure()
 PPlus = ntcir.PPlusMeasure()
 NCU = ntcir.NormalisedCumulativeUtility()
 EBR = ntcir.ExpectedBlendedRatio()
-INST = expected.INST()
-INSQ = expected.INSQ()
-SDCG = expected.ScaledDCG()
+INST = wanted_gain.INST()
+INSQ = wanted_gain.INSQ()
+SDCG = wanted_gain.ScaledDCG()
 alpha_DCG = novelty.AlphaDCG()
 alpha_nDCG = novelty.AlphaNDCG()
 ERR_IA = novelty.ERRIA()

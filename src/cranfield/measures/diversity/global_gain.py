@@ -22,7 +22,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns, Judgments
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure
 from cranfield.measures.gains import LINEAR, Gain
-from cranfield.measures.users.gains import UnitGains
+from cranfield.measures.users.unit_gains import UnitGains
 from cranfield.measures.wrapping import Wrapping, wrapping
 
 _FAMILY = "diversity"

@@ -48,7 +48,7 @@ from cranfield.measures.ranked.sets import (
     SetRelativePrecision,
     Utility,
 )
-from cranfield.measures.users.user_models import RankBiasedPrecision, RankBiasedResidual
+from cranfield.measures.users.rank_biased import RankBiasedPrecision, RankBiasedResidual
 
 CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
 _LEVELS = tuple(f"{i / 10:.2f}" for i in range(11))

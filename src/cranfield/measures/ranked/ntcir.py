@@ -31,8 +31,8 @@ from cranfield.measures.gained import GAINS_DOC, ideal, no_loss, relevant, upto
 from cranfield.measures.gains import LINEAR, Gain
 from cranfield.measures.parameters import choice, number, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.gains import SCALE_END
-from cranfield.measures.users.user_models import stopping_at
+from cranfield.measures.users.rank_biased import stopping_at
+from cranfield.measures.users.unit_gains import SCALE_END
 
 _FAMILY = "blended ratio"
 _NEEDS = "graded judgments (binary ones do)"

@@ -24,8 +24,8 @@ from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, pairs
 from cranfield.measures.parameters import optional, parameter
 from cranfield.measures.users.continuation import viewed
-from cranfield.measures.users.gains import UnitGains
 from cranfield.measures.users.page import Page, pages
+from cranfield.measures.users.unit_gains import UnitGains
 
 _FAMILY = "user models"
 _SOURCE = "Ferro and Maistro (2024), equation ({}); Chuklin and others (2013)"

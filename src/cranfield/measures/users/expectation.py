@@ -13,9 +13,9 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure
 from cranfield.measures.gains import short
 from cranfield.measures.parameters import checked, integer, number, optional
-from cranfield.measures.users.classic import user_model
 from cranfield.measures.users.model import Expected, UserModel
 from cranfield.measures.users.page import ByLength
+from cranfield.measures.users.users_of_measures import user_model
 
 _INFINITE = float("inf")
 _SOURCE = "Moffat and others (2017); Azzopardi and others (2019)"

@@ -24,8 +24,8 @@ from cranfield.base.words import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure
-from cranfield.measures.users.gains import UnitGains
 from cranfield.measures.users.page import Page, Reading, page_of, pages
+from cranfield.measures.users.unit_gains import UnitGains
 
 LAST = 1000
 """The last rank that is read, of models without sums of their own; as in cwl_eval."""

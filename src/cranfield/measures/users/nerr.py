@@ -11,9 +11,9 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.measures.base import measure
 from cranfield.measures.parameters import number, parameter
-from cranfield.measures.users.expected import WANTED
 from cranfield.measures.users.page import Page
 from cranfield.measures.users.satisfied import SatisfiedModel
+from cranfield.measures.users.wanted_gain import WANTED
 
 _WEIGHTED = r"\sum_r W(r) \, g_r, \quad C(i) = "
 _SOURCE = "Azzopardi and others (2021), equation ({})"

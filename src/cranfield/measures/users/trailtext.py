@@ -15,10 +15,10 @@ from cranfield.measures.gained import no_loss
 from cranfield.measures.gains import Gain
 from cranfield.measures.parameters import number, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.gains import MAX_GRADE, highest_of
 from cranfield.measures.users.model import UserModel
 from cranfield.measures.users.page import Page, filled
 from cranfield.measures.users.time_biased import LENGTH
+from cranfield.measures.users.unit_gains import MAX_GRADE, highest_of
 
 
 @measure(

@@ -23,10 +23,10 @@ from cranfield.measures.ranked.ntcir import (
     QMeasure,
     RMeasure,
 )
+from cranfield.scales.forms.additive import ZERO, fraction_of, grade_gains, highest_grade
+from cranfield.scales.forms.exact_numbers import rational
 from cranfield.scales.forms.form import Additive, Form, Setting, Stateful, Step, form_of
-from cranfield.scales.forms.irrational import rational
 from cranfield.scales.forms.logarithms import ONE
-from cranfield.scales.forms.simple import ZERO, fraction_of, grade_gains, highest_grade
 
 
 def needs_ideal(measure: Measure) -> bool:

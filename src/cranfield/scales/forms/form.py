@@ -18,7 +18,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.measures import Measure
-from cranfield.scales.forms.irrational import UNITY, Terms, quotient
+from cranfield.scales.forms.exact_numbers import UNITY, Terms, quotient
 from cranfield.scales.forms.logarithms import ONE, approximate
 from cranfield.scales.judgments import pool
 
@@ -273,10 +273,10 @@ def form(
     True
     """
     # These enter the forms of all measures.
-    import cranfield.scales.forms.cascades
+    import cranfield.scales.forms.additive
     import cranfield.scales.forms.graded
-    import cranfield.scales.forms.readers
-    import cranfield.scales.forms.simple  # noqa: F401
+    import cranfield.scales.forms.of_users
+    import cranfield.scales.forms.stateful  # noqa: F401
 
     maker = FORMS.get(type(measure))
     if maker is None:

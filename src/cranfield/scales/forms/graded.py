@@ -12,11 +12,11 @@ from cranfield.measures.ranked.weighted_rank import (
     IntentwiseRankBiasedUtility,
     WeightedReciprocalRank,
 )
+from cranfield.scales.forms.additive import ZERO, fraction_of, grade_gains, highest_grade
 from cranfield.scales.forms.blended import FirstWorth
+from cranfield.scales.forms.exact_numbers import rational
 from cranfield.scales.forms.form import Form, Setting, Stateful, Step, form_of
-from cranfield.scales.forms.irrational import rational
 from cranfield.scales.forms.logarithms import ONE
-from cranfield.scales.forms.simple import ZERO, fraction_of, grade_gains, highest_grade
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from typing import Any, NamedTuple
 
 from cranfield.measures.users.bejewelled import BPM, BPMDynamic
 from cranfield.measures.users.model import LAST, UserModel
+from cranfield.scales.forms.additive import ZERO, fraction_of, unit_gains
 from cranfield.scales.forms.form import Form, Setting, Stateful, Step, form_of
-from cranfield.scales.forms.simple import ZERO, fraction_of, unit_gains
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import numpy as np
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import PolicyError
 from cranfield.scales.forms.form import Stateful
-from cranfield.scales.forms.parts import WORD, Exact
+from cranfield.scales.forms.independent_parts import WORD, Exact
 
 MOST_STATES = 2**14
 """States over all ranks."""

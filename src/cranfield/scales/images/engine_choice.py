@@ -11,8 +11,8 @@ from cranfield.base.words import counted
 from cranfield.measures import Measure
 from cranfield.scales.forms.eligible import lowest_relevant
 from cranfield.scales.forms.form import Additive, AtMost, Stateful
-from cranfield.scales.forms.parts import TooManySumsError, split
-from cranfield.scales.forms.readers import reads_many_ranks
+from cranfield.scales.forms.independent_parts import TooManySumsError, split
+from cranfield.scales.forms.of_users import reads_many_ranks
 from cranfield.scales.forms.walk import Walk
 from cranfield.scales.images.approximate import COUNTED, Approximate
 from cranfield.scales.images.engine import Engine

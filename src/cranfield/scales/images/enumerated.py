@@ -9,7 +9,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
-from cranfield.scales.forms.parts import Exact
+from cranfield.scales.forms.independent_parts import Exact
 from cranfield.scales.forms.walk import Bag, Walk
 from cranfield.scales.images.engine import Spacing
 from cranfield.scales.runs import score_runs

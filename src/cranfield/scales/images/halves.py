@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import PolicyError
-from cranfield.scales.forms.parts import Exact
+from cranfield.scales.forms.independent_parts import Exact
 from cranfield.scales.forms.walk import Bag, Walk
 from cranfield.scales.images.counting import flat_ranges
 

@@ -10,7 +10,7 @@ from itertools import accumulate
 import numpy as np
 
 from cranfield.base.arrays import Ints
-from cranfield.scales.forms.parts import Exact, Part
+from cranfield.scales.forms.independent_parts import Exact, Part
 
 LARGEST = 2**62
 MOST_CELLS = 2**23

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.scales.forms.parts import Part
+from cranfield.scales.forms.independent_parts import Part
 
 SHORTEST = 2**12
 """Sums of the inner side, if there are so many."""

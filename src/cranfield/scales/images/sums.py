@@ -1,6 +1,6 @@
 """Images of additive measures: sums of independent parts, counted without listing them.
 
-The parts (:mod:`cranfield.scales.forms.parts`) are joined to two sides, a long sorted *inner* and a
+The parts (`independent_parts.py`) are joined to two sides, a long sorted *inner* and a
 shorter *outer* one; the rank of x is the number of pairs with a sum up to x. Floats decide nearly
 all pairs. The few whose sum lies within the floats' error of x are decided exactly: a pair of the
 same sums as x is x; any other differs from x, and integers of as many digits as it takes tell in
@@ -20,8 +20,8 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
+from cranfield.scales.forms.independent_parts import Exact, Part, total_runs, total_sums
 from cranfield.scales.forms.logarithms import approximate, scaled
-from cranfield.scales.forms.parts import Exact, Part, total_runs, total_sums
 from cranfield.scales.images.counting import count_pairs
 from cranfield.scales.images.engine import MOST_VALUES, Spacing
 from cranfield.scales.images.enumerated import LARGEST, check_runs

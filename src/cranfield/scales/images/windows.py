@@ -23,7 +23,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
-from cranfield.scales.forms.parts import Exact
+from cranfield.scales.forms.independent_parts import Exact
 from cranfield.scales.forms.walk import Walk
 from cranfield.scales.images.counting import flat_ranges, spread
 from cranfield.scales.images.engine import Spacing

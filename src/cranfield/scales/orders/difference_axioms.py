@@ -15,7 +15,7 @@ from cranfield.base.arrays import Bools
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.scales.arrays import as_array, has_numbers
-from cranfield.scales.forms.exact import TOLERANCE
+from cranfield.scales.forms.exact_values import TOLERANCE
 from cranfield.scales.orders.total_orders import natural_distance
 
 MOST_OBJECTS = 32

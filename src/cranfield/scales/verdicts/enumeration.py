@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Ints
 from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure
-from cranfield.scales.forms.exact import Values
-from cranfield.scales.forms.irrational import Number
+from cranfield.scales.forms.exact_numbers import Number
+from cranfield.scales.forms.exact_values import Values
 from cranfield.scales.runs import more_than
 from cranfield.scales.verdicts.verdicts import Verdict, Witness
 

@@ -12,8 +12,8 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure
 from cranfield.scales.forms.eligible import check_grades_decide
-from cranfield.scales.forms.exact import TOLERANCE, exact_values
-from cranfield.scales.forms.irrational import Irrational, Number
+from cranfield.scales.forms.exact_numbers import Irrational, Number
+from cranfield.scales.forms.exact_values import TOLERANCE, exact_values
 from cranfield.scales.judgments import check_base
 from cranfield.scales.runs import all_runs, as_measure, check_size
 from cranfield.scales.verdicts.enumeration import LISTED, completed

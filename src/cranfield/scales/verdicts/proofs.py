@@ -18,9 +18,9 @@ import numpy as np
 
 from cranfield.base.arrays import Ints
 from cranfield.base.scale_types import Scale
-from cranfield.scales.forms.exact import Values, values_of
+from cranfield.scales.forms.exact_values import Values, values_of
 from cranfield.scales.forms.form import Additive, Form
-from cranfield.scales.forms.parts import TooManySumsError, split
+from cranfield.scales.forms.independent_parts import TooManySumsError, split
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.verdicts.verdicts import Run, Verdict, Witness
 

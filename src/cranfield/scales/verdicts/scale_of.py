@@ -10,7 +10,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.arrays import as_array
 from cranfield.scales.forms.eligible import check_grades_decide
-from cranfield.scales.forms.exact import exact_values
+from cranfield.scales.forms.exact_values import exact_values
 from cranfield.scales.forms.form import Additive, form
 from cranfield.scales.judgments import check_base, pool
 from cranfield.scales.orders.total_orders import rbto, sbto

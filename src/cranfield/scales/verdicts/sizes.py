@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cranfield.measures import Measure
 from cranfield.measures.ranked.sets import EMeasure, FMeasure, SetPrecision, Utility
-from cranfield.scales.forms.simple import fraction_of
+from cranfield.scales.forms.additive import fraction_of
 
 
 def needs_one_size(measure: Measure) -> bool:

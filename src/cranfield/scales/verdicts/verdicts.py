@@ -10,7 +10,7 @@ from typing import Any
 
 from cranfield.base.scale_types import Scale
 from cranfield.base.words import counted
-from cranfield.scales.forms.irrational import Number
+from cranfield.scales.forms.exact_numbers import Number
 
 Run = tuple[int, ...]
 WRITTEN_OUT = 12

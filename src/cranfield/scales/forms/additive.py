@@ -33,11 +33,11 @@ from cranfield.measures.ranked.sets import (
     SetRelativePrecision,
     Utility,
 )
-from cranfield.measures.users.user_models import (
+from cranfield.measures.users.rank_biased import (
     RankBiasedPrecision,
 )
+from cranfield.scales.forms.exact_numbers import rational, terms
 from cranfield.scales.forms.form import Additive, Form, Setting, form_of
-from cranfield.scales.forms.irrational import rational, terms
 from cranfield.scales.forms.logarithms import ONE, root
 
 ZERO = Fraction(0)

@@ -21,8 +21,8 @@ from cranfield.base.arrays import Ints
 from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.forms.evaluating import FITS, Keys, keys_of
+from cranfield.scales.forms.exact_numbers import MOST_DIGITS, UNITY, Number, Terms, quotient, terms
 from cranfield.scales.forms.form import Form, form
-from cranfield.scales.forms.irrational import MOST_DIGITS, UNITY, Number, Terms, quotient, terms
 from cranfield.scales.forms.logarithms import ONE, approximate, scaled
 from cranfield.scales.runs import score_runs
 

@@ -13,8 +13,14 @@ from cranfield.measures.base import Measure, measure
 from cranfield.measures.gained import GAINS_DOC, gained, ideal, no_loss
 from cranfield.measures.gains import Gain
 from cranfield.measures.parameters import choice, number, parameter
-from cranfield.measures.users.gains import MAX_GRADE, SCALE_END, UnitGains, highest_of, top_gain
 from cranfield.measures.users.model import StaticModel
+from cranfield.measures.users.unit_gains import (
+    MAX_GRADE,
+    SCALE_END,
+    UnitGains,
+    highest_of,
+    top_gain,
+)
 
 __all__ = [
     "MAX_GRADE",

@@ -11,14 +11,14 @@ from cranfield.measures.ranked.average_precision import AveragePrecision, Geomet
 from cranfield.measures.ranked.precision import ReciprocalRank, Success
 from cranfield.measures.ranked.preference import BinaryPreference, GeometricBinaryPreference
 from cranfield.measures.ranked.sets import SetAveragePrecision
-from cranfield.measures.users.user_models import (
+from cranfield.measures.users.rank_biased import (
     ExpectedReciprocalRank,
     NormalisedExpectedReciprocalRank,
 )
+from cranfield.scales.forms.additive import ZERO, grade_gains, highest_grade
+from cranfield.scales.forms.exact_numbers import rational
 from cranfield.scales.forms.form import Form, Setting, Stateful, Step, form_of, rising
-from cranfield.scales.forms.irrational import rational
 from cranfield.scales.forms.logarithms import ONE
-from cranfield.scales.forms.simple import ZERO, grade_gains, highest_grade
 
 
 @dataclass(frozen=True)

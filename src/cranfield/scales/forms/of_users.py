@@ -16,18 +16,24 @@ from typing import Any
 
 from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
-from cranfield.measures.users.classic import First, Satisfied, Top
 from cranfield.measures.users.expectation import Expectation
-from cranfield.measures.users.expected import INSQ, ScaledDCG
 from cranfield.measures.users.model import LAST, StaticModel, UserModel
 from cranfield.measures.users.nerr import NERR8, NERR9, NERR10, NERR11
-from cranfield.measures.users.user_models import RankBiasedPrecision
+from cranfield.measures.users.rank_biased import RankBiasedPrecision
+from cranfield.measures.users.users_of_measures import First, Satisfied, Top
+from cranfield.measures.users.wanted_gain import INSQ, ScaledDCG
+from cranfield.scales.forms.additive import (
+    ZERO,
+    fraction_of,
+    grade_gains,
+    highest_grade,
+    unit_gains,
+)
 from cranfield.scales.forms.blended import FirstWorth
+from cranfield.scales.forms.exact_numbers import Terms, rational, terms
 from cranfield.scales.forms.form import Additive, Form, Setting, Stateful, Step, form_of
-from cranfield.scales.forms.irrational import Terms, rational, terms
 from cranfield.scales.forms.logarithms import ONE, root
 from cranfield.scales.forms.players import Told, player_form
-from cranfield.scales.forms.simple import ZERO, fraction_of, grade_gains, highest_grade, unit_gains
 
 FEW = 2_000
 """Ranks over which weights are added up as fractions; beyond, as floats."""

@@ -33,7 +33,6 @@ from cranfield.measures.grammar import parse_measure
 from cranfield.measures.parameters import parameter
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
-from cranfield.measures.users.gains import MAX_GRADE, highest_of
 from cranfield.measures.users.model import (
     LAST,
     MODELS,
@@ -45,8 +44,9 @@ from cranfield.measures.users.model import (
     plain,
 )
 from cranfield.measures.users.page import Page
+from cranfield.measures.users.rank_biased import ExpectedReciprocalRank
 from cranfield.measures.users.satisfied import SatisfiedModel
-from cranfield.measures.users.user_models import ExpectedReciprocalRank
+from cranfield.measures.users.unit_gains import MAX_GRADE, highest_of
 
 
 class Top(StaticModel):

@@ -31,7 +31,7 @@ def test_scale(folder: Path) -> None:
         (("Bpref@5",), "depends on more than the grades by rank"),
         (("P@5", "-n", "100000"), "up to 2,000 are feasible"),
         (("P@5", "--grades", "100000000"), "up to 1,000 are feasible"),
-        (("P@5", "--recall-base", "100000000"), "from 1 to 100,000"),
+        (("P@5", "--judgments", "100000000"), "from 1 to 100,000"),
         (("interval",), "needs a measure inside, such as interval(DCG@10)"),
     ):
         _, err = cranfield(folder, "scale", *arguments, status=2)

@@ -46,8 +46,8 @@ ONE = {"q": {"a": 1.0}}
         (lambda: image("AP@5", judgments=10**30), "up to 100,000 is feasible"),
         (lambda: image("IPrec@0.5", 2000), "2^2000 runs of length 2000"),
         (lambda: scale_of("P@5", 100_000), "up to 2,000 are feasible"),
-        (lambda: scale_of("AP@5", 5, recall_base=10**8), "from 1 to 100,000"),
-        (lambda: scale_of("AP@5", 5, recall_base=10**30), "from 1 to 100,000"),
+        (lambda: scale_of("AP@5", 5, judgments=10**8), "from 1 to 100,000"),
+        (lambda: scale_of("AP@5", 5, judgments=10**30), "from 1 to 100,000"),
         (lambda: scale_over_topics("P", 100_000, 5), "up to 2,000 are feasible"),
         (lambda: scale_over_topics("P", 5, 10**8), "from 1 to 100,000"),
         (lambda: scale_over_topics("P", 2000, 2000), "up to 2,500 are feasible"),
@@ -78,7 +78,7 @@ def test_what_is_just_within_reach() -> None:
     assert image("DCG", 2000).size.bit_length() > 1000
     assert image("nDCG@5", judgments=100_000).size == 32
     many: Any = np.int64(100_000)
-    assert scale_of("AP@5", recall_base=many).recall_base == 100_000
+    assert scale_of("AP@5", judgments=many).judgments == 100_000
     assert verdicts.many(2**999).endswith("e+300 runs")
 
 
@@ -116,7 +116,7 @@ TABLE: Any = [[1, 2]]
         (lambda: image("P@5", jobs=TEXT), "jobs must be a whole number"),
         (lambda: image("P@5", memory=-1), "memory must be a whole number from 1, not -1"),
         (lambda: image("P@5", judgments=RAGGED), "list of their grades"),
-        (lambda: scale_of("P@5", recall_base=RAGGED), "the recall base is"),
+        (lambda: scale_of("P@5", judgments=RAGGED), "list of their grades"),
         (lambda: scale_over_topics("P", 1, TEXT), "recall base must be a whole number"),
         (lambda: score_runs("P", None), ROWS),
         (lambda: score_runs("P", [[0.5, 1]]), ROWS),

@@ -320,22 +320,22 @@ def test_reports_read_well() -> None:
 
 
 def test_recall_base_leaves_runs_out() -> None:
-    found = scale_of(RBP(p=0.5), 5, recall_base=2)
+    found = scale_of(RBP(p=0.5), 5, judgments=2)
     assert found.runs == 16
     # 11100 cannot be, and so 01100 and 10000 are neighbours.
     assert found.own.scale is ORDINAL
-    assert scale_of(RBP(p=0.5), 5, recall_base=5).own.scale is INTERVAL
-    assert scale_of(P, 5, recall_base=2).set_based.scale is INTERVAL
-    graded = scale_of(DCG, 3, 2, recall_base=[2, 1, 1])
+    assert scale_of(RBP(p=0.5), 5, judgments=5).own.scale is INTERVAL
+    assert scale_of(P, 5, judgments=2).set_based.scale is INTERVAL
+    graded = scale_of(DCG, 3, 2, judgments=[2, 1, 1])
     fits = [r for r in product(range(3), repeat=3) if r.count(2) <= 1 and r.count(1) <= 2]
     assert graded.runs == len(fits)
 
 
 @pytest.mark.parametrize("base", [1, 2, [1, 1], [1, 2, 2]])
 def test_number_of_feasible_runs(base: int | list[int], monkeypatch: pytest.MonkeyPatch) -> None:
-    full = scale_of(AP, 4, 2, recall_base=base)
+    full = scale_of(AP, 4, 2, judgments=base)
     monkeypatch.setattr(enumeration, "LISTED", 1)
-    quick = scale_of(AP, 4, 2, recall_base=base)
+    quick = scale_of(AP, 4, 2, judgments=base)
     assert quick.runs == full.runs
     for one, other in ((quick.own, full.own), (quick.rank_based, full.rank_based)):
         assert not one.decided or one.scale is other.scale
@@ -419,7 +419,7 @@ def test_topics_of_one_length_or_recall_base() -> None:
     """Where the length is fixed P is interval, and where the recall base is, recall is."""
     assert scale_over_topics(P @ 5, 5, 7).scale is INTERVAL
     for base in (1, 4):
-        assert scale_of(R, 5, recall_base=base).own.scale is INTERVAL
+        assert scale_of(R, 5, judgments=base).own.scale is INTERVAL
 
 
 # --- Examples 9 to 11 -------------------------------------------------------------------------
@@ -453,9 +453,9 @@ def test_example_9() -> None:
         (lambda: scale_of(AP), "give the length"),
         (lambda: scale_of(AP, 0), "from 1"),
         (lambda: scale_of(AP, 3, 0), "highest grade"),
-        (lambda: scale_of(AP, 3, recall_base=0), "recall base"),
-        (lambda: scale_of(AP, 3, recall_base=[2]), "grade 2"),
-        (lambda: scale_of(AP, 3, recall_base=[]), "recall base"),
+        (lambda: scale_of(AP, 3, judgments=0), "recall base"),
+        (lambda: scale_of(AP, 3, judgments=[2]), "grade 2"),
+        (lambda: scale_of(AP, 3, judgments=[]), "recall base"),
         (lambda: scale_over_topics(AP, 30, 2), "too many"),
         (lambda: scale_over_topics(P, 0, 2), "from 1"),
         (lambda: scale_over_topics(P, 2, 0), "from 1"),

@@ -20,14 +20,14 @@ Examples:
 @click.option(
     "--grades", "-g", type=int, default=1, show_default=True, help="Highest grade; 1 is binary."
 )
-@click.option("--recall-base", type=int, help="Relevant documents of the topic; by default enough.")
+@click.option("--judgments", type=int, help="Relevant documents of the topic; by default enough.")
 @one_of("--format", ("text", "json"), "How to write it.", "text")
 @click.option("--output", "-o", help="File to write, whole or not at all.")
 def scale(
     measure: str,
     length: int | None,
     grades: int,
-    recall_base: int | None,
+    judgments: int | None,
     format: str,
     output: str | None,
 ) -> None:
@@ -38,6 +38,6 @@ def scale(
     from cranfield.reporting.text import scales
     from cranfield.scales.verdicts.about import about_scale
 
-    found = about_scale(measure, length, grades, recall_base=recall_base)
+    found = about_scale(measure, length, grades, judgments=judgments)
     text = scales.json_text(found) if format == "json" else scales.plain_text(found)
     write(text, None if output == "-" else output)

@@ -67,7 +67,7 @@ def json_text(facts: ScaleFacts) -> str:
         "measure": facts.report.measure,
         "length": facts.report.length,
         "grades": facts.report.grades,
-        "recall base": facts.report.recall_base,
+        "recall base": facts.report.judgments,
         "scale": str(facts.scale),
         "depends on recall base": facts.by_topic,
         "orders": [

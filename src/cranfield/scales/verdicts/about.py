@@ -51,7 +51,7 @@ def about_scale(
     length: int | None = None,
     grades: int = 1,
     *,
-    recall_base: int | None = None,
+    judgments: int | None = None,
 ) -> ScaleFacts:
     """Find the image and the scale of a measure, and what that scale admits.
 
@@ -63,7 +63,7 @@ def about_scale(
         Length N of the runs; the measure's cutoff by default.
     grades
         The highest grade c.
-    recall_base
+    judgments
         Relevant documents of the topic; by default as many as the runs are long.
 
     Returns
@@ -72,10 +72,10 @@ def about_scale(
         An image that is beyond reach is None, with the reason.
     """
     measure = as_measure(measure, length)
-    report = scale_of(measure, length, grades, recall_base=recall_base)
+    report = scale_of(measure, length, grades, judgments=judgments)
     found, refused = None, ""
     try:
-        found = image(measure, length, grades, judgments=recall_base, at_most=recall_base)
+        found = image(measure, length, grades, judgments=judgments, at_most=judgments)
         _ = found.size
     except CranfieldError as error:
         found, refused = None, str(error)

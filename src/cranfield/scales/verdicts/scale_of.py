@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
-from cranfield.scales.arrays import as_array
 from cranfield.scales.forms.eligible import check_grades_decide
 from cranfield.scales.forms.exact_values import exact_values
 from cranfield.scales.forms.form import Additive, form
@@ -34,7 +34,7 @@ def scale_of(
     length: int | None = None,
     grades: int = 1,
     *,
-    recall_base: Sequence[int] | int | None = None,
+    judgments: Sequence[int] | int | None = None,
 ) -> ScaleReport:
     """Find the scale that a measure is on, and runs that show why it is not on a higher one.
 
@@ -46,7 +46,7 @@ def scale_of(
         Length N of the runs; the measure's cutoff by default.
     grades
         The highest grade c; grades are 0..c.
-    recall_base
+    judgments
         The topic's documents: their grades, or the number of relevant ones. Only runs that can be
         retrieved from them are looked at, and they are the set whose neighbours are compared. By
         default N documents of the highest grade are judged and every run can be.
@@ -89,14 +89,22 @@ def scale_of(
         raise PolicyError(f"give the length of the runs, such as scale_of({measure}, 10)")
     check_size(size, grades)
     whole = completed(measure, size)
-    judged = _checked_base(recall_base, size, grades)
+    if isinstance(judgments, (int, np.integer)):
+        check_base(judgments)
+    judged = list(pool(judgments, size, grades))
+    check_whole("the recall base", len(judged), 1)
+    stated: int | tuple[int, ...] | None = None
+    if isinstance(judgments, (int, np.integer)):
+        stated = int(judgments)
+    elif judgments is not None:
+        stated = tuple(int(grade) for grade in judgments)
     # A number of relevant documents leaves their grades open; so does the default.
-    exactly = recall_base is not None and not _is_number(recall_base)
+    free, exactly = stated is None, isinstance(stated, tuple)
     sign = -1 if whole.info.lower_is_better else 1
-    about = (str(whole), size, grades, _plain(recall_base))
+    about = (str(whole), size, grades, stated)
     if can_be_listed(size, grades):
         runs = all_runs(size, grades)
-        if recall_base is not None:
+        if not free:
             runs = runs[feasible(runs, judged, exactly=exactly)]
         values = exact_values(whole, runs, grades, judged)
         return ScaleReport(
@@ -109,39 +117,8 @@ def scale_of(
         )
     found = form(whole, size, grades, judged)
     additive = found if found is not None and isinstance(found.shape, Additive) else None
-    free = recall_base is None
     verdicts = verdicts_beyond(
         whole, size, grades, judged, additive if free else None, sign, exactly=exactly
     )
     total = (grades + 1) ** size if free else count_feasible(judged, size, grades, exactly=exactly)
     return ScaleReport(*about, total, *verdicts, found is not None)
-
-
-def _checked_base(recall_base: Sequence[int] | int | None, length: int, grades: int) -> list[int]:
-    if _is_number(recall_base):
-        check_base(recall_base)
-    elif recall_base is not None:
-        wrong = (
-            "the recall base is the number of relevant documents or a list of the grades of"
-            f" the topic's documents, not {recall_base!r}"
-        )
-        found = as_array(recall_base, wrong)
-        if found.ndim != 1 or not found.size or not np.issubdtype(found.dtype, np.integer):
-            raise PolicyError(wrong)
-        for wrong in found[(found < 0) | (found > grades)].tolist():
-            raise PolicyError(
-                f"there is grade {wrong} in the recall base; grades are 0 to {grades}"
-            )
-    return list(pool(recall_base, length, grades))
-
-
-def _plain(recall_base: Sequence[int] | int | None) -> int | tuple[int, ...] | None:
-    if recall_base is None:
-        return None
-    if isinstance(recall_base, (int, np.integer)):
-        return int(recall_base)
-    return tuple(int(one) for one in recall_base)
-
-
-def _is_number(recall_base: object) -> bool:
-    return isinstance(recall_base, (int, np.integer))

@@ -113,7 +113,7 @@ class ScaleReport:
     ----------
     measure, length, grades
         The measure, the length N of the runs, and the highest grade c.
-    recall_base
+    judgments
         The topic's judgments as they were given; None if any run of that length can be.
     runs
         Number of runs.
@@ -128,7 +128,7 @@ class ScaleReport:
     measure: str
     length: int
     grades: int
-    recall_base: int | tuple[int, ...] | None
+    judgments: int | tuple[int, ...] | None
     runs: int
     own: Verdict
     set_based: Verdict
@@ -141,7 +141,7 @@ class ScaleReport:
         return self.own.scale or Scale.ORDINAL
 
     def __str__(self) -> str:
-        base = "" if self.recall_base is None else f", recall base {self.recall_base}"
+        base = "" if self.judgments is None else f", recall base {self.judgments}"
         head = (
             f"{self.measure} on runs of length {self.length} with grades 0 to {self.grades}{base}"
             f" ({many(self.runs)})"

@@ -193,7 +193,7 @@ def test_compare(folder: Path) -> None:
 
 def test_compare_lists_every_test(folder: Path) -> None:
     """The lists of the command line, which does not import the tests for its help, are complete."""
-    from cranfield.cli import comparing
+    from cranfield.cli.options import comparing
     from cranfield.significance import CORRECTIONS, TESTS
 
     real = [name for name in TESTS if name not in {"anova-2f", "anova-3f"}]

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from cranfield.cli.progress import progress_bar, progress_of
+from cranfield.cli.options.progress import progress_bar, progress_of
 
 
 class Terminal(io.StringIO):

@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from cranfield.base.errors import CranfieldWarning, MeasureError, PolicyError
-from cranfield.cli.options import one_of
-from cranfield.cli.score_output import check_output, output_options, write_scores
+from cranfield.cli.options.judging import one_of
+from cranfield.cli.options.output import check_output, output_options, write_scores
 from cranfield.scores import Scores
 
 EPILOG = """\b

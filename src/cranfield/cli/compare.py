@@ -8,10 +8,10 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.comparing import Comparing, comparing_options
-from cranfield.cli.given_scores import given_scores, score_files_option
-from cranfield.cli.options import judging_options, measures_option, one_of, write
-from cranfield.cli.table_options import MARKUP, check_tables, table_options, tables_text
+from cranfield.cli.options.comparing import Comparing, comparing_options
+from cranfield.cli.options.judging import judging_options, measures_option, one_of, write
+from cranfield.cli.options.scores import given_scores, score_files_option
+from cranfield.cli.options.tables import MARKUP, check_tables, table_options, tables_text
 
 EPILOG = """\b
 Examples:

@@ -10,8 +10,8 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.whole_files import whole_file
-from cranfield.cli.options import evaluated, judging_options, measures_option, write
-from cranfield.cli.table_options import MARKUP, check_tables, table_options, tables_text
+from cranfield.cli.options.judging import evaluated, judging_options, measures_option, write
+from cranfield.cli.options.tables import MARKUP, check_tables, table_options, tables_text
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.reporting.text import evaluations as formats
 

@@ -14,7 +14,7 @@ import click
 from cranfield.base.errors import CranfieldError, CranfieldWarning
 from cranfield.base.escape import plain
 from cranfield.base.version import __version__
-from cranfield.cli.command_group import CommandGroup
+from cranfield.cli.options.command_group import CommandGroup
 
 COMMANDS = {
     name: f"cranfield.cli.{name}:{name}"

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.comparing import Comparing, comparing_options
-from cranfield.cli.given_scores import given_scores, score_files_option
-from cranfield.cli.options import judging_options, measures_option, opened_runs, paths_of
+from cranfield.cli.options.comparing import Comparing, comparing_options
+from cranfield.cli.options.judging import judging_options, measures_option, opened_runs, paths_of
+from cranfield.cli.options.scores import given_scores, score_files_option
 
 EPILOG = """\b
 Examples:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from cranfield.cli.options import one_of, write
+from cranfield.cli.options.judging import one_of, write
 
 EPILOG = """\b
 Examples:

@@ -7,8 +7,8 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.options import measures_option, one_of, wanted_measures
-from cranfield.cli.score_output import OUTPUT_OPTIONS, check_output, output_options, write_scores
+from cranfield.cli.options.judging import measures_option, one_of, wanted_measures
+from cranfield.cli.options.output import OUTPUT_OPTIONS, check_output, output_options, write_scores
 from cranfield.collection.judged.policies import CHOICES
 
 EPILOG = """\b

@@ -8,8 +8,7 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.given_scores import given_scores, on_command_line, score_files_option
-from cranfield.cli.options import (
+from cranfield.cli.options.judging import (
     alpha_option,
     measures_option,
     missing_option,
@@ -17,6 +16,7 @@ from cranfield.cli.options import (
     resamples_option,
     wanted_measures,
 )
+from cranfield.cli.options.scores import given_scores, on_command_line, score_files_option
 from cranfield.cli.studies.study_options import (
     StudyOptions,
     folder_name,

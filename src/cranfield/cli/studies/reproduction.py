@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.options import aspects_of, measures_option, wanted_measures
+from cranfield.cli.options.judging import aspects_of, measures_option, wanted_measures
 from cranfield.cli.studies.study_options import StudyOptions, quick_study_options
 from cranfield.collection.files.reading import read_qrels, read_run
 

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.command_group import CommandGroup
-from cranfield.cli.options import alpha_option, judged_runs, judging_options, one_of, write
+from cranfield.cli.options.command_group import CommandGroup
+from cranfield.cli.options.judging import alpha_option, judged_runs, judging_options, one_of, write
 from cranfield.cli.studies.study_options import OUTPUTS, whole_numbers
 
 EPILOG = """\b

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.options import judging_options, one_of, write
-from cranfield.cli.progress import progress_bar
+from cranfield.cli.options.judging import judging_options, one_of, write
+from cranfield.cli.options.progress import progress_bar
 
 if TYPE_CHECKING:
     from cranfield.reporting.studies.as_text import StudyText

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.given_scores import given_scores, refuse, score_files_option
-from cranfield.cli.options import (
+from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     alpha_option,
     missing_option,
@@ -16,7 +15,8 @@ from cranfield.cli.options import (
     resamples_option,
     wanted_measures,
 )
-from cranfield.cli.progress import progress_of
+from cranfield.cli.options.progress import progress_of
+from cranfield.cli.options.scores import given_scores, refuse, score_files_option
 from cranfield.cli.studies.study_options import StudyOptions, study_options, whole_numbers
 from cranfield.collection.files.reading import read_qrels
 

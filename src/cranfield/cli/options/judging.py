@@ -10,7 +10,7 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.whole_files import whole_file
-from cranfield.cli.progress import progress_of
+from cranfield.cli.options.progress import progress_of
 from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.reading import FORMATS, read_qrels
 from cranfield.collection.files.trec import OF_QRELS

@@ -10,8 +10,8 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.whole_files import whole_file
-from cranfield.cli.options import write
-from cranfield.cli.table_options import MARKUP, check_tables, table_options, tables_text
+from cranfield.cli.options.judging import write
+from cranfield.cli.options.tables import MARKUP, check_tables, table_options, tables_text
 from cranfield.scores import Scores
 
 Command = TypeVar("Command", bound=Callable[..., Any])

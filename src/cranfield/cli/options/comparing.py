@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from cranfield.cli.options import alpha_option, missing_option, one_of, resamples_option
+from cranfield.cli.options.judging import alpha_option, missing_option, one_of, resamples_option
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 

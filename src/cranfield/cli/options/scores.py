@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.options import evaluated
+from cranfield.cli.options.judging import evaluated
 from cranfield.collection.files.many_runs import Runs
 from cranfield.measures import Measure
 from cranfield.scores import Scores

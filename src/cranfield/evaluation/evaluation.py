@@ -10,13 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.optional import optional_module
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.measures import Measure, parse_measures
-from cranfield.scores import Scores, by_system, by_topic, optional_module
+from cranfield.scores import Scores
+from cranfield.scores.several_measures import by_system, by_topic
 from cranfield.tabular import frame_html
 
 if TYPE_CHECKING:

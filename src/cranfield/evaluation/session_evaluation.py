@@ -16,7 +16,8 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.qrels import Qrels
 from cranfield.measures import Measure, parse_measures
 from cranfield.measures.sessions.clicks import Clicks, ClickU
-from cranfield.scores import Scores, by_system
+from cranfield.scores import Scores
+from cranfield.scores.several_measures import by_system
 from cranfield.sessions.concatenating import concatenated
 from cranfield.sessions.data import LISTS, Sessions, first_of_each
 from cranfield.sessions.reading import read_sessions

@@ -5,17 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from cranfield.base.errors import InputError, MissingDependencyError
+from cranfield.base.errors import InputError
+from cranfield.base.optional import optional_module
 
 
 def records(name: str, kind: str) -> Iterable[Any]:
     """Iterate over the qrels or the scored documents of the data set `irds:<id>`."""
-    try:
-        import ir_datasets
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"{name} needs the package ir-datasets: pip install 'cranfield[irds]'"
-        ) from error
+    ir_datasets = optional_module("ir_datasets", "ir-datasets", "'cranfield[irds]'", user=name)
     try:
         dataset = ir_datasets.load(name.removeprefix("irds:"))
         if kind == "qrels":

@@ -12,7 +12,8 @@ from typing import Any, TypeVar
 import polars as pl
 
 from cranfield.base.checks import check_whole
-from cranfield.base.errors import MissingDependencyError, PolicyError, quoted
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.optional import optional_module
 from cranfield.meta.work.folder import ResultsFolder
 
 Task = TypeVar("Task")
@@ -172,7 +173,7 @@ def _cluster(backend: str | None, jobs: int) -> Iterator[None]:
             yield
     else:
         if backend == "ray":
-            _module("ray.util.joblib", "ray").register_ray()
+            _needed("ray.util.joblib", "ray").register_ray()
         name = backend or "loky"
         try:
             chosen = joblib.parallel_config(name)
@@ -186,7 +187,7 @@ def _cluster(backend: str | None, jobs: int) -> Iterator[None]:
 @contextmanager
 def _dask_client(jobs: int) -> Iterator[None]:
     """Use the client that there is, the scheduler that the environment names, or a local one."""
-    distributed = _module("distributed", "distributed")
+    distributed = _needed("distributed", "distributed")
     try:
         distributed.get_client()
     except ValueError:
@@ -208,12 +209,5 @@ def _dask_client(jobs: int) -> Iterator[None]:
         yield
 
 
-def _module(name: str, package: str) -> Any:
-    import importlib
-
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise MissingDependencyError(
-            f"this backend needs the package {package}: pip install {package}"
-        ) from error
+def _needed(name: str, package: str) -> Any:
+    return optional_module(name, package, install=package, user="this backend")

@@ -11,8 +11,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
+from cranfield.base.optional import optional_module
 from cranfield.base.scale_types import Scale
-from cranfield.scores import Scores, optional_module
+from cranfield.scores import Scores
 from cranfield.significance.comparison import describing, frames
 from cranfield.significance.comparison.groups import groups_of, letters_of
 from cranfield.significance.models.anova_table import AnovaTable

@@ -15,7 +15,7 @@ from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.measures import REGISTRY, parse_measure
 from cranfield.measures.grammar import WRAPPERS
 from cranfield.scales import interval, scale_over_topics, score_runs
-from cranfield.scales.forms.eligible import LENGTHS, WHY, beyond_grades, beyond_length
+from cranfield.scales.forms.eligible import beyond_grades, beyond_length
 from cranfield.scales.images import engine_choice as engines
 from cranfield.scales.images.image import image
 from cranfield.scales.runs import as_measure
@@ -97,10 +97,6 @@ def test_every_measure(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert scaled[0] == ""
         # With three grades 6 ranks can be scored here, without a form.
         assert scaled[1] == "" or "up to length 6 it is feasible" in scaled[1]
-
-
-def test_names_are_those_of_measures() -> None:
-    assert {*WHY, *LENGTHS} <= {*REGISTRY, *WRAPPERS, "Residual"}
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,6 @@ from cranfield.measures import (
     nDCG,
     parse_measure,
 )
-from cranfield.scales.forms.eligible import BY_JUDGMENTS
 from cranfield.scales.forms.exact_numbers import Irrational
 from cranfield.scales.forms.exact_values import exact_values
 from cranfield.scales.forms.form import FORMS, form
@@ -130,7 +129,7 @@ def test_all_measures_with_forms_are_compared() -> None:
 
 
 SIZES = [(n, 1) for n in range(1, 9)] + [(n, 2) for n in range(1, 5)]
-OF_GRADES = [text for text in WITH_FORMS if as_measure(text, 1).name not in BY_JUDGMENTS]
+OF_GRADES = [text for text in WITH_FORMS if not as_measure(text, 1).info.beyond_grades]
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from cranfield.scales.runs import score_runs
 from cranfield.scales.statements.dominance import dominance
 from cranfield.scales.statements.meaningful import meaning
 from cranfield.scales.statements.statements import MEANINGFUL, NOT_INVARIANT
-from cranfield.scales.verdicts.sizes import needs_one_size
 from cranfield.significance.pairs import all_pairs
 
 
@@ -279,7 +278,7 @@ def test_one_size_by_all_sets(name: str, one_size: bool) -> None:
             values.add(round(float(score_runs(measure, run, judgments=3)[0]), 9))
     steps = np.diff(sorted(values))
     assert (np.ptp(steps) > 1e-6) == one_size
-    assert needs_one_size(measure) == one_size
+    assert measure.needs_one_size == one_size
     # With a size for all they are.
     sets = [[1] * found + [0] * (6 - found) for found in range(4)]
     assert np.ptp(np.diff(score_runs(measure, sets, judgments=3))) < 1e-9

@@ -58,6 +58,16 @@ class Info:
         what is known of it for the total orders of Ferrante, Ferro and Pontarollo (2019).
     elsewhere
         What other tools call the same thing.
+    beyond_grades, beyond_length
+        What scores depend on besides the grades of a run and `inputs`, in words; and what the
+        order of rankings of several lengths or topics depends on besides.
+    monotone
+        Whether no swap or replacement that betters a run ever lowers its score, as long as gains
+        rise with the grade.
+    counts
+        Whether of runs of one length only how many documents there are of each grade matters.
+    one_size
+        Whether scores are equally spaced only among retrieved sets of one size.
     """
 
     name: str
@@ -76,6 +86,11 @@ class Info:
     scale: Scale = Scale.ORDINAL
     scale_note: str = ""
     elsewhere: Mapping[str, str] = field(default_factory=dict)
+    beyond_grades: str = ""
+    beyond_length: str = ""
+    monotone: bool = False
+    counts: bool = False
+    one_size: bool = False
 
 
 REGISTRY: dict[str, type[Measure]] = {}
@@ -212,6 +227,27 @@ class Measure:
     def scale(self) -> Scale:
         """The scale that it is on at least, for its own order on one topic, with its parameters."""
         return self.info.scale
+
+    @property
+    def beyond_length(self) -> str:
+        """What the order of rankings of several lengths depends on besides their grades."""
+        return self.info.beyond_length
+
+    @property
+    def needs_one_size(self) -> bool:
+        """Whether it is an interval scale for retrieved sets of one size only.
+
+        So are SetP, SetF and SetE, also with a cutoff, as a ranking may end before it: with one or
+        two documents SetP can be 0, 1/2 and 1, with three 1/3 and 2/3 as well, and steps are 1/3
+        and 1/6 (Ferrante, Ferro and Fuhr 2021, section 3.4). P divides by the cutoff and SetR by
+        the recall base, whatever was retrieved.
+        """
+        return self.info.one_size
+
+    @property
+    def needs_ideal(self) -> bool:
+        """Whether the order of runs depends on the ideal ranking of the topic."""
+        return False
 
     def __str__(self) -> str:
         shown = [

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from math import isfinite
+from fractions import Fraction
+from math import isfinite, ulp
 from typing import Any
 
 import numpy as np
@@ -86,6 +87,28 @@ def flag(value: Any) -> bool:
 def optional(check: Check) -> Check:
     """None, or what the check admits."""
     return lambda value: None if value is None else check(value)
+
+
+def fraction_of(number: float) -> Fraction:
+    """Return the number that a parameter was meant to be.
+
+    A fraction with a denominator up to a million, if this float is the one nearest to it, else the
+    shortest decimal that reads back as this float: who writes p = 1/3 means a third. For large
+    numbers, of which floats hold fewer decimals, the denominators end sooner, so that no fraction
+    is met by chance.
+
+    Examples
+    --------
+    >>> print(fraction_of(0.8), fraction_of(1 / 3), fraction_of(0.123456789))
+    4/5 1/3 123456789/1000000000
+    >>> print(fraction_of(1234567.7890123))
+    12345677890123/10000000
+    """
+    # Of the floats around a number a share of about highest^2 ulp is next to such a fraction.
+    spacing = ulp(max(abs(number), 1.0))
+    highest = max(1, min(10**6, int((1e-3 / spacing) ** 0.5)))
+    simple = Fraction(number).limit_denominator(highest)
+    return simple if float(simple) == number else Fraction(repr(float(number)))
 
 
 def checked(measure: str, name: str, value: Any, check: Check) -> Any:

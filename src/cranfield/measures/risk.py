@@ -120,6 +120,7 @@ class _Risk(Wrapping):
     family=_FAMILY,
     range=_INFINITE,
     elsewhere={"ndeval, gdeval": "risk-sensitive versions of the Web track 2013 and 2014"},
+    beyond_grades="the scores of another system",
 )
 class RiskReward(_Risk):
     """U_risk: its mean over topics is that of the papers.
@@ -147,6 +148,7 @@ class RiskReward(_Risk):
     family=_FAMILY,
     range=_INFINITE,
     elsewhere={"its distribution": "Student's t with n - 1 degrees of freedom, for one system"},
+    beyond_grades="the scores of another system",
 )
 class StandardisedRisk(_Risk):
     """T_risk: each topic's share, whose mean over the topics is the statistic.

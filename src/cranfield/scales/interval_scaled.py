@@ -13,7 +13,6 @@ from cranfield.base.errors import CranfieldWarning, MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures import Measure, wrapper
-from cranfield.scales.forms.blended import needs_ideal
 from cranfield.scales.forms.eligible import HINT, beyond_length, lowest_relevant, of_documents
 from cranfield.scales.images.approximate import COUNTED
 from cranfield.scales.images.image import image
@@ -84,6 +83,8 @@ class Interval(Measure):
             scale=Scale.INTERVAL if ties == "unique" else inner.info.scale,
             scale_note=self._note(),
             elsewhere={},
+            monotone=False,
+            counts=False,
         )
 
     def _note(self) -> str:
@@ -91,7 +92,7 @@ class Interval(Measure):
             return "ranks of ties other than unique ones are not equispaced (section 5 there)"
         if self.cutoff is None or not depends_on_recall_base(self.inner):
             return ""
-        what = "ideal ranking" if needs_ideal(self.inner) else "recall base"
+        what = "ideal ranking" if self.inner.needs_ideal else "recall base"
         return (
             f"a surrogate: the scale of each topic's {what} is taken for the common one"
             " (section 5.2.2 there)"
@@ -103,7 +104,7 @@ class Interval(Measure):
         self._check_gains()
         # Before a table of so many ranks is made.
         check_size(self.cutoff, max(self._highest(judged), 1))
-        binary, own = self._is_binary(), needs_ideal(self.inner)
+        binary, own = self._is_binary(), self.inner.needs_ideal
         rows = padded(judged, self.cutoff, self._rel() if binary else None)
         highest = int(max(rows.max(initial=0), self._highest(judged), 1))
         out = np.zeros(judged.shape)
@@ -161,7 +162,7 @@ class Interval(Measure):
         assert self.cutoff is not None
         # Grades are 0 and 1 by then, whatever the lowest relevant one was.
         ranked = self.inner(rel=1) if self._is_binary() else self.inner
-        if needs_ideal(ranked):
+        if ranked.needs_ideal:
             return image_of_topic(ranked, self.cutoff, grades, ideal, at_most)
         return image(ranked, self.cutoff, grades, at_most=at_most)
 

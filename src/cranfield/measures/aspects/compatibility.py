@@ -105,6 +105,7 @@ def _above(rows: Rows) -> Ints:
         "ir_measures": "Compat(p=...), whose ideal takes unretrieved documents for scored 0",
         "compatibility.py": "Compat@1000",
     },
+    beyond_grades="which documents they are",
 )
 class Compatibility(_Compatibility):
     """Compatibility; 0 for a topic without relevant documents."""
@@ -123,6 +124,7 @@ class Compatibility(_Compatibility):
     family=_FAMILY,
     needs="grades below 0 for harmful documents, or judgments of harm as an aspect",
     scale_note=_NOTE,
+    beyond_grades="which documents they are",
 )
 class CompatibilityDifference(_Compatibility):
     """Help less harm.

@@ -50,6 +50,7 @@ from cranfield.measures.parameters import choice, parameter
     family="fairness",
     needs="graded judgments (binary ones do); groups of documents for by='group'",
     scale_note="not known to be interval",
+    beyond_grades="which documents they are",
 )
 class InequityOfAttention(Exposing):
     """Inequity of attention; 0 is fair, and 0 for a topic without relevance.

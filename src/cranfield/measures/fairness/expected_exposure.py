@@ -142,6 +142,7 @@ class _ExpectedExposure(Exposing):
     needs=_NEEDS,
     scale_note=_NOTE,
     elsewhere={"TREC Fair Ranking 2019, 2020": "difference of expeval"},
+    beyond_grades="which documents they are",
 )
 class ExpectedExposureLoss(_ExpectedExposure):
     """EE-L, the loss; 0 is fair. A single ranking only reaches 0 where grades leave no choice."""
@@ -163,6 +164,7 @@ class ExpectedExposureLoss(_ExpectedExposure):
     needs=_NEEDS,
     scale_note=_NOTE,
     elsewhere={"TREC Fair Ranking 2019, 2020": "disparity of expeval"},
+    beyond_grades="which documents they are",
 )
 class ExpectedExposureDisparity(_ExpectedExposure):
     """EE-D, the disparity.
@@ -186,6 +188,7 @@ class ExpectedExposureDisparity(_ExpectedExposure):
     needs=_NEEDS,
     scale_note=_NOTE,
     elsewhere={"TREC Fair Ranking 2019, 2020": "relevance of expeval"},
+    beyond_grades="which documents they are",
 )
 class ExpectedExposureRelevance(_ExpectedExposure):
     """EE-R, the relevance."""

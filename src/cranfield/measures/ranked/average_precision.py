@@ -45,6 +45,7 @@ class _AveragePrecision(Measure):
     family="average precision",
     scale_note=_AP_NOTE,
     elsewhere={"trec_eval": "map, map_cut_k", "ir_measures": "AP", "ranx": "map"},
+    monotone=True,
 )
 class AveragePrecision(_AveragePrecision):
     """Average precision (Buckley and Voorhees); its mean over topics is MAP."""
@@ -59,6 +60,7 @@ class AveragePrecision(_AveragePrecision):
     aggregate="geometric",
     scale_note=_AP_NOTE + "; a geometric mean asks for a ratio scale",
     elsewhere={"trec_eval": "gm_map"},
+    monotone=True,
 )
 class GeometricAveragePrecision(_AveragePrecision):
     """GMAP: per topic it is AP, and the mean over topics is geometric with a floor of 1e-5."""
@@ -112,6 +114,7 @@ class _Interpolated(Measure):
     at="recall",
     at_wanted="required",
     elsewhere={"trec_eval": "iprec_at_recall_x", "ir_measures": "IPrec@x"},
+    beyond_length="what else the topic has",
 )
 class InterpolatedPrecision(_Interpolated):
     """Interpolated precision at a level of recall."""
@@ -132,6 +135,7 @@ class InterpolatedPrecision(_Interpolated):
     source="Sakai (2013), equation (8)",
     family="average precision",
     elsewhere={"trec_eval": "11pt_avg"},
+    beyond_length="what else the topic has",
 )
 class ElevenPointAveragePrecision(_Interpolated):
     """11-point average precision, the measure of the early TRECs."""
@@ -156,6 +160,7 @@ class ElevenPointAveragePrecision(_Interpolated):
     family="average precision",
     needs="judgments of a random sample of the pool; a grade below 0 marks what was not sampled",
     elsewhere={"trec_eval": "infAP", "ir_measures": "infAP"},
+    beyond_grades="which documents are judged",
 )
 class InferredAveragePrecision(Measure):
     """Inferred AP; equals AP when every retrieved document of the pool is judged."""

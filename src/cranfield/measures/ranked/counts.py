@@ -27,6 +27,7 @@ _COUNT = {
     formula="1",
     at_wanted="none",
     elsewhere={"trec_eval": "num_q", "ir_measures": "NumQ"},
+    beyond_grades="what was retrieved and judged",
     **_COUNT,
 )
 class NumTopics(Measure):
@@ -42,6 +43,7 @@ class NumTopics(Measure):
     summary="Documents retrieved.",
     formula="|B|",
     elsewhere={"trec_eval": "num_ret", "ir_measures": "NumRet"},
+    beyond_grades="what was retrieved and judged",
     **_COUNT,
 )
 class NumRetrieved(Measure):
@@ -58,6 +60,7 @@ class NumRetrieved(Measure):
     formula="RB = |A|",
     at_wanted="none",
     elsewhere={"trec_eval": "num_rel", "ir_measures": "NumRel"},
+    beyond_grades="what was retrieved and judged",
     **_COUNT,
 )
 class NumRelevant(Measure):
@@ -92,6 +95,7 @@ class NumRelevantRetrieved(Measure):
     summary="Documents retrieved that are judged not relevant.",
     formula=r"|\{r : d_r \text{ judged}, g_r < \mathit{rel}\}|",
     elsewhere={"trec_eval": "num_nonrel_judged_ret"},
+    beyond_grades="what was retrieved and judged",
     **_COUNT,
 )
 class NumNonrelevantRetrieved(Measure):
@@ -113,6 +117,7 @@ class NumNonrelevantRetrieved(Measure):
     family="counts",
     scale=Scale.RATIO,
     elsewhere={"ir_measures": "Judged@k"},
+    beyond_grades="which documents are judged",
 )
 class JudgedShare(Measure):
     """A short list is divided by its length."""
@@ -132,6 +137,7 @@ class JudgedShare(Measure):
     at_wanted="required",
     scale=Scale.RATIO,
     elsewhere={"trec_eval": "unj_k (version 10)"},
+    beyond_grades="which documents are judged",
 )
 class UnjudgedShare(Measure):
     """A short list is divided by k, so this is not one minus Judged."""

@@ -65,6 +65,7 @@ class Discounted(Measure):
     scale_note="not interval but for special bases and cutoffs, such as base 10 up to rank 10"
     " (Ferrante et al. 2019)",
     elsewhere={"ranx": "dcg@k", "trec_eval": "dcg (version 10)"},
+    monotone=True,
 )
 class DCG(Discounted):
     """Discounted cumulated gain."""
@@ -91,6 +92,7 @@ class DCG(Discounted):
         "gdeval": "nDCG@k with gains='exponential'",
         "NTCIREVAL": "MSnDCG@k; nDCG@k there has discount='max(1,log2(rank))'",
     },
+    monotone=True,
 )
 class nDCG(Discounted):
     """Normalised discounted cumulated gain; 0 for a topic without gain.

@@ -28,6 +28,7 @@ def _discounted(rows: Rows) -> Floats:
     family="cumulated gain",
     needs="graded judgments (binary ones do)",
     elsewhere={"trec_eval": "ndcg_rel"},
+    beyond_length="what else the topic has",
 )
 class nDCGAtRelevant(Measure):
     """Each of the m relevant documents not retrieved counts with nDCG at the end of the list."""
@@ -58,6 +59,7 @@ class nDCGAtRelevant(Measure):
     family="cumulated gain",
     needs="graded judgments (binary ones do)",
     elsewhere={"trec_eval": "Rndcg"},
+    beyond_length="what else the topic has",
 )
 class nDCGAtLevels(Measure):
     """The end of the list counts when it goes beyond the last level by two ranks or more."""
@@ -93,6 +95,7 @@ class nDCGAtLevels(Measure):
     family="cumulated gain",
     needs="graded judgments (binary ones do)",
     elsewhere={"trec_eval": "G"},
+    beyond_length="what else the topic has",
 )
 class NormalisedGain(Measure):
     """ig(r) is the ideal cumulated gain, counting 1 at least for each rank."""

@@ -48,6 +48,11 @@ class _Blended(Measure):
     )
     gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
 
+    @property
+    def needs_ideal(self) -> bool:
+        """True but where it is precision."""
+        return self.beta > 0
+
     def _hits(self, judged: JudgedRuns) -> Rows:
         """Relevant retrieved documents with their gains, which may be 0."""
         return relevant(judged, self.rel, self.gains)
@@ -110,6 +115,7 @@ class QMeasure(_Blended):
     at_wanted="none",
     needs=_NEEDS,
     scale_note="interval on one topic for binary relevance, but not with gains of more grades",
+    beyond_length="what else the topic has",
 )
 class RMeasure(_Blended):
     """R-measure; 1 wherever the top RB documents are the relevant ones, in any order."""
@@ -221,6 +227,11 @@ class NormalisedCumulativeUtility(_Blended):
     utility: str = parameter(
         "BR", choice("BR", "P"), "utility at a rank: 'BR' is the blended ratio, 'P' precision"
     )
+
+    @property
+    def needs_ideal(self) -> bool:
+        """True but where utility is precision."""
+        return self.utility != "P" and super().needs_ideal
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum of utility by the chance to stop, at the relevant documents."""

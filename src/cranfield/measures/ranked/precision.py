@@ -30,6 +30,8 @@ _SET_NOTE = "interval for binary relevance and a fixed cutoff (Ferrante et al. 2
     scale=Scale.INTERVAL,
     scale_note=_SET_NOTE,
     elsewhere={"trec_eval": "P_k", "ir_measures": "P@k", "ranx": "precision@k"},
+    monotone=True,
+    counts=True,
 )
 class Precision(Measure):
     """Precision at a cutoff; a shorter list is divided by the cutoff all the same."""
@@ -52,6 +54,8 @@ class Precision(Measure):
     scale=Scale.INTERVAL,
     scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "recall_k", "ir_measures": "R@k", "ranx": "recall@k"},
+    monotone=True,
+    counts=True,
 )
 class Recall(Measure):
     """Recall at a cutoff; 0 for a topic without relevant documents."""
@@ -80,6 +84,8 @@ _GRADED_NOTE = (
     at_wanted="required",
     needs="graded judgments (binary ones do)",
     scale_note=_GRADED_NOTE,
+    monotone=True,
+    counts=True,
 )
 class GeneralisedPrecision(Measure):
     """Generalised precision; a shorter list is divided by the cutoff all the same."""
@@ -114,6 +120,8 @@ class GeneralisedPrecision(Measure):
     at_wanted="required",
     needs="graded judgments (binary ones do)",
     scale_note=_GRADED_NOTE,
+    monotone=True,
+    counts=True,
 )
 class GeneralisedRecall(Measure):
     """Generalised recall; 0 for a topic without gain."""
@@ -135,6 +143,8 @@ class GeneralisedRecall(Measure):
     family="precision and recall",
     at_wanted="required",
     elsewhere={"trec_eval": "relative_P_k"},
+    monotone=True,
+    counts=True,
 )
 class RelativePrecision(Measure):
     """Relative precision, also called capped recall or R-cap."""
@@ -156,6 +166,8 @@ class RelativePrecision(Measure):
     family="precision and recall",
     at_wanted="required",
     elsewhere={"trec_eval": "success_k", "ir_measures": "Success@k", "ranx": "hit_rate@k"},
+    monotone=True,
+    counts=True,
 )
 class Success(Measure):
     """1 if any of the top k is relevant, else 0; its mean is the success or hit rate."""
@@ -177,6 +189,7 @@ class Success(Measure):
     family="precision and recall",
     at_wanted="none",
     elsewhere={"trec_eval": "Rprec, Rprec_mult_m", "ir_measures": "Rprec", "ranx": "r-precision"},
+    beyond_length="what else the topic has",
 )
 class RPrecision(Measure):
     """R-precision; with `multiple` trec_eval's Rprec_mult, rounded as it does."""
@@ -209,6 +222,7 @@ class RPrecision(Measure):
         "ir_measures": "RR (RR@k has ties by ascending id)",
         "ranx": "mrr",
     },
+    monotone=True,
 )
 class ReciprocalRank(Measure):
     """Reciprocal rank; 0 when no relevant document is retrieved (in the top k)."""

@@ -53,6 +53,7 @@ class _Bpref(Measure):
         "ranx": "bpref",
         "NTCIREVAL": "bpref, bpref_R, bpref_N, bpref_relative (option -j)",
     },
+    beyond_grades="which documents are judged",
 )
 class BinaryPreference(_Bpref):
     """Bpref: n_r judged non-relevant documents stand above; R and N are the judged counts.
@@ -70,6 +71,7 @@ class BinaryPreference(_Bpref):
     family="incomplete judgments",
     aggregate="geometric",
     elsewhere={"trec_eval": "gm_bpref"},
+    beyond_grades="which documents are judged",
 )
 class GeometricBinaryPreference(_Bpref):
     """Per topic it is bpref, and the mean over topics is geometric with a floor of 1e-5."""

@@ -37,6 +37,7 @@ from cranfield.measures.users.rank_biased import MAX_GRADE, highest_of
     needs="graded judgments (binary ones do)",
     scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"NTCIREVAL": "rpref_N, rpref_relative, rpref_relative2 (option -j)"},
+    beyond_grades="which documents are judged",
 )
 class GradedPreference(Measure):
     r"""rpref: each relevant document by its gain, less for those above it that have less.

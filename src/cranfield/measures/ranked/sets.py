@@ -9,7 +9,7 @@ from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.parameters import integer, number, parameter
+from cranfield.measures.parameters import fraction_of, integer, number, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
 
 _NOTE = "interval for binary relevance and sets of one size (Ferrante et al. 2019)"
@@ -38,6 +38,10 @@ class _SetMeasure(Measure):
     family="sets",
     scale_note=_NOTE,
     elsewhere={"trec_eval": "set_P", "ir_measures": "SetP", "ranx": "precision"},
+    beyond_length="how many documents are retrieved",
+    monotone=True,
+    counts=True,
+    one_size=True,
 )
 class SetPrecision(_SetMeasure):
     """Precision of the retrieved set."""
@@ -58,6 +62,8 @@ class SetPrecision(_SetMeasure):
     scale=Scale.INTERVAL,
     scale_note=_NOTE,
     elsewhere={"trec_eval": "set_recall", "ir_measures": "SetR", "ranx": "recall"},
+    monotone=True,
+    counts=True,
 )
 class SetRecall(_SetMeasure):
     """Recall of the retrieved set."""
@@ -76,6 +82,9 @@ class SetRecall(_SetMeasure):
     source="trec_eval, measure set_relative_P",
     family="sets",
     elsewhere={"trec_eval": "set_relative_P", "ir_measures": "SetP(relative=True)"},
+    beyond_length="how many documents are retrieved",
+    monotone=True,
+    counts=True,
 )
 class SetRelativePrecision(_SetMeasure):
     """Relative precision of the retrieved set."""
@@ -95,6 +104,8 @@ class SetRelativePrecision(_SetMeasure):
     source="trec_eval, measure set_map",
     family="sets",
     elsewhere={"trec_eval": "set_map", "ir_measures": "SetAP"},
+    beyond_length="how many documents are retrieved",
+    counts=True,
 )
 class SetAveragePrecision(_SetMeasure):
     """Average precision if every relevant document had the precision of the set."""
@@ -119,6 +130,10 @@ class SetAveragePrecision(_SetMeasure):
         "ir_measures": "SetF (for beta = 1)",
         "ranx": "f1",
     },
+    beyond_length="how many documents are retrieved",
+    monotone=True,
+    counts=True,
+    one_size=True,
 )
 class FMeasure(_SetMeasure):
     """F-measure; recall is `beta` times as important as precision."""
@@ -140,6 +155,10 @@ class FMeasure(_SetMeasure):
     family="sets",
     scale_note=_NOTE,
     elsewhere={},
+    beyond_length="how many documents are retrieved",
+    monotone=True,
+    counts=True,
+    one_size=True,
 )
 class EMeasure(_SetMeasure):
     """E-measure of van Rijsbergen; with `alpha` = 1 / (beta^2 + 1)."""
@@ -165,6 +184,8 @@ _COEFFICIENT = number(-1e15, 1e15)
     scale=Scale.INTERVAL,
     scale_note="a linear function of counts",
     elsewhere={"trec_eval": "utility_a,b,c,d"},
+    beyond_length="how many documents are retrieved",
+    counts=True,
 )
 class Utility(_SetMeasure):
     """Linear utility of the contingency table; `docs` is the size D of the collection."""
@@ -175,6 +196,12 @@ class Utility(_SetMeasure):
     c: float = parameter(0.0, _COEFFICIENT, "worth of a relevant document that is not retrieved")
     d: float = parameter(0.0, _COEFFICIENT, "worth of any other document of the collection")
     docs: int = parameter(0, integer(0, 10**15), "documents in the collection")
+
+    @property
+    def needs_one_size(self) -> bool:
+        """True but where a step is a whole multiple of what a document not relevant costs."""
+        a, b, c, d = map(fraction_of, (self.a, self.b, self.c, self.d))
+        return bool(a - c and b - d) and ((a - c) / (b - d)).denominator != 1
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Weighted sum of the four counts."""

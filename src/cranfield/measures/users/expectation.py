@@ -37,6 +37,7 @@ class _Kind:
     range: tuple[float, float]
     low: bool = False
     costly: bool = False
+    beyond_grades: str = ""
 
 
 _KINDS = {
@@ -64,6 +65,7 @@ _KINDS = {
         r"EU[g_r = g_{max} \text{ at ranks without a judgment}] - EU",
         (-1.0, 1.0),
         low=True,
+        beyond_grades="which documents are judged",
     ),
 }
 
@@ -124,6 +126,10 @@ class Expectation(Measure):
             aggregate="mean",
             scale_note="",
             elsewhere={},
+            beyond_grades=about.beyond_grades,
+            beyond_length="",
+            monotone=False,
+            counts=False,
         )
 
     def values(self, judged: JudgedRuns) -> Floats:

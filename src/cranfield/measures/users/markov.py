@@ -66,6 +66,12 @@ class MarkovPrecision(Measure):
         False, flag, "whether to multiply by the share of relevant documents that is retrieved"
     )
 
+    @property
+    def beyond_length(self) -> str:
+        """Users of all ranks walk about in the list, to its end."""
+        alike = self.moves == "global" and self.distance == "none"
+        return "" if alike or self.states == "relevant" else "how many documents are retrieved"
+
     def values(self, judged: JudgedRuns) -> Floats:
         """Mean of precision by the invariant distribution."""
         hits = judged.relevant(self.rel)

@@ -50,6 +50,7 @@ _P_DOC = "persistence: the chance that a user goes on to the next document"
         "ranx": "rbp.p",
         "trec_eval": "rbp (version 10) is gains='graded', p=0.9",
     },
+    monotone=True,
 )
 class RankBiasedPrecision(StaticModel):
     """Rank-biased precision.
@@ -93,6 +94,7 @@ class RankBiasedPrecision(StaticModel):
     lower_is_better=True,
     family="user models",
     elsewhere={"trec_eval": "rbp_resid (version 10), p=0.9; 0 when nothing is unjudged"},
+    beyond_grades="which documents are judged",
 )
 class RankBiasedResidual(Measure):
     """Residual of RBP: `tail` beyond the end of the list, `unjudged` within it, or both.
@@ -176,6 +178,7 @@ class _ERR(Measure):
         "ir_measures": "ERR@k is max_grade=4",
         "NTCIREVAL": "ERR@k with gains='linear'",
     },
+    monotone=True,
 )
 class ExpectedReciprocalRank(_ERR):
     """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade.
@@ -198,6 +201,7 @@ class ExpectedReciprocalRank(_ERR):
     needs="graded judgments (binary ones do)",
     scale_note="not interval; within a topic it is ERR by a constant",
     elsewhere={"NTCIREVAL": "nERR@k with gains='linear'"},
+    monotone=True,
 )
 class NormalisedExpectedReciprocalRank(_ERR):
     """ERR, normalised."""

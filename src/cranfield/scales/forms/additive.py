@@ -7,7 +7,7 @@ Where a definition has a parameter that is no whole number, such as p = 0.8, p =
 from __future__ import annotations
 
 from fractions import Fraction
-from math import floor, ulp
+from math import floor
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ import numpy as np
 from cranfield.base.errors import MeasureError
 from cranfield.measures import Measure
 from cranfield.measures.gains import Discount, Gain
+from cranfield.measures.parameters import fraction_of
 from cranfield.measures.ranked.counts import NumRelevantRetrieved
 from cranfield.measures.ranked.dcg import DCG, nDCG
 from cranfield.measures.ranked.precision import (
@@ -41,28 +42,6 @@ from cranfield.scales.forms.form import Additive, Form, Setting, form_of
 from cranfield.scales.forms.logarithms import ONE, root
 
 ZERO = Fraction(0)
-
-
-def fraction_of(number: float) -> Fraction:
-    """Return the number that a parameter was meant to be.
-
-    A fraction with a denominator up to a million, if this float is the one nearest to it, else the
-    shortest decimal that reads back as this float: who writes p = 1/3 means a third. For large
-    numbers, of which floats hold fewer decimals, the denominators end sooner, so that no fraction
-    is met by chance.
-
-    Examples
-    --------
-    >>> print(fraction_of(0.8), fraction_of(1 / 3), fraction_of(0.123456789))
-    4/5 1/3 123456789/1000000000
-    >>> print(fraction_of(1234567.7890123))
-    12345677890123/10000000
-    """
-    # Of the floats around a number a share of about highest^2 ulp is next to such a fraction.
-    spacing = ulp(max(abs(number), 1.0))
-    highest = max(1, min(10**6, int((1e-3 / spacing) ** 0.5)))
-    simple = Fraction(number).limit_denominator(highest)
-    return simple if float(simple) == number else Fraction(repr(float(number)))
 
 
 def _counting(setting: Setting, depth: int, rel: int, worth: Fraction = ONE) -> Additive:

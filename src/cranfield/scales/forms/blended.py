@@ -2,7 +2,7 @@
 
 With C relevant documents of gain cg so far, and cg* that of the ideal ranking of the topic, the
 blended ratio at rank r is (C + beta cg) / (r + beta cg*(r)). So the order of runs depends on the
-ideal ranking, not only the unit of values as for AP; `needs_ideal` says of which measures.
+ideal ranking, not only the unit of values as for AP.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
-from cranfield.measures import Measure
+from cranfield.measures.parameters import fraction_of
 from cranfield.measures.ranked.ntcir import (
     ExpectedBlendedRatio,
     NormalisedCumulativeUtility,
@@ -23,25 +23,10 @@ from cranfield.measures.ranked.ntcir import (
     QMeasure,
     RMeasure,
 )
-from cranfield.scales.forms.additive import ZERO, fraction_of, grade_gains, highest_grade
+from cranfield.scales.forms.additive import ZERO, grade_gains, highest_grade
 from cranfield.scales.forms.exact_numbers import rational
 from cranfield.scales.forms.form import Additive, Form, Setting, Stateful, Step, form_of
 from cranfield.scales.forms.logarithms import ONE
-
-
-def needs_ideal(measure: Measure) -> bool:
-    """Tell whether the order of runs depends on the ideal ranking of the topic.
-
-    Examples
-    --------
-    >>> from cranfield.measures import AP, Q
-    >>> needs_ideal(Q), needs_ideal(Q(beta=0)), needs_ideal(AP)
-    (True, False, False)
-    """
-    if getattr(measure, "utility", "BR") == "P":
-        return False
-    kinds = (QMeasure, RMeasure, OMeasure, PMeasure, PPlusMeasure, ExpectedBlendedRatio)
-    return isinstance(measure, (*kinds, NormalisedCumulativeUtility)) and measure.beta > 0
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from cranfield.base.errors import MeasureError
 from cranfield.measures import Measure
 from cranfield.measures.users.expectation import Expectation
-from cranfield.measures.users.markov import MarkovPrecision
 from cranfield.measures.users.model import UserModel
 
 INPUTS = {
@@ -23,31 +22,6 @@ INPUTS = {
     "clicks": "clicks of users",
 }
 """What `inputs` of a measure stand for."""
-
-_SAMPLED = ("Bpref", "GMBpref", "infAP", "RBPResidual", "Judged", "Unjudged", "Residual", "Rpref")
-_DOCUMENTS = ("EEL", "EED", "EER", "IAA", "Compat", "CompatDiff")
-_COUNTS = ("NumQ", "NumRet", "NumRel", "NumNonrelRet")
-_OTHERS = ("URisk", "TRisk")
-
-WHY = {
-    **dict.fromkeys(_SAMPLED, "which documents are judged"),
-    **dict.fromkeys(_DOCUMENTS, "which documents they are"),
-    **dict.fromkeys(_COUNTS, "what was retrieved and judged"),
-    **dict.fromkeys(_OTHERS, "the scores of another system"),
-}
-"""What measures depend on besides the grades, by name."""
-
-_SETS = ("SetP", "SetRelP", "SetAP", "SetF", "SetE", "Utility")
-_BASES = ("Rprec", "RMeasure", "IPrec", "AP11", "nDCGrel", "RnDCG", "G")
-
-LENGTHS = {
-    **dict.fromkeys(_SETS, "how many documents are retrieved"),
-    **dict.fromkeys(_BASES, "what else the topic has"),
-}
-"""What the order of rankings of several lengths or topics depends on besides the grades."""
-
-BY_JUDGMENTS = tuple(WHY)
-"""Measures that depend on what is judged, or on nothing in a run of grades."""
 
 HINT = "measures of the grades by rank have one, such as nDCG@10"
 
@@ -71,8 +45,8 @@ def beyond_grades(measure: Measure) -> str:
     >>> beyond_grades(Bpref), beyond_grades(alpha_nDCG @ 10), beyond_grades(AP)
     ('which documents are judged', 'the subtopics of documents', '')
     """
-    if measure.name in WHY:
-        return WHY[measure.name]
+    if measure.info.beyond_grades:
+        return measure.info.beyond_grades
     if measure.info.inputs:
         return " and ".join(INPUTS.get(one, one) for one in measure.info.inputs)
     inner = of_documents(measure)
@@ -96,11 +70,7 @@ def beyond_length(measure: Measure) -> str:
     >>> beyond_length(MP), beyond_length(MP(states="relevant")), beyond_length(SetP)
     ('how many documents are retrieved', '', 'how many documents are retrieved')
     """
-    found = beyond_grades(measure) or LENGTHS.get(measure.name, "")
-    if not found and isinstance(measure, MarkovPrecision) and measure.states == "all":
-        alike = measure.moves == "global" and measure.distance == "none"
-        return "" if alike else LENGTHS["SetP"]
-    return found
+    return beyond_grades(measure) or measure.beyond_length
 
 
 def check_grades_decide(measure: Measure) -> None:

@@ -7,12 +7,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from cranfield.measures.parameters import fraction_of
 from cranfield.measures.ranked.graded_ap import GradedAveragePrecision, KishidaAveragePrecision
 from cranfield.measures.ranked.weighted_rank import (
     IntentwiseRankBiasedUtility,
     WeightedReciprocalRank,
 )
-from cranfield.scales.forms.additive import ZERO, fraction_of, grade_gains, highest_grade
+from cranfield.scales.forms.additive import ZERO, grade_gains, highest_grade
 from cranfield.scales.forms.blended import FirstWorth
 from cranfield.scales.forms.exact_numbers import rational
 from cranfield.scales.forms.form import Form, Setting, Stateful, Step, form_of

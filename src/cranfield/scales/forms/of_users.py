@@ -16,6 +16,7 @@ from typing import Any
 
 from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
+from cranfield.measures.parameters import fraction_of
 from cranfield.measures.users.expectation import Expectation
 from cranfield.measures.users.model import LAST, StaticModel, UserModel
 from cranfield.measures.users.nerr import NERR8, NERR9, NERR10, NERR11
@@ -24,7 +25,6 @@ from cranfield.measures.users.users_of_measures import First, Satisfied, Top
 from cranfield.measures.users.wanted_gain import INSQ, ScaledDCG
 from cranfield.scales.forms.additive import (
     ZERO,
-    fraction_of,
     grade_gains,
     highest_grade,
     unit_gains,

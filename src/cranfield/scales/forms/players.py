@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from cranfield.measures.parameters import fraction_of
 from cranfield.measures.users.bejewelled import BPM, BPMDynamic
 from cranfield.measures.users.model import LAST, UserModel
-from cranfield.scales.forms.additive import ZERO, fraction_of, unit_gains
+from cranfield.scales.forms.additive import ZERO, unit_gains
 from cranfield.scales.forms.form import Form, Setting, Stateful, Step, form_of
 
 

@@ -16,7 +16,6 @@ from cranfield.scales.statements.statements import (
     Meaning,
     measure_of,
 )
-from cranfield.scales.verdicts.sizes import needs_one_size
 from cranfield.significance.comparison.result import PairwiseComparison
 
 
@@ -72,7 +71,7 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     enough = has is not None and has >= needs
     if enough and by_topic and comparison.test not in WITHIN_TOPICS:
         enough = False
-    by_size = measure is not None and needs_one_size(measure)
+    by_size = measure is not None and measure.needs_one_size
     if enough and by_size and needs > Scale.ORDINAL:
         enough = False
     verdict = UNKNOWN if has is None else MEANINGFUL if enough else NOT_INVARIANT

@@ -21,7 +21,6 @@ from cranfield.scales.verdicts.enumeration import (
     own_verdict,
 )
 from cranfield.scales.verdicts.proofs import (
-    MONOTONE,
     bottom_runs,
     evenly_spaced,
     prove_rank_based,
@@ -89,7 +88,7 @@ def _own_beyond(
         runs = checked_runs(all_runs(depth, grades), length, grades)
         runs = runs[feasible(runs, pool, exactly=exactly)]
         return own_verdict(exact_values(measure, runs, grades, pool), runs)
-    if measure.name in MONOTONE and _rising(measure, grades) and depth > 1 and not exactly:
+    if measure.info.monotone and _rising(measure, grades) and depth > 1 and not exactly:
         runs = np.pad(bottom_runs(depth, grades), ((0, 0), (0, length - depth)))
         values = exact_values(measure, runs, grades, pool)
         witness = uneven_bottom(values, runs, sign)

@@ -19,12 +19,6 @@ from cranfield.scales.runs import all_runs, as_measure, check_size
 from cranfield.scales.verdicts.enumeration import LISTED, completed
 from cranfield.scales.verdicts.verdicts import Run, TopicsReport, Witness
 
-SET_MEASURES = frozenset(
-    {"P", "R", "RelP", "SetP", "SetR", "SetRelP", "SetF", "SetE", "SetAP", "Utility"}
-    | {"gP", "gR", "Success"}
-)
-"""Measures that see of the runs of one length only how many relevant documents they have."""
-
 MOST_TOPICS = 2_500
 """Pairs of a length and a recall base."""
 
@@ -90,7 +84,7 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
             f"S[{longest}, {largest_base}] has {longest * largest_base:,} pairs of a length and a"
             f" recall base; up to {MOST_TOPICS:,} are feasible"
         )
-    counted = deepest.name in SET_MEASURES and (deepest.cutoff or longest) >= longest
+    counted = deepest.info.counts and (deepest.cutoff or longest) >= longest
     if not counted and 2 ** (longest + 1) * largest_base > LISTED:
         raise PolicyError(
             f"S[{longest}, {largest_base}] has too many runs to look at all of them; for {measure}"

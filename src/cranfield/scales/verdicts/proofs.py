@@ -24,13 +24,6 @@ from cranfield.scales.forms.independent_parts import TooManySumsError, split
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.verdicts.verdicts import Run, Verdict, Witness
 
-MONOTONE = frozenset(
-    {"P", "R", "RelP", "SetP", "SetR", "SetRelP", "SetF", "SetE", "gP", "gR", "Success"}
-    | {"RBP", "DCG", "nDCG", "RR", "AP", "GMAP", "ERR", "nERR"}
-)
-"""Measures that never get worse by a swap or a replacement that betters a run, as long as gains
-rise with the grade."""
-
 BLOCK = 512
 """Steps that are looked at together."""
 

@@ -44,7 +44,7 @@ from .reporting.page.report_page import report as report
 from .reporting.references.citing import cite as cite
 from .reporting.tables.make import table as table
 from .reporting.tables.of_studies import tables as tables
-from .scales.images.image import image as image
+from .scales.images.making import image as image
 from .scales.interval_scaled import interval as interval
 from .scales.statements.meaningful import meaning as meaning
 from .scales.verdicts.scale_of import scale_of as scale_of

@@ -17,7 +17,7 @@ from cranfield.measures.grammar import WRAPPERS
 from cranfield.scales import interval, scale_over_topics, score_runs
 from cranfield.scales.forms.eligible import beyond_grades, beyond_length
 from cranfield.scales.images import engine_choice as engines
-from cranfield.scales.images.image import image
+from cranfield.scales.images.making import image
 from cranfield.scales.runs import as_measure
 from cranfield.scales.verdicts.scale_of import scale_of
 

@@ -22,7 +22,7 @@ from cranfield.measures import (
 from cranfield.scales.forms.exact_numbers import Irrational
 from cranfield.scales.forms.exact_values import exact_values
 from cranfield.scales.forms.form import FORMS, form
-from cranfield.scales.images.image import image
+from cranfield.scales.images.making import image
 from cranfield.scales.orders.total_orders import induced
 from cranfield.scales.runs import all_runs, as_measure, score_runs
 from cranfield.scales.verdicts import enumeration

@@ -22,7 +22,7 @@ from cranfield.scales.forms.logarithms import ONE, approximate, root, scaled
 from cranfield.scales.forms.stateful import Cascade
 from cranfield.scales.forms.walk import Walk
 from cranfield.scales.images.counting import count_pairs
-from cranfield.scales.images.image import image
+from cranfield.scales.images.making import image
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.runs import all_runs, score_runs
 

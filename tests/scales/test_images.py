@@ -16,15 +16,15 @@ from cranfield.scales.forms import walk
 from cranfield.scales.forms.form import Additive, form
 from cranfield.scales.images import counting, halves, lexicographic, sides, sums, windows
 from cranfield.scales.images import engine_choice as engines
-from cranfield.scales.images.engine import Gaps
-from cranfield.scales.images.image import image
+from cranfield.scales.images.making import image
+from cranfield.scales.images.representation import Gaps
 from cranfield.scales.images.values import Image
 from cranfield.scales.images.windows import Windows
 from cranfield.scales.runs import all_runs, score_runs
 from tests.scales.exhaustive import Everything, Run, ap, binary, dcg, err, rational, rbp, rr
 
 # The package has the function under the name of the module.
-images = importlib.import_module("cranfield.scales.images.image")
+images = importlib.import_module("cranfield.scales.images.making")
 
 PLAIN = [Fraction(g) for g in range(4)]
 THIRDS = [Fraction(g, 3) for g in range(4)]

@@ -26,7 +26,7 @@ from cranfield.scales import (
     scale_over_topics,
     score_runs,
 )
-from cranfield.scales.images.image import image
+from cranfield.scales.images.making import image
 from cranfield.scales.statements.dominance import dominance
 from cranfield.scales.statements.meaningful import meaning
 from cranfield.scales.verdicts import verdicts

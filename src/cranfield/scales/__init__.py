@@ -1,7 +1,7 @@
 """What scores may mean: scales, images of measures, interval-scaled measures, statements."""
 
-from cranfield.scales.images.engine import Gaps
-from cranfield.scales.images.image import image
+from cranfield.scales.images.making import image
+from cranfield.scales.images.representation import Gaps
 from cranfield.scales.images.values import Image
 from cranfield.scales.interval_scaled import Interval, interval
 from cranfield.scales.orders.difference_axioms import difference_axioms

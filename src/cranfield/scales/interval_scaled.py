@@ -15,8 +15,8 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures import Measure, wrapper
 from cranfield.scales.forms.eligible import HINT, beyond_length, lowest_relevant, of_documents
 from cranfield.scales.images.approximate import COUNTED
-from cranfield.scales.images.image import image
 from cranfield.scales.images.image_of_topic import image_of_topic
+from cranfield.scales.images.making import image
 from cranfield.scales.images.values import TIES, Image
 from cranfield.scales.orders.padded import groups, padded
 from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base

@@ -13,7 +13,7 @@ from typing import NoReturn
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.scales.distribution.limits import SumDistribution, distribution_of_sums
-from cranfield.scales.images.engine import Spacing
+from cranfield.scales.images.representation import Spacing
 from cranfield.scales.images.sums import Sums
 
 COUNTED = 2**44

@@ -15,9 +15,9 @@ from cranfield.scales.forms.independent_parts import TooManySumsError, split
 from cranfield.scales.forms.of_users import reads_many_ranks
 from cranfield.scales.forms.walk import Walk
 from cranfield.scales.images.approximate import COUNTED, Approximate
-from cranfield.scales.images.engine import Engine
-from cranfield.scales.images.enumerated import Enumerated, Table
 from cranfield.scales.images.halves import last_bags
+from cranfield.scales.images.listed import Enumerated, Table
+from cranfield.scales.images.representation import Engine
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.images.windows import Windows
 from cranfield.scales.runs import all_runs, more_than

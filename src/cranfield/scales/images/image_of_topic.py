@@ -10,7 +10,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.measures import Measure
 from cranfield.scales.forms.form import form
-from cranfield.scales.images.image import image_once
+from cranfield.scales.images.making import image_once
 from cranfield.scales.images.values import Image
 from cranfield.scales.runs import more_than
 

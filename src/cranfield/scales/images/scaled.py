@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.scales.images.approximate import Approximate
-from cranfield.scales.images.engine import Engine, Gaps
+from cranfield.scales.images.representation import Engine, Gaps
 
 
 @dataclass(frozen=True, eq=False)

@@ -23,9 +23,9 @@ from cranfield.base.words import counted
 from cranfield.scales.forms.independent_parts import Exact, Part, total_runs, total_sums
 from cranfield.scales.forms.logarithms import approximate, scaled
 from cranfield.scales.images.counting import count_pairs
-from cranfield.scales.images.engine import MOST_VALUES, Spacing
-from cranfield.scales.images.enumerated import LARGEST, check_runs
 from cranfield.scales.images.lexicographic import Lexicographic
+from cranfield.scales.images.listed import LARGEST, check_runs
+from cranfield.scales.images.representation import MOST_VALUES, Spacing
 from cranfield.scales.images.sides import Sides, out_of_reach, sides, split_sides
 
 UNIT = 2.0**-52

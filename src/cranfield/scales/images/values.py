@@ -24,9 +24,9 @@ from cranfield.base.words import counted
 from cranfield.measures import Measure
 from cranfield.scales.arrays import numbers
 from cranfield.scales.forms.eligible import lowest_relevant
-from cranfield.scales.images.engine import MOST_VALUES, Gaps
-from cranfield.scales.images.enumerated import Enumerated, Table
+from cranfield.scales.images.listed import Enumerated, Table
 from cranfield.scales.images.matching import ranks_of_scores
+from cranfield.scales.images.representation import MOST_VALUES, Gaps
 from cranfield.scales.images.scaled import Scaled
 from cranfield.scales.runs import checked_runs
 

@@ -26,9 +26,9 @@ from cranfield.base.errors import PolicyError
 from cranfield.scales.forms.independent_parts import Exact
 from cranfield.scales.forms.walk import Walk
 from cranfield.scales.images.counting import flat_ranges, spread
-from cranfield.scales.images.engine import Spacing
-from cranfield.scales.images.enumerated import check_runs
 from cranfield.scales.images.halves import Halves, halves_of, word
+from cranfield.scales.images.listed import check_runs
+from cranfield.scales.images.representation import Spacing
 
 WINDOW = 2**20
 """Sums that a window is meant to have."""

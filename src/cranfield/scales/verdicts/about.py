@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from cranfield.base.errors import CranfieldError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure
-from cranfield.scales.images.image import image
+from cranfield.scales.images.making import image
 from cranfield.scales.images.values import Image
 from cranfield.scales.runs import as_measure, depends_on_recall_base
 from cranfield.scales.statements.admissible import admitted_statistics, admitted_tests

@@ -13,7 +13,7 @@ from cranfield.measures import Measure
 from cranfield.reporting.charts.naming import Named, named
 from cranfield.reporting.charts.of_scales.shares import DRAWN, shares_up_to
 from cranfield.reporting.charts.theme import COLOURS, data_of, themed
-from cranfield.scales.images.image import image
+from cranfield.scales.images.making import image
 from cranfield.scales.images.values import Image
 from cranfield.scales.runs import check_size
 

@@ -16,7 +16,7 @@ from cranfield.base.words import counted
 from cranfield.reporting.charts.apart import apart
 from cranfield.reporting.charts.naming import Named, named
 from cranfield.reporting.charts.theme import COLOURS, data_of, themed
-from cranfield.scales.images.image import image
+from cranfield.scales.images.making import image
 from cranfield.scales.images.values import Image
 from cranfield.scales.runs import all_runs, more_than
 

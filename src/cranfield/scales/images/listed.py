@@ -11,7 +11,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.forms.independent_parts import Exact
 from cranfield.scales.forms.walk import Bag, Walk
-from cranfield.scales.images.engine import Spacing
+from cranfield.scales.images.representation import Spacing
 from cranfield.scales.runs import score_runs
 
 LARGEST = 2**62

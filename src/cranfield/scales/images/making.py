@@ -13,8 +13,8 @@ from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.forms.eligible import check_grades_decide, lowest_relevant
 from cranfield.scales.forms.form import Additive, Form, form
-from cranfield.scales.images.engine import Engine
 from cranfield.scales.images.engine_choice import engine_of, enumerated
+from cranfield.scales.images.representation import Engine
 from cranfield.scales.images.scaled import Scaled
 from cranfield.scales.images.values import Image
 from cranfield.scales.judgments import pool

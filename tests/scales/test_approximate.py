@@ -9,17 +9,16 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.scales.forms.form import Additive, form
 from cranfield.scales.forms.independent_parts import split
-from cranfield.scales.images.approximate import Approximate
 from cranfield.scales.images.sums import Sums
 
 PAPER = "DCG(discount='max(1,log2(rank))')"
 
 
-def approximated(name: str, length: int, grades: int = 1) -> Approximate:
+def approximated(name: str, length: int, grades: int = 1) -> Sums:
     found = form(cf.parse_measure(f"{name}@{length}"), length, grades)
     assert found is not None
     assert isinstance(found.shape, Additive)
-    return Approximate(Sums(split(found.shape, 1), None, 2**30, None), 2**30, None)
+    return Sums(split(found.shape, 1), None, 2**30, None)
 
 
 @pytest.mark.parametrize(
@@ -32,8 +31,8 @@ def test_shares_are_those_that_are_counted(name: str, length: int, grades: int) 
     assert exact.exact
     away = np.abs(found.shares(runs) - exact.share_runs(runs)).max()
     # A rank counts the value itself, a share from 0 to 1 does not: they are 1 / size apart.
-    assert away <= found.error + 2 / exact.size
-    assert found.error <= 2e-5
+    assert away <= found.distribution.error + 2 / exact.size
+    assert found.distribution.error <= 2e-5
 
 
 @pytest.mark.parametrize("name", [PAPER, "RBP(p=0.8)", "nDCG"])

@@ -16,7 +16,7 @@ from cranfield.measures import REGISTRY, parse_measure
 from cranfield.measures.grammar import WRAPPERS
 from cranfield.scales import interval, scale_over_topics, score_runs
 from cranfield.scales.forms.eligible import beyond_grades, beyond_length
-from cranfield.scales.images import engine_choice as engines
+from cranfield.scales.images import making
 from cranfield.scales.images.making import image
 from cranfield.scales.runs import as_measure
 from cranfield.scales.verdicts.scale_of import scale_of
@@ -66,7 +66,7 @@ QRELS = {"q": {"a": 1, "b": 2, "c": 0}}
 @pytest.mark.parametrize("text", TEXTS)
 def test_every_measure(text: str, monkeypatch: pytest.MonkeyPatch) -> None:
     # Measures without a form are not scored on a million runs here.
-    monkeypatch.setattr(engines, "MOST_ENUMERATED", 2**10)
+    monkeypatch.setattr(making, "MOST_ENUMERATED", 2**10)
     five, ten = at(text, 5), at(text, 10)
     refused = tried(lambda: scale_of(five, 5))
     # Values of many digits take a second to list.

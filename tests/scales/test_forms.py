@@ -149,7 +149,7 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
     rows = tuple(tuple(Fraction(one, 4) for one in row) for row in weights)
     shape = Additive(tuple(bases[: len(rows)]), rows)
     limit = None if limit is None or limit >= len(rows) else limit
-    engine = Sums(split(shape, 1), limit, 2**20, 1)
+    held = Sums(split(shape, 1), limit, 2**20, 1)
     runs = [
         run
         for run in product(range(3), repeat=len(rows))
@@ -168,16 +168,16 @@ def test_parts_have_the_sums(weights: Any, bases: Any, limit: int | None) -> Non
     counts = Counter(map(key, runs))
     ordered = sorted(counts, key=value)
     rank = {one: index + 1 for index, one in enumerate(ordered)}
-    assert engine.size == len(ordered) and engine.runs == len(runs)
-    assert engine.ranks(np.array(runs)).tolist() == [rank[key(run)] for run in runs]
-    below, same = engine.counts(np.array(runs))
+    assert held.size == len(ordered) and held.runs == len(runs)
+    assert held.ranks(np.array(runs)).tolist() == [rank[key(run)] for run in runs]
+    below, same = held.counts(np.array(runs))
     assert same.tolist() == [counts[key(run)] for run in runs]
     before = {one: sum(counts[other] for other in ordered[: rank[one] - 1]) for one in ordered}
     assert below.tolist() == [before[key(run)] for run in runs]
     steps = {b - a for a, b in zip(map(value, ordered), map(value, ordered[1:]), strict=False)}
     # Steps of irrational numbers agree but for the last of their 300 digits.
     equal = max(steps, default=0) - min(steps, default=0) <= 1000
-    assert engine.spacing().equispaced == equal
+    assert held.gaps().equispaced == equal
 
 
 @given(
@@ -205,5 +205,5 @@ def test_too_many_states_are_refused() -> None:
 
 def test_an_image_of_every_recall_base_is_held_once() -> None:
     one, other = image("AP", 8, judgments=3), image("AP", 8, judgments=5)
-    assert one._scaled.engine is other._scaled.engine
+    assert one._held is other._held
     assert one.values() * 3 == pytest.approx(other.values() * 5)

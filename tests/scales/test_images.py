@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -14,17 +13,21 @@ from cranfield.base.errors import MeasureError, PolicyError
 from cranfield.measures import define, parse_measure
 from cranfield.scales.forms import walk
 from cranfield.scales.forms.form import Additive, form
-from cranfield.scales.images import counting, halves, lexicographic, sides, sums, windows
-from cranfield.scales.images import engine_choice as engines
+from cranfield.scales.images import (
+    counting,
+    halves,
+    lexicographic,
+    making,
+    sides,
+    sums,
+    windows,
+)
 from cranfield.scales.images.making import image
 from cranfield.scales.images.representation import Gaps
 from cranfield.scales.images.values import Image
 from cranfield.scales.images.windows import Windows
 from cranfield.scales.runs import all_runs, score_runs
 from tests.scales.exhaustive import Everything, Run, ap, binary, dcg, err, rational, rbp, rr
-
-# The package has the function under the name of the module.
-images = importlib.import_module("cranfield.scales.images.making")
 
 PLAIN = [Fraction(g) for g in range(4)]
 THIRDS = [Fraction(g, 3) for g in range(4)]
@@ -165,10 +168,10 @@ def test_few_relevant_documents(
 @pytest.fixture
 def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Make small images take the ways of large ones."""
-    caches = [images._image, engines.engine_of, sides.sides, halves.halves_of]
+    caches = [making._kept, making.held_as, sides.sides, halves.halves_of]
     for cached in caches:
         cached.cache_clear()
-    monkeypatch.setattr(engines, "LISTED", 20)
+    monkeypatch.setattr(making, "LISTED", 20)
     monkeypatch.setattr(windows, "SAMPLE", 4096)
     monkeypatch.setattr(windows, "WINDOW", 50)
     monkeypatch.setattr(windows, "MARK", 8)
@@ -208,8 +211,7 @@ def test_ways_for_large_images(text: str, length: int, grades: int, value: Any, 
     every = Everything(value, length, grades, keep)
     # Room for the tails of a few ranks, and for a few sums.
     found_ = image(text, length, grades, at_most=limit, memory=100_000, jobs=2)
-    engine = found_._scaled.engine
-    assert isinstance(engine, (Windows, sums.Sums))
+    assert isinstance(found_._held, (Windows, sums.Sums))
     same(found_, every)
     values = found_.values()
     assert values.size == found_.size
@@ -223,7 +225,7 @@ def test_tied_weights_in_windows(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("cranfield.scales.forms.independent_parts.MOST_SUMS", 64)
     every = Everything(user("1/2", THIRDS), 6, 3)
     found_ = image("RBP(gains='graded', p=0.5)", 6, 3, memory=5000)
-    assert isinstance(found_._scaled.engine, Windows)
+    assert isinstance(found_._held, Windows)
     same(found_, every)
 
 

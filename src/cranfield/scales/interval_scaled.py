@@ -14,9 +14,7 @@ from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures import Measure, wrapper
 from cranfield.scales.forms.eligible import HINT, beyond_length, lowest_relevant, of_documents
-from cranfield.scales.images.approximate import COUNTED
-from cranfield.scales.images.image_of_topic import image_of_topic
-from cranfield.scales.images.making import image
+from cranfield.scales.images.making import image, image_of_topic
 from cranfield.scales.images.values import TIES, Image
 from cranfield.scales.orders.padded import groups, padded
 from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
@@ -122,7 +120,7 @@ class Interval(Measure):
                 found = ranks if self.raw else self._divided(ranks, of)
             else:
                 found = of.share_runs(distinct)
-                if of.size > COUNTED and not of.exact:
+                if of.shares_only:
                     self._warn(of)
             flat[chosen] = found[back.ravel()]
         if depends_on_recall_base(self.inner):

@@ -9,7 +9,6 @@ import numpy as np
 
 from cranfield.base.scale_types import a_scale
 from cranfield.base.version import __version__
-from cranfield.scales.images.approximate import COUNTED
 from cranfield.scales.verdicts.about import ScaleFacts
 from cranfield.scales.verdicts.verdicts import Verdict
 
@@ -52,7 +51,7 @@ def _values(facts: ScaleFacts) -> list[str]:
         lines.append("gaps: not equal")
     if gaps.unused:
         lines.append(f"unused: {gaps.unused:.2%} of the range of the measure")
-    if not image.exact and image.size > COUNTED:
+    if image.shares_only:
         lines.append(f"shares of them are known within {image.error:.1g}")
     elif not image.exact:
         lines.append("values are floats; those that are nearly equal count as one")

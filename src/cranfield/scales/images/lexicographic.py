@@ -12,7 +12,6 @@ import numpy as np
 from cranfield.base.arrays import Ints
 from cranfield.scales.forms.independent_parts import Exact, Part
 
-LARGEST = 2**62
 MOST_CELLS = 2**23
 MARGIN = 1 + 2.0**-20
 """Irrational weights have to outweigh by this much, so that floats can tell."""

@@ -1,24 +1,40 @@
-"""The image of a measure: the set of values that it takes on all runs of a length."""
+"""The function image, and how an image is held: sums, a table, windows, scores of all runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError
+from cranfield.base.words import counted
 from cranfield.measures import Measure
 from cranfield.scales.forms.eligible import check_grades_decide, lowest_relevant
-from cranfield.scales.forms.form import Additive, Form, form
-from cranfield.scales.images.engine_choice import engine_of, enumerated
-from cranfield.scales.images.representation import Engine
-from cranfield.scales.images.scaled import Scaled
+from cranfield.scales.forms.form import Additive, AtMost, Stateful, form
+from cranfield.scales.forms.independent_parts import TooManySumsError, split
+from cranfield.scales.forms.of_users import reads_many_ranks
+from cranfield.scales.forms.walk import Walk
+from cranfield.scales.images.halves import last_bags
+from cranfield.scales.images.listed import Constant, Enumerated, Table
+from cranfield.scales.images.representation import Representation
+from cranfield.scales.images.sums import Sums
 from cranfield.scales.images.values import Image
+from cranfield.scales.images.windows import Windows
 from cranfield.scales.judgments import pool
-from cranfield.scales.runs import as_measure, check_size
+from cranfield.scales.runs import all_runs, as_measure, check_size, more_than
+
+LISTED = 2**21
+"""Whole numbers that a table may have on the way."""
+MOST_ENUMERATED = 2**20
+"""Runs that are scored one by one, for a measure without a form."""
+MOST_DIGITS = 2**20
+"""Runs whose values are listed, however many digits they have."""
+MOST_READ = 2**28
+"""Ranks that are laid out to do so, where a user model reads on beyond the end of the runs."""
+MOST_OF_TOPIC = 2**20, 2**16
+"""Runs that can be ranked where each topic has an image of its own, about; where all are scored."""
 
 
 def image(
@@ -91,31 +107,78 @@ def image(
     if jobs is not None:
         check_whole("jobs", jobs, 1)
     length, grades = int(length), int(grades)
-    limit = _limit(at_most, length)
-    return _image(chosen, length, grades, pool(judgments, length, grades), limit, memory, jobs)
+    judged, limit = pool(judgments, length, grades), _limit(at_most, length)
+    return _kept(chosen, length, grades, judged, limit, memory, jobs)
 
 
-def _limit(at_most: Any, length: int) -> int | None:
-    """Check a number of relevant documents; None if no run can have more."""
-    if at_most is None:
-        return None
-    whole = isinstance(at_most, (int, np.integer)) and not isinstance(at_most, bool)
-    if not whole or at_most < 0:
-        raise PolicyError(f"at_most must be a whole number from 0, not {at_most!r}")
-    return int(at_most) if at_most < length else None
-
-
-def image_once(
+def image_of_topic(
     measure: Measure,
     length: int,
     grades: int,
-    *,
-    judgments: Sequence[int] | None,
-    at_most: int | None,
+    ideal: Sequence[int] | None,
+    at_most: int | None = None,
 ) -> Image:
-    """Return an image that is not kept for the next time: one of many that each serve a topic."""
-    given = pool(judgments, length, grades), _limit(at_most, length)
-    return _made(measure, length, grades, *given, 2**30, None, engine_of.__wrapped__)
+    """Return the image of a measure whose order of runs depends on a topic's ideal ranking.
+
+    It is not kept, and refused when its values are not listed, but would be counted anew for each
+    run, which takes seconds: there are dozens of topics.
+
+    Examples
+    --------
+    >>> from cranfield.measures import Q
+    >>> one, other = (image_of_topic(Q @ 3, 3, 1, ideal) for ideal in ([1], [1, 1, 1]))
+    >>> one.rank_runs([[0, 1, 1], [1, 0, 0]]).tolist(), other.rank_runs([[0, 1, 1]]).tolist()
+    ([5, 4], [5])
+    """
+    scored = form(measure, length, grades) is None
+    most = MOST_OF_TOPIC[scored]
+    if not (scored and more_than(most, length, grades)):
+        judged, limit = pool(ideal, length, grades), _limit(at_most, length)
+        found = _made(measure, length, grades, judged, limit, 2**30, None, held_as.__wrapped__)
+        if found.listed:
+            return found
+    longest = int(np.log(most) / np.log(grades + 1) + 1e-9)
+    raise PolicyError(
+        f"{measure} has an image for each topic, whose values have to be listed; with"
+        f" {counted(grades + 1, 'grade')} up to about length {longest} they can be"
+    )
+
+
+def _limit(at_most: int | None, length: int) -> int | None:
+    """Check a number of relevant documents; None if no run can have more."""
+    if at_most is None:
+        return None
+    check_whole("at_most", at_most, 0)
+    return int(at_most) if at_most < length else None
+
+
+@lru_cache(maxsize=8)
+def held_as(
+    shape: Additive | Stateful, limit: int | None, rel: int, memory: int, jobs: int | None
+) -> Representation:
+    """Hold what depends on the grades alone: once for the topics of all recall bases."""
+    walked = shape
+    if isinstance(shape, Additive):
+        try:
+            return Sums(split(shape, rel), limit, memory, jobs)
+        except TooManySumsError:
+            alone = shape.stateful()
+            if alone is None:
+                raise PolicyError(
+                    f"too many runs of length {shape.length} with {shape.grades + 1} grades tie"
+                    " for their exact image; shorter runs or fewer grades can be"
+                ) from None
+            walked = alone
+    assert isinstance(walked, Stateful)
+    walk = Walk.of(walked if limit is None else AtMost.of(walked, limit, rel))
+    wide = walk.kind.hasobject
+    # Values of many digits can be listed, but not counted in windows.
+    many_digits = wide and walk.number() > MOST_DIGITS
+    rank, bags = last_bags(walk, LISTED // (4 if many_digits else 1))
+    if rank == 0:
+        return Table(walk, bags[0])
+    rank, _ = last_bags(walk, memory // (2048 if wide else 128))
+    return Windows(walk, rank, jobs)
 
 
 def _made(
@@ -126,19 +189,42 @@ def _made(
     limit: int | None,
     memory: int,
     jobs: int | None,
-    engine: Callable[..., Engine] = engine_of,
+    hold: Callable[..., Representation] = held_as,
 ) -> Image:
     rel = lowest_relevant(measure)
     if limit is not None and rel < 1:
         raise PolicyError(f"{measure} counts every document as relevant; leave at_most out")
     found = form(measure, length, grades, judgments)
+    unit, offset = (1.0, 0.0) if found is None else (found.unit, found.offset)
     if found is None:
-        held: Engine = enumerated(measure, length, grades, judgments, limit)
-        found = Form(Additive((), ()))
+        held: Representation = _enumerated(measure, length, grades, judgments, limit)
     else:
-        held = engine(found.shape, limit, rel, memory, jobs)
-    scaled = Scaled(held, found.unit, found.offset)
-    return Image(measure, length, grades, judgments, limit, scaled)
+        held = hold(found.shape, limit, rel, memory, jobs)
+    if not unit:
+        # Every run has the value of the offset.
+        held, unit = Constant(held.runs), 1.0
+    return Image(measure, length, grades, judgments, limit, unit, offset, held)
 
 
-_image = lru_cache(maxsize=256)(_made)
+_kept = lru_cache(maxsize=256)(_made)
+
+
+def _enumerated(
+    measure: Measure, length: int, grades: int, judgments: tuple[int, ...], limit: int | None
+) -> Enumerated:
+    """Hold the image of a measure without a form, if there are not too many runs to score."""
+    many = reads_many_ranks(measure)
+    most = MOST_ENUMERATED if many is None else min(MOST_ENUMERATED, max(1, MOST_READ // many))
+    if more_than(most, length, grades):
+        longest = int(np.log(most) / np.log(grades + 1) + 1e-9)
+        reading = "" if many is None else f", which takes {counted(many, 'rank')} each"
+        feasible = f"up to length {longest} it is feasible" if longest else "it is not feasible"
+        raise PolicyError(
+            f"the image of {measure} can only be had by scoring every run{reading}, and there are"
+            f" {grades + 1}^{length} runs of length {length} with {counted(grades + 1, 'grade')};"
+            f" {feasible}"
+        )
+    runs = all_runs(length, grades)
+    if limit is not None:
+        runs = runs[(runs >= lowest_relevant(measure)).sum(axis=1) <= limit]
+    return Enumerated(measure, runs, grades, judgments)

@@ -1,4 +1,4 @@
-"""What every way of holding an image can do."""
+"""What an image is held as: sums of parts, a table or windows of values, before unit and offset."""
 
 from __future__ import annotations
 
@@ -6,30 +6,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import PolicyError
 
 MOST_VALUES = 2**22
 """Values that are listed."""
-
-
-@dataclass(frozen=True)
-class Spacing:
-    """The gaps between neighbouring values of an image, before its unit.
-
-    Attributes
-    ----------
-    lowest, highest
-        The extreme values.
-    equispaced
-        Whether all gaps are equal, decided exactly where the image is exact.
-    smallest, largest
-        The extreme gaps; None where there are too many values to look at.
-    """
-
-    lowest: float
-    highest: float
-    equispaced: bool
-    smallest: float | None
-    largest: float | None
+LARGEST = 2**62
+"""Ranks and numbers of runs are int64."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +21,8 @@ class Gaps:
     Attributes
     ----------
     equispaced
-        Whether all gaps between neighbouring values are equal, decided exactly.
+        Whether all gaps between neighbouring values are equal, decided exactly where the image is
+        exact.
     smallest, largest
         The extreme gaps; None where there are too many values to tell, and for a single value.
     lowest, highest
@@ -54,11 +37,11 @@ class Gaps:
     largest: float | None
     lowest: float
     highest: float
-    unused: float | None
+    unused: float | None = None
 
 
-class Engine(Protocol):
-    """An image before unit and offset: what depends on the grades alone."""
+class Representation(Protocol):
+    """The values that the grades alone decide, or what counts them."""
 
     @property
     def size(self) -> int:
@@ -75,7 +58,7 @@ class Engine(Protocol):
     def require(self, runs: int, *, by_runs: bool) -> None:
         """Refuse so many runs if their ranks among values, or among runs, are beyond reach."""
 
-    def spacing(self) -> Spacing:
+    def gaps(self) -> Gaps:
         """Gaps and extreme values."""
 
     def listing(self) -> Floats:
@@ -89,3 +72,12 @@ class Engine(Protocol):
 
     def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
         """Rank of the value within reach of each float, and how many there are."""
+
+
+def check_runs(total: int) -> None:
+    """Refuse to count runs that do not fit into 64 bits."""
+    if total >= LARGEST:
+        raise PolicyError(
+            f"there are about 2^{total.bit_length() - 1} runs, too many to count them by value;"
+            " use ties='unique'"
+        )

@@ -73,6 +73,12 @@ class Sides(NamedTuple):
     inner: Side
     outer: Side
 
+    def digits(self, inner: Ints, outer: Ints) -> Ints:
+        """Index of the sum of each part, for pairs of an inner and an outer sum."""
+        columns = dict(zip(self.inner.parts, self.inner.digits(inner), strict=True))
+        columns.update(zip(self.outer.parts, self.outer.digits(outer), strict=True))
+        return np.stack([columns[part] for part in range(len(columns))], axis=1)
+
     def within(self, limit: int | None) -> Iterator[Sides]:
         """Split the sides so that each pair stays within a limit of relevant documents."""
         inner, outer = self

@@ -5,6 +5,10 @@ shorter *outer* one; the rank of x is the number of pairs with a sum up to x. Fl
 all pairs. The few whose sum lies within the floats' error of x are decided exactly: a pair of the
 same sums as x is x; any other differs from x, and integers of as many digits as it takes tell in
 which direction.
+
+Runs of length 1000 have some 2^960 values of DCG. The rank of one of them is a number that nobody
+needs to the last digit; its share of the image, rank by size, is what an interval-scaled measure
+is: a distribution function (`distribution/limits.py`), known within a stated error.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from math import gcd, lcm
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,11 +28,15 @@ from cranfield.scales.forms.independent_parts import Exact, Part, total_runs, to
 from cranfield.scales.forms.logarithms import approximate, scaled
 from cranfield.scales.images.counting import count_pairs
 from cranfield.scales.images.lexicographic import Lexicographic
-from cranfield.scales.images.listed import LARGEST, check_runs
-from cranfield.scales.images.representation import MOST_VALUES, Spacing
+from cranfield.scales.images.representation import LARGEST, MOST_VALUES, Gaps, check_runs
 from cranfield.scales.images.sides import Sides, out_of_reach, sides, split_sides
 
+if TYPE_CHECKING:
+    from cranfield.scales.distribution.limits import SumDistribution
+
 UNIT = 2.0**-52
+COUNTED = 2**44
+"""Values of an image up to which ranks are counted; 2^40 take a minute."""
 MOST_LOOKUPS = 2**37
 """Searches for one call; some hours."""
 MOST_COMPARED = 2**16
@@ -53,6 +61,8 @@ class Sums:
         self.size = total_sums(self.parts, limit)
         self.runs = total_runs(self.parts, limit)
         self.chain = Lexicographic.of(self.parts, limit)
+        # Where ranks are not, there are shares.
+        self.countable = limit is not None or self.chain is not None or self.size <= COUNTED
 
     @cached_property
     def slack(self) -> float:
@@ -69,8 +79,21 @@ class Sums:
         columns = zip(self.parts, digits.T, strict=True)
         return np.asarray(sum(part.values[column] for part, column in columns), dtype=np.float64)
 
+    @cached_property
+    def distribution(self) -> SumDistribution:
+        """The distribution of the values; it takes some seconds to find."""
+        # SciPy's transforms are loaded when they are needed.
+        from cranfield.scales.distribution.limits import distribution_of_sums
+
+        parts = [part.values for part in self.parts if part.values.size > 1]
+        return distribution_of_sums(parts, memory=self.memory, jobs=self.jobs)
+
+    def shares(self, runs: Ints) -> Floats:
+        """Share of the values up to that of each run, within the error of their distribution."""
+        shift = sum(float(part.values[0]) for part in self.parts if part.values.size == 1)
+        return self.distribution.share(self.floats(self.digits(runs)) - shift)
+
     def require(self, runs: int, *, by_runs: bool) -> None:
-        """Refuse so many runs if their ranks among values, or among runs, are beyond reach."""
         if by_runs:
             check_runs(self.runs)
         else:
@@ -80,11 +103,9 @@ class Sums:
             self._check_lookups(outer, runs)
 
     def ranks(self, runs: Ints) -> Ints:
-        """Number of distinct values up to that of each run."""
         return self._ranks(self.digits(runs))
 
     def counts(self, runs: Ints) -> tuple[Ints, Ints]:
-        """Number of runs with a lower value, and with the same value, as each run."""
         check_runs(self.runs)
         return self._below(self.digits(runs), by_runs=True)
 
@@ -109,7 +130,8 @@ class Sums:
         below = np.zeros(len(unique), dtype=np.int64)
         same = np.zeros(len(unique), dtype=np.int64)
         x = self.floats(unique)
-        for large, small in self._sides(by_runs).within(self.limit):
+        for pair in self._sides(by_runs).within(self.limit):
+            large, small = pair
             self._check_lookups(small.values.size, x.size)
             weights = (large.weight, small.weight) if by_runs else None
             found = count_pairs(
@@ -117,10 +139,7 @@ class Sums:
             )
             below += found.below
             near = found.near
-            sums = np.zeros((near.query.size, len(self.parts)), dtype=np.int64)
-            for side, at in ((small, near.outer), (large, near.inner)):
-                for part, column in zip(side.parts, side.digits(at), strict=True):
-                    sums[:, part] = column
+            sums = pair.digits(near.inner, near.outer)
             sign = self._compare(sums, unique[near.query])
             weight = small.weight[near.outer] * large.weight[near.inner]
             np.add.at(below, near.query[sign < 0], weight[sign < 0])
@@ -168,30 +187,27 @@ class Sums:
         return total, error
 
     def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
-        """Rank of the value within reach of each float, and how many there are."""
         self._check_size()
         reach = reach + self.slack
         wide = float(reach.max())
-        many = np.zeros(values.size, dtype=np.int64)
+        matches = np.zeros(values.size, dtype=np.int64)
         digits = np.zeros((values.size, len(self.parts)), dtype=np.int64)
-        for large, small in self._sides(False).within(self.limit):
+        for pair in self._sides(False).within(self.limit):
+            large, small = pair
             self._check_lookups(small.values.size, values.size)
             near = count_pairs(large.values, small.values, values, wide, jobs=self.jobs).near
             sums = small.values[near.outer] + large.values[near.inner]
             close = np.abs(sums - values[near.query]) <= reach[near.query]
             query = near.query[close]
-            np.add.at(many, query, 1)
-            for side, at in ((small, near.outer), (large, near.inner)):
-                for part, column in zip(side.parts, side.digits(at[close]), strict=True):
-                    digits[query, part] = column
+            np.add.at(matches, query, 1)
+            digits[query] = pair.digits(near.inner[close], near.outer[close])
         ranks = np.zeros(values.size, dtype=np.int64)
-        single = many == 1
+        single = matches == 1
         if single.any():
             ranks[single] = self._ranks(digits[single])
-        return ranks, many
+        return ranks, matches
 
     def listing(self) -> Floats:
-        """All values, ascending."""
         return self._listed()[0]
 
     def _listed(self) -> tuple[Floats, Ints]:
@@ -203,19 +219,14 @@ class Sums:
             a, b = a[kept], b[kept]
         values = outer.values[a] + inner.values[b]
         order = np.argsort(values, kind="stable")
-        digits = np.zeros((values.size, len(self.parts)), dtype=np.int64)
-        for side, at in ((outer, a[order]), (inner, b[order])):
-            for part, column in zip(side.parts, side.digits(at), strict=True):
-                digits[:, part] = column
-        return values[order], digits
+        return values[order], Sides(inner, outer).digits(b[order], a[order])
 
-    def spacing(self) -> Spacing:
-        """Gaps and extreme values."""
+    def gaps(self) -> Gaps:
         ends = self._extremes([part.values for part in self.parts])
         lowest, highest = map(float, ends)
         active = [part for part in self.parts if part.keys.size > 1]
         if self.size == 1:
-            return Spacing(lowest, highest, True, None, None)
+            return Gaps(True, None, None, lowest, highest)
         # Steps of two bases have no common measure: then the gaps cannot all be equal.
         if len({part.base for part in active}) == 1:
             step = self._step(active)
@@ -225,10 +236,10 @@ class Sums:
             low, high = self._extremes(whole, active)
             if high - low + 1 == self.size:
                 gap = float(step) * approximate(active[0].base)
-                return Spacing(lowest, highest, True, gap, gap)
+                return Gaps(True, gap, gap, lowest, highest)
         if self.size > MOST_VALUES:
-            return Spacing(lowest, highest, False, None, None)
-        return self._gaps(lowest, highest)
+            return Gaps(False, None, None, lowest, highest)
+        return Gaps(*self._listed_gaps(), lowest, highest)
 
     @staticmethod
     def _step(parts: Sequence[Part]) -> Fraction:
@@ -237,7 +248,7 @@ class Sums:
         whole = [gcd(*map(int, np.diff(part.keys))) * int(part.unit * below) for part in parts]
         return Fraction(gcd(*whole), below)
 
-    def _gaps(self, lowest: float, highest: float) -> Spacing:
+    def _listed_gaps(self) -> tuple[bool, float, float]:
         values, digits = self._listed()
         steps = np.diff(values)
         # Floats that are close may stand in the wrong order, and their distance is noise.
@@ -251,7 +262,7 @@ class Sums:
         if self.limit == 0 and float(np.ptp(steps)) <= 4 * self.slack:
             every, _ = self._difference(digits[1:], digits[:-1], 512)
             equal = bool((every == every[0]).all())
-        return Spacing(lowest, highest, equal, smallest, float(steps.max()))
+        return equal, smallest, float(steps.max())
 
     def _extremes(self, values: Sequence[Exact], parts: Sequence[Part] = ()) -> tuple[Any, Any]:
         """Lowest and highest sum of one value of each part, within the limit."""

@@ -24,13 +24,14 @@ from cranfield.base.words import counted
 from cranfield.measures import Measure
 from cranfield.scales.arrays import numbers
 from cranfield.scales.forms.eligible import lowest_relevant
-from cranfield.scales.images.listed import Enumerated, Table
-from cranfield.scales.images.matching import ranks_of_scores
-from cranfield.scales.images.representation import MOST_VALUES, Gaps
-from cranfield.scales.images.scaled import Scaled
-from cranfield.scales.runs import checked_runs
+from cranfield.scales.images.listed import Listed
+from cranfield.scales.images.representation import MOST_VALUES, Gaps, Representation
+from cranfield.scales.images.sums import Sums
+from cranfield.scales.runs import checked_runs, depends_on_recall_base
 
 TIES = ("unique", "mid", "min", "max")
+TOLERANCE = 2.0**-44
+"""Scores this close, relatively, to a value of the image are that value."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +50,8 @@ class Image:
         Grades of the topic's judged documents.
     at_most
         Relevant documents that a run may have; None for all runs.
+    unit, offset
+        What the values that the grades alone decide are multiplied by, and what is added then.
     """
 
     measure: Measure
@@ -56,17 +59,38 @@ class Image:
     grades: int
     judgments: tuple[int, ...]
     at_most: int | None
-    _scaled: Scaled
+    unit: float
+    offset: float
+    _held: Representation
 
     @property
     def exact(self) -> bool:
         """Whether ties are decided exactly, and ranks are counted."""
-        return not self._scaled.approximate and self.tolerance == 0.0
+        return not self.shares_only and self.tolerance == 0.0
 
     @property
     def listed(self) -> bool:
         """Whether all values stand in a table, so that ranks are looked up."""
-        return isinstance(self._scaled.engine, (Table, Enumerated))
+        return isinstance(self._held, Listed)
+
+    @property
+    def shares_only(self) -> bool:
+        """Whether there are too many values to count ranks; their shares are known then."""
+        return self._uncounted is not None
+
+    @property
+    def _uncounted(self) -> Sums | None:
+        return self._held if isinstance(self._held, Sums) and not self._held.countable else None
+
+    @property
+    def _counted(self) -> Representation:
+        if self.shares_only:
+            raise PolicyError(
+                f"the image has about 2^{self.size.bit_length() - 1} values, too many to count"
+                " ranks in it; share_runs gives shares of it within a stated error, and shorter"
+                " runs or fewer grades have ranks"
+            )
+        return self._held
 
     @property
     def error(self) -> float:
@@ -74,8 +98,7 @@ class Image:
 
         0 where ranks are counted; elsewhere it takes some seconds to find.
         """
-        approximate = self._scaled.approximate
-        return approximate.error if approximate else 0.0
+        return self._uncounted.distribution.error if self._uncounted else 0.0
 
     @property
     def tolerance(self) -> float:
@@ -84,17 +107,17 @@ class Image:
         0 where ties are decided exactly; 2^-40 for a measure without a form, whose values are
         floats. It bounds no error of ranks: values that are closer but not equal count as one, too.
         """
-        return self._scaled.engine.tolerance
+        return self._held.tolerance
 
     @property
     def size(self) -> int:
         """Number of distinct values."""
-        return self._scaled.size
+        return self._held.size
 
     @property
     def runs(self) -> int:
         """Number of runs."""
-        return self._scaled.engine.runs
+        return self._held.runs
 
     def values(self) -> Floats:
         """Return all values, ascending.
@@ -119,7 +142,16 @@ class Image:
                 f"the image of {self.measure} has {size} values, too many to list; up to"
                 f" {MOST_VALUES:,} can be"
             )
-        return self._scaled.listing.copy()
+        return self._listing.copy()
+
+    @cached_property
+    def _listing(self) -> Floats:
+        return np.asarray(self._times_unit(self._held.listing()) + self.offset)
+
+    def _times_unit(self, raw: Any) -> Any:
+        """Multiply by the unit; where it is 1 / n divide by n, as measures do."""
+        below = round(1 / self.unit) if self.unit <= 1 else 0
+        return raw / below if below and 1 / below == self.unit else raw * self.unit
 
     def gaps(self) -> Gaps:
         """Return how the values are spaced.
@@ -135,7 +167,17 @@ class Image:
 
     @cached_property
     def _gaps(self) -> Gaps:
-        return self._scaled.gaps(self.measure.info.range)
+        raw = self._held.gaps()
+        low, high = (self._times_unit(end) + self.offset for end in (raw.lowest, raw.highest))
+        small, large = (
+            None if gap is None else self._times_unit(gap) for gap in (raw.smallest, raw.largest)
+        )
+        bottom, top = self.measure.info.range
+        unused = None
+        if np.isfinite(bottom) and np.isfinite(top):
+            outside = max(0.0, low - bottom) + max(0.0, top - high)
+            unused = min(1.0, outside / (top - bottom))
+        return Gaps(raw.equispaced, small, large, low, high, unused)
 
     def rank(self, values: ArrayLike) -> Ints:
         """Return the ranks of scores: how many values of the image are not above each.
@@ -171,7 +213,40 @@ class Image:
         >>> found.rank([2 + 1 / np.log2(3) + 0.5, 2.5, 0.5, 0.0]).tolist()
         [12, 10, 2, 1]
         """
-        return ranks_of_scores(self, self._scaled, values)
+        scores = numbers(values, "scores")
+        flat = scores.ravel()
+        if not np.isfinite(flat).all():
+            raise PolicyError(f"{flat[~np.isfinite(flat)][0]} is no score")
+        if not flat.size:
+            return np.zeros(scores.shape, dtype=np.int64)
+        unique, where = np.unique(flat, return_inverse=True)
+        # A score is off by an error relative to what it was computed from, an offset included.
+        reach = TOLERANCE * np.maximum(np.abs(unique), abs(self.offset))
+        ranks, matches = self._counted.find((unique - self.offset) / self.unit, reach / self.unit)
+        ranks, matches = ranks[where], matches[where]
+        if (matches == 0).any():
+            wrong = float(flat[np.argmax(matches == 0)])
+            raise PolicyError(
+                f"{wrong!r} is no value of {self.measure} on runs of length {self.length} with"
+                f" grades 0 to {self.grades}{self._hint()}"
+            )
+        if (matches > 1).any():
+            worst = int(np.argmax(matches))
+            raise PolicyError(
+                f"{matches[worst]:,} values of {self.measure} are as close to"
+                f" {float(flat[worst])!r} as floats can tell; rank the runs themselves with"
+                " rank_runs"
+            )
+        return ranks.reshape(scores.shape)
+
+    def _hint(self) -> str:
+        """What else may be wrong with a score: the recall base of its topic."""
+        if not depends_on_recall_base(self.measure):
+            return ""
+        return (
+            f" on a topic with {counted(len(self.judgments), 'judged document')}; the recall base"
+            " decides, so give the topic's own, such as judgments=3"
+        )
 
     def require(self, runs: int, ties: str = "unique") -> None:
         """Refuse what :meth:`rank_runs` could not do, before it is done.
@@ -197,7 +272,7 @@ class Image:
         cranfield.PolicyError: the image has about 2^60 values, too many to count ranks ...
         """
         _check_ties(ties)
-        self._scaled.require(runs, by_runs=ties != "unique")
+        self._counted.require(runs, by_runs=ties != "unique")
 
     def rank_runs(self, runs: Any, ties: str = "unique") -> Any:
         """Return the ranks of runs, exactly.
@@ -241,8 +316,8 @@ class Image:
                     f" that of runs with at most {self.at_most}"
                 )
         if ties == "unique":
-            return self._scaled.ranks(rows)
-        below, same = self._scaled.counts(rows)
+            return self._counted.ranks(rows)
+        below, same = self._counted.counts(rows)
         if ties == "min":
             return below + 1
         return below + same if ties == "max" else below + (same + 1) / 2
@@ -272,8 +347,8 @@ class Image:
         >>> long.exact, long.error < 1e-6, long.share_runs([[0], [1], [1] * 500]).round(4).tolist()
         (False, True, [0.0, 0.0351, 1.0])
         """
-        if self._scaled.approximate and self._scaled.unit:
-            return self._scaled.approximate.shares(checked_runs(runs, self.length, self.grades))
+        if self._uncounted:
+            return self._uncounted.shares(checked_runs(runs, self.length, self.grades))
         return self.share(self.rank_runs(runs))
 
     def share(self, ranks: ArrayLike) -> Floats:
@@ -285,13 +360,12 @@ class Image:
         >>> image("P@4").share([1, 2, 5]).tolist()
         [0.0, 0.25, 1.0]
         """
-        found = numbers(ranks, "ranks")
-        return np.asarray((found - 1) / max(self.size - 1, 1))
+        return np.asarray((numbers(ranks, "ranks") - 1) / max(self.size - 1, 1))
 
     def __repr__(self) -> str:
         # What the error of shares is takes seconds to find.
         rough = f", values within {self.tolerance:.0e} are one" if self.tolerance else ""
-        how = ", shares only" if self._scaled.approximate else rough
+        how = ", shares only" if self.shares_only else rough
         limit = "" if self.at_most is None else f", at most {self.at_most} relevant"
         return f"Image({self.measure}, length={self.length}, grades={self.grades}{limit}{how})"
 

@@ -27,8 +27,7 @@ from cranfield.scales.forms.independent_parts import Exact
 from cranfield.scales.forms.walk import Walk
 from cranfield.scales.images.counting import flat_ranges, spread
 from cranfield.scales.images.halves import Halves, halves_of, word
-from cranfield.scales.images.listed import check_runs
-from cranfield.scales.images.representation import Spacing
+from cranfield.scales.images.representation import Gaps, check_runs
 
 WINDOW = 2**20
 """Sums that a window is meant to have."""
@@ -80,7 +79,6 @@ class Windows:
 
     @property
     def size(self) -> int:
-        """Number of distinct values."""
         return self.marks.size
 
     @cached_property
@@ -155,14 +153,12 @@ class Windows:
         return found
 
     def require(self, runs: int, *, by_runs: bool) -> None:
-        """Refuse so many runs if their ranks among values, or among runs, are beyond reach."""
         if by_runs:
             check_runs(self.runs)
         else:
             _ = self._borders
 
     def ranks(self, runs: Ints) -> Ints:
-        """Number of distinct values up to that of each run."""
         return self._ranks(self.walk.run(runs))
 
     def _ranks(self, values: Exact) -> Ints:
@@ -193,9 +189,8 @@ class Windows:
         yield from spread(task, chosen, self.jobs)
 
     def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
-        """Rank of the value within reach of each float, and how many there are."""
         unit = self.walk.unit.numerator / self.walk.unit.denominator
-        ends = self.spacing()
+        ends = self.gaps()
         inside = np.flatnonzero((values + reach >= ends.lowest) & (values - reach <= ends.highest))
         many = np.zeros(values.size, dtype=np.int64)
         exact = np.zeros(values.size, dtype=self.walk.kind)
@@ -215,7 +210,6 @@ class Windows:
         return ranks, many
 
     def counts(self, runs: Ints) -> tuple[Ints, Ints]:
-        """Number of runs with a lower value, and with the same value, as each run."""
         check_runs(self.runs)
         unique, where = np.unique(self.walk.run(runs), return_inverse=True)
         halves = halves_of(self.walk, self.rank, True)
@@ -244,7 +238,6 @@ class Windows:
         return below, same
 
     def listing(self) -> Floats:
-        """All values, ascending."""
         low = self.marks.values
         high = np.append(low[1:] - 1, self.marks.last).astype(self.walk.kind)
         unit = self.walk.unit
@@ -254,12 +247,11 @@ class Windows:
         ]
         return np.concatenate(parts).astype(np.float64)
 
-    def spacing(self) -> Spacing:
-        """Gaps and extreme values."""
+    def gaps(self) -> Gaps:
         marks, unit = self.marks, self.walk.unit
         low, high = float(int(marks.values[0]) * unit), float(marks.last * unit)
         least, most = float(marks.least * unit), float(marks.most * unit)
-        return Spacing(low, high, marks.least == marks.most, least, most)
+        return Gaps(marks.least == marks.most, least, most, low, high)
 
 
 def _counted(sums: Ints) -> tuple[Ints, Ints, int, tuple[int, int], int]:

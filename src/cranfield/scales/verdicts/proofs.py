@@ -157,7 +157,7 @@ def evenly_spaced(form: Form) -> bool | None:
         return True
     try:
         # No grade is relevant: how many documents are so does not matter here.
-        return Sums(split(shape, shape.grades + 1), None, 2**30, None).spacing().equispaced
+        return Sums(split(shape, shape.grades + 1), None, 2**30, None).gaps().equispaced
     except TooManySumsError:
         return None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from math import isfinite, log
 from typing import Any
 
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
+from cranfield.measures.parameters import fraction_of
 
 HIGHEST = 60
 """The highest grade for which 2^grade means anything."""
@@ -29,7 +31,8 @@ class Gain:
 
     `linear` is the grade itself, `exponential` 2^grade - 1, `binary` 1; a mapping gives the gain
     of the grades in it, and the others stay linear. Grades below 0, and below `rel` for `binary`,
-    have gain 0 unless the mapping names them.
+    have gain 0 unless the mapping names them. Gains of whole numbers in an array of objects stay
+    exact, those of a mapping if it has fractions for gains (see :meth:`exactly`).
 
     Examples
     --------
@@ -43,15 +46,23 @@ class Gain:
 
     def of(self, grades: NDArray[Any]) -> Floats:
         """Gain of each grade."""
-        linear: Floats = np.maximum(grades, 0).astype(np.float64)
+        exact = grades.dtype == object
+        worth: Floats = np.maximum(grades, 0).astype(object if exact else np.float64)
         if self.kind == "exponential":
             if grades.size and grades.max() > HIGHEST:
                 raise MeasureError(f"grade {grades.max()} is above {HIGHEST}, too high for 2^grade")
-            linear = np.exp2(linear) - 1
+            worth = (2**worth if exact else np.exp2(worth)) - 1
         if isinstance(self.kind, tuple):
             for grade, gain in self.kind:
-                linear[grades == grade] = gain
-        return linear
+                worth[grades == grade] = gain
+        return worth
+
+    def exactly(self) -> Gain:
+        """The same gains, those of a mapping as the fractions that they were meant to be."""
+        if isinstance(self.kind, str):
+            return self
+        meant: Any = tuple((grade, fraction_of(gain)) for grade, gain in self.kind)
+        return Gain(meant)
 
     @property
     def text(self) -> str:
@@ -109,6 +120,16 @@ class Discount:
 
     form: str = "log(rank+1)"
     base: float = 2.0
+
+    def argument(self, rank: int) -> Fraction:
+        """The number x for which the divisor at a rank is ln x / ln base."""
+        base = fraction_of(self.base)
+        arguments = {
+            "log(rank+1)": Fraction(rank + 1),
+            "max(1,log(rank))": max(base, Fraction(rank)),
+            "1+log(rank)": base * rank,
+        }
+        return arguments[self.form]
 
     @classmethod
     def parse(cls, value: Any) -> Discount:

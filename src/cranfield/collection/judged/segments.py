@@ -50,11 +50,14 @@ def scan(values: Floats, place: Ints, combine: Callable[..., Any]) -> Floats:
 def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
     """Divide, with 0 where the divisor is 0: the convention of the field for undefined scores.
 
+    Fractions, in arrays of objects, remain fractions.
+
     Examples
     --------
     >>> ratio(np.array([1.0, 1.0]), np.array([2, 0])).tolist()
     [0.5, 0.0]
     """
     above, below = np.broadcast_arrays(above, below)
-    out: Floats = np.divide(above, below, out=np.zeros(above.shape), where=below != 0)
+    kind = np.result_type(above, below, np.float64)
+    out: Floats = np.divide(above, below, out=np.zeros(above.shape, kind), where=below != 0)
     return out

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.parameters import choice, number, optional, parameter
-from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.ranked.precision import REL, REL_DOC, summed_over
 
 _AP_NOTE = "not interval on the total orders of Ferrante et al. (2019)"
 INFAP_EPSILON = 1e-5
@@ -27,13 +28,15 @@ class _AveragePrecision(Measure):
         "R", choice("R", "min"), "what the sum is divided by: 'R' is RB, 'min' is min(k, RB)"
     )
 
+    def mean_so_far(self, seen: Any, rank: Any) -> Any:
+        """Precision at the rank of the relevant document with this number."""
+        return seen / rank
+
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum of the precision at each relevant document, over RB."""
         hits = judged.relevant(self.rel)
-        base = judged.recall_base(self.rel)
-        if self.denominator == "min" and self.cutoff is not None:
-            base = np.minimum(base, self.cutoff)
-        return ratio(hits.total(hits.seen / hits.rank), base)
+        precision = self.mean_so_far(hits.seen, hits.rank)
+        return ratio(hits.total(precision), summed_over(self, judged.recall_base(self.rel)))
 
 
 @measure(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from cranfield.base.arrays import Floats
@@ -10,7 +12,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.parameters import parameter
-from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.ranked.precision import REL, REL_DOC, OfCounts
 
 _COUNT = {
     "range": (0.0, float("inf")),
@@ -80,14 +82,12 @@ class NumRelevant(Measure):
     elsewhere={"trec_eval": "num_rel_ret", "ir_measures": "NumRelRet"},
     **_COUNT,
 )
-class NumRelevantRetrieved(Measure):
+class NumRelevantRetrieved(OfCounts):
     """Relevant documents retrieved (in the top k)."""
 
-    rel: int = parameter(1, REL, REL_DOC)
-
-    def values(self, judged: JudgedRuns) -> Floats:
+    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """Count of relevant rows."""
-        return judged.relevant(self.rel).count.astype(np.float64)
+        return found
 
 
 @measure(

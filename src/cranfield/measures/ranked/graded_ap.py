@@ -25,6 +25,7 @@ from cranfield.measures.base import Measure, measure
 from cranfield.measures.gained import GAINS_DOC, gained, ideal, no_loss
 from cranfield.measures.gains import LINEAR, Gain, pairs
 from cranfield.measures.parameters import choice, parameter
+from cranfield.measures.ranked.precision import summed_over
 
 _FAMILY = "average precision"
 _NEEDS = "graded judgments (binary ones do)"
@@ -84,11 +85,11 @@ class GradedAveragePrecision(Measure):
     )
     denominator: str = _DENOMINATOR
 
-    def weight(self, grade: int) -> float:
+    def weight(self, grade: int) -> Any:
         """Weight of the thresholds up to a grade: how often a document of it is relevant."""
         if isinstance(self.thresholds.kind, tuple):
             return sum(weight for named, weight in self.thresholds.kind if named <= grade)
-        return grade * (grade + 1) / 2.0 if self.thresholds.kind == "linear" else float(grade)
+        return grade * (grade + 1) // 2 if self.thresholds.kind == "linear" else grade
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum over the thresholds of what AP adds up, over its sum for the ideal ranking."""
@@ -101,9 +102,7 @@ class GradedAveragePrecision(Measure):
             weight = self.weight(grade) - self.weight(below)
             below = grade
             hits = judged.relevant(grade)
-            base = judged.recall_base(grade)
-            if self.denominator == "min" and self.cutoff is not None:
-                base = np.minimum(base, self.cutoff)
+            base = summed_over(self, judged.recall_base(grade))
             above += weight * hits.total(hits.seen / hits.rank)
             most += weight * base
         return ratio(above, most)
@@ -129,10 +128,14 @@ class KishidaAveragePrecision(Measure):
     gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
     denominator: str = _DENOMINATOR
 
+    def mean_so_far(self, gain: Any, rank: Any) -> Any:
+        """Mean gain down to a rank."""
+        return gain / rank
+
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum of the mean gain so far at each relevant document, over that of the ideal."""
         rows, best = gained(judged, self.gains), ideal(judged, self.gains)
         if self.cutoff is not None and self.denominator == "min":
             best = best.where(best.rank <= self.cutoff)
-        means = rows.cumulated / rows.rank
-        return ratio(rows.total(means), best.total(best.cumulated / best.rank))
+        above = rows.total(self.mean_so_far(rows.cumulated, rows.rank))
+        return ratio(above, best.total(self.mean_so_far(best.cumulated, best.rank)))

@@ -20,6 +20,8 @@ Examples
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
@@ -30,7 +32,7 @@ from cranfield.measures.base import Measure, measure
 from cranfield.measures.gained import GAINS_DOC, ideal, no_loss, relevant, upto
 from cranfield.measures.gains import LINEAR, Gain
 from cranfield.measures.parameters import choice, number, optional, parameter
-from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.ranked.precision import REL, REL_DOC, summed_over
 from cranfield.measures.users.rank_biased import stopping_at
 from cranfield.measures.users.unit_gains import SCALE_END
 
@@ -53,6 +55,10 @@ class _Blended(Measure):
         """True but where it is precision."""
         return self.beta > 0
 
+    def blended(self, seen: Any, gain: Any, rank: Any, ideal_gain: Any) -> Any:
+        """Blended ratio at a rank, with so many relevant documents so far, of so much gain."""
+        return (seen + self.beta * gain) / (rank + self.beta * ideal_gain)
+
     def _hits(self, judged: JudgedRuns) -> Rows:
         """Relevant retrieved documents with their gains, which may be 0."""
         return relevant(judged, self.rel, self.gains)
@@ -68,8 +74,7 @@ class _Blended(Measure):
         if found is None:
             best = self._ideal(judged)
             most, _ = upto(best, best.cumulated, hits.topic, hits.rank)
-            above = hits.seen + self.beta * hits.cumulated
-            found = judged.views[key] = above / (hits.rank + self.beta * most)
+            found = judged.views[key] = self.blended(hits.seen, hits.cumulated, hits.rank, most)
         return found
 
     def _first_best(self, hits: Rows) -> Ints:
@@ -100,9 +105,7 @@ class QMeasure(_Blended):
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum of the blended ratio at each relevant document, over min(k, RB)."""
         hits = self._hits(judged)
-        base = judged.recall_base(self.rel)
-        if self.denominator == "min" and self.cutoff is not None:
-            base = np.minimum(base, self.cutoff)
+        base = summed_over(self, judged.recall_base(self.rel))
         return ratio(hits.total(self._ratios(judged, hits)), base)
 
 
@@ -126,8 +129,8 @@ class RMeasure(_Blended):
         base = judged.recall_base(self.rel)
         inside = hits.where(hits.rank <= hits.at(base))
         # At most RB documents have a gain, so the ideal ranking has all of it at rank RB.
-        most = base + self.beta * best.total(best.gains)
-        return ratio(inside.count + self.beta * inside.total(inside.gains), most)
+        found, most = inside.total(inside.gains), best.total(best.gains)
+        return np.where(base > 0, self.blended(inside.count, found, np.maximum(base, 1), most), 0.0)
 
 
 @measure(
@@ -233,6 +236,10 @@ class NormalisedCumulativeUtility(_Blended):
         """True but where utility is precision."""
         return self.utility != "P" and super().needs_ideal
 
+    def chance(self, seen: Any) -> Any:
+        """How often users stop at the relevant document with this number, over the first."""
+        return self.gamma ** (seen - 1)
+
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum of utility by the chance to stop, at the relevant documents."""
         hits = self._hits(judged)
@@ -247,7 +254,7 @@ class NormalisedCumulativeUtility(_Blended):
         base = judged.recall_base(self.rel)
         # 1 + gamma + ... + gamma^(RB - 1), which is RB for gamma = 1.
         powers = -np.expm1(base * np.log(self.gamma)) / (1 - self.gamma) if self.gamma < 1 else base
-        return ratio(hits.total(self.gamma ** (hits.seen - 1.0) * useful), powers)
+        return ratio(hits.total(self.chance(hits.seen) * useful), powers)
 
 
 @measure(

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -17,6 +19,27 @@ from cranfield.measures.parameters import integer, number, optional, parameter
 REL = integer(0)
 REL_DOC = "lowest grade that counts as relevant"
 _SET_NOTE = "interval for binary relevance and a fixed cutoff (Ferrante et al. 2019)"
+
+
+def summed_over(measure: Any, relevant: Any) -> Any:
+    """RB, what sums over relevant documents are divided by; min(k, RB) by `denominator`."""
+    cut = measure.denominator == "min" and measure.cutoff is not None
+    return np.minimum(relevant, measure.cutoff) if cut else relevant
+
+
+class OfCounts(Measure):
+    """What only counts matter to: of what is retrieved, of what is relevant, and of both."""
+
+    rel: int = parameter(1, REL, REL_DOC)
+
+    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
+        """The score, by the three counts; fractions in arrays of objects give fractions."""
+        raise NotImplementedError
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """The score of each ranking."""
+        found, relevant = judged.relevant(self.rel).count, judged.recall_base(self.rel)
+        return np.asarray(self.share(found, judged.retrieved, relevant), dtype=np.float64)
 
 
 @measure(
@@ -33,14 +56,12 @@ _SET_NOTE = "interval for binary relevance and a fixed cutoff (Ferrante et al. 2
     monotone=True,
     counts=True,
 )
-class Precision(Measure):
+class Precision(OfCounts):
     """Precision at a cutoff; a shorter list is divided by the cutoff all the same."""
 
-    rel: int = parameter(1, REL, REL_DOC)
-
-    def values(self, judged: JudgedRuns) -> Floats:
+    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """Relevant documents in the top k, over k."""
-        return judged.relevant(self.rel).count / float(self.cutoff or 1)
+        return found / (self.cutoff or 1)
 
 
 @measure(
@@ -57,14 +78,12 @@ class Precision(Measure):
     monotone=True,
     counts=True,
 )
-class Recall(Measure):
+class Recall(OfCounts):
     """Recall at a cutoff; 0 for a topic without relevant documents."""
 
-    rel: int = parameter(1, REL, REL_DOC)
-
-    def values(self, judged: JudgedRuns) -> Floats:
+    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """Relevant documents in the top k, over RB."""
-        return ratio(judged.relevant(self.rel).count, judged.recall_base(self.rel))
+        return ratio(found, relevant)
 
 
 _GRADED_NOTE = (
@@ -146,15 +165,12 @@ class GeneralisedRecall(Measure):
     monotone=True,
     counts=True,
 )
-class RelativePrecision(Measure):
+class RelativePrecision(OfCounts):
     """Relative precision, also called capped recall or R-cap."""
 
-    rel: int = parameter(1, REL, REL_DOC)
-
-    def values(self, judged: JudgedRuns) -> Floats:
+    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """Relevant documents in the top k, over min(k, RB)."""
-        best = np.minimum(judged.recall_base(self.rel), self.cutoff or 1)
-        return ratio(judged.relevant(self.rel).count, best)
+        return ratio(found, np.minimum(relevant, self.cutoff or 1))
 
 
 @measure(
@@ -201,10 +217,14 @@ class RPrecision(Measure):
         "multiple of RB to look at; RB itself if none",
     )
 
+    def ranks(self, relevant: Ints) -> Ints:
+        """c, for topics with so many relevant documents."""
+        multiple = 1.0 if self.multiple is None else self.multiple
+        return np.asarray(np.floor(multiple * relevant + 0.9), dtype=np.int64)
+
     def values(self, judged: JudgedRuns) -> Floats:
         """Relevant documents in the top c, over c."""
-        multiple = 1.0 if self.multiple is None else self.multiple
-        cutoffs = np.floor(multiple * judged.recall_base(self.rel) + 0.9).astype(np.int64)
+        cutoffs = self.ranks(judged.recall_base(self.rel))
         hits = judged.relevant(self.rel)
         return ratio(hits.where(hits.rank <= hits.at(cutoffs)).count, cutoffs)
 
@@ -229,7 +249,11 @@ class ReciprocalRank(Measure):
 
     rel: int = parameter(1, REL, REL_DOC)
 
+    def worth(self, rank: Any) -> Any:
+        """One over the rank."""
+        return 1 / rank
+
     def values(self, judged: JudgedRuns) -> Floats:
         """Largest reciprocal rank of a relevant document."""
         hits = judged.relevant(self.rel)
-        return hits.largest(1.0 / hits.rank)
+        return hits.largest(self.worth(hits.rank))

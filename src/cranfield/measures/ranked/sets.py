@@ -2,32 +2,23 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from cranfield.base.arrays import Floats
 from cranfield.base.scale_types import Scale
-from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
-from cranfield.measures.base import Measure, measure
+from cranfield.measures.base import measure
 from cranfield.measures.parameters import fraction_of, integer, number, parameter
-from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.ranked.precision import OfCounts
 
 _NOTE = "interval for binary relevance and sets of one size (Ferrante et al. 2019)"
 
 
-class _SetMeasure(Measure):
-    """The pieces that all set measures are made of."""
-
-    def _precision(self, judged: JudgedRuns, rel: int) -> Floats:
-        return ratio(judged.relevant(rel).count, judged.retrieved)
-
-    def _recall(self, judged: JudgedRuns, rel: int) -> Floats:
-        return ratio(judged.relevant(rel).count, judged.recall_base(rel))
-
-    def _f(self, judged: JudgedRuns, rel: int, beta: float) -> Floats:
-        precision, recall = self._precision(judged, rel), self._recall(judged, rel)
-        weight = beta**2
-        return ratio((weight + 1) * precision * recall, weight * precision + recall)
+def _f(found: Any, retrieved: Any, relevant: Any, beta: Any) -> Any:
+    """Weighted harmonic mean of precision and recall; 0 when both are 0."""
+    precision, recall, weight = ratio(found, retrieved), ratio(found, relevant), beta**2
+    return ratio((weight + 1) * precision * recall, weight * precision + recall)
 
 
 @measure(
@@ -43,14 +34,12 @@ class _SetMeasure(Measure):
     counts=True,
     one_size=True,
 )
-class SetPrecision(_SetMeasure):
+class SetPrecision(OfCounts):
     """Precision of the retrieved set."""
 
-    rel: int = parameter(1, REL, REL_DOC)
-
-    def values(self, judged: JudgedRuns) -> Floats:
+    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """Relevant retrieved over retrieved."""
-        return self._precision(judged, self.rel)
+        return ratio(found, retrieved)
 
 
 @measure(
@@ -65,14 +54,12 @@ class SetPrecision(_SetMeasure):
     monotone=True,
     counts=True,
 )
-class SetRecall(_SetMeasure):
+class SetRecall(OfCounts):
     """Recall of the retrieved set."""
 
-    rel: int = parameter(1, REL, REL_DOC)
-
-    def values(self, judged: JudgedRuns) -> Floats:
+    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """Relevant retrieved over RB."""
-        return self._recall(judged, self.rel)
+        return ratio(found, relevant)
 
 
 @measure(
@@ -86,15 +73,12 @@ class SetRecall(_SetMeasure):
     monotone=True,
     counts=True,
 )
-class SetRelativePrecision(_SetMeasure):
+class SetRelativePrecision(OfCounts):
     """Relative precision of the retrieved set."""
 
-    rel: int = parameter(1, REL, REL_DOC)
-
-    def values(self, judged: JudgedRuns) -> Floats:
+    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """Relevant retrieved over min(retrieved, RB)."""
-        best = np.minimum(judged.retrieved, judged.recall_base(self.rel))
-        return ratio(judged.relevant(self.rel).count, best)
+        return ratio(found, np.minimum(retrieved, relevant))
 
 
 @measure(
@@ -107,15 +91,12 @@ class SetRelativePrecision(_SetMeasure):
     beyond_length="how many documents are retrieved",
     counts=True,
 )
-class SetAveragePrecision(_SetMeasure):
+class SetAveragePrecision(OfCounts):
     """Average precision if every relevant document had the precision of the set."""
 
-    rel: int = parameter(1, REL, REL_DOC)
-
-    def values(self, judged: JudgedRuns) -> Floats:
+    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """Squared relevant retrieved over retrieved times RB."""
-        found = judged.relevant(self.rel).count.astype(np.float64)
-        return ratio(found * found, judged.retrieved * judged.recall_base(self.rel))
+        return ratio(found * found, retrieved * relevant)
 
 
 @measure(
@@ -135,15 +116,14 @@ class SetAveragePrecision(_SetMeasure):
     counts=True,
     one_size=True,
 )
-class FMeasure(_SetMeasure):
+class FMeasure(OfCounts):
     """F-measure; recall is `beta` times as important as precision."""
 
-    rel: int = parameter(1, REL, REL_DOC)
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
-    def values(self, judged: JudgedRuns) -> Floats:
-        """Weighted harmonic mean; 0 when both are 0."""
-        return self._f(judged, self.rel, self.beta)
+    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
+        """F."""
+        return _f(found, retrieved, relevant, self.beta)
 
 
 @measure(
@@ -160,15 +140,14 @@ class FMeasure(_SetMeasure):
     counts=True,
     one_size=True,
 )
-class EMeasure(_SetMeasure):
+class EMeasure(OfCounts):
     """E-measure of van Rijsbergen; with `alpha` = 1 / (beta^2 + 1)."""
 
-    rel: int = parameter(1, REL, REL_DOC)
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
-    def values(self, judged: JudgedRuns) -> Floats:
+    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """One minus F."""
-        return 1.0 - self._f(judged, self.rel, self.beta)
+        return 1 - _f(found, retrieved, relevant, self.beta)
 
 
 _COEFFICIENT = number(-1e15, 1e15)
@@ -187,10 +166,9 @@ _COEFFICIENT = number(-1e15, 1e15)
     beyond_length="how many documents are retrieved",
     counts=True,
 )
-class Utility(_SetMeasure):
+class Utility(OfCounts):
     """Linear utility of the contingency table; `docs` is the size D of the collection."""
 
-    rel: int = parameter(1, REL, REL_DOC)
     a: float = parameter(1.0, _COEFFICIENT, "worth of a relevant retrieved document")
     b: float = parameter(-1.0, _COEFFICIENT, "worth of a retrieved document that is not relevant")
     c: float = parameter(0.0, _COEFFICIENT, "worth of a relevant document that is not retrieved")
@@ -203,10 +181,8 @@ class Utility(_SetMeasure):
         a, b, c, d = map(fraction_of, (self.a, self.b, self.c, self.d))
         return bool(a - c and b - d) and ((a - c) / (b - d)).denominator != 1
 
-    def values(self, judged: JudgedRuns) -> Floats:
+    def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """Weighted sum of the four counts."""
-        found, base = judged.relevant(self.rel).count, judged.recall_base(self.rel)
-        rest = self.docs + found - judged.retrieved - base
-        total = self.a * found + self.b * (judged.retrieved - found) + self.c * (base - found)
-        out: Floats = total + self.d * rest
-        return out
+        rest = self.docs + found - retrieved - relevant
+        total = self.a * found + self.b * (retrieved - found) + self.c * (relevant - found)
+        return total + self.d * rest

@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -72,18 +73,23 @@ class WeightedReciprocalRank(Measure):
     )
     max_grade: int | None = MAX_GRADE
 
+    def worth(self, rank: Any, grades: NDArray[Any], highest: int) -> Any:
+        """Reciprocal of the rank less 1 / beta, of documents of some grades."""
+        if self.betas is None:
+            return 1 / (rank - 1 / (highest - grades + 2))
+        credit = np.zeros(grades.shape, np.result_type(grades, np.float64))
+        assert isinstance(self.betas.kind, tuple)
+        for grade, beta in self.betas.kind:
+            credit[grades == grade] = 1 / beta
+        return 1 / (rank - credit)
+
     def values(self, judged: JudgedRuns) -> Floats:
         """Reciprocal of the rank less 1 / beta, of the first relevant document."""
-        hits = judged.relevant(self.rel)
+        hits, highest = judged.relevant(self.rel), 0
         if self.betas is None:
             highest = highest_of(judged, self.max_grade, str(self))
-            credit = 1.0 / (highest - hits.grade + 2.0)
-        else:
-            credit = np.zeros(hits.grade.size)
-            assert isinstance(self.betas.kind, tuple)
-            for grade, beta in self.betas.kind:
-                credit[hits.grade == grade] = 1.0 / beta
-        return hits.total(np.where(hits.seen == 1, 1.0 / (hits.rank - credit), 0.0))
+        worth = self.worth(hits.rank, hits.grade, highest)
+        return hits.total(np.where(hits.seen == 1, worth, 0.0))
 
 
 @measure(
@@ -110,8 +116,12 @@ class IntentwiseRankBiasedUtility(Measure):
     gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
     max_grade: int | str | None = SCALE_END
 
+    def utility(self, rank: Any) -> Any:
+        """Utility that is left at a rank."""
+        return self.p**rank
+
     def values(self, judged: JudgedRuns) -> Floats:
         """Sum over relevant documents of the chance to stop there by the utility left."""
         rows = gained(judged, self.gains)
         stop = stopping_at(judged, rows, self.gains, self.max_grade, str(self))
-        return rows.total(stop * rows.by_rank(lambda rank: self.p**rank))
+        return rows.total(stop * rows.by_rank(self.utility))

@@ -10,11 +10,13 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import InputError
 from cranfield.base.words import counted
-from cranfield.collection.files.small_tables import small_table
+from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.keys import KeyIndex
 from cranfield.collection.qrels import topic_order
+from cranfield.sources.schemas import Column, optional, schema_of_lines
+from cranfield.sources.tables import Table, read_table, two_columns
+from cranfield.sources.values import ID, NUMBER
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -57,6 +59,33 @@ class DocumentTable:
         return f"DocumentTable({counted(len(self.docs), 'row')}{groups})"
 
 
+def _memberships(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+    rows: list[tuple[Any, Any, Any]] = []
+    for doc, groups in data.items():
+        if isinstance(groups, Mapping):
+            rows.extend((doc, group, weight) for group, weight in groups.items())
+        elif isinstance(groups, Iterable) and not isinstance(groups, (str, bytes)):
+            rows.extend((doc, group, 1.0) for group in groups)
+        else:
+            rows.append((doc, groups, 1.0))
+    return {name: [row[i] for row in rows] for i, name in enumerate(("doc", "group", "weight"))}
+
+
+_LENGTHS = schema_of_lines(
+    "table of lengths",
+    DOC,
+    Column("length", NUMBER, "words characters tokens doc_length doclen"),
+    mapping=two_columns("doc", "length"),
+)
+_GROUPS = schema_of_lines(
+    "table of groups",
+    DOC,
+    Column("group", ID, "group_id provider author"),
+    optional("weight", NUMBER, "share membership"),
+    mapping=_memberships,
+)
+
+
 def read_lengths(data: Any) -> DocumentTable:
     """Read the length of each document, in any unit that the measures are told.
 
@@ -83,15 +112,10 @@ def read_lengths(data: Any) -> DocumentTable:
     """
     if isinstance(data, DocumentTable):
         return data
-    if isinstance(data, Mapping):
-        data = {"doc": list(data.keys()), "length": list(data.values())}
-    frame, name = small_table(data, "table of lengths")
-    docs, values = frame["doc"], frame["length"].to_numpy()
-    _refuse_twice(docs, frame.select("doc"), name, "document twice in the lengths")
-    if (values < 0).any():
-        worst = int(np.argmax(values < 0))
-        raise InputError(f"length {values[worst]:g} is below 0", source=name, doc=docs[worst])
-    return DocumentTable(docs.rechunk(), values, np.zeros(values.size, np.int64), (), name)
+    table = read_table(data, _LENGTHS)
+    _check(table, "length", "document twice in the lengths", "doc")
+    docs, values = table.frame["doc"], table.frame["length"].to_numpy()
+    return DocumentTable(docs.rechunk(), values, np.zeros(values.size, np.int64), (), table.source)
 
 
 def read_groups(data: Any) -> DocumentTable:
@@ -120,34 +144,17 @@ def read_groups(data: Any) -> DocumentTable:
     """
     if isinstance(data, DocumentTable):
         return data
-    if isinstance(data, Mapping):
-        data = _memberships(data)
-    frame, name = small_table(data, "table of groups")
-    _refuse_twice(frame["doc"], frame.select("doc", "group"), name, "document twice in one group")
-    weights = frame["weight"].to_numpy() if "weight" in frame.columns else np.ones(frame.height)
-    if (weights < 0).any():
-        worst = int(np.argmax(weights < 0))
-        raise InputError(
-            f"weight {weights[worst]:g} is below 0", source=name, doc=frame["doc"][worst]
-        )
+    table = read_table(data, _GROUPS)
+    frame = table.frame.with_columns(pl.col("weight").fill_null(1.0))
+    _check(table, "weight", "document twice in one group", "doc", "group")
     names = topic_order(frame["group"].unique().to_list())
     codes = frame["group"].replace_strict(names, range(len(names)), return_dtype=pl.Int64)
-    return DocumentTable(frame["doc"].rechunk(), weights, codes.to_numpy(), tuple(names), name)
+    weights = frame["weight"].to_numpy()
+    return DocumentTable(
+        frame["doc"].rechunk(), weights, codes.to_numpy(), tuple(names), table.source
+    )
 
 
-def _memberships(data: Mapping[Any, Any]) -> dict[str, list[Any]]:
-    rows: list[tuple[Any, Any, Any]] = []
-    for doc, groups in data.items():
-        if isinstance(groups, Mapping):
-            rows.extend((doc, group, weight) for group, weight in groups.items())
-        elif isinstance(groups, Iterable) and not isinstance(groups, (str, bytes)):
-            rows.extend((doc, group, 1.0) for group in groups)
-        else:
-            rows.append((doc, groups, 1.0))
-    return {name: [row[i] for row in rows] for i, name in enumerate(("doc", "group", "weight"))}
-
-
-def _refuse_twice(docs: pl.Series, keys: pl.DataFrame, name: str, reason: str) -> None:
-    twice = keys.is_duplicated().arg_true()
-    if len(twice):
-        raise InputError(reason, source=name, doc=docs[int(twice[0])])
+def _check(table: Table, value: str, twice: str, *keys: str) -> None:
+    table.refuse(table.frame.select(keys).is_duplicated(), lambda row: twice)
+    table.refuse(table.frame[value] < 0, lambda row: f"{value} {row[value]:g} is below 0")

@@ -12,11 +12,10 @@ import polars as pl
 from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.words import counted
 from cranfield.sessions.data import CLICKS, LISTS, LOG, QUERIES, RESULTS, Sessions, first_of_each
-from cranfield.sessions.tables import read_table
+from cranfield.sessions.tables import read_clicks, read_results, read_topics
 from cranfield.sessions.xml import Read, read_xml
-from cranfield.sources.chunks import Source
-
-_TABLES = {".csv", ".tsv", ".parquet"}
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.schemas import FRAMES
 
 
 def read_sessions(data: Any, *, clicks: Any = None, topics: Any = None) -> Sessions:
@@ -98,14 +97,12 @@ def read_session_topics(data: Any) -> dict[str, str]:
     >>> read_session_topics({1: 1, 2: 6})
     {'1': '1', '2': '6'}
     """
-    if isinstance(data, Mapping) and all(isinstance(v, (str, int)) for v in data.values()):
-        data = {"session": list(data.keys()), "topic": list(data.values())}
-    frame, name = read_table(data, "table of session topics")
-    return _one_topic(frame, name)
+    table = read_topics(data)
+    return _one_topic(table.frame, table.source)
 
 
 def _is_xml(source: Source) -> bool:
-    if source.suffix in _TABLES or source.suffix == ".xml":
+    if source.suffix == ".xml" or FORMAT_OF_SUFFIX.get(source.suffix) in FRAMES:
         return source.suffix == ".xml"
     with source.open() as stream:
         return stream.read(256).lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
@@ -153,17 +150,9 @@ def _without_system(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_table(data: Any, clicks: Any, topics: Any) -> Sessions:
-    frame, source = read_table(data, "table of sessions")
-    own = {"system": pl.lit(LOG)} if "system" not in frame.columns else {}
-    frame = frame.with_columns(
-        **own,
-        **{
-            name: pl.lit(None, pl.String)
-            for name in ("title", "snippet")
-            if name not in frame.columns
-        },
-    )
-    said = _one_topic(frame, source) if "topic" in frame.columns else {}
+    table = read_results(data)
+    source, frame = table.source, table.frame.with_columns(pl.col("system").fill_null(LOG))
+    said = _one_topic(frame, source) if "topic" in table.names else {}
     said |= {} if topics is None else read_session_topics(topics)
     names = frame["session"].unique(maintain_order=True).to_list()
     systems = frame["system"].unique(maintain_order=True).to_list()
@@ -178,11 +167,10 @@ def _of_table(data: Any, clicks: Any, topics: Any) -> Sessions:
     if keys.select("system", "session", "number").is_duplicated().any():
         raise InputError("a query number is written in two ways", source=source)
     results = _coded(frame, keys, names, systems)
-    if "rank" not in frame.columns:
-        by_score = results.sort("score", "doc", descending=True, maintain_order=True).with_columns(
+    if "rank" not in table.names:
+        results = results.sort("score", "doc", descending=True, maintain_order=True).with_columns(
             rank=pl.int_range(pl.len(), dtype=pl.Int64).over(LISTS) + 1
         )
-        results = by_score
     _refuse_twice(results, names, source)
     return _made(
         names=names,
@@ -204,16 +192,13 @@ def _clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str
     """Read clicks; one on a list that does not exist has no number of a query."""
     if clicks is None:
         return pl.DataFrame(schema=CLICKS)
-    frame, source = read_table(clicks, "table of clicks")
-    if "system" not in frame.columns:
-        if len(systems) > 1:
-            raise InputError(
-                f"has no system column, and the sessions are of {len(systems)} systems",
-                source=source,
-            )
-        frame = frame.with_columns(system=pl.lit(systems[0]))
-    times = [name for name in ("start", "end") if name not in frame.columns]
-    frame = frame.with_columns(**{name: pl.lit(None, pl.Float64) for name in times})
+    table = read_clicks(clicks)
+    if "system" not in table.names and len(systems) > 1:
+        raise InputError(
+            f"has no system column, and the sessions are of {len(systems)} systems",
+            source=table.source,
+        )
+    frame = table.frame.with_columns(pl.col("system").fill_null(systems[0]))
     return _coded(frame, keys, names, systems)
 
 

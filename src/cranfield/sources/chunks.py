@@ -55,7 +55,11 @@ class Source:
         """File name without folder, archive suffix and format suffix; always proper text."""
         if self.path == "-":
             return "stdin"
-        return self._plain().stem.encode(errors="surrogateescape").decode(errors="replace")
+        try:
+            return self._plain().stem.encode(errors="surrogateescape").decode(errors="replace")
+        except UnicodeEncodeError:
+            # No file is called so, and this is said when it is opened.
+            return "run"
 
     @property
     def suffix(self) -> str:
@@ -80,6 +84,8 @@ class Source:
                 reason = f"the archive is truncated or damaged: {error}"
             elif isinstance(error, OSError):
                 reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
+            elif isinstance(error, UnicodeEncodeError):
+                reason = "cannot be read: no file has such a name"
             elif isinstance(error, ValueError) and "\0" in self.path:
                 reason = "cannot be read: no file name holds a null character"
             else:
@@ -87,7 +93,6 @@ class Source:
             raise InputError(reason, source=self.name) from error
 
     def read(self) -> bytes:
-        """Read everything, unpacked."""
         with self.open() as stream:
             return stream.read()
 

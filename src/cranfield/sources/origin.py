@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -33,6 +34,15 @@ class LineMap:
         self._first.append(first_line)
         self._numbers.append(numbers)
         self.rows += rows
+
+    @classmethod
+    def of(cls, numbers: Sequence[int] | None) -> LineMap | None:
+        """Take the line of each row, if there are lines."""
+        if numbers is None:
+            return None
+        lines = cls()
+        lines.add(len(numbers), 1, np.array(numbers, dtype=np.int64))
+        return lines
 
     def line(self, row: int) -> int:
         """Line of the row, both counted as their owners do: rows from 0, lines from 1."""

@@ -12,8 +12,8 @@ from os import PathLike, fspath
 from typing import Any
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.collection.files.strict import is_number
 from cranfield.sources.chunks import Source
+from cranfield.sources.values import is_number
 from cranfield.texts.content import content, decoded, json_lines, lines_of, parsed_json
 
 COLUMNS = {

@@ -23,9 +23,9 @@ import polars as pl
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.collection.files.blank_separated import Part, _as_utf8
-from cranfield.collection.files.strict import is_integer, is_number
 from cranfield.sources.chunks import Source
 from cranfield.sources.origin import LineMap
+from cranfield.sources.values import is_integer, is_number
 
 _GRADE = re.compile(r"L\d+", re.ASCII)
 _BLANKS = " \t\v\f\r"

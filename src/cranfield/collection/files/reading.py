@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from os import PathLike, fspath
 from typing import Any
 
@@ -173,24 +173,21 @@ def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[P
         if (parts := read_text(source, layout, kind, lines, encoding)) is not None:
             return parts, Origin(source.name, lines), source.stem
     # What the text formats do not need is only loaded here; it would be most of their time.
-    from cranfield.collection.files import tables
+    from cranfield.collection.files.named_columns import QRELS, RUN
+    from cranfield.sources.tables import columns_of_file, columns_of_records, fitted, read_columns
 
-    label = {"run": "a run", "qrels": "judgments"}[kind]
+    schema = RUN if kind == "run" else QRELS
+    stem = "run"
     if isinstance(data, str) and data.startswith("irds:"):
         from cranfield.collection.files.irds import records
 
-        return [Part(tables.from_records(records(data, kind), kind, data))], Origin(data), data
-    if isinstance(data, (str, PathLike)):
-        return [Part(tables.from_file(source, kind, layout))], Origin(source.name), source.stem
-    if isinstance(data, Mapping):
-        frame = tables.from_mapping(data, kind, label)
-    elif hasattr(type(data), "columns") or hasattr(type(data), "column_names"):
-        frame = tables.from_frame(data, kind, label)
-    elif isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray)):
-        frame = tables.from_records(data, kind, label)
+        columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
+    elif isinstance(data, (str, PathLike)):
+        columns, stem = columns_of_file(source, schema, layout), source.stem
     else:
-        raise InputError(f"{type(data).__name__} cannot be read as {label}")
-    return [Part(frame)], Origin(label), "run"
+        columns = read_columns(data, schema)
+    table = fitted(columns.matched(schema), schema, columns.source, columns.lines)
+    return [Part(table.frame)], Origin(columns.source, LineMap.of(columns.lines)), stem
 
 
 class _Columns:
@@ -241,7 +238,7 @@ def _subtopics(columns: _Columns, wanted: bool | None) -> pl.Series | None:
     It does when one document of one topic is judged in several iterations; the ad hoc tracks write
     0, or the round of judging, there.
     """
-    if "subtopic" not in columns.values:
+    if not columns.has("subtopic"):
         return None
     column = pl.concat(columns.values.pop("subtopic"))
     if wanted is not None:

@@ -2,42 +2,13 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.collection.files.layouts import Layout
-
-_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
-_INT32 = 2**31
-
-
-def is_number(text: str) -> bool:
-    """Whether this is how a finite number is written.
-
-    Examples
-    --------
-    >>> is_number("-1.5e3"), is_number("nan"), is_number("1_000")
-    (True, False, False)
-    """
-    return bool(_NUMBER.fullmatch(text)) and bool(np.isfinite(float(text)))
-
-
-def is_integer(text: str) -> bool:
-    """Whether this is how an integer of 32 bits is written.
-
-    Examples
-    --------
-    >>> is_integer("-007"), is_integer("0.5"), is_integer("9999999999")
-    (True, False, False)
-    """
-    # The leading zeros are taken off first: Python refuses to read thousands of digits.
-    short = len(text.lstrip("+-0")) <= len(str(_INT32))
-    return bool(_INTEGER.fullmatch(text)) and short and -_INT32 <= int(text) < _INT32
+from cranfield.sources.values import is_integer, is_number
 
 
 def read_lines(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
@@ -15,13 +14,28 @@ import polars as pl
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.files.small_tables import small_table
+from cranfield.collection.files.named_columns import TOPIC
 from cranfield.sources.chunks import Source
+from cranfield.sources.schemas import Column, optional, schema_of_lines
+from cranfield.sources.tables import read_table, three_columns
+from cranfield.sources.values import ID, NUMBER
 
 _TYPES = {
     **dict.fromkeys(("inf", "informational", "faceted"), False),
     **dict.fromkeys(("nav", "navigational"), True),
 }
+
+
+_INTENTS = schema_of_lines(
+    "table of intents",
+    TOPIC,
+    Column("intent", ID, "subtopic intent_id subtopic_id iteration"),
+    Column("probability", NUMBER, "prob p"),
+    optional("type", ID, "intent_type kind"),
+    mapping=lambda data, source: three_columns(
+        data, ("topic", "intent", "probability"), "intent: probability", source
+    ),
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -83,42 +97,33 @@ def read_intents(data: Any) -> IntentTable:
     """
     if isinstance(data, IntentTable):
         return data
-    if isinstance(data, Mapping):
-        data = _probabilities(data)
-    elif isinstance(data, (str, PathLike)) and (source := Source(fspath(data))).suffix == ".xml":
+    if isinstance(data, (str, PathLike)) and (source := Source(fspath(data))).suffix == ".xml":
         data = _of_topics(source)
-    frame, name = small_table(data, "table of intents")
-    probabilities = frame["probability"].to_numpy()
-    outside = (probabilities < 0) | (probabilities > 1)
-    if outside.any():
-        row = int(np.argmax(outside))
-        raise InputError(
-            f"probability {probabilities[row]:g} of intent {quoted(frame['intent'][row])} is not"
-            " from 0 to 1",
-            source=name,
-            topic=frame["topic"][row],
-        )
-    twice = frame.select("topic", "intent").is_duplicated().arg_true()
-    if len(twice):
-        row = int(twice[0])
-        raise InputError(
-            f"intent {quoted(frame['intent'][row])} twice", source=name, topic=frame["topic"][row]
-        )
-    types = frame["type"].to_list() if "type" in frame.columns else ["inf"] * frame.height
-    for row, kind in enumerate(types):
-        if kind is not None and str(kind).lower() not in _TYPES:
-            raise InputError(
-                f"type {quoted(kind)} of an intent is none of {', '.join(_TYPES)}",
-                source=name,
-                topic=frame["topic"][row],
-            )
-    _warn_of_sums(frame, name)
+    table = read_table(data, _INTENTS)
+    frame = table.frame
+    kinds = frame["type"].fill_null("inf").str.to_lowercase()
+    table.refuse(
+        ~frame["probability"].is_between(0, 1),
+        lambda row: (
+            f"probability {row['probability']:g} of intent {quoted(row['intent'])} is not"
+            " from 0 to 1"
+        ),
+    )
+    table.refuse(
+        frame.select("topic", "intent").is_duplicated(),
+        lambda row: f"intent {quoted(row['intent'])} twice",
+    )
+    table.refuse(
+        ~kinds.is_in([*_TYPES]),
+        lambda row: f"type {quoted(row['type'])} of an intent is none of {', '.join(_TYPES)}",
+    )
+    _warn_of_sums(frame, table.source)
     return IntentTable(
         tuple(frame["topic"]),
         tuple(frame["intent"]),
-        probabilities,
-        np.array([kind is not None and _TYPES[str(kind).lower()] for kind in types], dtype=bool),
-        name,
+        frame["probability"].to_numpy(),
+        np.array([_TYPES[kind] for kind in kinds], dtype=bool),
+        table.source,
     )
 
 
@@ -135,19 +140,6 @@ def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
             ),
             stacklevel=3,
         )
-
-
-def _probabilities(data: Mapping[Any, Any]) -> dict[str, list[Any]]:
-    for topic, intents in data.items():
-        if not isinstance(intents, Mapping):
-            raise InputError(
-                f"topic {quoted(topic)} has {type(intents).__name__} where {{intent: probability}}"
-                " is wanted",
-                source="table of intents",
-            )
-    rows = [(topic, name, p) for topic, intents in data.items() for name, p in intents.items()]
-    columns = ("topic", "intent", "probability")
-    return {name: [row[i] for row in rows] for i, name in enumerate(columns)}
 
 
 def _of_topics(source: Source) -> list[dict[str, Any]]:

@@ -13,11 +13,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.checks import check_whole
-from cranfield.collection.files.columns import typed
 from cranfield.collection.shards.siphash import siphash
+from cranfield.sources.schemas import Column, Schema
+from cranfield.sources.tables import fitted
+from cranfield.sources.values import ID
 
 Shards = NDArray[np.int32]
 """Shard of each document, as an index into the labels; -1 for a document that is in none."""
+
+_DOCUMENTS = Schema("list of documents", (Column("doc", ID),))
 
 MOST_SHARDS = 10_000
 """More would each hold next to nothing of what is judged."""
@@ -163,4 +167,4 @@ def random_shards(shards: int = 3, seed: int = 0, sampling: int = 0) -> RandomSh
 
 
 def _typed(table: Mapping[str, Any]) -> pl.Series:
-    return typed(table, "list of documents", "documents")["doc"]
+    return fitted(table, _DOCUMENTS, "documents").frame["doc"]

@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.collection.files.strict import is_number
+from cranfield.sources.values import is_number
 
 NO_SCORE = {"", "na", "nan", "n/a", "null", "none", "-", "<na>"}
 """What stands in a table where there is no score; case does not matter."""

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from cranfield.base.errors import InputError
-from cranfield.collection.files.strict import is_number
 from cranfield.evaluation.scorefiles.cells import decimal_comma
 from cranfield.evaluation.scorefiles.tables import Table
+from cranfield.sources.values import is_number
 
 SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 """What may stand between cells, most usual first."""

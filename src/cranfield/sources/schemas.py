@@ -1,0 +1,156 @@
+"""Kinds of tables: which columns each has, under which names, and what their values are."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from cranfield.base.errors import InputError, quoted
+from cranfield.sources.values import Cells, Kind
+
+NAMED = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
+"""Formats with named columns."""
+
+FRAMES = frozenset({"csv", "tsv", "parquet"})
+"""Those of them that are tables, and nothing else."""
+
+
+def spelt(name: object) -> str:
+    """Spell the name of a column in lower case, without blanks, hyphens and the like.
+
+    Examples
+    --------
+    >>> spelt("Topic ID"), spelt("query_id"), spelt("Run-Tag")
+    ('topicid', 'queryid', 'runtag')
+    """
+    return re.sub(r"[\s_.:-]+", "", str(name)).casefold()
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its name, what its values are, and its other usual names, separated by blanks.
+
+    `called` is what a value of it is called in messages, if not by the name of the column.
+    """
+
+    name: str
+    kind: Kind
+    others: str = ""
+    required: bool = True
+    called: str = ""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All names, in order of preference."""
+        return (self.name, *self.others.split())
+
+
+def optional(name: str, kind: Kind, others: str = "", called: str = "") -> Column:
+    """Describe a column that a table may lack."""
+    return Column(name, kind, others, required=False, called=called)
+
+
+@dataclass(frozen=True)
+class Lines:
+    """Lines of text without a head: the columns of a line, at least the first few of them.
+
+    Where lines are `loose`, more fields than that are left out, and they may differ in number.
+    """
+
+    names: tuple[str, ...]
+    least: int
+    loose: bool = False
+    cut: Callable[[str], list[str]] = str.split
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A kind of table.
+
+    Attributes
+    ----------
+    kind
+        What a table is, for messages.
+    columns
+        Its columns; those of other names are not read.
+    called
+        What something is to be read as, for messages; a table of that kind by default.
+    formats
+        Files with named columns that are read, by suffix.
+    lines
+        How files of any other suffix are read; without, they are refused.
+    tuples
+        What the values of a plain tuple are, those that are required first; None where rows in
+        memory are not read at all.
+    mapping
+        Makes columns of a mapping, and of an object of JSON; also gets the name of the source.
+    readable
+        What a damaged file is none of; by default its format.
+    numbered
+        Whether rows of CSV know their line, which takes longer; else they are counted. Then errors
+        name the topic, too.
+    lacks
+        The message for a column that is missing.
+    """
+
+    kind: str
+    columns: tuple[Column, ...]
+    called: str = ""
+    formats: frozenset[str] = NAMED
+    lines: Lines | None = None
+    tuples: tuple[str, ...] | None = ()
+    mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]] | None = None
+    readable: str = ""
+    numbered: bool = False
+    lacks: str = "has no {name} column (usual names: {names}); columns: {have}"
+
+    @property
+    def things(self) -> str:
+        """What the rows are."""
+        return self.kind.removeprefix("table of ")
+
+    def empty(self, source: str) -> InputError:
+        return InputError(f"is empty: a {self.kind} has at least one row", source=source)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        return tuple(column.name for column in self.columns if column.required)
+
+    def places(self, names: Sequence[object], source: str) -> dict[str, int]:
+        """Find each column under any of its usual names, however spelt; the first one counts."""
+        place = {spelt(name): k for k, name in reversed([*enumerate(names)])}
+        found = {}
+        for column in self.columns:
+            k = next((place[name] for name in map(spelt, column.names) if name in place), None)
+            if k is not None:
+                found[column.name] = k
+            elif column.required:
+                have = [quoted(name) for name in names[:12]]
+                reason = self.lacks.format(
+                    name=column.name,
+                    names=", ".join(column.names),
+                    either=" or ".join(column.names),
+                    have=", ".join(have),
+                )
+                raise InputError(reason, source=source)
+        return found
+
+
+def fields_of(line: str) -> list[str]:
+    """Cut a line at its semicolons, or else at blanks; a comment has no fields."""
+    if line.lstrip().startswith("#"):
+        return []
+    return [field.strip() for field in line.split(";")] if ";" in line else line.split()
+
+
+def schema_of_lines(
+    kind: str,
+    *columns: Column,
+    mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]],
+) -> Schema:
+    """Describe tables that may be lines of text or tuples, with the columns in this order."""
+    required = tuple(column.name for column in columns if column.required)
+    lines = Lines(tuple(column.name for column in columns), len(required), cut=fields_of)
+    return Schema(kind, columns, lines=lines, tuples=required, mapping=mapping)

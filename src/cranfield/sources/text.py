@@ -1,0 +1,86 @@
+"""Text that holds a table: lines, cells between separators, JSON; errors name the line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from cranfield.base.errors import InputError, quoted
+
+SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
+"""What may stand between cells, most usual first."""
+
+
+def decoded(raw: bytes, source: str) -> str:
+    """Decode UTF-8 text."""
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise InputError("is not UTF-8 text", source=source, line=line) from None
+
+
+def lines_of(text: str) -> list[tuple[int, str]]:
+    """Return the lines that are not empty, with their numbers; other blanks may be in a name."""
+    lines = enumerate(re.split(r"\r\n|\r|\n", text), 1)
+    return [(number, line) for number, line in lines if line.strip()]
+
+
+def separated(
+    text: str, source: str, separator: str, cells: str = "columns"
+) -> tuple[list[list[str]], list[int]]:
+    """Cut text into rows, the head first, each as long as the head; with the line of each."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    start = 1
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                rows.append(row)
+                lines.append(start)
+            start = reader.line_num + 1
+    except csv.Error as error:
+        raise InputError(f"is no proper table: {error}", source=source, line=start) from None
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != len(rows[0]):
+            raise InputError(
+                f"{len(row)} {cells} where the head has {len(rows[0])}, separated by"
+                f" {SEPARATORS[separator]}",
+                source=source,
+                line=line,
+            )
+    return rows, lines
+
+
+def parsed_json(text: str, source: str, line: int | None = None) -> Any:
+    """Parse JSON; what is wrong, or twice in one object, is an error."""
+
+    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) < len(pairs):
+            names = [name for name, _ in pairs]
+            twice = next(name for name in names if names.count(name) > 1)
+            # The parser does not say where it is.
+            raise InputError(f"{quoted(twice)} is twice in one object", source=source, line=line)
+        return made
+
+    try:
+        return json.loads(text, object_pairs_hook=once)
+    except RecursionError:
+        reason, at = "it is nested too deeply", line
+    except json.JSONDecodeError as error:
+        reason, at = error.msg, line or error.lineno
+    except ValueError as error:
+        reason, at = str(error).split(";")[0], line
+    raise InputError(f"is no valid JSON: {reason}", source=source, line=at)
+
+
+def json_lines(text: str, source: str) -> Iterator[tuple[int, Any]]:
+    """Read JSON lines: the number and the value of each line that is not empty."""
+    for number, line in lines_of(text):
+        yield number, parsed_json(line, source, number)

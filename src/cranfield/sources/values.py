@@ -1,0 +1,215 @@
+"""What a cell may hold: how numbers are written, what is missing, and columns of one kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from math import isfinite, isnan
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.errors import quoted
+
+Cells = Sequence[Any] | pl.Series
+"""A column as it was given: values of Python, or a column of polars."""
+
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_INTEGER = re.compile(r"[+-]?\d+", re.ASCII)
+_INT32 = 2**31
+
+
+def is_number(text: str) -> bool:
+    """Whether this is how a finite number is written.
+
+    Examples
+    --------
+    >>> is_number("-1.5e3"), is_number("nan"), is_number("1_000"), is_number("٣")
+    (True, False, False, False)
+    """
+    return bool(_NUMBER.fullmatch(text)) and isfinite(float(text))
+
+
+def is_integer(text: str) -> bool:
+    """Whether this is how an integer of 32 bits is written.
+
+    Examples
+    --------
+    >>> is_integer("-007"), is_integer("0.5"), is_integer("9999999999")
+    (True, False, False)
+    """
+    # The leading zeros are taken off first: Python refuses to read thousands of digits.
+    short = len(text.lstrip("+-0")) <= len(str(_INT32))
+    return bool(_INTEGER.fullmatch(text)) and short and -_INT32 <= int(text) < _INT32
+
+
+def finite(cell: Any) -> float | None:
+    """Return a cell as a finite number; None where it holds none.
+
+    Text is held to how numbers are written: Python itself would take `1_0` for 10, and the digits
+    of any script.
+
+    Examples
+    --------
+    >>> finite(" 1e2 "), finite("1_0"), finite(float("inf"))
+    (100.0, None, None)
+    """
+    if isinstance(cell, str):
+        return float(text) if is_number(text := cell.strip()) else None
+    if isinstance(cell, (bytes, bytearray)):
+        return None
+    try:
+        number = float(cell)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return number if isfinite(number) else None
+
+
+def absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
+    """Tell whether a cell holds nothing: no value, or one of some words in any case.
+
+    Examples
+    --------
+    >>> absent(None), absent(" "), absent(float("nan")), absent("0")
+    (True, True, True, False)
+    """
+    if isinstance(cell, str):
+        return cell.strip().lower() in words
+    # The missing value of pandas is equal to nothing, and has no truth.
+    if cell is None or type(cell).__name__ in {"NAType", "NaTType"}:
+        return True
+    try:
+        return isnan(cell)
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def plain(cell: Any) -> Any:
+    """Make a whole number of a float that is one: ids read as floats by other tools still are."""
+    return int(cell) if isinstance(cell, float) and cell.is_integer() else cell
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What the values of a column are.
+
+    Attributes
+    ----------
+    read
+        Turns a value of Python into one of the column; None where it is none.
+    dtype
+        Type of the column.
+    wanted
+        What a bad value is not, for messages; a function of the value where that depends on it.
+    missing
+        Tells which values that are none may be left empty; by default none of them.
+    exact
+        The type of Python, and of polars, that can be converted as a whole; None where each value
+        has to be looked at.
+    """
+
+    read: Callable[[Any], Any]
+    dtype: type[pl.DataType] = pl.String
+    wanted: str | Callable[[Any], str] = ""
+    missing: Callable[[Any], bool] = lambda cell: False
+    exact: tuple[type, type[pl.DataType]] | None = None
+
+    def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
+        """Convert a column; with the first row that holds what it may not."""
+        made = self._whole(cells) if isinstance(cells, pl.Series) else None
+        if made is None:
+            listed = cells.to_list() if isinstance(cells, pl.Series) else list(cells)
+            made = self._listed(listed)
+        rows = made.is_null().arg_true()
+        bad = next((int(row) for row in rows if not self.missing(cells[int(row)])), None)
+        return made.alias(name), bad
+
+    def reason(self, name: str, cell: Any) -> str:
+        """Say what is wrong with a value."""
+        wanted = self.wanted(cell) if callable(self.wanted) else self.wanted
+        return f"{name} {_shown(cell)} is {wanted}" if wanted else f"has no {name}"
+
+    def _whole(self, series: pl.Series) -> pl.Series | None:
+        """Convert a column of a plain type as a whole; None for any other type."""
+        if self.exact is None:
+            return None
+        if series.dtype in {pl.Categorical, pl.Enum}:
+            series = series.cast(pl.String)
+        given = series.dtype
+        if self.dtype == pl.String:
+            if given == pl.String:
+                return series.set(series == "", None)
+            return series.cast(pl.String) if given.is_integer() else None
+        if not (given.is_integer() or given in {pl.Boolean, pl.Float32, pl.Float64}):
+            return None
+        number = series.cast(self.dtype, strict=False)
+        if self.dtype == pl.Float64:
+            return number.set(~number.is_finite().fill_null(False), None)
+        return number.set((number != series).fill_null(True), None) if given.is_float() else number
+
+    def _listed(self, cells: list[Any]) -> pl.Series:
+        """Convert values of any types; the usual ones are not looked at one by one."""
+        if self.exact is not None:
+            python, dtype = self.exact
+            if set(map(type, cells)) <= ({float, int} if python is float else {python}):
+                try:
+                    made = self._whole(pl.Series(cells, dtype=dtype, strict=True))
+                except (OverflowError, UnicodeError, TypeError, pl.exceptions.PolarsError):
+                    made = None
+                if made is not None:
+                    return made
+        return pl.Series([self.read(cell) for cell in cells], dtype=self.dtype)
+
+
+def _shown(cell: Any) -> str:
+    try:
+        return quoted(cell)
+    except ValueError:
+        return f"of type {type(cell).__name__}, too long to show,"
+
+
+def _grade(cell: Any) -> int | None:
+    if isinstance(cell, str):
+        return int(cell) if is_integer(cell.strip()) else None
+    if isinstance(cell, (int, float, Decimal, np.number, np.bool_)):
+        try:
+            number = int(cell)
+        except (TypeError, ValueError, OverflowError):
+            return None
+        return number if number == cell and -_INT32 <= number < _INT32 else None
+    return None
+
+
+def _identifier(cell: Any) -> str | None:
+    cell = plain(cell.item() if isinstance(cell, np.generic) else cell)
+    if isinstance(cell, int) and not isinstance(cell, bool) and abs(cell) < 10**100:
+        return str(cell)
+    if not isinstance(cell, str) or not cell:
+        return None
+    try:
+        cell.encode()
+    except UnicodeEncodeError:
+        return None
+    return cell
+
+
+def anything(cell: Any) -> bool:
+    """Let a column have any gaps."""
+    return True
+
+
+ID = Kind(_identifier, wanted="not text or an integer", exact=(str, pl.String))
+"""The name of a document, a topic, a group: whole numbers are their digits."""
+
+TAG = Kind(_identifier, missing=anything, exact=(str, pl.String))
+"""The same, and nothing where it is none."""
+
+NUMBER = Kind(finite, pl.Float64, "not a finite number", exact=(float, pl.Float64))
+
+GRADE = Kind(_grade, pl.Int32, "not an integer (of 32 bits)", exact=(int, pl.Int64))
+
+RANK = Kind(_grade, pl.Int32, missing=anything, exact=(int, pl.Int64))
+"""A whole number, and nothing where it is none."""

@@ -1,12 +1,15 @@
-"""Checks of options that many parts share."""
+"""Checks of options that many parts share: whole numbers, numbers, indices."""
 
 from __future__ import annotations
 
+from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from cranfield.base.errors import PolicyError
+from cranfield.base.arrays import Floats, Indices
+from cranfield.base.errors import PolicyError, quoted
 
 
 def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
@@ -38,3 +41,49 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> N
     if not whole or value < least or (most is not None and value > most):
         limits = f"from {least}" if most is None else f"from {least} to {most:,}"
         raise PolicyError(f"{name} must be a whole number {limits}, not {value!r}")
+
+
+def as_array(values: Any, message: str, kind: Any = None) -> NDArray[Any]:
+    """Make an array, or refuse rows of different lengths, and text where numbers should be."""
+    try:
+        return np.asarray(values, dtype=kind)
+    except (TypeError, ValueError, OverflowError):
+        raise PolicyError(message) from None
+
+
+def has_numbers(array: NDArray[Any]) -> bool:
+    """Tell whether an array has real numbers only; fractions are, too."""
+    if array.dtype == object:
+        return all(isinstance(entry, Real) for entry in array.ravel())
+    return array.dtype.kind in "biuf"
+
+
+def numbers(values: Any, what: str) -> Floats:
+    """Return numbers as floats; refuse anything else.
+
+    >>> numbers("x", "scores")
+    Traceback (most recent call last):
+    cranfield.PolicyError: scores are numbers, not 'x'
+    """
+    wrong = f"{what} are numbers, not {quoted(values)}"
+    array = as_array(values, wrong)
+    if not has_numbers(array):
+        raise PolicyError(wrong)
+    return as_array(array, wrong, np.float64)
+
+
+def indices(values: Any, what: str, size: int) -> Indices:
+    """Return indices from 0 to size - 1; refuse anything else.
+
+    >>> indices([0, 3], "the first systems", 2)
+    Traceback (most recent call last):
+    cranfield.PolicyError: the first systems are indices from 0 to 1, not 3
+    """
+    wrong = f"{what} are a list of indices from 0 to {size - 1}, not {quoted(values)}"
+    array = as_array(values, wrong)
+    if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):
+        raise PolicyError(wrong)
+    outside = array[(array < 0) | (array >= size)]
+    if outside.size:
+        raise PolicyError(f"{what} are indices from 0 to {size - 1}, not {outside[0]}")
+    return array.astype(np.intp)

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base.checks import check_whole
+from cranfield.base.checks import as_array, check_whole
 from cranfield.base.errors import PolicyError
-from cranfield.scales.arrays import as_array
 
 MOST_JUDGED = 100_000
 """Relevant documents of a topic that is made up."""

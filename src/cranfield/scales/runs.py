@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.checks import check_whole
+from cranfield.base.checks import as_array, check_whole
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.judged.coverage import Coverage
@@ -25,7 +25,6 @@ from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.ranked.graded_ap import GradedAveragePrecision
-from cranfield.scales.arrays import as_array
 from cranfield.scales.forms.eligible import lowest_relevant, of_documents
 from cranfield.scales.judgments import pool
 

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
+from cranfield.base.checks import numbers
 from cranfield.base.errors import PolicyError
 from cranfield.meta.of_tests.fast_tests import Verdict
-from cranfield.scales.arrays import numbers
 
 COUNTS = ("AA", "AD", "MA", "MD")
 """Active agreements and disagreements, mixed agreements and disagreements."""

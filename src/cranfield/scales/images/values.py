@@ -19,10 +19,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.checks import numbers
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.measures import Measure
-from cranfield.scales.arrays import numbers
 from cranfield.scales.forms.eligible import lowest_relevant
 from cranfield.scales.images.listed import Listed
 from cranfield.scales.images.representation import MOST_VALUES, Gaps, Representation

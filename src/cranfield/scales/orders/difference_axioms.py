@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Bools
+from cranfield.base.checks import as_array, has_numbers
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
-from cranfield.scales.arrays import as_array, has_numbers
 from cranfield.scales.forms.exact_values import TOLERANCE
 from cranfield.scales.orders.total_orders import natural_distance
 

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Ints
+from cranfield.base.checks import as_array, has_numbers
 from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
-from cranfield.scales.arrays import as_array, has_numbers
 from cranfield.scales.forms.exact_values import exact_values
 from cranfield.scales.runs import as_measure, check_size, checked_runs, width
 

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from cranfield.base.arrays import Floats, Indices
+from cranfield.base.checks import indices
 from cranfield.base.errors import PolicyError
-from cranfield.scales.arrays import indices
 from cranfield.scores import Scores
 from cranfield.significance.prepare import as_scores
 

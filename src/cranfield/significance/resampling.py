@@ -8,10 +8,7 @@ seed then gives the same p-values everywhere.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -56,28 +53,6 @@ def random_signs(resamples: int, topics: int, seed: int) -> NDArray[np.int8]:
     """Return random signs, shape (resamples, topics)."""
     bits = stream(seed).integers(0, 2, size=(resamples, topics), dtype=np.int8)
     return 2 * bits - 1
-
-
-Part = TypeVar("Part")
-Result = TypeVar("Result")
-
-
-def processors() -> int:
-    """Return how many processors this process may use; not every system can tell."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def in_threads(
-    function: Callable[[Part], Result], parts: list[Part], jobs: int | None
-) -> list[Result]:
-    """Apply a function to parts, in threads; the results are in the order of the parts."""
-    workers = min(len(parts), jobs or processors())
-    if workers <= 1:
-        return [function(part) for part in parts]
-    with ThreadPoolExecutor(workers) as pool:
-        return list(pool.map(function, parts))
 
 
 def count_reaching(

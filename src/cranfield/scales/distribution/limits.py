@@ -25,7 +25,6 @@ Access 9, for ranks among all runs; the others with the theorem.
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -35,6 +34,7 @@ from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
+from cranfield.base.threads import processors
 from cranfield.scales.distribution.inversion import affordable, inverted
 
 MOST_SUMS = 2**22
@@ -184,7 +184,7 @@ def distribution_of_sums(
     listed_error = listed.error
     if listed.complete or listed_error <= wanted or not affordable(sets):
         return SumDistribution(listed_error, "proved", rounding, lowest, highest, listed)
-    way, error = inverted(sets, wanted, memory, jobs or os.cpu_count() or 1, rounding)
+    way, error = inverted(sets, wanted, memory, jobs or processors(), rounding)
     if listed_error <= error:
         return SumDistribution(listed_error, "proved", rounding, lowest, highest, listed)
     return SumDistribution(error, "proved", rounding, lowest, highest, way)

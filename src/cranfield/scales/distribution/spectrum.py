@@ -22,7 +22,6 @@ grid; Higham (2002), Accuracy and Stability of Numerical Algorithms, chapter 3, 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,6 +30,7 @@ from numpy.typing import NDArray
 from scipy import fft
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.threads import in_threads
 
 Complex = NDArray[np.complex128]
 Numbers = NDArray[Any]
@@ -238,10 +238,8 @@ def coefficients(
     A product of factors of magnitude at most 1 only falls: as soon as it is below the cut, the
     other factors do not matter.
     """
-    with ThreadPoolExecutor(jobs) as pool:
-        parts = list(
-            pool.map(lambda first: _square(variables, first, cut), range(start, stop, SIDE * SIDE))
-        )
+    starts = range(start, stop, SIDE * SIDE)
+    parts = in_threads(lambda first: _square(variables, first, cut), starts, jobs)
     return np.concatenate([at for at, _ in parts]), np.concatenate([phi for _, phi in parts])
 
 

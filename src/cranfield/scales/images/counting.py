@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from itertools import pairwise
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
+from cranfield.base.threads import one_by_one
 
 CHUNK = 2**17
 """Numbers of the inner side that are searched at a time: they fit into a core's cache."""
@@ -20,28 +19,6 @@ TASK = 2**19
 
 MOST_NEAR = 2**20
 """Pairs that floats cannot decide, for one call."""
-
-A = TypeVar("A")
-B = TypeVar("B")
-
-
-def workers(jobs: int | None) -> int:
-    """Return the number of threads to use: that asked for, or one for each processor."""
-    if jobs:
-        return jobs
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def spread(function: Callable[[A], B], items: Iterable[A], jobs: int | None) -> Iterator[B]:
-    """Apply a function to items in threads; results come in order."""
-    threads = workers(jobs)
-    if threads == 1:
-        yield from map(function, items)
-        return
-    with ThreadPoolExecutor(threads) as threaded:
-        yield from threaded.map(function, items)
 
 
 class Near(NamedTuple):
@@ -152,7 +129,7 @@ def count_pairs(
     total = np.zeros(x.size, dtype=np.int64)
     found = []
     close = 0
-    for first, below, near in spread(task, _tasks(upto), jobs):
+    for first, below, near in one_by_one(task, _tasks(upto), jobs):
         total[first : first + below.size] += below
         found.append(near)
         close += near.query.size

@@ -23,9 +23,10 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
+from cranfield.base.threads import in_threads, one_by_one
 from cranfield.scales.forms.independent_parts import Exact
 from cranfield.scales.forms.walk import Walk
-from cranfield.scales.images.counting import flat_ranges, spread
+from cranfield.scales.images.counting import flat_ranges
 from cranfield.scales.images.halves import Halves, halves_of, word
 from cranfield.scales.images.representation import Gaps, check_runs
 
@@ -88,7 +89,7 @@ class Windows:
         windows = list(zip(borders[:-1], borders[1:] - 1, strict=True))
         values, below = [], []
         size, least, most, last = 0, 0, 0, None
-        for parts in spread(self._window, windows, self.jobs):
+        for parts in one_by_one(self._window, windows, self.jobs):
             for low, places, before, distinct, gaps, end in parts:
                 values.append(places.astype(self.walk.kind) + low)
                 below.append(before + size)
@@ -186,7 +187,7 @@ class Windows:
             kept = sums[fresh]
             return part, kept >> bits, kept & ((1 << bits) - 1)
 
-        yield from spread(task, chosen, self.jobs)
+        yield from one_by_one(task, chosen, self.jobs)
 
     def find(self, values: Floats, reach: Floats) -> tuple[Ints, Ints]:
         unit = self.walk.unit.numerator / self.walk.unit.denominator
@@ -233,7 +234,7 @@ class Windows:
             np.add.at(same, query[difference == 0], weight[difference == 0])
             return below, same
 
-        found = list(spread(task, range(0, unique.size, step), self.jobs))
+        found = in_threads(task, range(0, unique.size, step), self.jobs)
         below, same = (np.concatenate(parts)[where.ravel()] for parts in zip(*found, strict=True))
         return below, same
 

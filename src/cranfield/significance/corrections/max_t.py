@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
+from cranfield.base.threads import in_threads
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import BLOCK, Pairs
-from cranfield.significance.resampling import as_integers, in_threads, monte_carlo, random_signs
+from cranfield.significance.resampling import as_integers, monte_carlo, random_signs
 
 
 def max_t(pairs: Pairs, options: Options) -> Floats:

@@ -8,11 +8,11 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
+from cranfield.base.threads import in_threads
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.resampling import (
     as_integers,
-    in_threads,
     monte_carlo,
 )
 

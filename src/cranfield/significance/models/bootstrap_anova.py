@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
+from cranfield.base.threads import in_threads
 from cranfield.significance.models.anova import two_way
 from cranfield.significance.models.anova_table import AnovaTable, made_table
 from cranfield.significance.options import Options
@@ -19,7 +20,6 @@ from cranfield.significance.resampling import (
     DRAWN,
     as_integers,
     count_reaching,
-    in_threads,
     monte_carlo,
     quantile_limits,
 )

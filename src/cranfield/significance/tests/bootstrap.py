@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
+from cranfield.base.threads import in_threads
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Outcome
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.registry import TestInfo, declared
 from cranfield.significance.resampling import (
     count_reaching,
-    in_threads,
     monte_carlo,
     quantile_limits,
 )

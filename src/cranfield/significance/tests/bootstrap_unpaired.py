@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
+from cranfield.base.threads import in_threads
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Outcome
 from cranfield.significance.pairs import ROUNDING, TINY, Pairs
@@ -18,7 +19,6 @@ from cranfield.significance.resampling import (
     DRAWN,
     as_integers,
     count_reaching,
-    in_threads,
     monte_carlo,
     quantile_limits,
 )

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
+from cranfield.base.threads import in_threads
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Outcome
 from cranfield.significance.pairs import BLOCK, Pairs
@@ -14,7 +15,6 @@ from cranfield.significance.registry import PLAIN, TestInfo, declared
 from cranfield.significance.resampling import (
     as_integers,
     count_reaching,
-    in_threads,
     monte_carlo,
     random_signs,
 )

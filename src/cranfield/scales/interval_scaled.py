@@ -16,7 +16,7 @@ from cranfield.measures import Measure, wrapper
 from cranfield.scales.forms.eligible import HINT, beyond_length, lowest_relevant, of_documents
 from cranfield.scales.images.making import image, image_of_topic
 from cranfield.scales.images.values import TIES, Image
-from cranfield.scales.orders.padded import groups, padded
+from cranfield.scales.padded import groups, padded
 from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
 
 BINARY_GAINS = ("binary",)

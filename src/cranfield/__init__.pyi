@@ -42,7 +42,7 @@ from .measures.grammar import parse_measure as parse_measure, parse_measures as 
 from .reporting import charts as charts
 from .reporting.page.report_page import report as report
 from .reporting.references.citing import cite as cite
-from .reporting.tables.make import table as table
+from .reporting.tables.results_table import table as table
 from .reporting.tables.of_studies import tables as tables
 from .scales.images.making import image as image
 from .scales.interval_scaled import interval as interval

@@ -9,7 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError
-from cranfield.reporting.text import evaluations as formats
+from cranfield.reporting.text import score_formats
 
 
 @pytest.fixture(params=[1, 2])
@@ -25,16 +25,16 @@ def evaluation(request: pytest.FixtureRequest) -> cf.Evaluation:
 def written(evaluation: cf.Evaluation, form: str, by_topic: bool, folder: Path) -> Path:
     path = folder / f"first.{form}"
     if form == "parquet":
-        formats.table(evaluation, by_topic=by_topic).write_parquet(path)
+        score_formats.table(evaluation, by_topic=by_topic).write_parquet(path)
     elif form in {"csv", "json"}:
-        write = formats.csv_text if form == "csv" else formats.json_text
+        write = score_formats.csv_text if form == "csv" else score_formats.json_text
         path.write_text(write(evaluation, by_topic=by_topic))
     else:
         path.write_text(
             "\n".join(
-                formats.trec_lines(evaluation, by_topic=by_topic, runid=False)
+                score_formats.trec_lines(evaluation, by_topic=by_topic, runid=False)
                 if form == "trec"
-                else formats.ir_measures_lines(evaluation, by_topic=by_topic, places=4)
+                else score_formats.ir_measures_lines(evaluation, by_topic=by_topic, places=4)
             )
         )
     return path

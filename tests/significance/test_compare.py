@@ -496,7 +496,7 @@ def test_exact_rank_sum_keeps_small_tails_on_both_sides() -> None:
 
 
 def test_one_sided_rankings_have_no_groups(some: cf.Scores) -> None:
-    from cranfield.reporting.text.comparisons import json_text
+    from cranfield.reporting.text.comparison_formats import json_text
 
     found = cf.compare(some, alternative="greater")
     assert "groups" not in found.ranking().columns

@@ -62,7 +62,7 @@ def compare(
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
     """
-    from cranfield.reporting.text import comparisons
+    from cranfield.reporting.text import comparison_formats
     from cranfield.scales.statements.meaningful import meaning
     from cranfield.significance.comparison.compare import compare as compared
 
@@ -80,18 +80,18 @@ def compare(
             one.require()
     if format in MARKUP:
         made = (
-            comparisons.tables(meanings)
+            comparison_formats.tables(meanings)
             if marks is None
-            else [comparisons.marked_table(meanings, marks)]
+            else [comparison_formats.marked_table(meanings, marks)]
         )
         text = tables_text(made, format, **in_print)
     elif marks is not None:
-        text = f"{comparisons.marked_table(meanings, marks)}\n"
+        text = f"{comparison_formats.marked_table(meanings, marks)}\n"
     else:
         writers: dict[str, Callable[[Mapping[str, Any]], str]] = {
-            "text": comparisons.plain_text,
-            "csv": comparisons.csv_text,
-            "json": comparisons.json_text,
+            "text": comparison_formats.plain_text,
+            "csv": comparison_formats.csv_text,
+            "json": comparison_formats.json_text,
         }
         text = writers[format](meanings)
     write(text, None if output == "-" else output)

@@ -13,7 +13,7 @@ from cranfield.base.whole_files import whole_file
 from cranfield.cli.options.judging import evaluated, judging_options, measures_option, write
 from cranfield.cli.options.tables import MARKUP, check_tables, table_options, tables_text
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.reporting.text import evaluations as formats
+from cranfield.reporting.text import score_formats
 
 EPILOG = """\b
 Examples:
@@ -92,7 +92,7 @@ def evaluate(
 
 def _write_parquet(evaluation: Evaluation, output: str, by_topic: bool) -> None:
     with whole_file(output) as out:
-        formats.table(evaluation, by_topic=by_topic).write_parquet(out)
+        score_formats.table(evaluation, by_topic=by_topic).write_parquet(out)
 
 
 Writer = Callable[[Evaluation, bool, int, tuple[str, ...], int | None], str]
@@ -113,7 +113,7 @@ def _trec(
 ) -> str:
     del places
     groups = {"all_trec", "official", "set"} & set(asked)
-    lines = formats.trec_lines(
+    lines = score_formats.trec_lines(
         evaluation,
         by_topic=by_topic,
         runid=bool(groups),
@@ -127,8 +127,9 @@ _WRITERS: dict[str, Writer] = {
     "table": _table,
     "trec": _trec,
     "ir_measures": lambda ev, by_topic, places, *_: "".join(
-        f"{line}\n" for line in formats.ir_measures_lines(ev, by_topic=by_topic, places=places)
+        f"{line}\n"
+        for line in score_formats.ir_measures_lines(ev, by_topic=by_topic, places=places)
     ),
-    "csv": lambda ev, by_topic, *_: formats.csv_text(ev, by_topic=by_topic),
-    "json": lambda ev, by_topic, *_: formats.json_text(ev, by_topic=by_topic),
+    "csv": lambda ev, by_topic, *_: score_formats.csv_text(ev, by_topic=by_topic),
+    "json": lambda ev, by_topic, *_: score_formats.json_text(ev, by_topic=by_topic),
 }

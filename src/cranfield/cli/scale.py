@@ -35,9 +35,9 @@ def scale(
 
     And which statistics and significance tests that scale admits.
     """
-    from cranfield.reporting.text import scales
+    from cranfield.reporting.text import scale_formats
     from cranfield.scales.verdicts.about import about_scale
 
     found = about_scale(measure, length, grades, judgments=judgments)
-    text = scales.json_text(found) if format == "json" else scales.plain_text(found)
+    text = scale_formats.json_text(found) if format == "json" else scale_formats.plain_text(found)
     write(text, None if output == "-" else output)

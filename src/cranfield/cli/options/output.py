@@ -74,22 +74,22 @@ def write_scores(scores: Mapping[str, Scores], given: Mapping[str, Any], of: str
     of
         What a topic is called.
     """
-    from cranfield.reporting.text import evaluations as formats
+    from cranfield.reporting.text import score_formats
 
     form, by_topic, places = given["form"], given["by_topic"], given["places"]
     output = None if given["output"] == "-" else given["output"]
     if form == "parquet":
         with whole_file(output or "") as out:
-            formats.table(scores, by_topic=by_topic).write_parquet(out)
+            score_formats.table(scores, by_topic=by_topic).write_parquet(out)
     elif form in MARKUP:
         from cranfield.reporting import tables
 
         made = (tables.topics_table if by_topic else tables.evaluation_table)(scores, places=places)
         write(tables_text([made], form, **_in_print(given)), output)
     elif form == "csv":
-        write(formats.csv_text(scores, by_topic=by_topic), output)
+        write(score_formats.csv_text(scores, by_topic=by_topic), output)
     elif form == "json":
-        write(formats.scores_json(scores, by_topic=by_topic), output)
+        write(score_formats.scores_json(scores, by_topic=by_topic), output)
     else:
         from cranfield.reporting.text import terminal
 

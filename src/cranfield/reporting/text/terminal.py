@@ -14,7 +14,7 @@ from rich.text import Text
 
 from cranfield.base.escape import plain
 from cranfield.collection.judged.coverage import Coverage
-from cranfield.reporting.text.evaluations import best_value
+from cranfield.reporting.text.score_formats import best_value
 from cranfield.scores import Scores
 
 

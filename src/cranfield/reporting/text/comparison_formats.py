@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.version import __version__
-from cranfield.reporting.tables.evaluations import evaluation_table
 from cranfield.reporting.tables.marks import kind_of, marks_of
+from cranfield.reporting.tables.scores_table import evaluation_table
 from cranfield.scales.statements.statements import Meaning
 from cranfield.significance.comparison.describing import NAMES, text_of
 from cranfield.significance.comparison.result import PairwiseComparison

@@ -13,7 +13,7 @@ from cranfield.cli.studies import measures as study_measures
 from cranfield.cli.studies import study_options
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta import discriminative_power, swap_method
-from cranfield.meta.of_measures import by_measure, coefficients
+from cranfield.meta.of_measures import coefficients
 from cranfield.meta.work import parts as work
 from cranfield.reporting.studies.as_text import WRITERS
 from tests.cli.running import cranfield
@@ -158,4 +158,3 @@ def test_names_that_are_written_out() -> None:
     assert study_options.BACKENDS == work.BACKENDS
     assert tuple(WRITERS) == study_options.OUTPUTS
     assert study_measures.COEFFICIENTS == coefficients.METHODS
-    assert study_measures.MISSING == by_measure.MISSING

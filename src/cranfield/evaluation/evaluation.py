@@ -18,7 +18,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.measures import Measure, parse_measures
 from cranfield.scores import Scores
-from cranfield.scores.several_measures import by_system, by_topic
+from cranfield.scores.several_measures import by_system, long_table
 from cranfield.tabular import frame_html
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ class Evaluation(Mapping[str, Scores]):
 
     def to_polars(self) -> pl.DataFrame:
         """Return all scores in a long table: measure, topic, system, score; no score is null."""
-        return by_topic(self.scores)
+        return long_table(self.scores)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the long table as a pandas data frame."""

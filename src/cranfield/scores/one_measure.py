@@ -1,36 +1,51 @@
-"""Scores: the values of one measure, topic by system; and evaluations, several of them."""
+"""Scores of one measure, by topic and system, and by shard where there are shards."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from itertools import compress, permutations
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from cranfield.base.errors import CranfieldError, quoted
-from cranfield.base.escape import html
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.escape import html, plain
 from cranfield.base.optional import optional_module
 from cranfield.base.scale_types import Scale
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
+from cranfield.scores.averages import Averages
+from cranfield.scores.labels import lacking, places_of
+from cranfield.scores.missing import filled
 from cranfield.tabular import frame_html
 
 if TYPE_CHECKING:
     import pandas as pd
     import xarray as xr
 
-FLOOR = 1e-5
-"""Scores below it count as it in a geometric mean, as in trec_eval's gm_map."""
-
 AGGREGATES = ("mean", "sum", "geometric")
 """How a measure's scores over topics become one number."""
 
+NO_TABLE = "scores by shard have no table of topics and systems"
+
+
+class Definition(Protocol):
+    """What scores take over of a measure, which stands above them; its text form is its name."""
+
+    @property
+    def info(self) -> Any:
+        """What it declares, `aggregate` and `lower_is_better` among it."""
+
+    @property
+    def scale(self) -> Scale:
+        """The scale that it is on at least."""
+
 
 @dataclass(frozen=True, eq=False)
-class Scores:
+class Scores(Averages):
     """Scores of one measure.
 
     Attributes
@@ -49,15 +64,19 @@ class Scores:
         The scale that the measure is declared to be on; None where it is not known.
     lower_is_better
         Whether a low score is the good one.
+    shards
+        Labels of the third axis, by default their numbers; empty where there is none.
+    definition
+        The measure itself; None where it is not known. Without a text form the measure gives it,
+        with its aggregate, scale and direction.
 
     Examples
     --------
     >>> scores = Scores([[0.5, 1.0], [0.0, 0.5]], topics=["q1", "q2"], systems=["a", "b"])
-    >>> scores.mean().tolist()
-    [0.25, 0.75]
+    >>> scores.mean().tolist(), scores.select(systems="b").values.tolist()
+    ([0.25, 0.75], [[1.0], [0.5]])
     """
 
-    values: NDArray[np.float64]
     topics: tuple[str, ...]
     systems: tuple[str, ...]
     measure: str = ""
@@ -65,110 +84,201 @@ class Scores:
     settings: dict[str, Any] = field(default_factory=dict)
     scale: Scale | None = None
     lower_is_better: bool = False
+    shards: tuple[str, ...] = ()
+    definition: Definition | None = None
 
     def __post_init__(self) -> None:
         set_ = object.__setattr__
         set_(self, "values", np.asarray(self.values, dtype=np.float64))
-        set_(self, "topics", tuple(str(topic) for topic in self.topics))
-        set_(self, "systems", tuple(str(system) for system in self.systems))
-        wanted = (len(self.topics), len(self.systems))
-        if self.values.ndim not in {2, 3} or self.values.shape[:2] != wanted:
-            raise CranfieldError(
-                f"values of shape {self.values.shape} do not fit"
-                f" {wanted[0]} topics and {wanted[1]} systems"
-            )
-        for what, labels in (("topic", self.topics), ("system", self.systems)):
-            if len(set(labels)) < len(labels):
-                twice = next(label for label in labels if labels.count(label) > 1)
-                raise CranfieldError(f"two {what}s are called {quoted(twice)}")
+        shape = self.values.shape
+        if len(shape) == 3 and not self.shards:
+            set_(self, "shards", range(1, shape[2] + 1))
+        for axis in ("topics", "systems", "shards"):
+            set_(self, axis, tuple(str(label) for label in getattr(self, axis)))
+        labels = self.labels
+        if len(shape) not in {2, 3} or shape != tuple(map(len, labels.values())):
+            sizes = " and ".join(f"{len(some)} {name}s" for name, some in labels.items())
+            raise CranfieldError(f"values of shape {shape} do not fit {sizes}")
+        for name, some in labels.items():
+            if len(set(some)) < len(some):
+                twice = next(label for label in some if some.count(label) > 1)
+                raise CranfieldError(f"two {name}s are called {quoted(twice)}")
+        if self.definition is not None and not self.measure:
+            set_(self, "measure", str(self.definition))
+            set_(self, "aggregate", self.definition.info.aggregate)
+            set_(self, "scale", self.definition.scale)
+            set_(self, "lower_is_better", self.definition.info.lower_is_better)
         if self.aggregate not in AGGREGATES:
             raise CranfieldError(f"aggregate {quoted(self.aggregate)} is none of {AGGREGATES}")
 
-    def _over_topics(self, function: Any) -> NDArray[np.float64]:
-        """Apply to each system's scores; NaN for a system that has none."""
-        out = np.full(self.values.shape[1:], np.nan)
-        some = ~np.isnan(self.values).all(axis=0)
-        if some.any():
-            out[some] = function(self.values[:, some], axis=0)
-        return out
+    @property
+    def labels(self) -> dict[str, tuple[str, ...]]:
+        """The labels of each axis, by what they name: `topic`, `system`, and `shard` if any."""
+        axes = {"topic": self.topics, "system": self.systems}
+        return {**axes, "shard": self.shards} if self.shards else axes
 
-    def mean(self) -> NDArray[np.float64]:
-        """Arithmetic mean over the topics that have a score; shape (systems,)."""
-        return self._over_topics(np.nanmean)
+    def select(self, topics: Any = None, systems: Any = None, shards: Any = None) -> Scores:
+        """Return some of the scores, in the order that is asked for.
 
-    def median(self) -> NDArray[np.float64]:
-        """Median over the topics that have a score; shape (systems,)."""
-        return self._over_topics(np.nanmedian)
+        Parameters
+        ----------
+        topics, systems, shards
+            Labels, one label, indices, or an array that is true where to take; None takes all.
 
-    def std(self) -> NDArray[np.float64]:
-        """Sample standard deviation over topics (divisor n - 1); NaN for one topic."""
-        counts = (~np.isnan(self.values)).sum(axis=0)
-        deviations = self.values - self.mean()
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return np.where(
-                counts > 1, np.sqrt(np.nansum(deviations**2, axis=0) / (counts - 1)), np.nan
-            )
+        Raises
+        ------
+        PolicyError
+            For a label that is not there, with the nearest ones; for shards where there are none.
+        """
+        if shards is not None and not self.shards:
+            raise PolicyError(f"there are no shards: {self!r}")
+        asked = zip((topics, systems, shards), self.labels.items(), strict=False)
+        places = [places_of(some, labels, what) for some, (what, labels) in asked]
+        axes = zip(places, self.labels.values(), strict=True)
+        kept = [tuple(labels[place] for place in chosen.tolist()) for chosen, labels in axes]
+        return replace(
+            self,
+            # In plain order in memory too: in which order numbers are added depends on it.
+            values=self.values[np.ix_(*places)],
+            topics=kept[0],
+            systems=kept[1],
+            shards=kept[2] if self.shards else (),
+        )
 
-    def sum(self) -> NDArray[np.float64]:
-        """Sum over topics; shape (systems,)."""
-        return self._over_topics(np.nansum)
+    def aligned(self, like: Scores, names: tuple[str, str] = ("one", "the other")) -> Scores:
+        """Return the scores in the order of the topics and systems of others, which are the same.
 
-    def geometric_mean(self, floor: float = FLOOR) -> NDArray[np.float64]:
-        """Geometric mean, scores below `floor` taken as `floor`; shape (systems,)."""
-        with np.errstate(divide="ignore"):
-            logs = np.log(np.maximum(self.values, floor))
-        return np.exp(Scores(logs, self.topics, self.systems).mean())
+        Parameters
+        ----------
+        like
+            Those others; they may be by shard, or not.
+        names
+            What messages call these scores and the others.
+        """
+        for what in ("topic", "system"):
+            both = zip(names, (self.labels[what], like.labels[what]), strict=True)
+            for (lacks, here), (has, there) in permutations(both):
+                if (label := lacking(there, here)) is not None:
+                    raise CranfieldError(f"{lacks} lacks {what} {quoted(label)}, which {has} has")
+        if (self.topics, self.systems) == (like.topics, like.systems):
+            return self
+        return self.select(like.topics, like.systems)
 
-    def overall(self) -> NDArray[np.float64]:
+    def complete(self, missing: str = "error", hint: str = "") -> tuple[Scores, tuple[str, ...]]:
+        """Return the scores without gaps, and what was left out or filled in.
+
+        Parameters
+        ----------
+        missing
+            `error`; `drop`: leave out topics that lack a score; `zero`: count a missing score as 0.
+        hint
+            What else can be done, for the message.
+        """
+        [values], kept, notes = filled(
+            [self.values], missing, lambda _, place: f"{self.cell(place)} has no score", hint
+        )
+        topics = tuple(compress(self.topics, kept))
+        return replace(self, values=values, topics=topics), notes
+
+    def flat(self, why: str = "scores by shard are not taken here") -> Floats:
+        """Return the values by topic and system; refuse those by shard, and say why."""
+        if self.shards:
+            raise PolicyError(f"{why}: average them over shards first")
+        return self.values
+
+    def finite(self, why: str = "") -> Scores:
+        """Return the scores; refuse an infinite one. `why` stands behind its place."""
+        endless = np.argwhere(np.isinf(self.values))
+        if endless.size:
+            raise CranfieldError(f"{self.cell(endless[0])}{why} has an infinite score")
+        return self
+
+    def cell(self, place: Any) -> str:
+        """Name a place in the values: system, topic, and shard if there are any."""
+        topic, system, *shard = (
+            labels[int(k)] for k, labels in zip(place, self.labels.values(), strict=True)
+        )
+        where = f" in shard {plain(shard[0])}" if shard else ""
+        return f"system {quoted(system)} on topic {quoted(topic)}{where}"
+
+    def overall(self) -> Floats:
         """The one number a system that the measure defines: its mean, sum or geometric mean."""
         if self.aggregate == "sum":
             return self.sum()
         return self.geometric_mean() if self.aggregate == "geometric" else self.mean()
 
-    def summary(self) -> pl.DataFrame:
-        """Return mean, median, geometric mean and standard deviation of each system."""
-        self._flat()
+    def grand_mean(self) -> Floats:
+        """Mean of all scores of a system, those of all shards together; shape (systems,)."""
+        return self.mean_along(0, 2) if self.shards else self.mean()
+
+    def over_shards(self) -> Scores:
+        """Return the means over shards, of those that have a score."""
+        return replace(self, values=self.mean_along(2), shards=()) if self.shards else self
+
+    def summary(self, by: str = "system") -> pl.DataFrame:
+        """Return mean, median, geometric mean and standard deviation by system, topic or shard.
+
+        By system, scores by shard are refused: the shards of a topic are no topics of their own.
+        """
+        if by not in self.labels:
+            raise PolicyError(f"by {quoted(by)} is none of {', '.join(self.labels)}")
+        if by == "system":
+            self.flat(NO_TABLE)
+        # One column each; without shards, the rows are what the scores are counted by.
+        axis = list(self.labels).index(by)
+        table = np.moveaxis(self.values, axis, -1).reshape(-1, self.values.shape[axis])
+        number = "scores" if self.shards else {"system": "topics", "topic": "systems"}[by]
+        of = Averages(table)
         return pl.DataFrame(
             {
-                "system": self.systems,
-                "topics": (~np.isnan(self.values)).sum(axis=0),
-                "mean": self.mean(),
-                "median": self.median(),
-                "geometric mean": self.geometric_mean(),
-                "std": self.std(),
+                by: self.labels[by],
+                number: of.counts(),
+                "mean": of.mean(),
+                "median": of.median(),
+                "geometric mean": of.geometric_mean(),
+                "std": of.std(),
             }
         )
 
-    def _flat(self) -> NDArray[np.float64]:
-        if self.values.ndim != 2:
-            raise CranfieldError("scores by shard have no table of topics and systems")
-        return self.values
-
     def to_polars(self) -> pl.DataFrame:
         """Return a table with a row a topic and a column a system; no score is null."""
-        values = self._flat()
+        values = self.flat(NO_TABLE)
         columns = {"topic": pl.Series(self.topics, dtype=pl.String)}
         for i, system in enumerate(self.systems):
             name = system if system not in columns else f"{system} "
             columns[name] = pl.Series(values[:, i]).fill_nan(None)
         return pl.DataFrame(columns)
 
+    def to_long(self) -> pl.DataFrame:
+        """Return a row a score: `topic`, `system`, `shard` if any, `score`; no score is null."""
+        # Of scores without shards the topics run first, of those with shards the shards.
+        order: Any = "C" if self.shards else "F"
+        places = np.indices(self.values.shape).reshape(self.values.ndim, -1, order=order)
+        return pl.DataFrame(
+            {
+                **{
+                    what: pl.Series(labels, dtype=pl.String).gather(place)
+                    for (what, labels), place in zip(self.labels.items(), places, strict=True)
+                },
+                "score": pl.Series(self.values.ravel(order)).fill_nan(None),
+            }
+        )
+
     def to_pandas(self) -> pd.DataFrame:
         """Return a pandas data frame, topics as index, systems as columns."""
         pandas = optional_module("pandas")
         return pandas.DataFrame(
-            self._flat(),
+            self.flat(NO_TABLE),
             index=pandas.Index(self.topics, name="topic"),
             columns=pandas.Index(self.systems, name="system"),
         )
 
     def to_xarray(self) -> xr.DataArray:
         """Return an xarray data array with dimensions topic, system (and shard)."""
-        dims = ("topic", "system", "shard")[: self.values.ndim]
         return optional_module("xarray").DataArray(  # type: ignore[no-any-return]
             self.values,
-            dims=dims,
-            coords={"topic": list(self.topics), "system": list(self.systems)},
+            dims=tuple(self.labels),
+            coords={what: list(labels) for what, labels in self.labels.items()},
             name=self.measure or None,
         )
 
@@ -183,12 +293,11 @@ class Scores:
             self.to_polars().write_parquet(out)
 
     def _repr_html_(self) -> str:
-        if self.values.ndim != 2:
+        if self.shards:
             return f"<pre>{html(repr(self))}</pre>\n"
         return frame_html(self.summary(), repr(self))
 
     def __repr__(self) -> str:
         label = f"{self.measure}: " if self.measure else ""
-        shards = f", {self.values.shape[2]} shards" if self.values.ndim == 3 else ""
-        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
-        return f"Scores({label}{size}{shards})"
+        sizes = (counted(len(labels), what) for what, labels in self.labels.items())
+        return f"Scores({label}{', '.join(sizes)})"

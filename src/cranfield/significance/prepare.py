@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,11 +13,15 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.evaluation.scorefiles import read_scores
 from cranfield.scores import Scores
+from cranfield.scores.labels import place_of
 from cranfield.significance.options import MISSING
 from cranfield.significance.registry import TestInfo
 
 BY_SHARD = ("anova-3", "anova-3f", "bootstrap-anova")
 """Tests that take scores by shard."""
+
+UNPAIRED = "; if systems have topics of their own, take an unpaired test, such as welch or rank-sum"
+"""What else can be done about missing scores."""
 
 LARGEST = 1e100
 """Of scores that can be squared and added up."""
@@ -84,32 +86,24 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
     """
     if missing is not None and missing not in MISSING:
         raise PolicyError(f"missing {quoted(missing)} is none of {', '.join(MISSING)}")
-    by_shard = scores.values.ndim == 3
+    by_shard = bool(scores.shards)
     if by_shard and info.name not in BY_SHARD:
         raise PolicyError(f"scores by shard go with {', '.join(BY_SHARD)}, not with {info.name}")
     if not by_shard and info.name in {"anova-3", "anova-3f"}:
         raise PolicyError(f"{info.name} needs scores by shard")
     if len(scores.systems) < 2:
         raise CranfieldError(f"a comparison needs two systems, not {len(scores.systems)}")
-    endless = np.argwhere(np.isinf(scores.values))
-    if endless.size:
-        raise CranfieldError(f"{_cell(scores, endless[0])} has an infinite score")
+    scores.finite()
     if np.nanmax(np.abs(scores.values), initial=0.0) > LARGEST:
         raise CranfieldError(f"there are scores beyond {LARGEST:g}, whose squares are no numbers")
     policy = missing or ("error" if info.paired else "available")
     if policy == "available" and info.paired and info.name not in {"anova-3", "anova-3f"}:
         raise PolicyError(f"{info.name} compares the same topics: missing='available' does not fit")
-    values, topics, notes = _complete(scores, policy)
-    kept = Scores(
-        values,
-        topics,
-        scores.systems,
-        scores.measure,
-        scores.aggregate,
-        scores.settings,
-        scores.scale,
-        scores.lower_is_better,
-    )
+    if policy == "available":
+        kept, notes = scores, _gaps(scores)
+    else:
+        kept, notes = scores.complete(policy, hint=UNPAIRED)
+    values = kept.values
     counts = (~np.isnan(values)).sum(axis=0)
     counts = counts if counts.ndim == 1 else counts.sum(axis=1)
     few = np.flatnonzero(counts < 2)
@@ -120,47 +114,21 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
         )
     flat = values
     if by_shard:
-        known = ~np.isnan(values).all(axis=(1, 2))
-        with warnings.catch_warnings():
-            # A system may lack all shards of a topic that others have; the model says what then.
-            warnings.simplefilter("ignore", RuntimeWarning)
-            flat = np.nanmean(values[known], axis=2)
+        # A system may lack all shards of a topic that others have; the model says what then.
+        flat = kept.over_shards().values[~np.isnan(values).all(axis=(1, 2))]
     return Ready(kept, flat, notes)
 
 
-def _complete(scores: Scores, policy: str) -> tuple[Floats, tuple[str, ...], tuple[str, ...]]:
-    values, topics = scores.values, scores.topics
-    missing = np.isnan(values)
-    number = int(missing.sum())
-    if not number:
-        return values, topics, ()
-    if policy == "error":
-        raise CranfieldError(
-            f"{_cell(scores, np.argwhere(missing)[0])} has no score ({counted(number, 'score')}"
-            " missing); missing='drop' leaves out topics that lack one, 'zero' counts 0; if systems"
-            " have topics of their own, take an unpaired test, such as welch or rank-sum"
-        )
-    if policy == "zero":
-        note = f"{counted(number, 'missing score')} counted as 0"
-        return np.where(missing, 0.0, values), topics, (note,)
-    if policy == "drop":
-        lacking = np.asarray(missing.reshape(len(topics), -1).any(axis=1))
-        kept = tuple(topics[k] for k in np.flatnonzero(~lacking))
-        note = f"{counted(int(lacking.sum()), 'topic')} left out for lack of a score"
-        if not kept:
-            raise CranfieldError("no topic has a score of every system")
-        return values[~lacking], kept, (note,)
-    note = f"{counted(number, 'missing score')}: each system is judged by what it has"
-    if values.ndim == 3:
-        cells = int(missing.all(axis=1).sum())
-        note = f"{counted(cells, 'cell')} of topic and shard without scores"
-    return values, topics, (note,)
-
-
-def _cell(scores: Scores, index: Sequence[Any] | Any) -> str:
-    topic, system, *shard = (int(k) for k in index)
-    where = f" in shard {shard[0] + 1}" if shard else ""
-    return f"system {quoted(scores.systems[system])} on topic {quoted(scores.topics[topic])}{where}"
+def _gaps(scores: Scores) -> tuple[str, ...]:
+    """Say what scores are missing, where a test goes by those that there are."""
+    absent = np.isnan(scores.values)
+    if not absent.any():
+        return ()
+    if scores.shards:
+        cells = int(absent.all(axis=1).sum())
+        return (f"{counted(cells, 'cell')} of topic and shard without scores",)
+    number = counted(int(absent.sum()), "missing score")
+    return (f"{number}: each system is judged by what it has",)
 
 
 def baseline_indices(systems: Sequence[str], asked: str | Sequence[str] | None) -> list[int]:
@@ -179,12 +147,9 @@ def baseline_indices(systems: Sequence[str], asked: str | Sequence[str] | None) 
     for name in names:
         if not isinstance(name, str):
             raise PolicyError(f"a baseline is the name of a system, not {name!r}")
-        if name not in systems:
-            near = difflib.get_close_matches(name, systems, n=3, cutoff=0.5)
-            hint = f"; did you mean {' or '.join(quoted(one) for one in near)}?" if near else ""
-            raise PolicyError(f"there is no system {quoted(name)} to be the baseline{hint}")
-        if systems.index(name) not in found:
-            found.append(systems.index(name))
+        place = place_of(name, systems, role=" to be the baseline")
+        if place not in found:
+            found.append(place)
     if names and len(found) == len(systems):
         raise PolicyError("all systems are baselines: nothing is left to compare with them")
     return found

@@ -178,9 +178,7 @@ def _check_alpha(alpha: Any) -> None:
 
 
 def _complete(scores: Scores) -> Floats:
-    values = np.asarray(scores.values, dtype=np.float64)
-    if values.ndim == 3:
-        values = np.asarray(np.nanmean(values, axis=2))
+    values = scores.over_shards().values
     if not np.isfinite(values).all():
         raise CranfieldError("risk needs a score of every system for every topic")
     if scores.lower_is_better:

@@ -16,6 +16,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.words import counted
 from cranfield.scores import Scores
+from cranfield.scores.labels import lacking
 from cranfield.significance.pairs import ROUNDING
 
 METHODS = ("z", "normal", "linear", "empirical")
@@ -60,7 +61,7 @@ def arcsine(scores: Scores) -> Scores:
     outside = np.argwhere((values < -ROUNDING) | (values > 1 + ROUNDING))
     if outside.size:
         raise CranfieldError(
-            f"{_cell(scores, outside[0])} has {values[tuple(outside[0])]:g}:"
+            f"{scores.cell(outside[0])} has {values[tuple(outside[0])]:g}:"
             " the arcsine is of scores between 0 and 1"
         )
     return _transformed(
@@ -193,30 +194,22 @@ def _constant(known: Floats) -> Any:
 
 def _aligned(scores: Scores, reference: Scores) -> Floats:
     """Return the reference scores in the order of the topics of the scores."""
-    known = _flat(reference)
+    _flat(reference)
     if scores.measure and reference.measure and scores.measure != reference.measure:
         raise CranfieldError(
             f"scores of {quoted(scores.measure)} cannot be standardised by a reference of"
             f" {quoted(reference.measure)}"
         )
-    rows = {topic: row for row, topic in enumerate(reference.topics)}
-    for topic in scores.topics:
-        if topic not in rows:
-            raise CranfieldError(f"the reference lacks topic {quoted(topic)}")
-    if len(rows) > len(scores.topics):
-        more = next(topic for topic in reference.topics if topic not in set(scores.topics))
-        raise CranfieldError(f"topic {quoted(more)} of the reference is not among the scores")
-    return known[[rows[topic] for topic in scores.topics]]
+    if (topic := lacking(scores.topics, reference.topics)) is not None:
+        raise CranfieldError(f"the reference lacks topic {quoted(topic)}")
+    if (topic := lacking(reference.topics, scores.topics)) is not None:
+        raise CranfieldError(f"topic {quoted(topic)} of the reference is not among the scores")
+    return reference.select(scores.topics).values
 
 
 def _flat(scores: Scores) -> Floats:
     """Return finite scores by topic and system."""
-    if scores.values.ndim != 2:
-        raise PolicyError("scores by shard cannot be standardised: average them over shards first")
-    endless = np.argwhere(np.isinf(scores.values))
-    if endless.size:
-        raise CranfieldError(f"{_cell(scores, endless[0])} has an infinite score")
-    return scores.values
+    return scores.finite().flat("scores by shard cannot be standardised")
 
 
 def _check_enough(scores: Scores, known: Floats, least: int) -> None:
@@ -230,12 +223,6 @@ def _check_enough(scores: Scores, known: Floats, least: int) -> None:
         )
 
 
-def _cell(scores: Scores, index: Any) -> str:
-    topic, system, *shard = (int(k) for k in index)
-    where = f" in shard {shard[0] + 1}" if shard else ""
-    return f"system {quoted(scores.systems[system])} on topic {quoted(scores.topics[topic])}{where}"
-
-
 def _transformed(
     scores: Scores, values: Floats, name: str, scale: Scale, settings: dict[str, Any], *more: str
 ) -> Scores:
@@ -243,6 +230,7 @@ def _transformed(
         scores,
         values=values,
         measure=f"{name}({', '.join([scores.measure or 'scores', *more])})",
+        definition=None,
         # A geometric mean or a sum was meant for the scores as they were.
         aggregate="mean",
         settings={**scores.settings, **settings},

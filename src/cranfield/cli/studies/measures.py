@@ -25,6 +25,7 @@ from cranfield.cli.studies.study_options import (
 )
 from cranfield.measures import Measure
 from cranfield.scores import Scores
+from cranfield.scores.missing import MISSING
 
 EPILOG = """\b
 Examples:
@@ -37,7 +38,6 @@ Examples:
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 # These modules take long to load.
 COEFFICIENTS = ("tau", "tau-a", "tau-ap", "rbo", "pearson", "spearman")
-MISSING = ("error", "drop", "zero")
 
 
 @click.command(epilog=EPILOG)
@@ -96,7 +96,6 @@ def measures(
     Discriminative power, the swap method, and how far measures agree; with --gold the concordance
     test, with --preferences predictive power (Sakai 2013, section 5).
     """
-    from cranfield.meta.of_measures.by_measure import aligned, complete
     from cranfield.meta.of_measures.concordance import concordance
     from cranfield.meta.of_measures.correlations import correlate
     from cranfield.meta.of_measures.discriminative import discriminative_power
@@ -105,6 +104,7 @@ def measures(
     from cranfield.meta.of_measures.swaps import swap_method
     from cranfield.meta.of_tests.study_input import SIZES
     from cranfield.reporting.studies.of_measures import shown, table_names
+    from cranfield.scores.several_measures import aligned, complete
     from cranfield.significance.corrections.of_pvalues import find_correction
     from cranfield.significance.registry import find_test
 

@@ -140,16 +140,15 @@ def _parts(data: Any, layout: str, measure: str | None) -> list[Part]:
 
 def _from_scores(scores: Scores, measure: str | None = None) -> Part:
     """Take scores apart, to put them beside others."""
-    by_shard = scores.values.ndim == 3
     entries = [
         Entry(
             measure or scores.measure or None,
-            scores.topics[place[0]],
-            scores.systems[place[1]],
-            str(place[2] + 1) if by_shard else None,
+            scores.topics[topic],
+            scores.systems[system],
+            scores.shards[shard[0]] if shard else None,
             value,
         )
-        for place, value in np.ndenumerate(scores.values)
+        for (topic, system, *shard), value in np.ndenumerate(scores.values)
     ]
     return part_of("scores", entries)
 

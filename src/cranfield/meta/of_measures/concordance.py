@@ -12,8 +12,9 @@ import polars as pl
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.measures import Measure
-from cranfield.meta.of_measures.by_measure import aligned, by_measure, sign_pvalue, signs
+from cranfield.meta.of_measures.by_measure import by_measure, sign_pvalue, signs
 from cranfield.scores import Scores
+from cranfield.scores.several_measures import aligned
 from cranfield.tabular import frame_html
 
 MARKS = ((0.01, "‡"), (0.05, "†"))
@@ -153,7 +154,9 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     if len(candidates) < 2:
         raise PolicyError(f"the test compares two measures or more, not {len(candidates)}")
     names = tuple(candidates)
-    both = aligned({**candidates, **{("gold", name): one for name, one in golden.items()}})
+    both = aligned(
+        {**candidates, **{("gold", name): one for name, one in golden.items()}}, called=_called
+    )
     like = next(iter(both.values()))
     if len(like.systems) < 2:
         raise CranfieldError(f"the test compares runs, and there is {len(like.systems)}")
@@ -161,6 +164,10 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     return Concordance(
         names, tuple(golden), len(like.systems), len(like.topics), _table(names, *counted)
     )
+
+
+def _called(name: Any) -> str:
+    return f"the gold measure {quoted(name[1])}" if isinstance(name, tuple) else quoted(name)
 
 
 def _gold(gold: Any, data: Any, candidates: Mapping[str, Scores]) -> dict[str, Scores]:

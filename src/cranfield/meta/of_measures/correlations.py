@@ -12,10 +12,10 @@ import polars as pl
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.words import counted
-from cranfield.meta.of_measures.by_measure import aligned, complete
 from cranfield.meta.of_measures.coefficients import Ordered, agreement, check_options, ordered
 from cranfield.meta.of_scales.scale_study import DECIMALS
 from cranfield.scores import Scores
+from cranfield.scores.several_measures import aligned, complete
 from cranfield.significance.pairs import ROUNDING
 from cranfield.significance.prepare import as_scores
 from cranfield.tabular import frame_html

@@ -12,10 +12,11 @@ import polars as pl
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.meta.of_measures.by_measure import aligned, by_measure
+from cranfield.meta.of_measures.by_measure import by_measure
 from cranfield.meta.work.folder import fingerprint
 from cranfield.meta.work.parts import Progress, run_parts
 from cranfield.scores import Scores
+from cranfield.scores.several_measures import aligned
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.of_pvalues import find_correction
 from cranfield.significance.options import Options

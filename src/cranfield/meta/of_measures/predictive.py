@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.meta.of_measures.by_measure import aligned, by_measure, sign_pvalue, signs
+from cranfield.meta.of_measures.by_measure import by_measure, sign_pvalue, signs
 from cranfield.meta.of_measures.preferences import joined, read_preferences
 from cranfield.scores import Scores
+from cranfield.scores.several_measures import aligned
 from cranfield.tabular import frame_html
 
 

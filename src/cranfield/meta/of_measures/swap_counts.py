@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -79,7 +80,7 @@ def _significant(given: Scores, chosen: NDArray[np.intp], options: Any) -> NDArr
     if options is None:
         return np.ones(len(given.systems) * (len(given.systems) - 1) // 2, dtype=bool)
     labels = tuple(map(str, range(len(chosen))))
-    some = Scores(given.values[chosen], labels, given.systems, given.measure)
+    some = replace(given, values=given.values[chosen], topics=labels)
     return compare(some, jobs=1, **options).is_significant()
 
 

@@ -25,8 +25,7 @@ TIES = ("apart", "swaps")
 
 def check_scores(given: Scores) -> None:
     """Refuse scores by shard, missing or infinite ones, and less than two systems."""
-    if given.values.ndim != 2:
-        raise PolicyError("the swap method takes no scores by shard: average them over shards")
+    given.flat("the swap method takes no scores by shard")
     if len(given.systems) < 2:
         raise CranfieldError(f"a swap is of two systems, and there is {len(given.systems)}")
     unknown = np.argwhere(~np.isfinite(given.values))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from typing import Any
 
@@ -222,4 +222,4 @@ def _swapped_block(shared: tuple[StudyInput, int], task: tuple[int, int, int]) -
 def _swapped(scores: Scores, order: Indices) -> Scores:
     """Give each system, topic by topic, the scores of another."""
     every = np.arange(len(scores.topics))[:, None]
-    return Scores(scores.values[every, order], scores.topics, scores.systems, scores.measure)
+    return replace(scores, values=scores.values[every, order])

@@ -161,7 +161,7 @@ class TestChoice:
         prepared(scores, find_test(self.test).info, self._missing(scores))
 
     def _missing(self, scores: Scores) -> str | None:
-        if self.missing is None and scores.values.ndim == 3 and self.test in SHARDS_ONLY:
+        if self.missing is None and scores.shards and self.test in SHARDS_ONLY:
             return "available"
         return self.missing
 
@@ -233,9 +233,7 @@ def verdict_or_none(choice: TestChoice, scores: Scores | Floats, seed: int) -> t
     except CranfieldError as error:
         if isinstance(error, PolicyError):
             raise
-        values = scores.values if isinstance(scores, Scores) else scores
-        means = scores.mean() if isinstance(scores, Scores) else values.mean(axis=0)
-        means = means if means.ndim == 1 else np.nanmean(values, axis=(0, 2))
+        means = scores.grand_mean() if isinstance(scores, Scores) else scores.mean(axis=0)
         pairs = all_pairs(means[None, :])
         order = np.sign(np.nan_to_num(pairs.of_systems(means))).astype(np.int8)
         return Verdict(order, np.zeros(len(pairs), dtype=bool)), False

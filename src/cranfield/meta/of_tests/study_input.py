@@ -6,8 +6,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from cranfield.base.arrays import Indices
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
@@ -15,6 +13,7 @@ from cranfield.meta.of_collections.teams import teams_of
 from cranfield.meta.of_tests.fast_tests import SHARDS_ONLY, TestChoice, read_choice
 from cranfield.meta.work.folder import fingerprint
 from cranfield.scores import Scores
+from cranfield.scores.labels import places_of
 from cranfield.significance.prepare import as_scores
 
 SIZES = (5, 10, 25, 50, 125)
@@ -73,9 +72,8 @@ class StudyInput:
 
     def of(self, test: TestChoice, topics: Indices, systems: Indices) -> Scores:
         """Return the scores that a test takes, of some topics and systems."""
-        if not test.by_shard or self.by_shard is None:
-            return subset(self.scores, topics, systems)
-        return subset(self.by_shard, topics, systems)
+        takes = self.by_shard if test.by_shard else None
+        return (takes or self.scores).select(topics, systems)
 
 
 def checked_sizes(asked: Any, most: int, what: str) -> tuple[int, ...]:
@@ -113,7 +111,7 @@ def study_input(
         When scores by shard are of other topics or systems.
     """
     whole = as_scores(scores)
-    if whole.values.ndim != 2:
+    if whole.shards:
         raise PolicyError("scores by shard are given as by_shard, beside those of all documents")
     shards = None if by_shard is None else _aligned(as_scores(by_shard), whole)
     if isinstance(tests, str):
@@ -138,7 +136,7 @@ def study_input(
 
 
 def _aligned(shards: Scores, whole: Scores) -> Scores:
-    if shards.values.ndim != 3:
+    if not shards.shards:
         raise PolicyError("by_shard takes scores of shape (topics, systems, shards)")
     for what, mine, theirs in (
         ("topic", shards.topics, whole.topics),
@@ -148,11 +146,7 @@ def _aligned(shards: Scores, whole: Scores) -> Scores:
         if lone:
             where = "by shard" if lone[0] in mine else "of all documents"
             raise CranfieldError(f"{what} {quoted(lone[0])} has scores {where} only")
-    places = (
-        np.array([mine.index(label) for label in theirs], dtype=np.intp)
-        for mine, theirs in ((shards.topics, whole.topics), (shards.systems, whole.systems))
-    )
-    return subset(shards, *places)
+    return shards.select(whole.topics, whole.systems)
 
 
 def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[str, Indices]:
@@ -161,7 +155,7 @@ def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[s
     systems = [systems] if isinstance(systems, str) else systems
     names = list(scores.systems) if systems is None else list(dict.fromkeys(systems))
     whole = ALL if systems is None else "systems"
-    groups = {whole: find_systems(scores, names)}
+    groups = {whole: places_of(names, scores.systems)}
     if teams is not None:
         team_of = teams_of(names, teams)
         for team in sorted(set(team_of)):
@@ -169,30 +163,8 @@ def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[s
             if team == whole:
                 raise PolicyError(f"no team can be called {quoted(team)}: that is the whole group")
             if len(own) > 1:
-                groups[team] = find_systems(scores, own)
+                groups[team] = places_of(own, scores.systems)
     for name, members in groups.items():
         if len(members) < 2:
             raise CranfieldError(f"{name}: a comparison needs two systems, not {len(members)}")
     return groups
-
-
-def find_systems(scores: Scores, names: Sequence[str]) -> Indices:
-    """Return the indices of systems; refuse names that are not there."""
-    place = {name: k for k, name in enumerate(scores.systems)}
-    for name in names:
-        if name not in place:
-            raise PolicyError(f"there is no system {quoted(str(name))}")
-    return np.array([place[name] for name in names], dtype=np.intp)
-
-
-def subset(scores: Scores, topics: Indices, systems: Indices) -> Scores:
-    """Return the scores of some topics and systems."""
-    return Scores(
-        scores.values[np.ix_(topics, systems)],
-        tuple(scores.topics[k] for k in topics),
-        tuple(scores.systems[k] for k in systems),
-        scores.measure,
-        scores.aggregate,
-        scale=scores.scale,
-        lower_is_better=scores.lower_is_better,
-    )

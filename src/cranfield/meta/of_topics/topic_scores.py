@@ -21,8 +21,7 @@ def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> Rea
         For an unknown policy or test, or scores by shard.
     """
     given = as_scores(scores)
-    if given.values.ndim != 2:
-        raise PolicyError("scores by shard are not taken here: average them over shards first")
+    given.flat()
     if missing == "available":
         raise PolicyError("all systems have the same topics here: missing='available' does not fit")
     return prepared(given, find_test(test).info, missing or "error")

@@ -267,7 +267,7 @@ def one_system(scores: Any) -> dict[str, float]:
     """Return the scores of one system by topic; those without a score are left out."""
     if not isinstance(scores, Scores):
         scores = as_scores({"scores": scores})
-    if scores.values.ndim != 2 or len(scores.systems) != 1:
+    if scores.shards or len(scores.systems) != 1:
         raise CranfieldError(
             f"scores of one system are wanted, by topic, not of {len(scores.systems)}"
         )

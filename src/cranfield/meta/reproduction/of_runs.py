@@ -225,8 +225,7 @@ def _runs(given: Any, side: str) -> dict[str, Run]:
 
 def _part(found: Evaluation, side: str, roles: tuple[str, ...]) -> dict[str, Scores]:
     """Return the scores of one side, its systems called by their roles."""
-    columns = [found.systems.index(f"{side} {role}") for role in roles]
+    names = [f"{side} {role}" for role in roles]
     return {
-        name: replace(scores, values=scores.values[:, columns], systems=roles)
-        for name, scores in found.items()
+        name: replace(scores.select(systems=names), systems=roles) for name, scores in found.items()
     }

@@ -143,8 +143,7 @@ def _by_measure(given: Any, side: str) -> dict[str, Scores]:
                     f"the {side} scores are of {quoted(system)}: call the systems"
                     f" {' and '.join(ROLES)}"
                 )
-        if scores.values.ndim != 2:
-            raise PolicyError("scores by shard cannot be taken: average them over shards first")
+        scores.flat("scores by shard cannot be taken")
     return by_measure
 
 

@@ -177,7 +177,7 @@ def _common(
     """
     found: list[dict[str, Floats]] = []
     for scores, side in zip(sides, NAMES, strict=True):
-        values = scores.values[:, [scores.systems.index(role) for role in roles]]
+        values = scores.select(systems=roles).values
         check_size(values)
         lacks = np.isnan(values)
         whole = ~lacks.any(axis=1)

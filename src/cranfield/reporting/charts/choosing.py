@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.meta.of_collections.rankings import DECIMALS
 from cranfield.scores import Scores
+from cranfield.scores.labels import place_of
 from cranfield.significance.prepare import as_scores
 
 NAMELESS = "(no name)"
@@ -67,8 +67,7 @@ def table_of(scores: Any) -> Scores:
         For scores by shard, none at all, or infinite ones.
     """
     given = as_scores(scores)
-    if given.values.ndim != 2:
-        raise CranfieldError("scores by shard have no table to draw; take their mean over shards")
+    given.flat("scores by shard have no table to draw")
     if not given.systems or np.isnan(given.values).all():
         raise CranfieldError("there are no scores to draw")
     if np.isinf(given.values).any():
@@ -100,22 +99,7 @@ def chosen(names: Sequence[str], asked: Sequence[str] | str | None) -> list[int]
     wanted = [asked] if isinstance(asked, str) else list(dict.fromkeys(asked))
     if not wanted:
         raise PolicyError("a chart needs a system at least; the list of systems is empty")
-    return [found(names, name) for name in wanted]
-
-
-def found(names: Sequence[str], name: object, what: str = "system") -> int:
-    """Return where a name stands.
-
-    Raises
-    ------
-    PolicyError
-        When it is not there, with the nearest names.
-    """
-    if name in names:
-        return names.index(name)
-    near = get_close_matches(str(name), names, n=3, cutoff=0.5)
-    hint = f"; did you mean {' or '.join(quoted(one) for one in near)}?" if near else ""
-    raise PolicyError(f"there is no {what} {quoted(name)}{hint}")
+    return [place_of(name, names) for name in wanted]
 
 
 def best_first(values: NDArray[np.float64], *, lower_is_better: bool = False) -> NDArray[np.intp]:
@@ -143,16 +127,7 @@ def ordered(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:
     columns = np.array(chosen(given.systems, systems))
     means = given.mean()[columns]
     columns = columns[best_first(means, lower_is_better=given.lower_is_better)]
-    return Scores(
-        given.values[:, columns],
-        given.topics,
-        tuple(given.systems[k] for k in columns),
-        given.measure,
-        given.aggregate,
-        given.settings,
-        given.scale,
-        given.lower_is_better,
-    )
+    return given.select(systems=columns)
 
 
 def titled(

@@ -81,13 +81,7 @@ class Part:
     @property
     def table(self) -> Floats:
         """The scores by topic and system; means over shards where there are shards."""
-        values = self.scores.values
-        if values.ndim == 2:
-            return values
-        with warnings.catch_warnings():
-            # A cell without a score in any shard has none at all.
-            warnings.simplefilter("ignore", RuntimeWarning)
-            return np.asarray(np.nanmean(values, axis=2))
+        return self.scores.over_shards().values
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -249,7 +243,7 @@ def _scores(one: Scores | PairwiseComparison) -> Scores:
 
 def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
     """Return the one number of each system, over shards too."""
-    if scores.values.ndim == 2:
+    if not scores.shards:
         own = scores.overall()
         compared = comparison is not None and comparison.mean_of == "mean"
         if comparison is None or not compared or scores.aggregate != "mean":
@@ -257,10 +251,7 @@ def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
         # A model may adjust means for topics that a system lacks; else they differ by rounding.
         near = np.allclose(own, comparison.means, rtol=1e-12, atol=1e-15, equal_nan=True)
         return own if near else comparison.means
-    with warnings.catch_warnings():
-        # A system without a score has no mean.
-        warnings.simplefilter("ignore", RuntimeWarning)
-        return np.asarray(np.nanmean(scores.values, axis=(0, 2)))
+    return scores.grand_mean()
 
 
 def _compared(scores: Scores, given: Mapping[str, Any]) -> tuple[PairwiseComparison | None, str]:

@@ -128,8 +128,7 @@ def _checked(scores: Mapping[str, Scores]) -> Scores:
         raise CranfieldError("a table needs the scores of one measure at least")
     first = next(iter(scores.values()))
     for name, one in scores.items():
-        if one.values.ndim != 2:
-            raise CranfieldError("scores by shard have no table of systems and measures")
+        one.flat("scores by shard have no table of systems and measures")
         if one.systems != first.systems:
             raise CranfieldError(f"{quoted(name)} has other systems than the rest")
     return first

@@ -16,8 +16,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.base import Measure
 from cranfield.measures.names.trec_eval import trec_name
 from cranfield.scores import Scores
-from cranfield.scores.several_measures import by_system
-from cranfield.scores.several_measures import by_topic as long_table
+from cranfield.scores.several_measures import by_system, long_table
 
 RELSTRING = 10
 """Ranks that trec_eval's relstring shows."""

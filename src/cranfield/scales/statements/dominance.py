@@ -103,12 +103,11 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
         raise PolicyError(
             f"a pair has a first and a second system; there are {first.size} and {second.size}"
         )
-    values = given.values if given.values.ndim == 2 else np.nanmean(given.values, axis=2)
-    columns = np.ascontiguousarray(values.T)
+    columns = np.ascontiguousarray(given.over_shards().values.T)
     gap = ROUNDING * np.nanmax(np.abs(columns), initial=0.0)
     parts = [
         _block(columns[first[start:stop]], columns[second[start:stop]], float(gap))
-        for start, stop in _blocks(first.size, 2 * len(values))
+        for start, stop in _blocks(first.size, 2 * columns.shape[1])
     ]
     return Dominance(*(np.concatenate([part[k] for part in parts]) for k in range(5)))
 

@@ -113,8 +113,7 @@ class Meaning:
         if not turned.size:
             return ""
         # The order of means, which is not that of mean ranks where a test goes by these.
-        values = one.scores.values.reshape(len(one.scores.topics), len(one.systems), -1)
-        means = np.nanmean(values, axis=(0, 2))
+        means = one.scores.grand_mean()
         apart = means[one.first] - means[one.second]
         k = int(turned[np.argmax(np.abs(apart[turned]))])
         pair = [

@@ -8,6 +8,7 @@ from scipy.special import stdtr, stdtrit
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.scores import Scores
+from cranfield.scores.labels import place_of
 from cranfield.significance.bayes.dirichlet_signed_rank import Chances, Limits, signed_rank
 from cranfield.significance.bayes.result import BayesianComparison
 from cranfield.significance.pairs import ROUNDING
@@ -155,13 +156,8 @@ def _differences(
     scores: Scores, first: str, second: str, missing: str
 ) -> tuple[Floats, float, int]:
     """Return first minus second by topic, what of it may be rounding, and topics left out."""
-    if scores.values.ndim != 2:
-        raise CranfieldError("scores by shard cannot be compared so: average them over shards")
-    columns = []
-    for system in (first, second):
-        if system not in scores.systems:
-            raise PolicyError(f"there is no system {quoted(system)}")
-        columns.append(scores.values[:, scores.systems.index(system)])
+    values = scores.flat("scores by shard cannot be compared so")
+    columns = [values[:, place_of(system, scores.systems)] for system in (first, second)]
     if first == second:
         raise PolicyError(f"system {quoted(first)} cannot be compared with itself")
     one, other = columns

@@ -120,7 +120,7 @@ def compare(
 
 
 def _default_test(scores: Scores) -> str:
-    if scores.values.ndim == 3:
+    if scores.shards:
         return "anova-3"
     return "t" if len(scores.systems) == 2 else "anova-2"
 
@@ -165,7 +165,7 @@ def _result(
 ) -> PairwiseComparison:
     statistic, raw, adjusted, limits, kind, halves = _applied(correction, pairs, outcome, options)
     model = outcome.model
-    means = _means(scores) if model is None else model.means
+    means = scores.grand_mean() if model is None else model.means
     details = dict(outcome.details)
     omnibus = details.pop("omnibus", None)
     difference = pairs.of_systems(means)
@@ -215,12 +215,6 @@ def _result(
         details=details,
         notes=notes,
     )
-
-
-def _means(scores: Scores) -> Floats:
-    """Return the mean of each system, over shards too."""
-    means = scores.mean()
-    return means if means.ndim == 1 else np.asarray(np.nanmean(scores.values, axis=(0, 2)))
 
 
 def _applied(

@@ -265,11 +265,7 @@ def _residual(scores: Scores, model: str) -> tuple[float, float]:
     """Return mean square and degrees of freedom of the error."""
     if not isinstance(scores, Scores):
         raise PolicyError(f"a variance is estimated from Scores, not {type(scores).__name__}")
-    values = scores.values
-    if values.ndim != 2:
-        raise CranfieldError("the variance of scores by shard is not a matter of topics alone")
-    if np.isinf(values).any():
-        raise CranfieldError("there is an infinite score")
+    values = scores.finite().flat("the variance of scores by shard is no matter of topics alone")
     if model == "anova-1":
         values = values[:, ~np.isnan(values).all(axis=0)]
         if (~np.isnan(values)).sum() <= values.shape[1]:
@@ -277,11 +273,8 @@ def _residual(scores: Scores, model: str) -> tuple[float, float]:
         table, _ = one_way(values)
         return table.ms_error, table.df_error
     if np.isnan(values).any():
-        topic, system = (int(k) for k in np.argwhere(np.isnan(values))[0])
-        raise CranfieldError(
-            f"system {quoted(scores.systems[system])} on topic {quoted(scores.topics[topic])} has"
-            " no score; model='anova-1' can do without it"
-        )
+        place = scores.cell(np.argwhere(np.isnan(values))[0])
+        raise CranfieldError(f"{place} has no score; model='anova-1' can do without it")
     if min(values.shape) < 2:
         raise CranfieldError(
             f"model 'anova-2' needs two topics and two systems at least, not {values.shape[0]}"

@@ -10,9 +10,10 @@ import polars as pl
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.reporting.charts.choosing import found, labels, table_of, titled
+from cranfield.reporting.charts.choosing import labels, table_of, titled
 from cranfield.reporting.charts.layout import column_axis, headed, overlaid
 from cranfield.reporting.charts.theme import COLOURS, data_of
+from cranfield.scores.labels import place_of
 from cranfield.significance.pairs import Pairs
 
 if TYPE_CHECKING:
@@ -213,7 +214,7 @@ class _Two:
 
 def _two(scores: Any, first: str, second: str) -> _Two:
     given = table_of(scores)
-    one, other = found(given.systems, first), found(given.systems, second)
+    one, other = place_of(first, given.systems), place_of(second, given.systems)
     if one == other:
         raise PolicyError(f"{quoted(first)} and {quoted(second)} are one system; name two")
     pairs = Pairs(given.values, np.array([one]), np.array([other]))

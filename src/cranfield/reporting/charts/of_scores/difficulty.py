@@ -13,6 +13,7 @@ from cranfield.reporting.charts.choosing import best_first, labels, ordered, tit
 from cranfield.reporting.charts.layout import cell_size, column_axis, headed, row_axis
 from cranfield.reporting.charts.theme import data_of, themed
 from cranfield.scores import Scores
+from cranfield.scores.averages import Averages
 
 if TYPE_CHECKING:
     import altair as alt
@@ -59,7 +60,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     shown = ordered(scores, systems)
     topics = labels(shown.topics)
     names = labels(shown.systems)
-    by_topic = Scores(shown.values.T, shown.systems, shown.topics).mean()
+    by_topic = Averages(shown.values.T).mean()
     order = best_first(by_topic, lower_is_better=shown.lower_is_better)
     height, size = cell_size(len(names))
     width, topic_size = cell_size(len(topics))

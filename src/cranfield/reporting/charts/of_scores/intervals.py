@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import PolicyError
-from cranfield.reporting.charts.choosing import found, labels, titled
+from cranfield.reporting.charts.choosing import labels, titled
 from cranfield.reporting.charts.layout import headed, overlaid, row_size, rows_of, value_axis
 from cranfield.reporting.charts.of_scores.verdicts import (
     BETTER,
@@ -19,6 +19,7 @@ from cranfield.reporting.charts.of_scores.verdicts import (
     verdicts_of,
 )
 from cranfield.reporting.charts.theme import COLOURS, data_of
+from cranfield.scores.labels import place_of
 from cranfield.significance.comparison.describing import NAMES
 from cranfield.significance.comparison.result import PairwiseComparison
 
@@ -88,7 +89,7 @@ def intervals_chart(
     names = labels(comparison.systems)
     order = comparison.order
     if reference is not None:
-        centre = found(comparison.systems, reference)
+        centre = place_of(reference, comparison.systems)
     elif comparison.baselines:
         centre = comparison.systems.index(comparison.baselines[0])
     else:

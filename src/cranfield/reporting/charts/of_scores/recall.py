@@ -14,9 +14,10 @@ from cranfield.base.words import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.ranked.average_precision import InterpolatedPrecision
-from cranfield.reporting.charts.choosing import best_first, chosen, found, labels
+from cranfield.reporting.charts.choosing import best_first, chosen, labels
 from cranfield.reporting.charts.layout import headed, overlaid
 from cranfield.reporting.charts.theme import by_colour, data_of
+from cranfield.scores.labels import place_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -94,7 +95,7 @@ def precision_recall(
         raise PolicyError(f"precision and recall need an Evaluation or judged runs, not {kind}")
     levels = _checked(levels)
     columns = chosen(runs.systems, systems)
-    row = None if topic is None else found(runs.topics, topic, "topic")
+    row = None if topic is None else place_of(topic, runs.topics, "topic")
     _needed(runs, columns, row, rel, asked=systems is not None)
     curves = _curves(runs, row, levels, rel, rounding)
     known = [k for k in columns if not np.isnan(curves[:, k]).any()]

@@ -1,0 +1,47 @@
+"""Where topics, systems and shards stand among others, found by their labels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.arrays import Indices
+from cranfield.base.errors import PolicyError, quoted
+
+
+def place_of(name: object, labels: Sequence[str], what: str = "system", role: str = "") -> int:
+    """Return where a label stands; one that is not there is refused, with the nearest ones."""
+    if name in labels:
+        return labels.index(str(name))
+    near = get_close_matches(str(name), labels, n=3, cutoff=0.5)
+    hint = f"; did you mean {' or '.join(quoted(label) for label in near)}?" if near else ""
+    raise PolicyError(f"there is no {what} {quoted(name)}{role}{hint}")
+
+
+def places_of(asked: Any, labels: Sequence[str], what: str = "system") -> Indices:
+    """Return where labels stand; indices are taken as they are, a mask as what it picks.
+
+    Examples
+    --------
+    >>> places_of(["c", "a"], "abc"), places_of(np.array([False, True, True]), "abc")
+    (array([2, 0]), array([1, 2]))
+    """
+    if asked is None:
+        return np.arange(len(labels))
+    if isinstance(asked, np.ndarray) and asked.dtype.kind in "bui":
+        return np.flatnonzero(asked) if asked.dtype == bool else asked
+    names = [asked] if isinstance(asked, str) else list(asked)
+    if names and all(isinstance(name, (int, np.integer)) for name in names):
+        return np.array(names, dtype=np.intp)
+    places = {label: place for place, label in enumerate(labels)}
+    found = [places[name] if name in places else place_of(name, labels, what) for name in names]
+    return np.array(found, dtype=np.intp)
+
+
+def lacking(labels: Sequence[str], others: Sequence[str]) -> str | None:
+    """Return the first label that the others lack; None where they have all."""
+    known = set(others)
+    return next((label for label in labels if label not in known), None)

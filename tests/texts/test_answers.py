@@ -12,8 +12,8 @@ import pytest
 
 from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError
+from cranfield.sources.values import finite
 from cranfield.texts import judge_answers, read_nuggets
-from cranfield.texts.tables import finite
 
 ROWS = [
     {"topic": "q1", "nugget": "a", "weight": 2, "vital_length": 5},

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cranfield import evaluate_answers
 from cranfield.base.errors import MeasureError
 from cranfield.texts import judge_answers
-from cranfield.texts.labels import text_length
+from cranfield.texts.columns import text_length
 
 GOLD = {"q": {"a": "vital", "b": "vital", "c": "okay", "d": "okay"}}
 

@@ -80,7 +80,9 @@ class Schema:
     formats
         Files with named columns that are read, by suffix.
     lines
-        How files of any other suffix are read; without, they are refused.
+        How files of any other suffix are read.
+    otherwise
+        The format of files of any other suffix; they are refused where there are no lines either.
     tuples
         What the values of a plain tuple are, those that are required first; None where rows in
         memory are not read at all.
@@ -89,8 +91,8 @@ class Schema:
     readable
         What a damaged file is none of; by default its format.
     numbered
-        Whether rows of CSV know their line, which takes longer; else they are counted. Then errors
-        name the topic, too.
+        Whether rows of CSV know their line, which takes longer, and errors their topic; else rows
+        are counted.
     lacks
         The message for a column that is missing.
     """
@@ -100,6 +102,7 @@ class Schema:
     called: str = ""
     formats: frozenset[str] = NAMED
     lines: Lines | None = None
+    otherwise: str = ""
     tuples: tuple[str, ...] | None = ()
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]] | None = None
     readable: str = ""

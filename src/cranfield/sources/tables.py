@@ -82,6 +82,11 @@ class Table:
     names: tuple[str, ...]
     lines: Sequence[int] | None = None
 
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Go through the rows; numbers that are not there are NaN."""
+        numbers = pl.col(pl.Float64).fill_null(float("nan"))
+        return self.frame.with_columns(numbers).iter_rows()
+
     def refuse(self, bad: pl.Series, reason: Callable[[dict[str, Any]], str]) -> None:
         """Refuse the first of some bad rows, for a reason that its cells give."""
         rows = bad.arg_true()
@@ -149,7 +154,8 @@ def fitted(
         for column in schema.columns
         if column.name not in made
     }
-    return Table(pl.DataFrame(made | missing), source, tuple(made), lines)
+    frame = pl.DataFrame(made | missing).select(column.name for column in schema.columns)
+    return Table(frame, source, tuple(made), lines)
 
 
 def read_columns(data: Any, schema: Schema) -> Columns:
@@ -245,7 +251,8 @@ def _shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:
 def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     """Read a file with named columns, or lines of a schema that has them."""
     form = form or FORMAT_OF_SUFFIX.get(source.suffix, "")
-    if form not in schema.formats and schema.lines is None:
+    form = form if form in schema.formats else schema.otherwise
+    if not form and schema.lines is None:
         suffixes = [end for end, of in FORMAT_OF_SUFFIX.items() if of in schema.formats]
         listed = f"{', '.join(suffixes[:-1])} and {suffixes[-1]}"
         raise InputError(
@@ -255,8 +262,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
     raw, name = source.read(), source.name
     if not raw.strip():
         raise schema.empty(name)
-    if form not in schema.formats:
-        assert schema.lines is not None
+    if not form and schema.lines is not None:
         return _columns_of_lines(decoded(raw, name), schema.lines, schema.things, name)
     if form == "parquet":
         return columns_of_frame(parquet_frame(raw, name, schema.readable), name)
@@ -265,7 +271,7 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         separator = "\t" if form == "tsv" else ","
         if not schema.numbered:
             return columns_of_frame(csv_frame(raw, name, separator, schema.readable or form), name)
-        (head, *rows), lines = separated(text, name, separator, "cells")
+        (head, *rows), lines = separated(text, name, separator)
         return Columns.of_rows(head, rows, name, lines[1:])
     if form == "jsonl":
         numbers, records = zip(*json_lines(text, name), strict=True)

@@ -31,7 +31,7 @@ def lines_of(text: str) -> list[tuple[int, str]]:
 
 
 def separated(
-    text: str, source: str, separator: str, cells: str = "columns"
+    text: str, source: str, separator: str, other: str = "{} cells where the head has {}"
 ) -> tuple[list[list[str]], list[int]]:
     """Cut text into rows, the head first, each as long as the head; with the line of each."""
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
@@ -48,12 +48,7 @@ def separated(
         raise InputError(f"is no proper table: {error}", source=source, line=start) from None
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(rows[0]):
-            raise InputError(
-                f"{len(row)} {cells} where the head has {len(rows[0])}, separated by"
-                f" {SEPARATORS[separator]}",
-                source=source,
-                line=line,
-            )
+            raise InputError(other.format(len(row), len(rows[0])), source=source, line=line)
     return rows, lines
 
 

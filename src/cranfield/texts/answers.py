@@ -15,14 +15,42 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldWarning, InputError, MeasureError, quoted
 from cranfield.base.words import counted
-from cranfield.texts.content import stem_of
+from cranfield.sources.schemas import Lines, Schema, optional
+from cranfield.sources.tables import Table, fitted, pairs_of, read_columns
+from cranfield.sources.values import anything
+from cranfield.texts.columns import (
+    AMOUNT,
+    LABEL,
+    LACKS,
+    NAME,
+    NUGGET,
+    SUPPORT,
+    SYSTEM,
+    TEXT,
+    TOPIC,
+    stem_of,
+    text_length,
+)
 from cranfield.texts.gold import Nuggets, read_nuggets
-from cranfield.texts.labels import support_in, text_length
-from cranfield.texts.tables import Table, absent, read_table
 
-_OPTIONAL = ("system", "position", "support", "length", "text")
 _NTCIR = ("topic", "nugget", "position")
 _SYSLEN = "syslen="
+
+ANSWERS = Schema(
+    "table of answers",
+    (
+        *(TOPIC, replace(NUGGET, kind=NAME), replace(SYSTEM, kind=LABEL)),
+        optional("position", AMOUNT, "offset pos"),
+        optional("support", SUPPORT, "assignment"),
+        optional("length", AMOUNT, "answerlength syslen"),
+        optional("text", replace(TEXT, missing=anything), "answer summary reference"),
+    ),
+    called="answers",
+    lines=Lines(_NTCIR, 2, loose=True),
+    tuples=_NTCIR,
+    numbered=True,
+    lacks=LACKS,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -173,25 +201,28 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
 def _table(data: Any, name: str | None) -> Table:
     if isinstance(data, Mapping):
         data = list(_flat(data))
-    is_path, stem = isinstance(data, (str, PathLike)), stem_of(data)
-    table = read_table(data, "answers", ("topic", "nugget"), _OPTIONAL, _NTCIR, least=2)
-    rows = []
-    for row in table.rows:
-        one = {"system": name or stem, **row}
-        if is_path and row["nugget"] == _SYSLEN:
-            one |= {"nugget": None, "position": None, "length": row.get("position")}
-        rows.append(one)
-    return replace(table, rows=rows)
+    columns = read_columns(data, ANSWERS)
+    cells = columns.matched(ANSWERS)
+    size = len(cells["topic"])
+    cells.setdefault("system", [name or stem_of(data)] * size)
+    lengths = [nugget == _SYSLEN for nugget in cells["nugget"]]
+    if isinstance(data, (str, PathLike)) and any(lengths):
+        nothing = [None] * size
+        rows = zip(
+            lengths,
+            *(cells.get(column, nothing) for column in ("nugget", "position", "length")),
+            strict=True,
+        )
+        moved = [(None, None, row[1]) if is_length else row for is_length, *row in rows]
+        for column, values in zip(
+            ("nugget", "position", "length"), zip(*moved, strict=True), strict=True
+        ):
+            cells[column] = values
+    return fitted(cells, ANSWERS, columns.source, columns.lines)
 
 
 def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
-    for system, topics in data.items():
-        if not isinstance(topics, Mapping):
-            raise InputError(
-                f"system {quoted(system)} has {type(topics).__name__} where {{topic: answer}} is"
-                " wanted",
-                source="answers",
-            )
+    for system, topics in pairs_of(data, "system", "topic: answer", "answers"):
         for topic, answer in topics.items():
             row: dict[str, Any] = {"system": system, "topic": topic}
             found = answer
@@ -222,12 +253,11 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
     matches: dict[tuple[int, int, int], tuple[float, float]] = {}
     others: dict[str, None] = {}
     for table in tables:
-        for row in range(len(table.rows)):
-            topic, system = table.label(row, "topic"), table.label(row, "system")
+        for row, cells in enumerate(table.rows()):
+            topic, nugget, system, position, support, length, text = cells
             s = systems.setdefault(system, len(systems))
-            length, position = _length(table, row), table.number(row, "position")
-            support = support_in(table, row)
-            nugget = None if absent(table.rows[row]["nugget"]) else table.label(row, "nugget")
+            if isnan(length) and text is not None:
+                length = float(text_length(text))
             if topic not in topics and nugget is None:
                 others[topic] = None
                 continue
@@ -256,12 +286,6 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
             stacklevel=3,
         )
     return _arrays(gold, tuple(systems), lengths, matches)
-
-
-def _length(table: Table, row: int) -> float:
-    length = table.number(row, "length")
-    text = table.rows[row].get("text")
-    return float(text_length(text)) if isnan(length) and isinstance(text, str) else length
 
 
 def _arrays(

@@ -4,22 +4,64 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from os import PathLike, fspath
 from typing import Any
 
 from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.words import counted
 from cranfield.sources.chunks import Source
-from cranfield.texts.answers import JudgedAnswers, judged_of
-from cranfield.texts.content import content, decoded, json_lines
-from cranfield.texts.gold import nuggets_of
-from cranfield.texts.tables import Table, absent
-
-_COLUMNS = ("topic", "system", "nugget", "support", "text")
+from cranfield.sources.schemas import Schema
+from cranfield.sources.tables import Table, fitted
+from cranfield.sources.text import decoded, json_lines
+from cranfield.sources.values import absent
+from cranfield.texts.answers import ANSWERS, JudgedAnswers, judged_of
+from cranfield.texts.columns import IMPORTANCE, LABEL, SUPPORT
+from cranfield.texts.gold import NUGGETS, nuggets_of
 
 FAILED = "failed"
 """What AutoNuggetizer writes where its model gave no label."""
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What is said of one answer, and where."""
+
+    source: str
+    number: int
+    line: int | None
+    content: Mapping[str, Any]
+    stem: str
+
+    def wrong(self, reason: str, topic: str | None = None) -> InputError:
+        where = reason if self.line is not None else f"row {self.number}: {reason}"
+        return InputError(where, source=self.source, line=self.line, topic=topic)
+
+    def label(self, name: str, *others: str, default: str | None = None) -> str:
+        cell = next((self.content[one] for one in (name, *others) if one in self.content), None)
+        if absent(cell) and default is not None:
+            return default
+        if absent(cell):
+            raise self.wrong("has no topic")
+        return str(LABEL.read(cell))
+
+
+@dataclass
+class _Rows:
+    """Rows of a table of one file."""
+
+    rows: list[dict[str, Any]] = field(default_factory=list)
+    lines: list[Any] = field(default_factory=list)
+
+    def add(self, answer: _Answer, **cells: Any) -> None:
+        self.rows.append(cells)
+        self.lines.append(answer.line)
+
+    def table(self, schema: Schema, source: str) -> Table:
+        names = dict.fromkeys(name for row in self.rows for name in row)
+        cells = {name: [row.get(name) for row in self.rows] for name in names}
+        return fitted(cells, schema, source, None if None in self.lines else self.lines)
 
 
 def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnswers:
@@ -59,34 +101,36 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
     >>> read_nugget_assignments([{"qid": "1", "run_id": "a", "nuggets": nuggets}])
     JudgedAnswers(1 topic, 1 system, 1 match)
     """
-    gold: list[tuple[dict[str, Any], int | None]] = []
+    gold, answers = _Rows(), dict[str, _Rows]()
     first: dict[str, Counter[tuple[str, Any]]] = {}
     answered: set[tuple[str, str]] = set()
-    tables: list[Table] = []
     failed = 0
     source = "nugget assignments"
-    for source, line, record, stem in _records(data):
-        table = Table(source, ("topic", "system"), [_row(record, name or stem)], [line])
-        topic, system = table.label(0, "topic"), table.label(0, "system")
+    for answer in _answers(data):
+        source = answer.source
+        topic = answer.label("qid", "topic_id", "topic")
+        system = answer.label("run_id", default=name or answer.stem)
         if (topic, system) in answered:
-            raise table.wrong(0, f"a second answer of {quoted(system)}", topic)
+            raise answer.wrong(f"a second answer of {quoted(system)}", topic)
         answered.add((topic, system))
-        rows, lost = _nuggets(record, table, topic)
+        nuggets, lost = _nuggets(answer, topic)
         failed += lost
-        listed = Counter((str(row["nugget"]), row["importance"]) for row in rows)
+        listed = Counter((nugget, importance) for nugget, importance, _ in nuggets)
         if topic not in first:
             first[topic] = listed
-            gold += [({"topic": topic, **row}, line) for row in rows]
+            for nugget, importance, _ in nuggets:
+                gold.add(answer, topic=topic, nugget=nugget, importance=importance)
         elif first[topic] != listed:
             other = next(iter((listed - first[topic]) or (first[topic] - listed)))[0]
-            raise table.wrong(
-                0, f"its nuggets are not those of the topic's first answer: {quoted(other)}", topic
+            raise answer.wrong(
+                f"its nuggets are not those of the topic's first answer: {quoted(other)}", topic
             )
-        whole = {"topic": topic, "system": system, "text": record.get("answer_text")}
-        cells = [{**whole, "nugget": None}]
-        cells += [{**whole, "nugget": row["nugget"], "support": row["support"]} for row in rows]
-        tables.append(Table(source, _COLUMNS, cells, [line] * len(cells)))
-    if not tables:
+        rows = answers.setdefault(source, _Rows())
+        whole = {"topic": topic, "system": system, "text": answer.content.get("answer_text")}
+        rows.add(answer, **whole, nugget=None)
+        for nugget, _, support in nuggets:
+            rows.add(answer, **whole, nugget=nugget, support=support)
+    if not answers:
         raise InputError("is empty", source=source)
     if failed:
         warnings.warn(
@@ -96,66 +140,59 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
             ),
             stacklevel=2,
         )
-    names = ("topic", "nugget", "importance")
-    table = Table(source, names, [row for row, _ in gold], [line for _, line in gold])
-    return judged_of(tables, nuggets_of(table))
+    tables = [rows.table(ANSWERS, source) for source, rows in answers.items()]
+    return judged_of(tables, nuggets_of(gold.table(NUGGETS, source)))
 
 
-def _records(data: Any) -> Iterable[tuple[str, int | None, Mapping[str, Any], str]]:
+def _answers(data: Any) -> Iterator[_Answer]:
     if isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
-        for line, record in json_lines(decoded(content(source), source.name), source.name):
+        for line, record in json_lines(decoded(source.read(), source.name), source.name):
             if not isinstance(record, Mapping):
                 raise InputError("is no object", source=source.name, line=line)
-            yield source.name, line, record, source.stem
+            yield _Answer(source.name, line, line, record, source.stem)
     elif isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray, Mapping)):
-        for k, one in enumerate(data):
-            if isinstance(one, Mapping):
-                yield "nugget assignments", None, one, "run"
-            elif isinstance(one, (str, PathLike)):
-                yield from _records(one)
+        for number, record in enumerate(data, 1):
+            if isinstance(record, (str, PathLike)):
+                yield from _answers(record)
+            elif isinstance(record, Mapping):
+                yield _Answer("nugget assignments", number, None, record, "run")
             else:
                 raise InputError(
-                    f"row {k + 1} is {type(one).__name__}, no record", source="nugget assignments"
+                    f"row {number} is {type(record).__name__}, no record",
+                    source="nugget assignments",
                 )
     else:
         raise InputError(f"{type(data).__name__} cannot be read as nugget assignments")
 
 
-def _row(record: Mapping[str, Any], name: str) -> dict[str, Any]:
-    topic = record.get("qid", record.get("topic_id", record.get("topic")))
-    system = record.get("run_id")
-    return {"topic": topic, "system": name if absent(system) else system}
-
-
-def _nuggets(
-    record: Mapping[str, Any], table: Table, topic: str
-) -> tuple[list[dict[str, Any]], int]:
-    """Take the nuggets of an answer, and count the labels that failed."""
-    listed = record.get("nuggets")
+def _nuggets(answer: _Answer, topic: str) -> tuple[list[tuple[str, Any, Any]], int]:
+    """Take the nuggets of an answer with their labels, and count the labels that failed."""
+    listed = answer.content.get("nuggets")
     if not isinstance(listed, list) or not listed:
-        raise table.wrong(0, "has no nuggets", topic)
-    rows: list[dict[str, Any]] = []
+        raise answer.wrong("has no nuggets", topic)
+    nuggets: list[tuple[str, Any, Any]] = []
     times: Counter[str] = Counter()
     failed = 0
-    for one in listed:
-        text = one.get("text") if isinstance(one, Mapping) else None
+    for nugget in listed:
+        text = nugget.get("text") if isinstance(nugget, Mapping) else None
         if not isinstance(text, str) or not text.strip():
-            raise table.wrong(0, "a nugget has no text", topic)
-        labels = {}
-        for what, instead in (("importance", "okay"), ("assignment", "not_support")):
-            labels[what] = one.get(what)
-            if absent(labels[what]):
-                raise table.wrong(0, f"nugget {quoted(text)} has no {what}", topic)
-            if labels[what] == FAILED:
-                failed += 1
-                labels[what] = instead
+            raise answer.wrong("a nugget has no text", topic)
+        labels: list[Any] = []
+        for name, instead, called, kind in (
+            ("importance", "okay", "importance", IMPORTANCE),
+            ("assignment", "not_support", "support", SUPPORT),
+        ):
+            label = nugget.get(name)
+            if absent(label):
+                raise answer.wrong(f"nugget {quoted(text)} has no {name}", topic)
+            failed += label == FAILED
+            label = instead if label == FAILED else label
+            if kind.read(label) is None:
+                raise answer.wrong(kind.reason(called, label), topic)
+            labels.append(label)
         times[text] += 1
-        rows.append(
-            {
-                "nugget": text if times[text] == 1 else f"{text} #{times[text]}",
-                "importance": labels["importance"],
-                "support": labels["assignment"],
-            }
-        )
-    return rows, failed
+        importance, support = labels
+        numbered = text if times[text] == 1 else f"{text} #{times[text]}"
+        nuggets.append((numbered, importance, support))
+    return nuggets, failed

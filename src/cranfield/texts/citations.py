@@ -12,11 +12,23 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, quoted
 from cranfield.base.words import counted
-from cranfield.texts.content import stem_of
-from cranfield.texts.labels import support_in
-from cranfield.texts.tables import Table, absent, read_table
+from cranfield.sources.schemas import Column, Schema, optional
+from cranfield.sources.tables import Table, pairs_of, read_table
+from cranfield.texts.columns import LABEL, LACKS, NAME, SUPPORT, SYSTEM, TOPIC, YES, stem_of
 
-_OPTIONAL = ("system", "citation", "support", "joint", "without")
+_CITATIONS = Schema(
+    "table of citations",
+    (
+        *(TOPIC, Column("sentence", LABEL, "sentenceid statement"), SYSTEM),
+        optional("citation", NAME, "doc docid segment"),
+        optional("support", SUPPORT, "assignment"),
+        *(optional("joint", YES), optional("without", YES)),
+    ),
+    called="citations",
+    otherwise="csv",
+    numbered=True,
+    lacks=LACKS,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -114,18 +126,11 @@ def read_citations(data: Any, *, name: str | None = None) -> JudgedCitations:
     stem = name or stem_of(data)
     if isinstance(data, Mapping):
         data = list(_flat(data))
-    table = read_table(data, "citations", ("topic", "sentence"), _OPTIONAL)
-    return _made(table, stem)
+    return _made(read_table(data, _CITATIONS), stem)
 
 
 def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
-    for system, topics in data.items():
-        if not isinstance(topics, Mapping):
-            raise InputError(
-                f"system {quoted(system)} has {type(topics).__name__} where {{topic: sentences}} is"
-                " wanted",
-                source="citations",
-            )
+    for system, topics in pairs_of(data, "system", "topic: sentences", "citations"):
         for topic, sentences in topics.items():
             for k, supports in enumerate(_listed(sentences, topic), 1):
                 row = {"system": system, "topic": topic, "sentence": k}
@@ -153,12 +158,11 @@ def _made(table: Table, stem: str) -> JudgedCitations:
     cited: list[set[str]] = []
     bare: list[bool] = []
     citations: list[tuple[int, int, float, float]] = []
-    for row, cells in enumerate(table.rows):
-        topic, label = table.label(row, "topic"), table.label(row, "sentence")
-        system = stem if absent(cells.get("system")) else table.label(row, "system")
+    for row, cells in enumerate(table.rows()):
+        topic, label, system, citation, support, whole, others = cells
         key = (
             topics.setdefault(topic, len(topics)),
-            systems.setdefault(system, len(systems)),
+            systems.setdefault(system or stem, len(systems)),
             label,
         )
         place = sentences.setdefault(key, len(sentences))
@@ -166,8 +170,6 @@ def _made(table: Table, stem: str) -> JudgedCitations:
             joint.append(nan)
             cited.append(set())
             bare.append(False)
-        support = support_in(table, row)
-        whole = _yes(table, row, "joint")
         if not isnan(whole):
             if not isnan(joint[place]) and joint[place] != whole:
                 raise table.wrong(row, f"joint says yes and no of sentence {quoted(label)}", topic)
@@ -175,7 +177,7 @@ def _made(table: Table, stem: str) -> JudgedCitations:
         if "citation" not in table.names:
             doc = "" if isnan(support) else str(len(cited[place]) + 1)
         else:
-            doc = "" if absent(cells["citation"]) else table.label(row, "citation")
+            doc = citation or ""
         if bare[place] or (not doc and cited[place]):
             raise table.wrong(
                 row,
@@ -192,7 +194,7 @@ def _made(table: Table, stem: str) -> JudgedCitations:
         if isnan(support):
             raise table.wrong(row, f"citation {quoted(doc)} has no support label", topic)
         cited[place].add(doc)
-        citations.append((place, len(cited[place]), support, _yes(table, row, "without")))
+        citations.append((place, len(cited[place]), support, others))
     numbers = np.array(citations, dtype=np.float64).reshape(-1, 4)
     return JudgedCitations(
         topics=tuple(topics),
@@ -204,11 +206,3 @@ def _made(table: Table, stem: str) -> JudgedCitations:
         support=numbers[:, 2],
         without=numbers[:, 3],
     )
-
-
-def _yes(table: Table, row: int, name: str) -> float:
-    value = support_in(table, row, name)
-    if not isnan(value) and value not in {0.0, 1.0}:
-        topic = str(table.rows[row].get("topic"))
-        raise table.wrong(row, f"{name} is neither yes nor no", topic)
-    return value

@@ -12,11 +12,26 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import counted
-from cranfield.texts.labels import importance_in
-from cranfield.texts.tables import Table, read_table
+from cranfield.sources.schemas import Lines, Schema, optional
+from cranfield.sources.tables import Table, pairs_of, read_table
+from cranfield.texts.columns import AMOUNT, IMPORTANCE, LABEL, LACKS, NUGGET, TOPIC
 
-_OPTIONAL = ("weight", "vital_length", "importance", "assessor")
 _NTCIR = ("topic", "nugget", "weight", "vital_length")
+
+NUGGETS = Schema(
+    "table of nuggets",
+    (
+        *(TOPIC, NUGGET, optional("weight", AMOUNT)),
+        optional("vital_length", AMOUNT, "vitalstringlength", called="vital length"),
+        optional("importance", IMPORTANCE, "label"),
+        optional("assessor", LABEL, "judge"),
+    ),
+    called="nuggets",
+    lines=Lines(_NTCIR, 4, loose=True),
+    tuples=_NTCIR,
+    numbered=True,
+    lacks=LACKS,
+)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -101,18 +116,11 @@ def read_nuggets(data: Any) -> Nuggets:
         return data
     if isinstance(data, Mapping):
         data = list(_flat(data))
-    table = read_table(data, "nuggets", ("topic", "nugget"), _OPTIONAL, _NTCIR)
-    return nuggets_of(table)
+    return nuggets_of(read_table(data, NUGGETS))
 
 
 def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
-    for topic, nuggets in data.items():
-        if not isinstance(nuggets, Mapping):
-            raise InputError(
-                f"topic {quoted(topic)} has {type(nuggets).__name__} where {{nugget: weight}} is"
-                " wanted",
-                source="nuggets",
-            )
+    for topic, nuggets in pairs_of(data, "topic", "nugget: weight", "nuggets"):
         for nugget, value in nuggets.items():
             row = {"topic": topic, "nugget": nugget}
             if isinstance(value, Mapping):
@@ -132,13 +140,10 @@ def nuggets_of(table: Table) -> Nuggets:
     weights: list[float] = []
     lengths: list[float] = []
     votes: list[list[float]] = []
-    for row in range(len(table.rows)):
-        topic, nugget = table.label(row, "topic"), table.label(row, "nugget")
-        weight, length = table.number(row, "weight"), table.number(row, "vital_length")
-        vote = importance_in(table, row)
+    for row, (topic, nugget, weight, length, vote, assessor) in enumerate(table.rows()):
         topics.setdefault(topic, len(topics))
         name = (topic, nugget)
-        by = table.label(row, "assessor") if "assessor" in table.names else ""
+        by = assessor or ""
         if (name, by) in voters:
             who = f" by assessor {quoted(by)}" if by else ""
             raise table.wrong(row, f"nugget {quoted(nugget)} is there twice{who}", topic)

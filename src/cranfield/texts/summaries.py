@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,21 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.texts.content import stem_of
-from cranfield.texts.tables import read_table
+from cranfield.sources.schemas import Column, Schema
+from cranfield.sources.tables import pairs_of, read_table
+from cranfield.texts.columns import LACKS, SYSTEM, TEXT, TOPIC, stem_of
 
 Tokeniser = Callable[[str], list[str]]
 Sentences = tuple[tuple[int, ...], ...]
 """Words of a text as numbers, sentence by sentence."""
+
+_TEXTS = Schema(
+    "table of texts",
+    (TOPIC, Column("text", TEXT, "answer summary reference"), SYSTEM),
+    otherwise="csv",
+    numbered=True,
+    lacks=LACKS,
+)
 
 _WORD = re.compile(r"[a-z0-9]+")
 
@@ -183,31 +192,20 @@ def _cut(cut: Tokeniser, line: str) -> list[str]:
 
 def _texts(data: Any, what: str, system: str) -> Iterator[tuple[str, str, str]]:
     """Yield topic, system and text."""
-    if isinstance(data, Mapping):
-        for key, value in data.items():
-            if what == "references":
-                several = value if isinstance(value, (list, tuple)) else [value]
-                if not several:
-                    raise InputError("has no reference text", source=what, topic=str(key))
-                yield from ((str(key), "", _text(one, what, str(key))) for one in several)
-            elif isinstance(value, Mapping):
-                for topic, text in value.items():
-                    yield str(topic), str(key), _text(text, what, str(topic))
-            else:
-                raise InputError(
-                    f"system {quoted(key)} has {type(value).__name__} where {{topic: text}} is"
-                    " wanted",
-                    source=what,
-                )
+    if isinstance(data, Mapping) and what == "references":
+        for topic, value in data.items():
+            several = value if isinstance(value, (list, tuple)) else [value]
+            if not several:
+                raise InputError("has no reference text", source=what, topic=str(topic))
+            yield from ((str(topic), "", _text(text, what, str(topic))) for text in several)
         return
-    table = read_table(data, what, ("topic", "text"), ("system",))
-    for row, cells in enumerate(table.rows):
-        topic = table.label(row, "topic")
-        named = system if cells.get("system") is None else table.label(row, "system")
-        text = cells["text"]
-        if not isinstance(text, str):
-            raise table.wrong(row, f"{type(text).__name__} is no text", topic)
-        yield topic, named, text
+    if isinstance(data, Mapping):
+        for name, texts in pairs_of(data, "system", "topic: text", what):
+            for topic, text in texts.items():
+                yield str(topic), str(name), _text(text, what, str(topic))
+        return
+    for topic, text, name in read_table(data, replace(_TEXTS, called=what)).rows():
+        yield topic, name or system, text
 
 
 def _text(value: Any, what: str, topic: str) -> str:

@@ -1,0 +1,99 @@
+"""Columns of tables about texts: labels, amounts, how important and how well supported."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import Any
+
+import polars as pl
+
+from cranfield.sources.chunks import Source
+from cranfield.sources.schemas import Column, optional
+from cranfield.sources.values import Kind, absent, anything, finite, plain
+
+LARGEST = 1e15
+"""The largest weight, length or position; sums and products of such stay finite."""
+
+_IMPORTANCE = {"vital": 1.0, "okay": 0.0, "ok": 0.0}
+"""Labels of a nugget: must an answer have it?"""
+
+_SUPPORT = {
+    **dict.fromkeys(("support", "full", "fullsupport", "fs", "supported", "yes", "true"), 1.0),
+    **dict.fromkeys(("partialsupport", "partial", "ps"), 0.5),
+    **dict.fromkeys(("notsupport", "nosupport", "none", "no", "ns", "false"), 0.0),
+}
+"""Labels of support, spelt without blanks, hyphens and underscores."""
+
+
+def _label(cell: Any) -> str | None:
+    return None if absent(cell) else str(plain(cell))
+
+
+def _amount(cell: Any) -> float | None:
+    amount = None if isinstance(cell, bool) else finite(cell)
+    return amount if amount is not None and 0 <= amount <= LARGEST else None
+
+
+def _no_amount(cell: Any) -> str:
+    amount = None if isinstance(cell, bool) else finite(cell)
+    few = amount is None or amount < 0
+    return f"not a {'number of at least 0' if few else 'sensible number'}"
+
+
+def _importance(cell: Any) -> float | None:
+    return _IMPORTANCE.get(str(cell).strip().lower())
+
+
+def _support(cell: Any) -> float | None:
+    if cell is None:
+        return None
+    word = str(cell).strip().lower().translate({ord(blank): None for blank in " -_"})
+    degree = _SUPPORT.get(word, finite(cell))
+    return degree if degree is not None and 0 <= degree <= 1 else None
+
+
+def _yes(cell: Any) -> float | None:
+    degree = _support(cell)
+    return degree if degree in {0.0, 1.0} else None
+
+
+LABEL = Kind(_label)
+"""A name; there has to be one."""
+
+NAME = Kind(_label, missing=anything)
+"""A name, where there is one."""
+
+TEXT = Kind(lambda cell: cell if isinstance(cell, str) else None, wanted="no text")
+
+AMOUNT = Kind(_amount, pl.Float64, _no_amount, absent)
+"""A number from 0."""
+
+IMPORTANCE = Kind(_importance, pl.Float64, "neither vital nor okay", absent)
+"""1 for `vital`, 0 for `okay`."""
+
+SUPPORT = Kind(_support, pl.Float64, "neither full, partial, none nor from 0 to 1", absent)
+"""A degree of support: a word, or a number from 0 to 1."""
+
+YES = Kind(_yes, pl.Float64, "neither yes nor no", absent)
+
+LACKS = "has no column {either}; columns: {have}"
+
+TOPIC = Column("topic", LABEL, "topicid query queryid qid question questionid")
+NUGGET = Column("nugget", LABEL, "nuggetid iunit iunitid")
+SYSTEM = optional("system", NAME, "run runid runtag tag")
+
+
+def text_length(text: str) -> int:
+    """Count the characters of an answer that are not white space, as TREC's question answering.
+
+    Examples
+    --------
+    >>> text_length("born in 1942 ")
+    10
+    """
+    return len("".join(text.split()))
+
+
+def stem_of(data: Any) -> str:
+    """Return the name that a system has by its file; `run` for what is no file."""
+    return Source(fspath(data)).stem if isinstance(data, (str, PathLike)) else "run"

@@ -1,0 +1,78 @@
+"""Where things are that have no public name: the one file to change when modules move."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import cranfield
+from cranfield.cli.main import main as program
+from cranfield.collection.document_tables import read_groups, read_lengths
+from cranfield.collection.intents.probabilities import read_intents
+from cranfield.collection.judged.policies import PRESETS
+from cranfield.measures.base import measure
+from cranfield.measures.catalogue.battery_judged import scores as battery_scores
+from cranfield.measures.catalogue.properties import properties
+from cranfield.measures.catalogue.representatives import catalogue
+from cranfield.measures.grammar import WRAPPERS
+from cranfield.measures.names.trec_eval import FAMILIES, NICKNAMES, SINGLE
+from cranfield.measures.sessions import click_u
+from cranfield.measures.texts import TEXT_MEASURES, parse_text_measures
+from cranfield.meta.reproduction.orders import order_agreement, position_tau, union_tau
+from cranfield.reporting import charts
+from cranfield.reporting.page.report_page import report
+from cranfield.reporting.references.citing import STUDIES
+from cranfield.significance.corrections.of_pvalues import ALIASES as CORRECTION_ALIASES
+
+PACKAGE = Path(cranfield.__file__).resolve().parent
+ROOT = Path(os.environ.get("BEHAVIOUR_ROOT") or PACKAGE.parents[1])
+EXAMPLES = ROOT / "docs" / "examples"
+TEST_DATA = ROOT / "tests" / "data"
+VERSION: str = cranfield.__version__
+
+for _needed in (EXAMPLES, TEST_DATA):
+    if not _needed.is_dir():
+        raise SystemExit(f"{_needed} is not there; set BEHAVIOUR_ROOT to a checkout that has it")
+
+
+def trec_names() -> list[str]:
+    """List the names of trec_eval, with the cutoffs that they have when none is given."""
+    families = [f"{name}_{at}" for name, (given, _) in FAMILIES.items() for at in given]
+    return [*SINGLE, *FAMILIES, *families, *NICKNAMES]
+
+
+def chart(name: str, *given: Any, **options: Any) -> Any:
+    """Draw a chart by the name of its function."""
+    return getattr(charts, name)(*given, **options)
+
+
+__all__ = [
+    "CORRECTION_ALIASES",
+    "TEXT_MEASURES",
+    "click_u",
+    "parse_text_measures",
+    "EXAMPLES",
+    "PACKAGE",
+    "PRESETS",
+    "ROOT",
+    "STUDIES",
+    "TEST_DATA",
+    "VERSION",
+    "WRAPPERS",
+    "battery_scores",
+    "catalogue",
+    "chart",
+    "charts",
+    "measure",
+    "order_agreement",
+    "position_tau",
+    "program",
+    "properties",
+    "read_groups",
+    "read_intents",
+    "read_lengths",
+    "report",
+    "trec_names",
+    "union_tau",
+]

@@ -1,0 +1,146 @@
+"""Making a recording, and comparing two."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from studies.behaviour import homes
+from studies.behaviour.showing import shown
+
+Item = tuple[str, Callable[[], Any]]
+"""A name, whose part before the first slash is the subject, and what to record."""
+
+SHOWN_LINES = 14
+"""Lines of a difference that are printed."""
+
+LONGEST = 120
+"""Characters of a file's name; longer ones end in a digest."""
+
+ADDRESS = re.compile(r" at 0x[0-9a-f]+")
+
+
+def file_of(name: str) -> str:
+    """Return the path of the file that holds an item."""
+    subject, _, rest = name.partition("/")
+    safe = quote(rest, safe=" ()+,=@'-_.")
+    if len(safe) > LONGEST:
+        safe = f"{safe[:LONGEST]}-{hashlib.sha256(name.encode()).hexdigest()[:8]}"
+    return f"{subject}/{safe}.txt"
+
+
+def record(folder: Path, items: Iterable[Item]) -> int:
+    """Write what comes of each item, and the digests of all; return the number of items."""
+    if folder.exists() and any(folder.iterdir()):
+        raise SystemExit(f"{folder} is not empty; an old recording is not written over")
+    digests: dict[str, str] = {}
+    files: set[str] = set()
+    spent: dict[str, list[float]] = {}
+    for name, function in items:
+        start = time.perf_counter()
+        data = outcome(function)
+        path = folder / file_of(name)
+        if name in digests or str(path) in files:
+            raise SystemExit(f"two items are called {name}")
+        files.add(str(path))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        digests[name] = hashlib.sha256(data).hexdigest()
+        seconds = time.perf_counter() - start
+        spent.setdefault(name.partition("/")[0], []).append(seconds)
+        if seconds > 5:
+            print(f"{seconds:6.1f} s  {name}", file=sys.stderr)
+    (folder / "digests.json").write_text(json.dumps(digests, indent=1, ensure_ascii=False) + "\n")
+    for subject, times in spent.items():
+        print(f"{len(times):6} {subject:12} {sum(times):7.1f} s")
+    print(f"{len(digests):6} items")
+    return len(digests)
+
+
+def outcome(function: Callable[[], Any]) -> bytes:
+    """Run an item in a fresh copy of the samples; what came of it, as bytes."""
+    with tempfile.TemporaryDirectory(prefix="behaviour-") as place:
+        folder = Path(place).resolve()
+        shutil.copytree(homes.EXAMPLES, folder, dirs_exist_ok=True)
+        (folder / "data").symlink_to(homes.TEST_DATA)
+        with chdir(folder), warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            try:
+                found = function()
+                text = found if isinstance(found, str) else shown(found)
+            except Exception as error:
+                text = f"error {type(error).__name__}: {error}\n"
+                if os.environ.get("BEHAVIOUR_DEBUG"):
+                    traceback.print_exc()
+        for one in said:
+            # What other packages say of themselves depends on their versions only.
+            if not issubclass(one.category, (DeprecationWarning, ResourceWarning)):
+                text += f"\nwarning {one.category.__name__}: {one.message}\n"
+    return masked(text, folder).encode("utf-8", "backslashreplace")
+
+
+def masked(text: str, folder: Path) -> str:
+    """Hide what depends on the place, the process and the version."""
+    for path, name in ((folder, "<folder>"), (homes.ROOT, "<root>")):
+        text = text.replace(str(path), name)
+    text = re.sub(rf"\b{re.escape(homes.VERSION)}\b(?!\.\d)", "<version>", text)
+    return ADDRESS.sub(" at <address>", text)
+
+
+def compare(before: Path, after: Path) -> int:
+    """Print what is missing, new and different; return how many items are."""
+    old, new = (_digests(folder) for folder in (before, after))
+    missing, added = [one for one in old if one not in new], [one for one in new if one not in old]
+    different = [one for one in old if one in new and old[one] != new[one]]
+    for title, names in (("missing", missing), ("new", added)):
+        for name in names:
+            print(f"{title}: {name}")
+    for name in different:
+        print(f"different: {name}")
+        for line in _difference(before / file_of(name), after / file_of(name)):
+            print(f"    {line[:200]}")
+    count = len(missing) + len(added) + len(different)
+    print(
+        f"{len(old)} and {len(new)} items: {len(missing)} missing, {len(added)} new,"
+        f" {len(different)} different"
+    )
+    return count
+
+
+def _digests(folder: Path) -> dict[str, str]:
+    found: dict[str, str] = json.loads((folder / "digests.json").read_text())
+    return found
+
+
+def _difference(old: Path, new: Path) -> Iterator[str]:
+    before, after = (one.read_text("utf-8", "replace").split("\n") for one in (old, new))
+    # The algorithm is slow for long texts with much in common: only the part that differs goes in.
+    start = next(
+        (i for i, pair in enumerate(zip(before, after, strict=False)) if pair[0] != pair[1]),
+        min(len(before), len(after)),
+    )
+    first = max(0, start - 2)
+    lines = difflib.unified_diff(
+        before[first : start + 200], after[first : start + 200], lineterm="", n=2
+    )
+    yield f"first difference in line {start + 1} of {len(before)} and {len(after)}"
+    for at, line in enumerate(lines):
+        if at >= SHOWN_LINES:
+            yield "..."
+            return
+        if at >= 2:
+            yield line

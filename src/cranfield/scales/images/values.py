@@ -98,7 +98,7 @@ class Image:
 
         0 where ranks are counted; elsewhere it takes some seconds to find.
         """
-        return self._uncounted.distribution.error if self._uncounted else 0.0
+        return float(self._uncounted.distribution.error) if self._uncounted else 0.0
 
     @property
     def tolerance(self) -> float:

@@ -131,22 +131,9 @@ class Interval(Measure):
         return out
 
     def require(self, grades: int, runs: int) -> None:
-        """Refuse scores that are beyond reach, before any is computed; not with `feasible`.
+        """Refuse so many rankings if their scores are beyond reach, before any is computed.
 
-        Parameters
-        ----------
-        grades
-            The highest grade of the judgments.
-        runs
-            Number of rankings.
-
-        Raises
-        ------
-        PolicyError
-            When so many rankings cannot be ranked exactly, for `raw` and ties that are not unique,
-            or there is no image at all.
-        MeasureError
-            For gains that have no place in an image.
+        Not with `feasible`, where each topic decides.
         """
         self.require_complete()
         self._check_gains()

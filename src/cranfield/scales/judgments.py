@@ -15,15 +15,8 @@ MOST_JUDGED = 100_000
 
 
 def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tuple[int, ...]:
-    """Check judgments and return them as grades, falling.
+    """Check judgments, a number of documents or a list of grades; return them as grades, falling.
 
-    Raises
-    ------
-    PolicyError
-        For what is neither a number of documents, up to MOST_JUDGED, nor a list of grades 0..c.
-
-    Examples
-    --------
     >>> pool(None, 3, 1), pool(2, 3, 4), pool([0, 2, 1], 3, 2)
     ((1, 1, 1), (4, 4), (2, 1, 0))
     """

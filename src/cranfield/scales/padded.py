@@ -14,19 +14,8 @@ Group = tuple[int | None, tuple[int, ...] | None]
 def padded(judged: JudgedRuns, length: int, rel: int | None) -> Ints:
     """Return the grades of rankings by rank, 0 where there is no judged document.
 
-    Parameters
-    ----------
-    judged
-        Judged runs.
-    length
-        Ranks of a run.
-    rel
-        Lowest relevant grade, where all relevant grades are 1; None for grades as they are.
-
-    Returns
-    -------
-    array
-        Shape (topics * systems, length).
+    All grades from `rel` on are 1; without it grades are as they are. Shape (topics * systems,
+    length).
     """
     topics, systems = judged.shape
     rows = judged.judged()
@@ -39,24 +28,10 @@ def padded(judged: JudgedRuns, length: int, rel: int | None) -> Ints:
 def groups(
     judged: JudgedRuns, length: int, limits: Ints | None, *, ideal: bool
 ) -> dict[Group, Ints]:
-    """Sort rankings by what their images depend on.
+    """Sort rankings, by their place in what :func:`padded` returns, by what their images depend on.
 
-    Parameters
-    ----------
-    judged
-        Judged runs.
-    length
-        Ranks of a run.
-    limits
-        Relevant documents of each topic, where no run may have more; shape (topics, 1) or that of
-        the judged runs.
-    ideal
-        Whether the ideal ranking of each topic matters.
-
-    Returns
-    -------
-    dict
-        Places of the rankings, as :func:`padded` has them.
+    The limits are relevant documents of each topic, where no run may have more; shape (topics, 1)
+    or that of the judged runs. With `ideal` each topic's ideal ranking matters.
     """
     topics, systems = judged.shape
     places: dict[Group, list[Ints]] = {}

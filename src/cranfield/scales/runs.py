@@ -94,14 +94,7 @@ def check_grades(grades: Any) -> int:
 
 
 def check_size(length: Any, grades: Any) -> None:
-    """Refuse a length or a highest grade that is no positive whole number, or too large a one.
-
-    Raises
-    ------
-    PolicyError
-        For more than 2,000 ranks, a grade above 1,000, or more than 2^15 weights of grades at
-        ranks.
-    """
+    """Refuse a length or a highest grade that is no positive whole number, or too large a one."""
     check_whole("the length of a run", length, 1)
     check_grades(grades)
     if length > MOST_RANKS:
@@ -187,20 +180,9 @@ def judged_runs(
     judgments: Sequence[int] | int | None = None,
     every_grade: bool = False,
 ) -> JudgedRuns:
-    """Present runs of grades as the judged runs of as many systems on one topic.
+    """Present runs of grades, shape (runs, length), as those of as many systems on one topic.
 
-    Parameters
-    ----------
-    runs
-        Grades by rank, shape (runs, length).
-    grades
-        The highest grade.
-    judgments
-        Grades of the topic's relevant documents, or the number of documents of the highest grade:
-        recall base and ideal ranking come from them. By default as many as the runs are long, so
-        that every run could be.
-    every_grade
-        Whether a second topic has a document of each grade, for a measure that looks for them.
+    With `every_grade` a second topic has a document of each grade, for measures that look for them.
     """
     count, length = runs.shape
     topics = 2 if every_grade else 1
@@ -244,8 +226,12 @@ def score_runs(
         The measure or its text; one that needs a cutoff and has none gets the length of the runs.
     runs
         Grades by rank, shape (runs, ranks); rows of different lengths are padded with 0.
-    grades, judgments
-        As for :func:`judged_runs`.
+    grades
+        The highest grade.
+    judgments
+        Grades of the topic's relevant documents, or the number of documents of the highest grade:
+        recall base and ideal ranking come from them. By default as many as the runs are long, so
+        that every run could be.
 
     Returns
     -------
@@ -277,12 +263,6 @@ def depends_on_recall_base(measure: Measure) -> bool:
 
     A measure that needs more than grades is tried on the rankings that its properties are computed
     of; where that cannot be, it counts as one that does.
-
-    Examples
-    --------
-    >>> from cranfield.measures import OMeasure, P, R
-    >>> [depends_on_recall_base(one @ 5) for one in (P, R, OMeasure)]
-    [False, True, True]
     """
     # What there are so many of is beyond any cutoff that is looked at. In the runs there is one
     # relevant document, at the first rank and at the last.

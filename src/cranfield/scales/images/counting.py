@@ -22,13 +22,7 @@ MOST_NEAR = 2**20
 
 
 class Near(NamedTuple):
-    """Pairs whose sum is so close to x that floats cannot tell which is larger.
-
-    Attributes
-    ----------
-    query, outer, inner
-        Index of x, of a and of b.
-    """
+    """Pairs (a, b) whose sum is so close to x that floats cannot tell: indices of x, of a, of b."""
 
     query: Ints
     outer: Ints
@@ -36,15 +30,7 @@ class Near(NamedTuple):
 
 
 class Counted(NamedTuple):
-    """Result of :func:`count_pairs`.
-
-    Attributes
-    ----------
-    below
-        Pairs, or their weight, that are surely below each x.
-    near
-        The pairs that floats cannot decide.
-    """
+    """Pairs, or their weight, that are surely below each x, and those that floats cannot decide."""
 
     below: Ints
     near: Near
@@ -73,23 +59,11 @@ def count_pairs(
     weights: tuple[Ints, Ints] | None = None,
     jobs: int | None = None,
 ) -> Counted:
-    """Count the pairs of an outer and an inner number whose sum is below x.
+    """Count the pairs of an outer and an inner number whose sum is below x, for many x.
 
-    Parameters
-    ----------
-    inner, outer
-        Ascending floats.
-    x
-        Queries.
-    slack
-        Pairs within this distance of x are not counted, but returned.
-    weights
-        Weights of the inner and of the outer numbers; a pair has their product.
-    jobs
-        Threads.
+    Both sides ascend. Pairs within the slack of x are not counted, but returned. With weights of
+    the inner and of the outer numbers a pair counts as their product.
 
-    Notes
-    -----
     For every outer number a binary search among the inner ones does it. Searching a large array
     costs a cache miss a step; so the inner side is taken in pieces that fit into the cache, each
     with all the queries and outer numbers that lead into it. A piece begins in the middle of a

@@ -24,12 +24,9 @@ MOST_HEADS = 2**21
 
 
 def last_bags(walk: Walk, most: int) -> tuple[int, list[Bag]]:
-    """Values of the last ranks for each state, from as high a rank as memory allows.
+    """Values of the last ranks from as high a rank as memory allows, for each state before it.
 
-    Returns
-    -------
-    tuple
-        The rank, from 0, and for each state before it a bag; `most` numbers in all at most.
+    The rank is counted from 0; there are `most` numbers in all at most.
     """
     rank, bags = len(walk.gains), walk.end(by_runs=False)
     while rank:
@@ -45,33 +42,23 @@ def last_bags(walk: Walk, most: int) -> tuple[int, list[Bag]]:
 
 @dataclass(frozen=True, eq=False)
 class Halves:
-    """The sums of the first and of the last ranks, by the state between them.
-
-    Attributes
-    ----------
-    heads
-        Values of the first ranks, state by state.
-    tails
-        Values of the last ranks, ascending within each state.
-    head_ends, tail_ends
-        Where each state ends among them.
-    slack
-        Error of a difference of floats; 0 where whole numbers are compared themselves.
-    head_runs, tail_runs
-        Number of runs of each; empty where they are not counted.
-    """
+    """The sums of the first and of the last ranks, by the state between them."""
 
     heads: Exact
+    """Values of the first ranks, state by state."""
     tails: Exact
+    """Values of the last ranks, ascending within each state."""
     head_ends: Ints
     tail_ends: Ints
+    """Where each state ends among them."""
     slack: float
+    """Error of a difference of floats; 0 where whole numbers are compared themselves."""
     head_runs: Exact
     tail_runs: Exact
+    """Number of runs of each; empty where they are not counted."""
 
     @classmethod
     def of(cls, first: Sequence[Bag], last: Sequence[Bag]) -> Halves:
-        """Lay out the values of all states side by side."""
         heads, tails = (np.concatenate([bag.values for bag in bags]) for bags in (first, last))
         ends = [np.cumsum([bag.values.size for bag in bags]) for bags in (first, last)]
         runs = [np.concatenate([bag.runs for bag in bags]) for bags in (first, last)]
@@ -88,12 +75,10 @@ class Halves:
 
     @cached_property
     def tail_words(self) -> Ints:
-        """The tails modulo 2^64."""
         return word(self.tails)
 
     @cached_property
     def head_words(self) -> Ints:
-        """The heads modulo 2^64."""
         return word(self.heads)
 
     @property
@@ -120,13 +105,7 @@ class Halves:
         return places
 
     def sums(self, low: Exact, high: Exact) -> tuple[Ints, Ints]:
-        """All sums s with low <= s <= high, for several intervals.
-
-        Returns
-        -------
-        tuple
-            Index of the interval, and s - low; in no order.
-        """
+        """All sums s of several intervals: index of the interval, and s - low; in no order."""
         first = self.where(low)
         count = np.maximum(self.where(high, upto=True) - first, 0)
         return self.written(first, count, low, high)
@@ -155,13 +134,7 @@ def word(numbers: Exact) -> Ints:
 
 @lru_cache(maxsize=2)
 def halves_of(walk: Walk, cut: int, by_runs: bool) -> Halves:
-    """Make the two halves of an image, with the number of runs of each sum if wanted.
-
-    Raises
-    ------
-    PolicyError
-        When they have too many sums.
-    """
+    """Make the two halves of an image, with the number of runs of each sum if wanted."""
     heads = walk.start(by_runs)
     for rank in range(cut):
         heads = walk.first(heads, rank)
@@ -177,7 +150,6 @@ def halves_of(walk: Walk, cut: int, by_runs: bool) -> Halves:
 
 
 def too_many(walk: Walk) -> PolicyError:
-    """Say that there are too many runs, and how many there might be."""
     base, length = walk.gains[0].shape[1], len(walk.gains)
     most = MOST_WIDE if walk.kind.hasobject else MOST_PAIRS
     longest = min(int((most.bit_length() - 1) / np.log2(base)), length - 1)

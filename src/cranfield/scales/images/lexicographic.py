@@ -24,24 +24,15 @@ class Lexicographic:
     Sums then compare like words, by the first part in which they differ: a rank is a number in a
     mixed radix. RBP is such a sum for p < 1 / (grades + 1), and p = 1/2 with binary gains; a
     single part always is.
-
-    Attributes
-    ----------
-    parts
-        All parts.
-    order
-        Parts by falling weight.
-    limit
-        Relevant documents that a run may have.
-    counts_runs
-        Whether runs can be counted, too: not when there is a limit and a sum of a part does not
-        tell the number of relevant documents.
     """
 
     parts: tuple[Part, ...]
     order: tuple[int, ...]
+    """Parts by falling weight."""
     limit: int | None
     counts_runs: bool
+    """Whether runs can be counted, too: not when there is a limit and a sum of a part does not tell
+    the number of relevant documents."""
 
     @classmethod
     def of(cls, parts: Sequence[Part], limit: int | None) -> Lexicographic | None:

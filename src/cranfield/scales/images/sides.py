@@ -23,22 +23,10 @@ QUERIES = 2**12
 
 @dataclass(frozen=True, eq=False)
 class Side:
-    """All sums of some parts.
+    """All sums of some parts, ascending.
 
-    Attributes
-    ----------
-    parts
-        Which parts.
-    values
-        The sums, ascending.
-    code
-        For each sum the parts' entries as one number.
-    shape
-        Number of entries of each part.
-    keys
-        For each part the sum that each entry stands for.
-    count, weight
-        For each sum the relevant documents that it needs, and its number of runs.
+    A sum is made of an entry of each part. Its `code` is the number that the entries spell, of
+    which there are `shape`; `keys` tell for each part the sum that an entry stands for.
     """
 
     parts: tuple[int, ...]
@@ -47,17 +35,18 @@ class Side:
     shape: tuple[int, ...]
     keys: tuple[Ints, ...]
     count: Ints
+    """For each sum the relevant documents that it needs."""
     weight: Ints
+    """For each sum its number of runs."""
 
     def digits(self, at: Ints) -> list[Ints]:
         """For each part the index of the sum that some of the sums are made of."""
         if not self.parts:
             return []
-        found = np.unravel_index(self.code[at], self.shape)
-        return [keys[one] for keys, one in zip(self.keys, found, strict=True)]
+        entries = np.unravel_index(self.code[at], self.shape)
+        return [keys[entry] for keys, entry in zip(self.keys, entries, strict=True)]
 
     def where(self, kept: NDArray[np.bool_]) -> Side:
-        """Return some of the sums."""
         return replace(
             self,
             values=self.values[kept],
@@ -99,23 +88,10 @@ class Split(NamedTuple):
 
 
 def split_sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memory: int) -> Split:
-    """Decide which parts make which side.
+    """Decide which parts make which side; refuse an outer side that would be too long.
 
-    Parameters
-    ----------
-    parts
-        The parts.
-    limit
-        Relevant documents that a run may have; None if that does not matter.
-    by_runs
-        Whether sums are weighted by their number of runs.
-    memory
-        Bytes that the inner side may take, roughly.
-
-    Raises
-    ------
-    PolicyError
-        When the outer side would be too long.
+    With `by_runs` sums are weighted by their number of runs; `memory` is what the inner side may
+    take, roughly, in bytes.
     """
     by_count = by_runs and limit is not None
     lengths = [part.key.size if by_count else part.keys.size for part in parts]
@@ -125,7 +101,7 @@ def split_sides(parts: tuple[Part, ...], limit: int | None, by_runs: bool, memor
     best = min(room, max(SHORTEST, int((min(prod(lengths), 2**80) * QUERIES) ** 0.5)))
     inner: list[int] = []
     size = 1
-    for index in sorted(range(len(parts)), key=lambda one: -lengths[one]):
+    for index in sorted(range(len(parts)), key=lambda part: -lengths[part]):
         if size * lengths[index] <= best or not inner:
             inner.append(index)
             size *= lengths[index]

@@ -42,24 +42,18 @@ SAMPLE = 2**21
 
 @dataclass(frozen=True, eq=False)
 class Marks:
-    """What a pass over all windows leaves.
-
-    Attributes
-    ----------
-    values
-        Some values of the image, ascending, the first of each window among them.
-    below
-        Number of values below each.
-    size, least, most, last
-        Number of values, extreme gaps, and the largest value.
-    """
+    """What a pass over all windows leaves."""
 
     values: Exact
+    """Some values of the image, ascending, the first of each window among them."""
     below: Ints
+    """Number of values below each."""
     size: int
     least: int
     most: int
+    """The extreme gaps."""
     last: int
+    """The largest value."""
 
 
 class Windows:

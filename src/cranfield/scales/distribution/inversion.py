@@ -67,7 +67,6 @@ class Inverted:
         return self.beyond + self.spectrum.uncertainty + moved
 
     def limits(self, x: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return lower limits, their middles and upper limits at ascending x."""
         low, high = self.window
         where = (np.clip(x, low, high) - self.middle) / self.period
         step, width = self.spectrum.mean_steps(where)
@@ -104,27 +103,17 @@ def inverted(
         more_at, more_phi = coefficients(variables, reached, count, cut, jobs)
         at, phi = np.concatenate([at, more_at]), np.concatenate([phi, more_phi])
         spectrum = Spectrum(count - 1, at, phi, slack)
-        way = Inverted(
-            spectrum,
-            middle,
-            period,
-            mean,
-            (middle + window[0], middle + window[1]),
-            beyond,
-            1.2 * rounding,
-        )
+        low, high = (middle + end for end in window)
+        way = Inverted(spectrum, middle, period, mean, (low, high), beyond, 1.2 * rounding)
         error = way.slack + spectrum.peak(jobs, max(wanted - way.slack, wanted / 2))
         reached, count = count, 2 * count
         # Where phi does not fall, every frequency costs all values, and has to be kept.
         dense = more_at.size * 4 > reached
         values = sum(variable.count for variable in variables) if dense else 0
         bytes_next = BYTES * 2 * at.size + (64 * count if at.size * SPARSE >= reached else 0)
-        if (
-            error <= wanted
-            or count > HIGHEST_DEGREE
-            or bytes_next > memory
-            or values * count > MOST_WORK
-        ):
+        if error <= wanted or count > HIGHEST_DEGREE:
+            return way, min(error, 0.5)
+        if bytes_next > memory or values * count > MOST_WORK:
             return way, min(error, 0.5)
 
 

@@ -26,7 +26,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
+from operator import itemgetter
 from typing import Protocol
 
 import numpy as np
@@ -44,35 +46,23 @@ ROUNDING = 5e-15
 
 
 class _Way(Protocol):
-    """One way to enclose F: returns lower limits, shares and upper limits."""
+    """One way to enclose F: lower limits, shares and upper limits at ascending x."""
 
     def limits(self, x: Floats) -> tuple[Floats, Floats, Floats]: ...
 
 
 @dataclass(frozen=True)
 class SumDistribution:
-    """The distribution function of a sum of independent components, with limits.
-
-    Parameters
-    ----------
-    error
-        Largest possible |share(x) - F(x)| over all x.
-    bound
-        "proved": the error follows from a theorem, rounding included. ("checked" is kept for
-        ways whose error is only measured; there is none so far.)
-    rounding
-        How far sums and x may be off; an x within it of a listed sum, or of the least or the
-        largest sum of all, is taken to be that sum.
-    lowest, highest
-        The least and the largest sum.
-    """
+    """The distribution function of a sum of independent components, with proved limits."""
 
     error: float
-    bound: str
+    """Largest possible |share(x) - F(x)| over all x, rounding included."""
     rounding: float
+    """How far sums and x may be off; an x within it of a listed sum, or of the least or the largest
+    sum of all, is taken to be that sum."""
     lowest: float
     highest: float
-    way: _Way = field(repr=False)
+    way: _Way
 
     def share(self, x: ArrayLike) -> Floats:
         """Return the share of sums up to x: from 0 to 1, and never falling among the x asked for.
@@ -91,18 +81,15 @@ class SumDistribution:
         return lower, upper
 
     def _all(self, x: ArrayLike) -> tuple[Floats, Floats, Floats]:
-        given = np.asarray(x, dtype=np.float64)
-        if np.isnan(given).any():
+        points = np.asarray(x, dtype=np.float64)
+        if np.isnan(points).any():
             raise PolicyError("there is an x that is no number")
-        asked, place = np.unique(given, return_inverse=True)
-        lower, share, upper = self.way.limits(asked)
-        below = asked < self.lowest - self.rounding
-        beyond = asked >= self.highest - self.rounding
-        return (
-            np.where(beyond, 1.0, np.where(below, 0.0, lower))[place].reshape(given.shape),
-            np.where(beyond, 1.0, np.where(below, 0.0, share))[place].reshape(given.shape),
-            np.where(beyond, 1.0, np.where(below, 0.0, upper))[place].reshape(given.shape),
-        )
+        asked, place = np.unique(points, return_inverse=True)
+        limits = np.stack(self.way.limits(asked))
+        limits[:, asked < self.lowest - self.rounding] = 0.0
+        limits[:, asked >= self.highest - self.rounding] = 1.0
+        lower, share, upper = limits[:, place].reshape(3, *points.shape)
+        return lower, share, upper
 
 
 @dataclass(frozen=True)
@@ -118,7 +105,7 @@ class _Listed:
     def complete(self) -> bool:
         return self.least == self.most
 
-    @property
+    @cached_property
     def error(self) -> float:
         """The share of sums in the fullest window of the width that is left open.
 
@@ -147,31 +134,15 @@ def distribution_of_sums(
 ) -> SumDistribution:
     """Find the distribution function of a sum of independent components.
 
-    Parameters
-    ----------
-    components
-        The distinct values of every component, ascending, each right to a relative 1e-15. Equal
-        neighbours (weights so small that they underflow) are counted as two.
-    wanted
-        The error that is aimed at. Where it is out of reach, a larger one is stated.
-    memory
-        Bytes that may be used, roughly.
-    jobs
-        Threads; by default as many as there are processors.
+    The components' distinct values ascend, each right to a relative 1e-15; equal neighbours
+    (weights so small that they underflow) are counted as two. Where the wanted error is out of
+    reach, a larger one is stated.
 
-    Raises
-    ------
-    PolicyError
-        For components that are empty, not ascending or not finite, and a wanted error that is
-        not above 0.
-
-    Examples
-    --------
     >>> rbp = distribution_of_sums([np.array([0.0, 0.5**j]) for j in range(1, 11)])
     >>> (rbp.share([0.0, 0.5, 1.0]) * 2**10).tolist()
     [1.0, 513.0, 1024.0]
-    >>> rbp.error, rbp.bound
-    (0.0, 'proved')
+    >>> rbp.error
+    0.0
     """
     sets = [_checked(component) for component in components]
     if not sets or not wanted > 0:
@@ -181,13 +152,13 @@ def distribution_of_sums(
     lowest = math.fsum(values[0] for values in sets)
     highest = math.fsum(values[-1] for values in sets)
     listed = _listed(sets, min(MOST_SUMS, memory // 64), rounding)
-    listed_error = listed.error
-    if listed.complete or listed_error <= wanted or not affordable(sets):
-        return SumDistribution(listed_error, "proved", rounding, lowest, highest, listed)
-    way, error = inverted(sets, wanted, memory, jobs or processors(), rounding)
-    if listed_error <= error:
-        return SumDistribution(listed_error, "proved", rounding, lowest, highest, listed)
-    return SumDistribution(error, "proved", rounding, lowest, highest, way)
+    ways: list[tuple[float, _Way]] = [(listed.error, listed)]
+    if not (listed.complete or listed.error <= wanted) and affordable(sets):
+        inversion, error = inverted(sets, wanted, memory, jobs or processors(), rounding)
+        ways.append((error, inversion))
+    # Of equally close ones the first.
+    error, way = min(ways, key=itemgetter(0))
+    return SumDistribution(error, rounding, lowest, highest, way)
 
 
 def _checked(component: Floats) -> Floats:

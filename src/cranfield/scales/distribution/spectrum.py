@@ -48,24 +48,16 @@ SPARSE = 16
 
 @dataclass(frozen=True)
 class Spectrum:
-    """phi(k) for k = 1..K: the values that are kept, all others being close to 0.
-
-    Parameters
-    ----------
-    degree
-        The highest frequency K.
-    at
-        Frequencies that are kept, ascending.
-    values
-        phi at these frequencies.
-    slack
-        Largest possible error of any phi(k), k <= K, those that are not kept counting as 0.
-    """
+    """phi(k) for k = 1..K: the values that are kept, all others being close to 0."""
 
     degree: int
+    """The highest frequency K."""
     at: Ints
+    """Frequencies that are kept, ascending."""
     values: Complex
+    """phi at these frequencies."""
     slack: float
+    """Largest possible error of any phi(k), k <= K, those that are not kept counting as 0."""
 
     @property
     def steps(self) -> Complex:

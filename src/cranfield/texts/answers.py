@@ -49,6 +49,7 @@ ANSWERS = Schema(
     lines=Lines(_NTCIR, 2, loose=True),
     tuples=_NTCIR,
     numbered=True,
+    readable="Parquet",
     lacks=LACKS,
 )
 

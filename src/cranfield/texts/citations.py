@@ -27,6 +27,7 @@ _CITATIONS = Schema(
     called="citations",
     otherwise="csv",
     numbered=True,
+    readable="Parquet",
     lacks=LACKS,
 )
 

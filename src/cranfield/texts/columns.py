@@ -76,7 +76,7 @@ SUPPORT = Kind(_support, pl.Float64, "neither full, partial, none nor from 0 to 
 
 YES = Kind(_yes, pl.Float64, "neither yes nor no", absent)
 
-LACKS = "has no column {either}; columns: {have}"
+LACKS = "has no column {name}; columns: {have}"
 
 TOPIC = Column("topic", LABEL, "topicid query queryid qid question questionid")
 NUGGET = Column("nugget", LABEL, "nuggetid iunit iunitid")

@@ -30,6 +30,7 @@ NUGGETS = Schema(
     lines=Lines(_NTCIR, 4, loose=True),
     tuples=_NTCIR,
     numbered=True,
+    readable="Parquet",
     lacks=LACKS,
 )
 

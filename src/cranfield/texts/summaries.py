@@ -26,6 +26,7 @@ _TEXTS = Schema(
     (TOPIC, Column("text", TEXT, "answer summary reference"), SYSTEM),
     otherwise="csv",
     numbered=True,
+    readable="Parquet",
     lacks=LACKS,
 )
 

@@ -1,50 +1,43 @@
-"""One cell: a score, a label, or nothing."""
+"""One cell: a score, a label, or nothing; and what a column is by its name."""
 
 from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from typing import Any
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.sources.values import is_number
+from cranfield.sources.schemas import spelt
+from cranfield.sources.values import absent, finite, plain
 
-NO_SCORE = {"", "na", "nan", "n/a", "null", "none", "-", "<na>"}
+NO_SCORE = frozenset({"", "na", "nan", "n/a", "null", "none", "-", "<na>"})
 """What stands in a table where there is no score; case does not matter."""
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?", re.ASCII)
 
+_NAMES = {
+    "topic": "topic topicid topicno topicnum topicnumber"
+    " query queryid queryno querynum querynumber qid qno",
+    "system": "system systemid systemname run runid runtag runname tag",
+    "measure": "measure measurename metric metricname",
+    "shard": "shard shardid shardno",
+    "score": "score value metricvalue measurevalue",
+}
+_ROLES = {name: role for role, names in _NAMES.items() for name in names.split()}
+"""What a column is, by its name as `spelt` spells it."""
 
-def absent(cell: Any) -> bool:
-    """Tell whether a cell holds nothing: no value, or a word for that.
-
-    Examples
-    --------
-    >>> absent(None), absent(" N/A "), absent(float("nan")), absent("0")
-    (True, True, True, False)
-    """
-    if isinstance(cell, str):
-        return cell.strip().lower() in NO_SCORE
-    # The missing value of pandas is equal to nothing, and has no truth.
-    return cell is None or type(cell).__name__ in {"NAType", "NaTType"} or _is_nan(cell)
+NO_NAMES = {"", "unnamed0", "indexlevel0", "index"}
+"""Names of what was the index of a data frame without a name, as pandas writes it."""
 
 
-def _is_nan(cell: Any) -> bool:
-    try:
-        return math.isnan(cell)
-    except (TypeError, ValueError, OverflowError):
-        return False
+def no_score(cell: Any) -> bool:
+    return absent(cell, NO_SCORE)
 
 
 def numeric(cell: Any) -> bool:
-    """Tell whether a cell holds a number that is written as a score is.
-
-    Examples
-    --------
-    >>> numeric(" 1e5 "), numeric("1_0"), numeric("nan"), numeric("٣")
-    (True, False, False, False)
-    """
-    return (isinstance(cell, str) and is_number(cell.strip())) or _finite(cell) is not None
+    """Tell whether a cell holds a number that is written as a score is."""
+    return finite(cell) is not None
 
 
 def decimal_comma(cell: Any) -> bool:
@@ -59,37 +52,15 @@ def decimal_comma(cell: Any) -> bool:
 
 
 def score_in(cell: Any, source: str, line: int | None = None, topic: str | None = None) -> float:
-    """Read a score; NaN where there is none.
-
-    Text is held to how numbers are written: Python itself would take `1_0` for 10, and the digits
-    of any script.
-    """
-    if isinstance(cell, str) and is_number(text := cell.strip()):
-        return float(text)
-    if absent(cell):
+    """Read a score; NaN where there is none."""
+    score = finite(cell)
+    if score is None and no_score(cell):
         return math.nan
-    score = _finite(cell)
     if score is None:
         comma = decimal_comma(cell)
         reason = "has a comma where a point is wanted" if comma else "is not a finite number"
-        raise InputError(
-            f"score {quoted(cell)} {reason}",
-            source=source,
-            line=line,
-            topic=topic,
-        )
+        raise InputError(f"score {quoted(cell)} {reason}", source=source, line=line, topic=topic)
     return score
-
-
-def _finite(cell: Any) -> float | None:
-    """Return what is no text as a finite number; None where it is none."""
-    if isinstance(cell, (str, bytes, bytearray)):
-        return None
-    try:
-        number = float(cell)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if math.isfinite(number) else None
 
 
 def label_in(cell: Any, what: str, source: str, line: int | None = None) -> str:
@@ -100,10 +71,41 @@ def label_in(cell: Any, what: str, source: str, line: int | None = None) -> str:
     >>> label_in(401.0, "topic", "a.csv"), label_in(" q1 ", "topic", "a.csv")
     ('401', 'q1')
     """
-    if isinstance(cell, float) and cell.is_integer():
-        cell = int(cell)
     # Text may well be a topic that is called `none`; only a missing value is no name.
-    label = "" if not isinstance(cell, str) and absent(cell) else str(cell).strip()
+    label = "" if absent(cell) else str(plain(cell)).strip()
     if not label:
         raise InputError(f"a row names no {what}", source=source, line=line)
     return label
+
+
+def role_of(name: object) -> str | None:
+    """Return what a column of this name holds; None where the name does not tell.
+
+    Examples
+    --------
+    >>> role_of("Topic ID"), role_of("QID"), role_of("metric"), role_of("bm25")
+    ('topic', 'topic', 'measure', None)
+    """
+    return _ROLES.get(spelt(name))
+
+
+def roles(names: Sequence[str], source: str) -> dict[str, int]:
+    """Find the column of each role; those that are not there are left out."""
+    places: dict[str, int] = {}
+    for k, name in enumerate(names):
+        role = role_of(name)
+        if role in places:
+            raise InputError(
+                f"two columns could be the {role}s: {quoted(names[places[role]])} and"
+                f" {quoted(name)}; leave one out, or give it another name",
+                source=source,
+            )
+        if role is not None:
+            places[role] = k
+    # These words are too common to count beside a proper name, and the letter may be a system.
+    loose = [k for k, name in enumerate(names) if spelt(name) == "name"]
+    if "system" not in places and len(loose) == 1:
+        places["system"] = loose[0]
+    if "topic" not in places and names and spelt(names[0]) == "q":
+        places["topic"] = 0
+    return places

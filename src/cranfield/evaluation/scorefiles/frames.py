@@ -9,53 +9,36 @@ from typing import Any
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.evaluation.scorefiles.columns import role_of
-from cranfield.evaluation.scorefiles.tables import Table
+from cranfield.evaluation.scorefiles.cells import role_of
+from cranfield.evaluation.scorefiles.tables import ScoreTable
+from cranfield.sources.tables import columns_of_frame, parquet_frame
 
 
-def is_frame(data: Any) -> bool:
-    """Tell whether something is a data frame."""
-    # Asking a lazy frame itself for its columns would cost, and warn.
-    return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
-
-
-def from_frame(data: Any, source: str = "a table", stem: str = "run") -> Table:
+def from_frame(data: Any, source: str = "a table", stem: str = "run") -> ScoreTable:
     """Take the names and the rows of a data frame; lines are counted from its first row.
 
     The index of a pandas frame is a column too, where it says more than the number of the row.
     """
-    import narwhals.stable.v1 as nw
-
-    try:
-        frame = nw.from_native(data)
-        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-        columns, rows = list(frame.columns), [list(row) for row in frame.rows()]
-    except Exception as error:
-        # Each library has its own ways to refuse a frame.
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{type(data).__name__} cannot be read: {reason}", source=source) from None
-    if any(isinstance(name, tuple) for name in columns):
+    columns = columns_of_frame(data, source)
+    if any(isinstance(name, tuple) for name in columns.names):
         raise InputError("the names of its columns have several levels", source=source)
-    names = [str(name) for name in columns]
+    names = [str(name) for name in columns.names]
+    rows = [list(row) for row in zip(*map(columns.cells, range(len(names))), strict=True)]
     if not rows:
         raise InputError("has no rows", source=source)
     index = getattr(data, "index", None)
     if index is not None and hasattr(index, "names"):
         labels = index if len(index.names) > 1 else ((label,) for label in index)
         names, rows = _with_index(
-            list(index.names), [list(one) for one in labels], names, rows, source
+            list(index.names), [list(label) for label in labels], names, rows, source
         )
-    return Table(source, names, rows, range(1, len(rows) + 1), stem)
+    return ScoreTable(source, names, rows, range(1, len(rows) + 1), stem)
 
 
-def from_parquet(raw: bytes, source: str, stem: str) -> Table:
+def from_parquet(raw: bytes, source: str, stem: str) -> ScoreTable:
     """Read Parquet; what pandas wrote as its index, last, is treated as its index."""
-    try:
-        frame = pl.read_parquet(io.BytesIO(raw))
-        index = _index_columns(pl.read_parquet_metadata(io.BytesIO(raw)).get("pandas", ""))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        reason = (str(error).splitlines() or ["it is damaged"])[0]
-        raise InputError(f"is no readable Parquet: {reason}", source=source) from None
+    frame = parquet_frame(raw, source, "Parquet")
+    index = _index_columns(pl.read_parquet_metadata(io.BytesIO(raw)).get("pandas", ""))
     index = [name for name in index if name in frame.columns]
     if not index or frame.is_empty():
         return from_frame(frame, source, stem)
@@ -63,7 +46,7 @@ def from_parquet(raw: bytes, source: str, stem: str) -> Table:
     levels = [None if name.startswith("__index_level_") else name for name in index]
     labels = [list(row) for row in frame.select(index).rows()]
     names, rows = _with_index(levels, labels, table.names, table.rows, source)
-    return Table(source, names, rows, table.lines, stem)
+    return ScoreTable(source, names, rows, table.lines, stem)
 
 
 def _index_columns(metadata: str) -> list[str]:

@@ -8,11 +8,10 @@ from itertools import islice
 from typing import NamedTuple
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.evaluation.scorefiles.cells import absent, label_in, numeric
-from cranfield.evaluation.scorefiles.columns import role_of
-from cranfield.evaluation.scorefiles.delimited import lines_of
+from cranfield.evaluation.scorefiles.cells import label_in, no_score, numeric, role_of
 from cranfield.evaluation.scorefiles.kinds import LOOKED_AT, measure_of
 from cranfield.evaluation.scorefiles.parts import AGGREGATE, Entry, Part, part_of
+from cranfield.sources.text import lines_of
 
 RUNID = "runid"
 """What trec_eval prints as the measure of the line that names the run."""
@@ -44,7 +43,7 @@ def looks_like_lines(head: str) -> bool:
         return False
     if cells[0] == RUNID or "\t" not in head:
         return True
-    return numeric(cells[-1]) or absent(cells[-1]) or measure_of(cells[0]) is not None
+    return numeric(cells[-1]) or no_score(cells[-1]) or measure_of(cells[0]) is not None
 
 
 def from_lines(text: str, source: str, stem: str, measure: str | None) -> Part:
@@ -53,8 +52,7 @@ def from_lines(text: str, source: str, stem: str, measure: str | None) -> Part:
     Lines of four cells begin with the system. Where there are only three, a line `runid` names it,
     else the file does. `measure` helps to tell its column from the topics.
     """
-    numbered = ((cells_of(line), k) for k, line in enumerate(lines_of(text), 1) if line.strip())
-    rows = [Row(cells, line) for cells, line in numbered]
+    rows = [Row(cells_of(line), number) for number, line in lines_of(text)]
     wide = len(rows[0].cells) == 4
     wanted = 4 if wide else 3
     for cells, line in rows:

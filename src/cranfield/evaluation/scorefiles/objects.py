@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.evaluation.scorefiles.cells import label_in
-from cranfield.evaluation.scorefiles.columns import role_of
-from cranfield.evaluation.scorefiles.delimited import lines_of
+from cranfield.evaluation.scorefiles.cells import label_in, role_of
 from cranfield.evaluation.scorefiles.kinds import are_measures
 from cranfield.evaluation.scorefiles.parts import Entry, Part, part_of
-from cranfield.evaluation.scorefiles.tables import Table, from_table
+from cranfield.evaluation.scorefiles.tables import ScoreTable, from_table
 from cranfield.scores import Scores
+from cranfield.sources.text import json_lines, parsed_json
 
 
 def from_json(text: str, source: str, stem: str, *, lines: bool) -> Part:
     """Read JSON, or JSON lines: an object of systems, or rows of a table."""
     if lines:
-        numbered = [(k, line) for k, line in enumerate(lines_of(text), 1) if line.strip()]
-        found = [_parsed(line, source, k) for k, line in numbered]
-        if len(found) == 1 and _holds_systems(found[0]):
-            return from_mapping(found[0], source, stem)
-        return _from_records(found, [k for k, _ in numbered], source, stem)
-    parsed = _parsed(text, source)
+        numbers, records = zip(*json_lines(text, source), strict=True)
+        if len(records) == 1 and _holds_systems(records[0]):
+            return from_mapping(records[0], source, stem)
+        return _from_records(records, numbers, source, stem)
+    parsed = parsed_json(text, source)
     if isinstance(parsed, Mapping):
         return from_mapping(parsed, source, stem)
     if isinstance(parsed, list) and any(isinstance(row, Mapping) for row in parsed):
@@ -33,35 +30,14 @@ def from_json(text: str, source: str, stem: str, *, lines: bool) -> Part:
     raise InputError("holds neither an object nor an array of objects", source=source)
 
 
-def _parsed(text: str, source: str, line: int | None = None) -> Any:
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            # The parser does not say where it is.
-            raise InputError(f"{quoted(twice)} is twice in one object", source=source, line=line)
-        return made
-
-    try:
-        return json.loads(text, object_pairs_hook=once)
-    except RecursionError:
-        reason = "it is nested too deeply"
-    except json.JSONDecodeError as error:
-        reason, line = error.msg, line or error.lineno
-    except ValueError as error:
-        reason = str(error).split(";")[0]
-    raise InputError(f"is no valid JSON: {reason}", source=source, line=line)
-
-
-def _from_records(rows: list[Any], lines: list[Any], source: str, stem: str) -> Part:
+def _from_records(rows: Sequence[Any], lines: Sequence[int | None], source: str, stem: str) -> Part:
     for k, (row, line) in enumerate(zip(rows, lines, strict=True), 1):
         if not isinstance(row, Mapping):
             where = "" if line is not None else f"row {k} "
             raise InputError(f"{where}is no object", source=source, line=line)
     names = list(dict.fromkeys(str(name) for row in rows for name in row))
     return from_table(
-        Table(source, names, [[row.get(name) for name in names] for row in rows], lines, stem)
+        ScoreTable(source, names, [[row.get(name) for name in names] for row in rows], lines, stem)
     )
 
 
@@ -115,7 +91,9 @@ def _from_columns(data: Mapping[Any, Any], source: str, stem: str) -> Part:
     rows = [list(row) for row in zip(*whole, strict=True)]
     if not rows:
         raise InputError("has no rows", source=source)
-    return from_table(Table(source, [str(name) for name in data], rows, [None] * len(rows), stem))
+    return from_table(
+        ScoreTable(source, [str(name) for name in data], rows, [None] * len(rows), stem)
+    )
 
 
 def _from_systems(data: Mapping[Any, Any], source: str) -> Iterator[Entry]:

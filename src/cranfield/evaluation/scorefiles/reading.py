@@ -11,7 +11,7 @@ import numpy as np
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.evaluation.scorefiles.files import FORMATS, from_file
-from cranfield.evaluation.scorefiles.frames import from_frame, is_frame
+from cranfield.evaluation.scorefiles.frames import from_frame
 from cranfield.evaluation.scorefiles.kinds import same_measure
 from cranfield.evaluation.scorefiles.objects import from_mapping
 from cranfield.evaluation.scorefiles.parts import Entry, Part, joined, part_of
@@ -19,6 +19,7 @@ from cranfield.evaluation.scorefiles.tables import from_table
 from cranfield.measures import Measure
 from cranfield.scores import Scores
 from cranfield.sources.chunks import Source
+from cranfield.sources.tables import is_frame
 
 
 def read_scores(data: Any, *, measure: str | Measure | None = None, format: str = "auto") -> Scores:

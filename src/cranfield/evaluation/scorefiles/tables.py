@@ -7,14 +7,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.evaluation.scorefiles.cells import absent, decimal_comma, label_in, numeric
-from cranfield.evaluation.scorefiles.columns import NO_NAMES, roles, spelt
+from cranfield.evaluation.scorefiles.cells import (
+    NO_NAMES,
+    decimal_comma,
+    label_in,
+    no_score,
+    numeric,
+    roles,
+)
 from cranfield.evaluation.scorefiles.kinds import are_measures
 from cranfield.evaluation.scorefiles.parts import Entry, Part, part_of
+from cranfield.sources.schemas import spelt
 
 
 @dataclass(frozen=True)
-class Table:
+class ScoreTable:
     """A table: names of the columns, rows, and the line of each row where there are lines.
 
     Attributes
@@ -59,7 +66,7 @@ class Table:
         return cell
 
 
-def from_table(table: Table) -> Part:
+def from_table(table: ScoreTable) -> Part:
     """Find out whether a table is wide or long, and take its scores.
 
     Columns of other names are left out of a long table, and are systems in a wide one. Raises an
@@ -89,14 +96,14 @@ def from_table(table: Table) -> Part:
     return part_of(table.source, _wide(table, place, others, topics))
 
 
-def _with_names(table: Table, others: list[int], *, topic_is_first: bool) -> list[int]:
+def _with_names(table: ScoreTable, others: list[int], *, topic_is_first: bool) -> list[int]:
     """Leave out numbers of rows and what is empty; any other column needs a name."""
     kept = []
     for k in others:
         cells = table.column(k)
         if spelt(table.names[k]) not in NO_NAMES or (topic_is_first and k == 0):
             kept.append(k)
-        elif not all(map(absent, cells)) and not _all_different(cells):
+        elif not all(map(no_score, cells)) and not _all_different(cells):
             raise InputError(f"column {k + 1} has no name, so it is no system", source=table.source)
     return kept
 
@@ -108,14 +115,14 @@ def _all_different(cells: Sequence[Any]) -> bool:
     return len({int(float(cell)) for cell in cells}) == len(cells)
 
 
-def _is_a_system(table: Table, k: int, others: list[int]) -> bool:
+def _is_a_system(table: ScoreTable, k: int, others: list[int]) -> bool:
     """Tell whether a column that is called as if it named systems holds scores of one so called."""
     if are_measures(table.names[other] for other in others):
         return False
-    return all(numeric(cell) or absent(cell) or decimal_comma(cell) for cell in table.column(k))
+    return all(numeric(cell) or no_score(cell) or decimal_comma(cell) for cell in table.column(k))
 
 
-def _topics(table: Table, place: dict[str, int], others: list[int]) -> list[str] | None:
+def _topics(table: ScoreTable, place: dict[str, int], others: list[int]) -> list[str] | None:
     """Return the topic of each row; None where there are none, and rows are to be numbered."""
     if "topic" in place:
         if spelt(table.names[place["topic"]]) != "q" or not _fractions(table, place["topic"]):
@@ -134,7 +141,7 @@ def _topics(table: Table, place: dict[str, int], others: list[int]) -> list[str]
     name, cells = table.names[0], table.column(0)
     if spelt(name) in NO_NAMES:
         return table.labels(0, "topic")
-    given = [cell for cell in cells if not absent(cell)]
+    given = [cell for cell in cells if not no_score(cell)]
     numbers = sum(numeric(cell) or decimal_comma(cell) for cell in given)
     if given and not numbers:
         return table.labels(0, "topic")
@@ -154,7 +161,7 @@ def _topics(table: Table, place: dict[str, int], others: list[int]) -> list[str]
     return None
 
 
-def _fractions(table: Table, k: int) -> bool:
+def _fractions(table: ScoreTable, k: int) -> bool:
     """Tell whether a column has numbers that are not whole."""
     return any(
         decimal_comma(cell) or (numeric(cell) and not float(cell).is_integer())
@@ -163,7 +170,7 @@ def _fractions(table: Table, k: int) -> bool:
 
 
 def _long(
-    table: Table, place: dict[str, int], others: list[int], topics: list[str]
+    table: ScoreTable, place: dict[str, int], others: list[int], topics: list[str]
 ) -> Iterator[Entry]:
     """Take a score from each row, or one of each measure where these are columns."""
     count = len(table.rows)
@@ -187,7 +194,7 @@ def _long(
 
 
 def _wide(
-    table: Table, place: dict[str, int], others: list[int], topics: list[str]
+    table: ScoreTable, place: dict[str, int], others: list[int], topics: list[str]
 ) -> Iterator[Entry]:
     """Take a score of each system from each row."""
     if not others:
@@ -221,7 +228,7 @@ def _wide(
                 yield Entry(measures[row], topics[row], name, shards[row], cell, line)
 
 
-def _check_twice(table: Table, columns: list[int], what: str) -> None:
+def _check_twice(table: ScoreTable, columns: list[int], what: str) -> None:
     names = [table.names[k] for k in columns]
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)

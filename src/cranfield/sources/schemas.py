@@ -136,6 +136,7 @@ class Schema:
                     names=", ".join(column.names),
                     either=" or ".join(column.names),
                     have=", ".join(have),
+                    plain=", ".join(map(str, names)) or "none",
                 )
                 raise InputError(reason, source=source)
         return found

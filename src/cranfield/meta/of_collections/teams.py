@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from os import PathLike, fspath
-from pathlib import Path
+from os import PathLike
 from typing import Any
 
-import polars as pl
-
 from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.sources.schemas import FRAMES, Column, Schema
+from cranfield.sources.tables import Table, is_frame, read_table
+from cranfield.sources.values import Kind, anything
 
-SYSTEM = ("system", "tag", "run_tag", "run", "run_id", "runid")
-TEAM = ("team", "group", "participant")
-"""Names of columns that are understood, in order of preference; case does not matter."""
+_NAME = Kind(lambda cell: None if cell is None else str(cell), missing=anything)
+_TEAMS = Schema(
+    "table of teams",
+    (
+        Column("system", _NAME, "tag run_tag run run_id runid"),
+        Column("team", _NAME, "group participant"),
+    ),
+    called="the teams",
+    formats=FRAMES,
+    otherwise="csv",
+    readable="table of systems and teams",
+    lacks="has no column {either}; it has {have}",
+)
 
 
 def teams_of(systems: Iterable[str], teams: Any = None) -> tuple[str, ...]:
@@ -70,11 +80,8 @@ def _finder(teams: Any) -> Callable[[str], Any]:
         if not isinstance(teams.pattern, str):
             raise PolicyError("a regular expression for teams is of text, not of bytes")
         return lambda name: _matched(teams, name)
-    if isinstance(teams, (str, PathLike)):
-        path = fspath(teams)
-        return _table(_read(path), path).get
-    if hasattr(type(teams), "columns") or hasattr(type(teams), "column_names"):
-        return _table(_rows(teams), "the teams").get
+    if isinstance(teams, (str, PathLike)) or is_frame(teams):
+        return _by_system(read_table(teams, _TEAMS)).get
     if callable(teams):
         find: Callable[[str], Any] = teams
         return find
@@ -91,51 +98,9 @@ def _matched(pattern: re.Pattern[str], name: str) -> str | None:
     return found.group(1 if pattern.groups else 0)
 
 
-def _read(path: str) -> pl.DataFrame:
-    separator = "\t" if Path(path).suffix.lower() == ".tsv" else ","
-    try:
-        return pl.read_csv(path, separator=separator, infer_schema=False)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot be read: {reason}", source=path) from error
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-        reason = (str(error).splitlines() or ["it is damaged"])[0]
-        raise InputError(f"is no table of systems and teams: {reason}", source=path) from None
-
-
-def _rows(frame: Any) -> pl.DataFrame:
-    import narwhals.stable.v1 as nw
-
-    try:
-        table = nw.from_native(frame)
-        table = table.collect() if isinstance(table, nw.LazyFrame) else table
-        columns = {str(name): table[name].to_list() for name in table.columns}
-    except Exception as error:
-        # Each library has its own ways to refuse a frame.
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"cannot be read: {reason}", source="the teams") from None
-    return pl.DataFrame(
-        {
-            name: [None if one is None else str(one) for one in column]
-            for name, column in columns.items()
-        },
-        schema=dict.fromkeys(columns, pl.String),
-    )
-
-
-def _table(frame: pl.DataFrame, source: str) -> dict[str, str | None]:
-    system, team = _column(frame, SYSTEM, source), _column(frame, TEAM, source)
-    found: dict[str, str | None] = {}
-    for name, of in zip(frame[system].to_list(), frame[team].to_list(), strict=True):
-        if found.setdefault(name, of) != of:
-            raise InputError(f"system {quoted(name)} has two teams", source=source)
-    return found
-
-
-def _column(frame: pl.DataFrame, names: tuple[str, ...], source: str) -> str:
-    lower = {name.strip().lower(): name for name in reversed(frame.columns)}
-    for name in names:
-        if name in lower:
-            return lower[name]
-    have = ", ".join(quoted(name) for name in frame.columns[:10])
-    raise InputError(f"has no column {' or '.join(names)}; it has {have}", source=source)
+def _by_system(table: Table) -> dict[str, str | None]:
+    teams: dict[str, str | None] = {}
+    for system, team in table.frame.iter_rows():
+        if teams.setdefault(system, team) != team:
+            raise InputError(f"system {quoted(system)} has two teams", source=table.source)
+    return teams

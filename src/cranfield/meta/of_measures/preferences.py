@@ -2,25 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.scores import Scores
 from cranfield.sources.chunks import Source
+from cranfield.sources.schemas import Column, Schema, optional
+from cranfield.sources.tables import Columns, Table, columns_of_frame, csv_frame, fitted, is_frame
+from cranfield.sources.values import Kind, absent, anything, plain
 
-COLUMNS = {
-    "topic": ("topic", "topic_id", "query", "query_id", "qid"),
-    "first": ("first", "left", "system_1", "system1"),
-    "second": ("second", "right", "system_2", "system2"),
-    "preferred": ("preferred", "preference", "winner"),
-    "assessor": ("assessor", "assessor_id", "judge", "worker", "worker_id", "user", "user_id"),
-}
-"""Names of the columns of preferences, in any case; the assessor may be missing."""
+
+def _text(cell: Any) -> str | None:
+    return None if absent(cell) else str(plain(cell)).strip()
+
+
+_LABEL = Kind(_text, missing=anything)
+_PREFERENCES = Schema(
+    "table of preferences",
+    (
+        Column("topic", _LABEL, "topic_id query query_id qid"),
+        Column("first", _LABEL, "left system_1 system1"),
+        Column("second", _LABEL, "right system_2 system2"),
+        Column("preferred", _LABEL, "preference winner"),
+        optional("assessor", _LABEL, "assessor_id judge worker worker_id user user_id"),
+    ),
+    lacks="lacks a column {name}; there are {plain}",
+)
 
 WORDS = {
     **dict.fromkeys(("first", "left", "1"), 1.0),
@@ -60,7 +72,7 @@ def read_preferences(data: Any, like: Scores) -> pl.DataFrame:
     >>> read_preferences(rows, like)["preferred"].to_list()
     [1, 0]
     """
-    return _checked(*_read(data), like)
+    return _checked(_read(data), like)
 
 
 def joined(table: pl.DataFrame) -> pl.DataFrame:
@@ -86,23 +98,19 @@ def joined(table: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _read(data: Any) -> tuple[list[tuple[Any, ...]], Callable[[int], tuple[str, int | None]]]:
-    """Return topic, first, second, preferred and assessor of each row, and where a row stands."""
+def _read(data: Any) -> Table:
+    """Read a row a preference; what is empty is null."""
     if isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
         separator = "\t" if source.suffix in {".tsv", ".tab"} else ","
-        raw = source.read()
-        try:
-            frame = pl.read_csv(raw, separator=separator, infer_schema=False)
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException) as error:
-            reason = (str(error).splitlines() or ["it is damaged"])[0]
-            raise InputError(f"is no readable table: {reason}", source=source.name) from None
-        return _rows(frame, source.name), lambda row: (source.name, row + 2)
-    if hasattr(type(data), "columns") or hasattr(type(data), "column_names"):
-        return _rows(data, "preferences"), lambda row: ("preferences", row + 1)
-    if isinstance(data, Iterable) and not isinstance(data, (bytes, Mapping)):
-        rows = []
-        for number, row in enumerate(data, 1):
+        columns = columns_of_frame(
+            csv_frame(source.read(), source.name, separator, "table"), source.name
+        )
+    elif is_frame(data):
+        columns = columns_of_frame(data, "preferences")
+    elif isinstance(data, Iterable) and not isinstance(data, (bytes, Mapping)):
+        rows = list(data)
+        for number, row in enumerate(rows, 1):
             if isinstance(row, str) or not isinstance(row, Sequence) or len(row) not in (4, 5):
                 raise InputError(
                     "a preference is (topic, first, second, preferred) and perhaps an assessor, not"
@@ -110,46 +118,25 @@ def _read(data: Any) -> tuple[list[tuple[Any, ...]], Callable[[int], tuple[str, 
                     source="preferences",
                     line=number,
                 )
-            rows.append((*row, None) if len(row) == 4 else tuple(row))
-        return rows, lambda row: ("preferences", row + 1)
-    kind = type(data).__name__
-    raise PolicyError(f"preferences are a table, a file or tuples, not {kind}")
+        if not rows:
+            raise InputError("has no rows", source="preferences")
+        names = [column.name for column in _PREFERENCES.columns]
+        columns = Columns.of_rows(names, [(*row, None)[:5] for row in rows], "preferences")
+    else:
+        kind = type(data).__name__
+        raise PolicyError(f"preferences are a table, a file or tuples, not {kind}")
+    table = fitted(columns.matched(_PREFERENCES), _PREFERENCES, columns.source)
+    # A file has a head above its rows.
+    above = 2 if isinstance(data, (str, PathLike)) else 1
+    return replace(table, lines=range(above, above + table.frame.height))
 
 
-def _rows(data: Any, source: str) -> list[tuple[Any, ...]]:
-    """Take the columns of a data frame of any library, under any of their usual names."""
-    import narwhals.stable.v1 as nw
-
-    try:
-        frame = nw.from_native(data)
-        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
-        columns = {str(name).strip().lower(): frame[name].to_list() for name in frame.columns}
-    except Exception as error:
-        # Each library has its own ways to refuse a frame.
-        reason = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise InputError(f"{type(data).__name__} cannot be read: {reason}", source=source) from None
-    found = []
-    for name, aliases in COLUMNS.items():
-        column = next((columns[alias] for alias in aliases if alias in columns), None)
-        if column is None and name != "assessor":
-            there = ", ".join(columns) or "none"
-            raise InputError(f"lacks a column {name}; there are {there}", source=source)
-        found.append(column)
-    if found[-1] is None:
-        found[-1] = [None] * len(found[0] or [])
-    return list(zip(*found, strict=True))
-
-
-def _checked(
-    rows: list[tuple[Any, ...]], place: Callable[[int], tuple[str, int | None]], like: Scores
-) -> pl.DataFrame:
+def _checked(table: Table, like: Scores) -> pl.DataFrame:
     """Check every preference against the topics and systems that have scores."""
-    if not rows:
-        raise InputError("has no rows", source=place(0)[0])
     topics, systems = set(like.topics), set(like.systems)
     out = []
-    for number, row in enumerate(rows):
-        topic, first, second, preferred = (_text(value) for value in row[:4])
+    for number, (*labels, assessor) in enumerate(table.frame.iter_rows()):
+        topic, first, second, preferred = (label or "" for label in labels)
         wrong = None
         if topic not in topics:
             wrong = f"topic {quoted(topic)} has no scores"
@@ -166,18 +153,8 @@ def _checked(
                 f" {quoted(preferred)}"
             )
         if wrong:
-            source, line = place(number)
-            raise InputError(wrong, source=source, line=line)
-        assessor = _text(row[4]) or None
+            raise table.wrong(number, wrong)
         out.append((topic, first, second, sign, 1, assessor, number))
     columns = ("topic", "first", "second", "preferred", "votes", "assessor", "at")
     kinds = (pl.String, pl.String, pl.String, pl.Int64, pl.Int64, pl.String, pl.Int64)
     return pl.DataFrame(out, dict(zip(columns, kinds, strict=True)), orient="row", strict=False)
-
-
-def _text(value: Any) -> str:
-    """Return a label as text; nothing for a cell that is empty."""
-    if isinstance(value, float):
-        # A column of whole numbers turns into floats where a cell of it is empty.
-        return "" if np.isnan(value) else f"{value:.0f}" if value.is_integer() else str(value)
-    return "" if value is None else str(value).strip()

@@ -10,8 +10,7 @@ from mkdocs.structure.files import File, Files
 
 import cranfield as cf
 from cranfield.significance import CORRECTIONS, TESTS
-from cranfield.significance.comparison.describing import NAMES
-from cranfield.significance.registry import TestInfo
+from cranfield.significance.tests.declaration import TestInfo
 
 EXAMPLE = {
     "bm25": [0.31, 0.12, 0.58, 0.44, 0.27, 0.65, 0.09, 0.40, 0.22, 0.51],
@@ -59,8 +58,8 @@ def index() -> str:
     lines += ["## Corrections for many comparisons", ""]
     lines += row("correction", "what it does")
     lines += row("---", "---")
-    for name, text in CORRECTIONS.items():
-        lines += row(f"`{name}`", text)
+    for name, correction in CORRECTIONS.items():
+        lines += row(f"`{name}`", correction.does)
     return "\n".join([*lines, ""])
 
 
@@ -88,7 +87,7 @@ def facts(info: TestInfo) -> Iterator[str]:
     yield from row("effect size", info.effect)
     yield from row("scale that it assumes", str(info.scale))
     first = info.corrections[0]
-    default = f"; by default `{first}` ({NAMES[first]})"
+    default = f"; by default `{first}` ({CORRECTIONS[first].title})"
     corrections = ", ".join(f"`{one}`" for one in info.corrections)
     yield from row("corrections", corrections + (default if len(info.corrections) > 1 else ""))
     yield from row("source", f"{info.source} ([references](../references.md))")
@@ -97,7 +96,7 @@ def facts(info: TestInfo) -> Iterator[str]:
 def example(info: TestInfo) -> Iterator[str]:
     """Yield the test on the example, as Python prints it."""
     systems = EXAMPLE
-    if info.name in {"anova-3", "anova-3f"}:
+    if info.shards == "needed":
         yield from shards(info)
         return
     yield "Scores of three systems on ten topics:"

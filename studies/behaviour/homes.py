@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import cranfield
+from cranfield import significance
 from cranfield.cli.main import main as program
 from cranfield.collection.document_tables import read_groups, read_lengths
 from cranfield.collection.intents.probabilities import read_intents
@@ -23,7 +24,6 @@ from cranfield.meta.reproduction.orders import order_agreement, position_tau, un
 from cranfield.reporting import charts
 from cranfield.reporting.page.report_page import report
 from cranfield.reporting.references.citing import STUDIES
-from cranfield.significance.corrections.of_pvalues import ALIASES as CORRECTION_ALIASES
 
 PACKAGE = Path(cranfield.__file__).resolve().parent
 ROOT = Path(os.environ.get("BEHAVIOUR_ROOT") or PACKAGE.parents[1])
@@ -34,6 +34,25 @@ VERSION: str = cranfield.__version__
 for _needed in (EXAMPLES, TEST_DATA):
     if not _needed.is_dir():
         raise SystemExit(f"{_needed} is not there; set BEHAVIOUR_ROOT to a checkout that has it")
+
+
+DECLARED = (
+    *("name", "title", "aliases", "asks", "null", "assumes", "when", "formula", "statistic"),
+    *("effect", "source", "convention", "scale", "paired", "model", "random", "corrections"),
+    "baseline_correction",
+)
+
+
+def declared(info: Any) -> dict[str, Any]:
+    """Return what tests declared of themselves when behaviour was first recorded."""
+    return {name: getattr(info, name) for name in DECLARED} | {"elsewhere": {}}
+
+
+def corrections() -> tuple[dict[str, str], list[tuple[str, str]]]:
+    """Return what corrections do, and their other names."""
+    every = significance.CORRECTIONS.values()
+    aliases = [(alias, each.name) for each in every for alias in each.aliases]
+    return {each.name: each.does for each in every}, sorted(aliases)
 
 
 def trec_names() -> list[str]:
@@ -48,7 +67,6 @@ def chart(name: str, *given: Any, **options: Any) -> Any:
 
 
 __all__ = [
-    "CORRECTION_ALIASES",
     "TEXT_MEASURES",
     "click_u",
     "parse_text_measures",
@@ -64,6 +82,8 @@ __all__ = [
     "catalogue",
     "chart",
     "charts",
+    "corrections",
+    "declared",
     "measure",
     "order_agreement",
     "position_tau",

@@ -36,6 +36,13 @@ NEVER = {
 """Attributes that say nothing of the result: caches, what objects of Python have, and what needs
 packages that may be missing."""
 
+SINCE = {
+    "PairwiseComparison": {
+        *("title", "method", "places", "shows_pairs", "facts", "to_text", "require_all_pairs"),
+    },
+}
+"""Attributes of results that came after behaviour was first recorded, by class."""
+
 OPEN = {
     *("AnovaTable", "Axiom", "Cell", "Check", "Coefficient", "Coverage", "Dominance", "Entry"),
     *("Fraction", "Gaps", "Irrational", "Meaning", "Omnibus", "Page", "PairwiseComparison"),
@@ -178,7 +185,7 @@ def _show_object(
         _text(str(value._repr_html_()), deeper + "html ", lines)
     own = {one.name for one in fields(value)} if is_dataclass(value) else set()
     for name in sorted({*dir(kind), *own, *getattr(value, "__dict__", {})}):
-        if name.startswith("_") or name in NEVER:
+        if name.startswith("_") or name in NEVER or name in SINCE.get(kind.__name__, ()):
             continue
         try:
             found = getattr(value, name)

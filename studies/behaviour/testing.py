@@ -29,15 +29,9 @@ FAST: dict[str, Any] = {"resamples": 100, "seed": 7}
 def items() -> Iterator[Item]:
     """Yield tests, their options and refusals, and the functions around them."""
     for name, test in significance.TESTS.items():
-        yield f"tests/declared {name}", partial(lambda test: vars(test.info), test)
+        yield f"tests/declared {name}", partial(homes.declared, test.info)
         yield from _of_test(name, test.info)
-    yield (
-        "tests/corrections",
-        lambda: (
-            significance.CORRECTIONS,
-            sorted(homes.CORRECTION_ALIASES.items()),
-        ),
-    )
+    yield "tests/corrections", homes.corrections
     yield "tests/order", lambda: list(significance.TESTS)
     for text in ("T", "md2", "anova", "Wilcoxon", "paired t", "", 7, "nope", "welch_", "friedmann"):
         yield (

@@ -37,7 +37,7 @@ from cranfield.scales.statements.admissible import (
     allows,
     needed_for,
 )
-from cranfield.significance.registry import TESTS
+from cranfield.significance.tests.catalogue import TESTS
 
 SIZES = [(1, 1), (2, 1), (7, 1), (1, 4), (2, 2), (4, 2), (3, 3), (3, 5)]
 

@@ -10,7 +10,8 @@ from cranfield.base.arrays import Floats
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Outcome
 from cranfield.significance.pairs import Pairs
-from cranfield.significance.registry import find_test
+from cranfield.significance.tests.catalogue import find_test
+from tests.significance.adjusting import adjusted
 
 SIDES = ("two-sided", "greater", "less")
 SIZES = (5, 10, 25, 50)
@@ -175,9 +176,7 @@ def test_kruskal_wallis_and_friedman(n: int) -> None:
 
 @pytest.mark.parametrize("correction", ["bh", "by"])
 def test_false_discovery(correction: str) -> None:
-    from cranfield.significance.corrections.of_pvalues import corrected
-
     p = np.random.default_rng(1).random(200) ** 3
     p[50:60] = p[0]
     theirs = stats.false_discovery_control(p, method=correction)
-    np.testing.assert_allclose(corrected(p, correction), theirs, rtol=1e-13)
+    np.testing.assert_allclose(adjusted(p, correction), theirs, rtol=1e-13)

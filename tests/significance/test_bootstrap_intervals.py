@@ -11,16 +11,17 @@ import pytest
 import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
-from cranfield.significance.options import Options
-from cranfield.significance.pairs import Pairs, all_pairs
-from cranfield.significance.resampling import count_reaching, rank_of
-from cranfield.significance.tests.bootstrap_samples import (
+from cranfield.significance.bootstrap_t import (
     CONSTANT,
     RELATIVE,
     resampled_moments,
     studentised_limits,
 )
-from cranfield.significance.tests.bootstrap_unpaired import WelchInterval, unpaired_bootstrap_test
+from cranfield.significance.options import Options
+from cranfield.significance.pairs import Pairs, all_pairs
+from cranfield.significance.resampling import count_reaching, rank_of
+from cranfield.significance.tests import bootstrap_unpaired
+from cranfield.significance.tests.bootstrap_unpaired import unpaired_bootstrap_test
 
 SIDES = ("two-sided", "greater", "less")
 
@@ -257,7 +258,7 @@ def test_unpaired_limits_cover_the_difference() -> None:
     values = np.empty((n, 2 * number))
     values[:, ::2], values[:, 1::2] = rng.beta(0.5, 4, (n, number)), rng.beta(8, 8, (n, number))
     pairs = Pairs(values, 2 * np.arange(number), 2 * np.arange(number) + 1)
-    low, high = WelchInterval(pairs, Options(resamples=399))(0.95)
+    low, high = bootstrap_unpaired.welch_limits(pairs, Options(resamples=399), 0.95)
     truth = 0.5 / 4.5 - 0.5
     assert 0.94 <= ((low <= truth) & (truth <= high)).mean() <= 0.98
 
@@ -291,7 +292,9 @@ def test_seeds_of_unpaired_limits_do_not_meet() -> None:
     for seed in (4, 5):
         for columns in ((x, flat), (flat, x)):
             pairs = all_pairs(np.column_stack(columns))
-            low, high = WelchInterval(pairs, Options(resamples=99, seed=seed))(0.9)
+            low, high = bootstrap_unpaired.welch_limits(
+                pairs, Options(resamples=99, seed=seed), 0.9
+            )
             limits.append(high[0] - low[0])
     assert len(set(limits)) == 4
     paths = ((), (0,), (1,), (0, 0), (0, 1), (1, 0))

@@ -16,7 +16,7 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.significance import CORRECTIONS, TESTS
 from cranfield.significance.comparison.groups import groups_of, letter, letters_of
-from cranfield.significance.registry import TestInfo
+from cranfield.significance.tests.declaration import TestInfo
 
 FLAT = [name for name in TESTS if name not in {"anova-3", "anova-3f"}]
 PAIRED = [name for name in FLAT if TESTS[name].info.paired]

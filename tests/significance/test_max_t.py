@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.significance.corrections.max_t import max_t
+from cranfield.significance.corrections.max_t import max_t_pvalues
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs, against, all_pairs
 from cranfield.significance.resampling import random_signs
@@ -49,14 +49,14 @@ def test_against_a_naive_version(alternative: str, n: int) -> None:
         values = rng.normal(0, [0.1, 0.5, 0.2, 0.3], (n, 4)) + np.array([0, 0.4, 0.05, 0.2])
         options = Options(alternative, resamples=99, seed=k)
         signs = random_signs(99, n, k)
-        found = max_t(all_pairs(values), options)
+        found = max_t_pvalues(all_pairs(values), options)
         assert found.tolist() == pytest.approx(naive(values, signs, alternative), abs=1e-12)
 
 
 def test_one_pair_is_the_randomisation_test() -> None:
     """For one pair the largest t is its own, and t rises with the mean difference."""
     values = np.random.default_rng(0).random((60, 2)) + np.array([0, 0.1])
-    one = max_t(all_pairs(values), Options(resamples=2000, seed=4))
+    one = max_t_pvalues(all_pairs(values), Options(resamples=2000, seed=4))
     other = cf.compare(values, test="randomisation", exact=False, resamples=2000, seed=4)
     assert one[0] == pytest.approx(other.raw_pvalues[0])
 
@@ -66,23 +66,23 @@ def test_what_must_hold() -> None:
     values = rng.random((30, 6)) * np.array([0.1, 0.2, 0.4, 0.8, 1, 1])
     pairs = all_pairs(values)
     options = Options(resamples=499, seed=1)
-    p = max_t(pairs, options)
+    p = max_t_pvalues(pairs, options)
     raw = np.concatenate(
         [
-            max_t(Pairs(values, pairs.first[k : k + 1], pairs.second[k : k + 1]), options)
+            max_t_pvalues(Pairs(values, pairs.first[k : k + 1], pairs.second[k : k + 1]), options)
             for k in range(len(pairs))
         ]
     )
     assert ((p >= raw) & (p <= 1)).all()
     # Names, units and threads do not matter; a system that is the same is no different.
-    np.testing.assert_array_equal(p, max_t(all_pairs(values * 7 + 3), options))
-    np.testing.assert_array_equal(p, max_t(pairs, Options(resamples=499, seed=1, jobs=1)))
+    np.testing.assert_array_equal(p, max_t_pvalues(all_pairs(values * 7 + 3), options))
+    np.testing.assert_array_equal(p, max_t_pvalues(pairs, Options(resamples=499, seed=1, jobs=1)))
     twin = np.column_stack([values[:, :2], values[:, 0]])
-    assert max_t(all_pairs(twin), options)[1] == 1.0
+    assert max_t_pvalues(all_pairs(twin), options)[1] == 1.0
     # Fewer pairs are corrected less.
     some = against(values, [0])
     chosen = [k for k in range(len(pairs)) if pairs.first[k] == 0]
-    assert (max_t(some, options) <= p[chosen]).all()
+    assert (max_t_pvalues(some, options) <= p[chosen]).all()
 
 
 def test_it_holds_its_level_where_variances_differ() -> None:
@@ -92,7 +92,9 @@ def test_it_holds_its_level_where_variances_differ() -> None:
     for k in range(sets):
         rng = np.random.default_rng(k)
         values = rng.normal(0, deviations, (20, 8)) + rng.normal(0, 0.2, (20, 1))
-        wrong["max-t"] += max_t(all_pairs(values), Options(resamples=299, seed=k)).min() <= 0.05
+        wrong["max-t"] += (
+            max_t_pvalues(all_pairs(values), Options(resamples=299, seed=k)).min() <= 0.05
+        )
         found = cf.compare(values)
         wrong["tukey"] += found.adjusted_pvalues.min() <= 0.05
         told += any("max-t" in note for note in found.notes)

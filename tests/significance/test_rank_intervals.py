@@ -15,12 +15,12 @@ from scipy.special import ndtri
 from cranfield.base.arrays import Floats
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs, all_pairs
-from cranfield.significance.registry import find_test
+from cranfield.significance.tests import signed_rank
+from cranfield.significance.tests.catalogue import find_test
 from cranfield.significance.tests.kth_smallest_sum import kth_sum
-from cranfield.significance.tests.rank_sum import ShiftInterval, rank_sum_test
-from cranfield.significance.tests.rank_sum_distribution import RankSums
+from cranfield.significance.tests.rank_sum import RankSums, rank_sum_test, shift_limits
 from cranfield.significance.tests.sign import order_limit
-from cranfield.significance.tests.signed_rank import WalshInterval, sums_at_most
+from cranfield.significance.tests.signed_rank import sums_at_most
 
 KINDS = ("plain", "tenths", "halves", "spread")
 
@@ -75,7 +75,7 @@ def test_signed_rank_limits_are_walsh_averages(topics: int, kind: str) -> None:
     pairs = all_pairs(drawn(np.random.default_rng(topics), kind, (topics, 5)))
     options = Options()
     for level in (0.5, 0.95, 0.9999):
-        found = WalshInterval(pairs, options)(level)
+        found = signed_rank.walsh_limits(pairs, options, level)
         for ours, theirs in zip(found, walsh_limits(pairs, options, level), strict=True):
             assert (ours == theirs).all()
 
@@ -90,7 +90,7 @@ def test_rank_sum_limits_are_differences(topics: int, kind: str) -> None:
         values[:2] = drawn(rng, kind, (2, 5))
     pairs = all_pairs(values)
     for level in (0.5, 0.95, 0.9999):
-        low, high = ShiftInterval(pairs)(level)
+        low, high = shift_limits(pairs, level)
         for k, (i, j) in enumerate(zip(pairs.first, pairs.second, strict=True)):
             x, y = (one[~np.isnan(one)] for one in (values[:, i], values[:, j]))
             shifts = np.sort((x[:, None] - y).ravel())

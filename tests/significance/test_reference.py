@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.significance.corrections.dunnett import maximum_sf
-from cranfield.significance.corrections.of_pvalues import corrected
 from tests.significance import reference, reference_models
+from tests.significance.adjusting import adjusted
 
 Side = Literal["two-sided", "greater", "less"]
 SIDES = st.sampled_from(["two-sided", "greater", "less"])
@@ -99,7 +99,7 @@ def test_bootstraps(seed: int) -> None:
 def test_corrections(p: list[float]) -> None:
     for name in ("bonferroni", "holm", "bh", "by"):
         theirs = getattr(reference, name)(p)
-        np.testing.assert_allclose(corrected(np.array(p), name), theirs, rtol=1e-12, atol=1e-300)
+        np.testing.assert_allclose(adjusted(np.array(p), name), theirs, rtol=1e-12, atol=1e-300)
 
 
 MATRICES = st.lists(st.lists(TENTHS, min_size=4, max_size=4), min_size=3, max_size=8)

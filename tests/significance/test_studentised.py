@@ -8,7 +8,7 @@ from scipy import stats
 
 from cranfield.base.errors import PolicyError
 from cranfield.significance.corrections.dunnett import maximum_sf
-from cranfield.significance.corrections.studentised_range import (
+from cranfield.significance.corrections.studentised import (
     studentised_range_isf,
     studentised_range_sf,
 )

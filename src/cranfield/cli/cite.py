@@ -41,8 +41,8 @@ def cite(
     from cranfield.reporting.references.citing import cite as cited
     from cranfield.reporting.references.citing import find_study
     from cranfield.reporting.references.works import entries
-    from cranfield.significance.corrections.of_pvalues import find_correction
-    from cranfield.significance.registry import find_test
+    from cranfield.significance.corrections.catalogue import find_correction
+    from cranfield.significance.tests.catalogue import find_test
 
     found = cited(
         *names,

@@ -23,7 +23,6 @@ def demo() -> None:
     from cranfield.reporting.text.terminal import systems_table
     from cranfield.scales.statements.meaningful import meaning
     from cranfield.significance.comparison.compare import compare
-    from cranfield.significance.comparison.describing import heading
 
     collection = trec_covid()
     measures = ["nDCG@20", "P@20", "AP@100", "RR", "RBP(p=0.8)", "Judged@20"]
@@ -42,7 +41,7 @@ def demo() -> None:
     found = compare(evaluation[measures[0]])
     top = found.top_group
     console.print("\nWhich systems differ?")
-    for line in heading(found):
+    for line in found.heading():
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(f"\n{found.anova}\n", highlight=False, markup=False)
     console.print(

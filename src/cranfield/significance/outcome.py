@@ -1,22 +1,21 @@
-"""What a test finds out, before it is corrected for many comparisons and labelled."""
+"""What a test finds out of each pair, and what a correction for many comparisons makes of it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import ndtr, stdtr, stdtrit
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, Indices
+from cranfield.significance.models.anova_table import AnovaTable
+from cranfield.significance.models.fitted_model import Model
 
-if TYPE_CHECKING:
-    from cranfield.significance.models.anova_table import AnovaTable
-    from cranfield.significance.models.fitted_model import Model
-
-Interval = Callable[[float], tuple[Floats, Floats]]
+Limits = tuple[Floats, Floats]
+Interval = Callable[[float], Limits]
+"""Takes a confidence level and returns the two-sided limits of the difference, by pair."""
 
 BY_PAIR = ("statistic", "pvalue", "effect", "n", "zeros", "ties")
 """Attributes of an outcome with a value for each pair."""
@@ -31,10 +30,7 @@ class Outcome:
     statistic, pvalue, effect
         By pair.
     interval
-        Takes a confidence level and returns the two-sided confidence limits of the difference, by
-        pair. It is computed when it is asked for.
-    interval_of
-        What the limits are limits of.
+        Of what the test declares; computed when it is asked for.
     n
         Topics that took part, by pair; of unpaired tests, of both systems together.
     zeros, ties
@@ -49,13 +45,46 @@ class Outcome:
     pvalue: Floats
     effect: Floats
     interval: Interval
-    interval_of: str
-    n: NDArray[np.intp]
-    zeros: NDArray[np.intp]
-    ties: NDArray[np.intp]
+    n: Indices
+    zeros: Indices
+    ties: Indices
     details: dict[str, Any] = field(default_factory=dict)
     table: AnovaTable | None = None
     model: Model | None = None
+
+    @property
+    def of_model(self) -> Model:
+        """The model, of a test that has one."""
+        assert self.model is not None
+        return self.model
+
+
+@dataclass(frozen=True, eq=False)
+class Corrected:
+    """What a correction makes of an outcome.
+
+    Attributes
+    ----------
+    pvalue
+        Adjusted, by pair.
+    statistic, interval
+        Its own; None where it leaves those of the test.
+    holds_for
+        Whether the limits hold for each pair alone, or for all together.
+    half_widths
+        Half the width of an interval around each mean: systems whose intervals do not overlap
+        differ.
+    """
+
+    pvalue: Floats
+    statistic: Floats | None = None
+    interval: Interval | None = None
+    holds_for: str = "each pair alone"
+    half_widths: Floats | None = None
+
+
+TOGETHER = "all pairs together"
+"""What simultaneous limits hold for."""
 
 
 def joined(parts: list[Outcome]) -> Outcome:
@@ -63,16 +92,11 @@ def joined(parts: list[Outcome]) -> Outcome:
     first = parts[0]
     if len(parts) == 1:
         return first
-
-    def together(name: str) -> Any:
-        return np.concatenate([getattr(part, name) for part in parts])
-
-    return replace(
-        first,
-        interval=_Joined([part.interval for part in parts]),
-        details=_summed([part.details for part in parts]),
-        **{name: together(name) for name in BY_PAIR},
-    )
+    arrays: dict[str, Any] = {
+        name: np.concatenate([getattr(part, name) for part in parts]) for name in BY_PAIR
+    }
+    limits = partial(_joined_limits, [part.interval for part in parts])
+    return replace(first, interval=limits, details=_summed([p.details for p in parts]), **arrays)
 
 
 def _summed(parts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -83,52 +107,11 @@ def _summed(parts: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class _Joined:
-    """The limits of several blocks, one after the other."""
-
-    parts: list[Interval]
-
-    def __call__(self, level: float) -> tuple[Floats, Floats]:
-        """Return lower and upper limits at a confidence level."""
-        limits = [part(level) for part in self.parts]
-        return np.concatenate([low for low, _ in limits]), np.concatenate([h for _, h in limits])
+def _joined_limits(parts: list[Interval], level: float) -> Limits:
+    low, high = zip(*(part(level) for part in parts), strict=True)
+    return np.concatenate(low), np.concatenate(high)
 
 
-def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
-    """Return the p-value of Student's t, or of a normal variable if df is infinite.
-
-    Parameters
-    ----------
-    t
-        Statistic; NaN, which is 0 / 0, counts as no difference.
-    df
-        Degrees of freedom.
-    alternative
-        `two-sided`, `greater` or `less`.
-    """
-    t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
-    df = np.broadcast_to(np.asarray(df, dtype=np.float64), t.shape)
-    away = {"two-sided": -np.abs(t), "greater": -t, "less": t}[alternative]
-    known = np.isinf(df)
-    tail = np.where(known, ndtr(away), stdtr(np.where(known, 1.0, df), away))
-    return np.asarray(np.minimum(1.0, tail * (2 if alternative == "two-sided" else 1)))
-
-
-def t_limit(level: float, df: Floats | float) -> Floats:
-    """Return the half-width, in standard errors, of a two-sided interval by Student's t."""
-    return np.asarray(stdtrit(np.minimum(df, 1e300), (1 + level) / 2))
-
-
-@dataclass(frozen=True)
-class TInterval:
-    """Limits by Student's t: difference plus or minus a multiple of its standard error."""
-
-    difference: Floats
-    error: Floats
-    df: Floats | float
-
-    def __call__(self, level: float) -> tuple[Floats, Floats]:
-        """Return lower and upper limits at a confidence level."""
-        half = t_limit(level, self.df) * self.error
-        return self.difference - half, self.difference + half
+def nothing_known(pairs: int) -> Limits:
+    """Return limits that leave nothing out."""
+    return np.full(pairs, -np.inf), np.full(pairs, np.inf)

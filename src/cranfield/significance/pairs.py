@@ -29,11 +29,14 @@ class Pairs:
         Shape (topics, systems); NaN is no score.
     first, second
         Indices of the systems of each pair; a difference is the first minus the second.
+    by_shard
+        Shape (topics, systems, shards): the scores that `values` are means of, if there are any.
     """
 
     values: Floats
     first: Indices
     second: Indices
+    by_shard: Floats | None = None
 
     def __len__(self) -> int:
         return int(self.first.size)
@@ -47,6 +50,11 @@ class Pairs:
     def systems(self) -> int:
         """Number of systems."""
         return int(self.values.shape[1])
+
+    @property
+    def scores(self) -> Floats:
+        """The scores, by shard where there are shards."""
+        return self.values if self.by_shard is None else self.by_shard
 
     @property
     def paired(self) -> bool:
@@ -72,14 +80,9 @@ class Pairs:
         return np.asarray(by_system[self.first] - by_system[self.second])
 
     def blocks(self, numbers_each: int | None = None, limit: int = BLOCK) -> Iterator[Pairs]:
-        """Yield parts of the pairs that fit into memory.
+        """Yield parts of the pairs that fit into memory: of `limit` numbers at most.
 
-        Parameters
-        ----------
-        numbers_each
-            Numbers that a pair takes; by default one a topic.
-        limit
-            Numbers in a block.
+        A pair takes `numbers_each`, by default one a topic.
         """
         for _, block in self.slices(numbers_each, limit):
             yield block
@@ -106,36 +109,3 @@ def against(values: Floats, baselines: Sequence[int]) -> Pairs:
     first = np.array([s for _ in baselines for s in others], dtype=np.intp)
     second = np.repeat(np.array(baselines, dtype=np.intp), len(others))
     return Pairs(values, first, second)
-
-
-def mid_ranks(ordered: Floats, gap: Floats) -> tuple[Floats, Floats]:
-    """Return twice the mid-ranks of rows of ascending numbers, and how tied they are.
-
-    Parameters
-    ----------
-    ordered
-        Shape (rows, n), ascending along the rows; infinities at the end are not ranked.
-    gap
-        Neighbours that are no further apart than this are tied; shape (rows,).
-
-    Returns
-    -------
-    ranks, ties
-        Twice the rank of each number, which is an integer, shape (rows, n), 0 where infinite; and
-        the sum over groups of t ties of t^3 - t, shape (rows,).
-    """
-    rows, n = ordered.shape
-    position = np.arange(n)
-    with np.errstate(invalid="ignore"):
-        begins = np.diff(ordered, axis=1) > gap[:, None]
-    finite = np.isfinite(ordered)
-    starts = np.zeros((rows, n), dtype=np.intp)
-    starts[:, 1:] = np.where(begins, position[1:], 0)
-    starts = np.maximum.accumulate(starts, axis=1)
-    ends = np.full((rows, n), n - 1, dtype=np.intp)
-    ends[:, :-1] = np.where(begins | (finite[:, :-1] & ~finite[:, 1:]), position[:-1], n - 1)
-    ends = np.minimum.accumulate(ends[:, ::-1], axis=1)[:, ::-1]
-    size = (ends - starts + 1).astype(np.float64)
-    ranks = np.where(finite, starts + ends + 2, 0).astype(np.float64)
-    ties = np.where(finite, size**2 - 1, 0.0).sum(axis=1)
-    return ranks, ties

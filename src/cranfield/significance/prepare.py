@@ -15,10 +15,8 @@ from cranfield.evaluation.scorefiles import read_scores
 from cranfield.scores import Scores
 from cranfield.scores.labels import place_of
 from cranfield.significance.options import MISSING
-from cranfield.significance.registry import TestInfo
-
-BY_SHARD = ("anova-3", "anova-3f", "bootstrap-anova")
-"""Tests that take scores by shard."""
+from cranfield.significance.tests.catalogue import TESTS
+from cranfield.significance.tests.declaration import TestInfo
 
 UNPAIRED = "; if systems have topics of their own, take an unpaired test, such as welch or rank-sum"
 """What else can be done about missing scores."""
@@ -87,9 +85,10 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
     if missing is not None and missing not in MISSING:
         raise PolicyError(f"missing {quoted(missing)} is none of {', '.join(MISSING)}")
     by_shard = bool(scores.shards)
-    if by_shard and info.name not in BY_SHARD:
-        raise PolicyError(f"scores by shard go with {', '.join(BY_SHARD)}, not with {info.name}")
-    if not by_shard and info.name in {"anova-3", "anova-3f"}:
+    if by_shard and not info.shards:
+        fitting = ", ".join(name for name, test in TESTS.items() if test.info.shards)
+        raise PolicyError(f"scores by shard go with {fitting}, not with {info.name}")
+    if not by_shard and info.shards == "needed":
         raise PolicyError(f"{info.name} needs scores by shard")
     if len(scores.systems) < 2:
         raise CranfieldError(f"a comparison needs two systems, not {len(scores.systems)}")
@@ -97,7 +96,7 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
     if np.nanmax(np.abs(scores.values), initial=0.0) > LARGEST:
         raise CranfieldError(f"there are scores beyond {LARGEST:g}, whose squares are no numbers")
     policy = missing or ("error" if info.paired else "available")
-    if policy == "available" and info.paired and info.name not in {"anova-3", "anova-3f"}:
+    if policy == "available" and info.paired and info.shards != "needed":
         raise PolicyError(f"{info.name} compares the same topics: missing='available' does not fit")
     if policy == "available":
         kept, notes = scores, _gaps(scores)

@@ -8,14 +8,12 @@ seed then gives the same p-values everywhere.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
-from cranfield.significance.pairs import TINY, Pairs
+from cranfield.significance.pairs import TINY
 
 EXACT_BITS = 52
 """Integers of so many bits, and their sums, are exact as floats."""
@@ -25,21 +23,9 @@ DRAWN = 2**21
 
 
 def as_integers(values: Floats, terms: int, bits: int = EXACT_BITS) -> tuple[Floats, float]:
-    """Scale values to integers whose sums over `terms` of them are exact.
+    """Scale values to integers, as floats, whose sums over `terms` of them are exact.
 
-    Parameters
-    ----------
-    values
-        Numbers; NaN stays.
-    terms
-        Most numbers that are ever added, each once.
-    bits
-        Bits that the sum may take.
-
-    Returns
-    -------
-    integers, unit
-        The integers, as floats, and the value of one of them.
+    Such a sum takes up to so many bits; NaN stays. Also returned is the value of one unit.
     """
     largest = float(np.nanmax(np.abs(values), initial=0.0))
     if largest <= TINY:
@@ -56,86 +42,27 @@ def random_signs(resamples: int, topics: int, seed: int) -> NDArray[np.int8]:
 
 
 def count_reaching(
-    found: Floats,
+    resampled: Floats,
     observed: Floats,
     alternative: str,
     *,
     slack: float = 0.0,
     relative: float = 0.0,
 ) -> NDArray[np.intp]:
-    """Count the resampled values at least as extreme as what was observed.
+    """Count the resampled values, shape (pairs, resamples), as extreme as what was observed.
 
-    Parameters
-    ----------
-    found
-        Resampled values, shape (pairs, resamples); they are changed.
-    observed
-        Observed values, by pair.
-    alternative
-        `two-sided`, `greater` or `less`.
-    slack, relative
-        By how much, and by what part of it, a value may miss what was observed: values that are
-        equal in truth differ by rounding.
+    They are changed. By `slack`, and by the part `relative` of it, a value may miss what was
+    observed: values that are equal in truth differ by rounding.
     """
     if alternative == "less":
-        np.negative(found, out=found)
+        np.negative(resampled, out=resampled)
         observed = -observed
     elif alternative == "two-sided":
-        np.abs(found, out=found)
+        np.abs(resampled, out=resampled)
         observed = np.abs(observed)
     # A factor rather than a term: what is infinite stays so.
     least = observed * (1 - relative * np.sign(observed)) - slack
-    return np.asarray((found >= least[:, None]).sum(axis=1))
-
-
-def quantile_limits(
-    pairs: Pairs,
-    number: int,
-    level: float,
-    resampled: Callable[[Pairs], Floats],
-    *,
-    symmetric: bool = False,
-) -> tuple[Floats, Floats]:
-    """Return the order statistics of resampled values that hold a share of them in between.
-
-    A test by the same values rejects at level alpha when at most floor(alpha (B + 1)) - 1 of them
-    are as extreme as what was observed; so the limits are the values of that rank.
-
-    Parameters
-    ----------
-    pairs
-        All pairs; they are taken block by block.
-    number
-        Of resampled values that each pair has.
-    level
-        Share to be held, such as 0.95.
-    resampled
-        Takes a block of pairs and returns their values, shape (pairs, number); they may be changed.
-    symmetric
-        Whether the limits are as far from 0 as each other: of the absolute values, as a two-sided
-        test counts them. Else as many values are beyond one limit as beyond the other.
-
-    Returns
-    -------
-    low, high
-        By pair; infinite where there are too few values.
-    """
-    rank = rank_of((1 - level) / (1 if symmetric else 2), number)
-    low = np.full(len(pairs), -np.inf)
-    high = -low
-    if rank < 1:
-        return low, high
-    for part, block in pairs.slices(number):
-        found = resampled(block)
-        if symmetric:
-            np.abs(found, out=found)
-            found.partition(number - rank, axis=1)
-            high[part] = found[:, number - rank]
-            low[part] = -high[part]
-        else:
-            found.partition([rank - 1, number - rank], axis=1)
-            low[part], high[part] = found[:, rank - 1], found[:, number - rank]
-    return low, high
+    return np.asarray((resampled >= least[:, None]).sum(axis=1))
 
 
 def rank_of(tail: float, number: int) -> int:

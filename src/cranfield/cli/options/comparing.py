@@ -10,19 +10,13 @@ from typing import Any, TypeVar
 import click
 
 from cranfield.cli.options.judging import alpha_option, missing_option, one_of, resamples_option
+from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
+from cranfield.significance.options import ALTERNATIVES, MISSING
+from cranfield.significance.tests.catalogue import TESTS, find_test
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# The registry takes long to load, so its names are written out here.
-TESTS = (
-    *("sign", "signed-rank", "rank-sum", "t", "t-unpaired", "welch"),
-    *("randomisation", "bootstrap", "bootstrap-unpaired"),
-    *("anova", "anova-1", "anova-2", "anova-3", "kruskal-wallis", "friedman", "bootstrap-anova"),
-)
-CORRECTIONS = (
-    *("none", "tukey", "randomised-tukey", "max-t", "dunnett"),
-    *("bonferroni", "holm", "bh", "by"),
-)
+_TESTS = ", ".join(name for name, test in TESTS.items() if not test.info.bound)
 
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -31,8 +25,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--test",
         "-t",
         metavar="TEST",
-        help=f"{', '.join(TESTS)}. Default: two-way ANOVA, which for two systems is the paired"
-        " t-test.",
+        help=f"{_TESTS}. Default: two-way ANOVA, which for two systems is the paired t-test.",
     ),
     click.option(
         "--correction",
@@ -40,9 +33,9 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         metavar="CORRECTION",
         help=f"For many comparisons: {', '.join(CORRECTIONS)}. By default the test's own.",
     ),
-    one_of("--alternative", ("two-sided", "greater", "less"), "What counts.", "two-sided"),
+    one_of("--alternative", ALTERNATIVES, "What counts.", "two-sided"),
     alpha_option,
-    missing_option(("error", "drop", "zero", "available")),
+    missing_option(MISSING),
     click.option(
         "--exact/--no-exact", default=None, help="Exact p-values, where the test has them."
     ),
@@ -83,9 +76,6 @@ class Comparing:
         PolicyError
             For a test or a correction that does not exist.
         """
-        from cranfield.significance.corrections.of_pvalues import find_correction
-        from cranfield.significance.registry import find_test
-
         test = find_test(self.test).info.name if self.test is not None else None
         correction = find_correction(self.correction) if self.correction is not None else None
         named = {"baseline": self.baseline or None, "test": test, "correction": correction}

@@ -105,8 +105,8 @@ def measures(
     from cranfield.meta.of_tests.study_input import SIZES
     from cranfield.reporting.studies.of_measures import shown, table_names
     from cranfield.scores.several_measures import aligned, complete
-    from cranfield.significance.corrections.of_pvalues import find_correction
-    from cranfield.significance.registry import find_test
+    from cranfield.significance.corrections.catalogue import find_correction
+    from cranfield.significance.tests.catalogue import find_test
 
     # Before any file is read.
     info = find_test(test).info

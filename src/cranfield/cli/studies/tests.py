@@ -89,7 +89,7 @@ def tests(
     on both (Ferro and Sanderson 2022).
     """
     from cranfield.meta.of_tests.false_alarms import false_alarms as alarms_of
-    from cranfield.meta.of_tests.fast_tests import FAKES, read_choice
+    from cranfield.meta.of_tests.fast_tests import is_bound, read_choice
     from cranfield.meta.of_tests.splits import split_topics
     from cranfield.reporting.studies.of_tests import shown, table_names
 
@@ -116,7 +116,7 @@ def tests(
         )
     alarms = None
     if false_alarms is not None:
-        real = [one for one in study.tests if one not in FAKES]
+        real = [one for one in study.tests if not is_bound(one)]
         with options.work("swapping scores", "false-alarms") as work:
             alarms = alarms_of(
                 whole, real, sizes=study.sizes, repeats=false_alarms, **common, **work

@@ -18,9 +18,9 @@ from cranfield.meta.work.parts import Progress, run_parts
 from cranfield.scores import Scores
 from cranfield.scores.several_measures import aligned
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.of_pvalues import find_correction
+from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
 from cranfield.significance.options import Options
-from cranfield.significance.registry import find_test
+from cranfield.significance.tests.catalogue import find_test
 from cranfield.tabular import frame_html
 
 
@@ -217,7 +217,7 @@ def discriminative_power(
         progress=progress,
     )
     told = found.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())
-    random = info.random or correct in ("randomised-tukey", "max-t")
+    random = info.random or CORRECTIONS[correct].random
     return DiscriminativePower(
         test=info.name,
         correction=correct,

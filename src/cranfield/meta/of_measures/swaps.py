@@ -17,10 +17,10 @@ from cranfield.meta.of_measures.swap_options import BINS, TIES, check_scores, re
 from cranfield.meta.of_measures.swap_result import Swaps
 from cranfield.meta.work.folder import fingerprint
 from cranfield.meta.work.parts import MOST_REPEATS, Progress, run_parts
-from cranfield.significance.corrections.of_pvalues import find_correction
+from cranfield.significance.corrections.catalogue import find_correction
 from cranfield.significance.options import Options
 from cranfield.significance.prepare import as_scores
-from cranfield.significance.registry import find_test
+from cranfield.significance.tests.catalogue import find_test
 
 REPEATS = 50
 """Of a part: so many topic sets of a size are compared at once."""

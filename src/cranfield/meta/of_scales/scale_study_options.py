@@ -15,9 +15,9 @@ from cranfield.scales.images.values import TIES
 from cranfield.scales.interval_scaled import Interval
 from cranfield.scales.runs import as_measure
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.of_pvalues import find_correction
+from cranfield.significance.corrections.catalogue import find_correction
 from cranfield.significance.options import Options
-from cranfield.significance.registry import find_test
+from cranfield.significance.tests.catalogue import find_test
 
 TRIAL = {"a": [0.1, 0.5, 0.2, 0.7], "b": [0.4, 0.6, 0.3, 0.2], "c": [0.9, 0.3, 0.8, 0.1]}
 """Scores of three systems: a test that goes with these goes with those of any study."""

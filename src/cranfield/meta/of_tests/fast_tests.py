@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -14,42 +13,15 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.corrections.of_pvalues import find_correction
-from cranfield.significance.corrections.studentised_range import studentised_range_isf
-from cranfield.significance.models.anova import one_way, three_way
-from cranfield.significance.models.fitted_model import Model
+from cranfield.significance.corrections.catalogue import find_correction
+from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs, all_pairs
-from cranfield.significance.prepare import BY_SHARD, prepared
-from cranfield.significance.registry import find_test
+from cranfield.significance.prepare import prepared
+from cranfield.significance.tests.catalogue import find_test
+from cranfield.significance.tests.declaration import TestInfo
 
 Signs = NDArray[np.int8]
-
-
-def _two_way(values: Floats) -> Model:
-    """Analyse scores by topic and system as `two_way` does, without the table: it takes longer."""
-    topics, systems = values.shape
-    of_systems = values.mean(axis=0)
-    residuals = values - values.mean(axis=1)[:, None] - (of_systems - of_systems.mean())
-    df = (topics - 1.0) * (systems - 1)
-    error = float((residuals**2).sum()) / df
-    return Model(of_systems, error, np.full(systems, float(topics)), df)
-
-
-MODELS: dict[str, Callable[[Floats], Model]] = {
-    "anova-1": lambda values: one_way(values)[1],
-    "anova-2": _two_way,
-    "anova-3": lambda values: three_way(values)[1],
-    "anova-2f": _two_way,
-    "anova-3f": lambda values: three_way(values)[1],
-}
-"""Analyses of variance, which need no p-values to tell what Tukey's test finds significant."""
-
-FAKES = ("anova-2f", "anova-3f")
-"""Tests that call every difference significant: bounds for studies."""
-
-SHARDS_ONLY = tuple(name for name in BY_SHARD if name != "bootstrap-anova")
-"""Tests that cannot do without scores by shard."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,9 +80,14 @@ class TestChoice:
         set_(self, "label", info.name if correction == own else f"{info.name}+{correction}")
 
     @property
+    def info(self) -> TestInfo:
+        """What the test declares of itself."""
+        return find_test(self.test).info
+
+    @property
     def by_shard(self) -> bool:
         """Whether the test takes scores by shard."""
-        return self.test in BY_SHARD
+        return bool(self.info.shards)
 
     def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> Verdict:
         """Compare all pairs of systems.
@@ -137,7 +114,8 @@ class TestChoice:
         >>> TestChoice("anova-2f")(scores.values).order.tolist()
         [-1, -1, 1]
         """
-        fast = self.test in FAKES or (self.test in MODELS and self.correction == "tukey")
+        info = self.info
+        fast = info.bound or (bool(info.fit) and self.correction == "tukey")
         if isinstance(scores, np.ndarray):
             if fast and scores.ndim == 2:
                 return self._by_model(scores, scores)
@@ -147,7 +125,7 @@ class TestChoice:
         missing = self._missing(scores)
         if not fast:
             return self._compared(scores, missing, seed)
-        ready = prepared(scores, find_test(self.test).info, missing)
+        ready = prepared(scores, info, missing)
         return self._by_model(ready.scores.values, ready.flat)
 
     def check(self, scores: Scores) -> None:
@@ -158,20 +136,20 @@ class TestChoice:
         CranfieldError, PolicyError
             As :func:`compare`.
         """
-        prepared(scores, find_test(self.test).info, self._missing(scores))
+        prepared(scores, self.info, self._missing(scores))
 
     def _missing(self, scores: Scores) -> str | None:
-        if self.missing is None and scores.shards and self.test in SHARDS_ONLY:
+        if self.missing is None and scores.shards and self.info.shards == "needed":
             return "available"
         return self.missing
 
     def _by_model(self, values: Floats, flat: Floats) -> Verdict:
         """Compare by analysis of variance and Tukey's HSD, and compute nothing else."""
-        model = MODELS[self.test](values)
+        model = find_test(self.test).fit(values)
         pairs = Pairs(flat, *_indices(flat.shape[1]))
         difference = model.differences(pairs)
         order = np.sign(difference).astype(np.int8)
-        if self.test in FAKES:
+        if self.info.bound:
             return Verdict(order, order != 0)
         # Differences of 0 are never significant, also where there is no error at all.
         limit = critical(self.alpha, model.means.size, model.df) / np.sqrt(2)
@@ -204,6 +182,11 @@ def _indices(systems: int) -> tuple[Indices, Indices]:
 def critical(alpha: float, systems: int, df: float) -> float:
     """Return the critical value of the studentised range; many topic sets share it."""
     return studentised_range_isf(alpha, systems, df)
+
+
+def is_bound(label: str) -> bool:
+    """Whether a test of a study is none, but a bound of what tests can find."""
+    return find_test(label.partition("+")[0]).info.bound
 
 
 def read_choice(text: Any, *, alpha: float, missing: str | None, resamples: int) -> TestChoice:

@@ -10,7 +10,7 @@ from cranfield.base.arrays import Indices
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.meta.of_collections.teams import teams_of
-from cranfield.meta.of_tests.fast_tests import SHARDS_ONLY, TestChoice, read_choice
+from cranfield.meta.of_tests.fast_tests import TestChoice, read_choice
 from cranfield.meta.work.folder import fingerprint
 from cranfield.scores import Scores
 from cranfield.scores.labels import places_of
@@ -126,7 +126,7 @@ def study_input(
         if labels.count(label) > 1:
             raise PolicyError(f"the test {label} is named twice")
     for one in chosen:
-        if one.test in SHARDS_ONLY and shards is None:
+        if one.info.shards == "needed" and shards is None:
             raise PolicyError(f"{one.test} needs scores by shard")
     made = StudyInput(whole, shards, tuple(chosen), _groups(whole, systems, teams))
     for one in chosen:

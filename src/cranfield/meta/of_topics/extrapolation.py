@@ -17,8 +17,8 @@ from cranfield.meta.of_topics.generalizability import generalizability
 from cranfield.meta.of_topics.power import power
 from cranfield.meta.of_topics.topic_scores import topic_scores
 from cranfield.meta.of_topics.variance_components import Generalizability
-from cranfield.significance.corrections.of_pvalues import find_correction
-from cranfield.significance.corrections.studentised_range import studentised_range_isf
+from cranfield.significance.corrections.catalogue import find_correction
+from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import ROUNDING
 from cranfield.tabular import frame_html

@@ -12,7 +12,8 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.streams import stream
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.of_tests.fast_tests import TestChoice, verdict_or_none
-from cranfield.significance.pairs import ROUNDING, mid_ranks
+from cranfield.significance.pairs import ROUNDING
+from cranfield.significance.ranks import mid_ranks
 
 BLOCK = 250
 """Samples in a part of the work; it is not part of what a seed means."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from cranfield.base.errors import PolicyError
 from cranfield.significance.prepare import Ready, as_scores, prepared
-from cranfield.significance.registry import find_test
+from cranfield.significance.tests.catalogue import find_test
 
 
 def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> Ready:

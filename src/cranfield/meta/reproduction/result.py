@@ -10,7 +10,7 @@ import polars as pl
 
 from cranfield.base.errors import quoted
 from cranfield.base.words import counted
-from cranfield.significance.registry import find_test
+from cranfield.significance.tests.catalogue import find_test
 from cranfield.tabular import frame_html, text_table
 
 ROLES = ("baseline", "advanced")

@@ -27,7 +27,7 @@ from cranfield.meta.reproduction.effects import (
 from cranfield.meta.reproduction.result import ROLES
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.registry import find_test
+from cranfield.significance.tests.catalogue import find_test
 
 SIDES = ("original", "reproduced")
 """Names of columns."""

@@ -8,12 +8,6 @@ from cranfield.reporting.page import words
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.html import Html, el, joined, label, named
 from cranfield.reporting.page.sections import Rows, of_measure, table
-from cranfield.significance.comparison.describing import (
-    pair_rows,
-    places_of,
-    ranking_rows,
-    shows_pairs,
-)
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.models.anova_table import AnovaTable, shown_p
 from cranfield.significance.models.assumptions import Assumptions
@@ -80,17 +74,16 @@ def _notes(found: Assumptions) -> list[str]:
 
 def _intervals(one: PairwiseComparison) -> Html:
     """Write the ranking with its intervals, or the pairs where these are what was asked."""
-    if shows_pairs(one):
-        shown, found = pair_rows(one, places_of(one))
-        head = [*_texts(shown)[:-1], "differs"]
+    shown = one.table()
+    if one.shows_pairs:
+        head = [*_texts(shown.head)[:-1], "differs"]
         rows: Rows = [[named(a), named(b), *rest[:-1], "yes" if rest[-1] else "no"]
-                      for a, b, *rest in map(_texts, found)]  # fmt: skip
+                      for a, b, *rest in map(_texts, shown.rows)]  # fmt: skip
         made = table("Pairs", head, rows, left=(0, 1, 8), name="tall")
         title = "All pairs in numbers"
     else:
-        names, ranked = ranking_rows(one, places_of(one))
-        head = _texts(names)
-        rows = [[named(name), *rest] for name, *rest in map(_texts, ranked)]
+        head = _texts(shown.head)
+        rows = [[named(name), *rest] for name, *rest in map(_texts, shown.rows)]
         left = (0, len(head) - 1) if head[-1] == "groups" else (0,)
         made = table("Means, intervals and groups", head, rows, left=left, name="narrow tall")
         title = "Intervals and groups of all systems in numbers"

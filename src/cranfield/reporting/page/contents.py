@@ -25,10 +25,10 @@ from cranfield.scales.statements.statements import Meaning
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.of_pvalues import find_correction
+from cranfield.significance.corrections.catalogue import find_correction
 from cranfield.significance.models.assumptions import Assumptions, check_assumptions
 from cranfield.significance.prepare import as_scores
-from cranfield.significance.registry import find_test
+from cranfield.significance.tests.catalogue import find_test
 
 MISSING = ("missing score", "for lack of a score")
 """What notes on the policy for missing scores have in them."""
@@ -282,7 +282,7 @@ def _assumptions(comparison: PairwiseComparison) -> Assumptions | None:
     table = comparison.anova
     if table is None or table.values.ndim != 2:
         return None
-    additive = comparison.test == "anova-2" and not np.isnan(table.values).any()
+    additive = comparison.info.additive and not np.isnan(table.values).any()
     try:
         return check_assumptions(
             table.residuals, table.fitted if additive else None, alpha=comparison.alpha

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.html import label
-from cranfield.significance.comparison.describing import NAMES, places_of, shortened
+from cranfield.significance.comparison.groups import shortened
 from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairs import ROUNDING
 
 
@@ -80,7 +81,7 @@ def json_text(data: dict[str, Any]) -> str:
 def places(part: Part) -> int:
     """Return how many decimals the scores of a measure are shown with."""
     if part.comparison is not None and part.comparison.mean_of == "mean":
-        return places_of(part.comparison)
+        return part.comparison.places
     largest = float(np.nanmax(np.abs(part.overall), initial=0.0))
     return 4 if largest == 0 or largest > 0.05 else min(12, 3 - int(np.floor(np.log10(largest))))
 
@@ -109,14 +110,16 @@ def _comparison(part: Part) -> dict[str, Any]:
     low, high = one.interval
     return {
         "title": one.info.title,
-        "correction": NAMES[one.correction] if len(one) > 1 or one.correction != "none" else "",
+        "correction": CORRECTIONS[one.correction].title
+        if len(one) > 1 or one.correction != "none"
+        else "",
         "alternative": one.alternative,
         "alpha": one.alpha,
         "meanOf": one.mean_of,
         "intervalOf": one.interval_of,
         "intervalKind": one.interval_kind,
         "effectName": one.info.effect,
-        "places": places_of(one),
+        "places": one.places,
         **_pairs(one),
         "difference": packed(one.difference),
         "p": packed(one.adjusted_pvalues),

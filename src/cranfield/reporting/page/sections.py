@@ -11,7 +11,7 @@ from cranfield.reporting.page import words
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.data import places, verdicts
 from cranfield.reporting.page.html import Html, el, joined, label, named
-from cranfield.significance.comparison.describing import shortened
+from cranfield.significance.comparison.groups import shortened
 
 Rows = list[list[object]]
 

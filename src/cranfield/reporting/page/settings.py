@@ -18,7 +18,7 @@ from cranfield.collection.judged.policies import CHOICES
 from cranfield.reporting.page.contents import Contents
 from cranfield.reporting.page.html import Html, el, joined, named
 from cranfield.reporting.page.sections import Rows, table
-from cranfield.significance.comparison.describing import NAMES
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 
 NO_FILE = "not a file"
 """What stands in place of the hash of standard input, or of an id of ir_datasets."""
@@ -109,7 +109,7 @@ def _tests(contents: Contents) -> Html | None:
         [
             named(part.name),
             one.info.title,
-            NAMES[one.correction],
+            CORRECTIONS[one.correction].title,
             one.alternative,
             f"{one.alpha:g}",
             contents.options.get("missing", "by default"),

@@ -12,7 +12,6 @@ from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.data import places, verdicts
 from cranfield.reporting.page.html import joined, label, named
 from cranfield.scales.statements.statements import MEANINGFUL, Meaning
-from cranfield.significance.comparison.describing import NAMES, heading
 from cranfield.significance.comparison.result import PairwiseComparison
 
 NAMED = 3
@@ -99,15 +98,6 @@ def against(one: PairwiseComparison) -> str:
     if len(one.baselines) > 1:
         return joined("against ", named(one.baselines[0]))
     return "against the baseline"
-
-
-def title_of(one: PairwiseComparison) -> str:
-    """Name the test with its correction."""
-    title = one.info.title
-    if len(one) == 1 and one.correction == "none":
-        return title
-    name = NAMES[one.correction]
-    return f"{title}, {name}" if one.correction == "none" else f"{title} with {name}"
 
 
 def answer(part: Part) -> list[str]:
@@ -217,9 +207,9 @@ def _test_sentence(one: PairwiseComparison) -> str:
     side = "" if one.alternative == "two-sided" else f", one-sided ({one.alternative})"
     if every == 1:
         verdict = "finds a difference" if found else "finds no difference"
-        return f"{title_of(one)}{side} {verdict} between them (alpha {one.alpha:g})."
+        return f"{one.title}{side} {verdict} between them (alpha {one.alpha:g})."
     return (
-        f"{title_of(one)}{side} finds {found:,} of {counted(every, 'pair')} different"
+        f"{one.title}{side} finds {found:,} of {counted(every, 'pair')} different"
         f" (alpha {one.alpha:g})."
     )
 
@@ -239,7 +229,7 @@ def meant(said: Meaning) -> list[str]:
 
 def method(one: PairwiseComparison) -> list[str]:
     """Say what was done, as the heading of a comparison does, without its notes."""
-    lines = [line for line in heading(one) if not line.startswith("note: ")]
+    lines = one.facts()
     lines[0] = lines[0].removeprefix(f"{plain(one.measure)}: ")
     return [f"{line[:1].upper()}{line[1:]}." for line in lines]
 

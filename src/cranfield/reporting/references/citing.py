@@ -22,9 +22,9 @@ from cranfield.measures.texts.base import TEXT_MEASURES, TextMeasure, parse_text
 from cranfield.reporting.references.works import Entry, cited_in, entries
 from cranfield.scores import Scores
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.of_pvalues import SOURCES, find_correction
+from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
 from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.registry import find_test
+from cranfield.significance.tests.catalogue import find_test
 
 KEY = "key "
 """Stands before the key of a work that was named by it."""
@@ -243,8 +243,13 @@ def _parts(study: Any) -> Iterator[tuple[str, str]]:
 def _tested(test: str, correction: str | None = None) -> Iterator[tuple[str, str]]:
     info = find_test(test).info
     yield info.name, info.source
-    if correction is not None and SOURCES[find_correction(correction)]:
-        yield correction, SOURCES[find_correction(correction)]
+    if correction is not None:
+        yield from _corrected(correction)
+
+
+def _corrected(correction: str) -> Iterator[tuple[str, str]]:
+    if source := CORRECTIONS[find_correction(correction)].source:
+        yield correction, source
 
 
 def _measure(measure: Measure | TextMeasure) -> Iterator[tuple[str, str]]:
@@ -296,5 +301,4 @@ def _named(name: str) -> Iterator[tuple[str, str]]:
     except PolicyError:
         yield from _measure(_parsed(name))
         return
-    if SOURCES[correction]:
-        yield correction, SOURCES[correction]
+    yield from _corrected(correction)

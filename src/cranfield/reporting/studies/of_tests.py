@@ -8,7 +8,7 @@ import polars as pl
 
 from cranfield.base.words import counted
 from cranfield.meta.of_tests.false_alarms import FalseAlarms
-from cranfield.meta.of_tests.fast_tests import FAKES
+from cranfield.meta.of_tests.fast_tests import is_bound
 from cranfield.meta.of_tests.split_result import KEYS, SplitStudy
 from cranfield.reporting.studies.as_text import StudyText, Table, by_column, number
 
@@ -91,7 +91,7 @@ def _sized(study: SplitStudy, group: str, what: str, title: str, places: int, *,
 
 def _overlaps(study: SplitStudy, group: str, of: str) -> list[Table]:
     """Show how much of what a test finds another one finds, on the same topics."""
-    real = [test for test in study.tests if test not in FAKES]
+    real = [test for test in study.tests if not is_bound(test)]
     rows = []
     for later, second in enumerate(real):
         frame = study.table("overlap", second=second, sets="1-1", group=group)

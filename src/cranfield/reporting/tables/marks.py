@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.significance.comparison.describing import all_pairs_wanted, method, shortened
-from cranfield.significance.comparison.groups import ALPHABET, letter
+from cranfield.significance.comparison.groups import ALPHABET, letter, shortened
 from cranfield.significance.comparison.result import PairwiseComparison
 
 SYMBOLS = "†‡§¶‖"
@@ -107,7 +106,7 @@ def marks_of(
         meaning = _legend(first.baselines, levels)
     else:
         for one in found.values():
-            all_pairs_wanted(one, "letters")
+            one.require_all_pairs("letters")
         if kind == "groups":
             names = []
             by_measure = {name: _groups(one) for name, one in found.items()}
@@ -119,7 +118,7 @@ def marks_of(
     alone = ", each measure by itself" if len(found) > 1 else ""
     topics = sorted({one.topics for one in found.values()})
     tested = " or ".join(map(str, topics))
-    legend = [meaning, f"{method(first)}{alone}, {tested} topic{'s' * (topics != [1])}"]
+    legend = [meaning, f"{first.method}{alone}, {tested} topic{'s' * (topics != [1])}"]
     remarks = [
         f"{name}: {note}" if name and name not in note else note
         for name, one in found.items()

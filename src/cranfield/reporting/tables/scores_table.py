@@ -11,7 +11,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.reporting.tables.marks import Marks
 from cranfield.scores import Scores
-from cranfield.significance.comparison.describing import decimals
+from cranfield.significance.comparison.result import decimals
 from cranfield.tabular import Cell, Table
 from cranfield.tabular.content import NO_VALUE
 

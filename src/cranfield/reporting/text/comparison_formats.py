@@ -16,8 +16,8 @@ from cranfield.base.version import __version__
 from cranfield.reporting.tables.marks import kind_of, marks_of
 from cranfield.reporting.tables.scores_table import evaluation_table
 from cranfield.scales.statements.statements import Meaning
-from cranfield.significance.comparison.describing import NAMES, text_of
 from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.tabular import Table
 
 
@@ -26,7 +26,7 @@ def plain_text(found: Mapping[str, Meaning]) -> str:
     parts = []
     for one in found.values():
         lines = _meant(one)
-        parts.append(text_of(one.comparison, limit=None))
+        parts.append(one.comparison.to_text(limit=None))
         if lines:
             parts.append("\n".join(f"meaning: {line}" for line in lines))
     return "\n\n".join(parts) + "\n"
@@ -118,7 +118,7 @@ def as_dict(found: PairwiseComparison) -> dict[str, Any]:
         "test": found.test,
         "title": found.info.title,
         "correction": found.correction,
-        "correction title": NAMES[found.correction],
+        "correction title": CORRECTIONS[found.correction].title,
         "alternative": found.alternative,
         "alpha": found.alpha,
         "topics": found.topics,

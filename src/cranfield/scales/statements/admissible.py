@@ -20,10 +20,10 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-import cranfield.significance  # noqa: F401 - registers the tests
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.scale_types import Scale
-from cranfield.significance.registry import TESTS, TestInfo
+from cranfield.significance.tests.catalogue import TESTS
+from cranfield.significance.tests.declaration import TestInfo
 
 
 @dataclass(frozen=True)

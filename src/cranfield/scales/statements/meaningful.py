@@ -12,7 +12,6 @@ from cranfield.scales.statements.statements import (
     MEANINGFUL,
     NOT_INVARIANT,
     UNKNOWN,
-    WITHIN_TOPICS,
     Meaning,
     measure_of,
 )
@@ -69,7 +68,7 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
         has = measure.scale
     by_topic = measure is not None and _by_topic(measure)
     enough = has is not None and has >= needs
-    if enough and by_topic and comparison.test not in WITHIN_TOPICS:
+    if enough and by_topic and not comparison.info.within_topics:
         enough = False
     by_size = measure is not None and measure.needs_one_size
     if enough and by_size and needs > Scale.ORDINAL:

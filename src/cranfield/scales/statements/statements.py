@@ -15,18 +15,12 @@ from cranfield.measures import Measure, parse_measure
 from cranfield.scales.interval_scaled import Interval
 from cranfield.scales.statements.dominance import Dominance
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.registry import TESTS
+from cranfield.significance.tests.catalogue import TESTS
 from cranfield.tabular import text_table
 
 MEANINGFUL = "meaningful"
 NOT_INVARIANT = "not invariant"
 UNKNOWN = "unknown"
-
-NOT_OFFERED = ("anova-3", "anova-2f", "anova-3f")
-"""Tests that need shards, or are none."""
-
-WITHIN_TOPICS = ("sign", "friedman")
-"""Tests that compare scores of one topic only, and by their order."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,8 +155,8 @@ class Meaning:
             for name, test in TESTS.items()
             if test.info.scale <= most
             and test.info.paired == paired
-            and (name in WITHIN_TOPICS or not self.by_topic)
-            and name not in NOT_OFFERED
+            and (test.info.within_topics or not self.by_topic)
+            and not (test.info.bound or test.info.shards == "needed")
         ]
 
     def require(self) -> None:

@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
-from cranfield.scores import Scores
 from cranfield.significance.comparison.notes import notes_on, out_of_reach, unequal
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.dunnett import DunnettInterval, dunnett
-from cranfield.significance.corrections.max_t import max_t
-from cranfield.significance.corrections.of_pvalues import corrected, find_correction
-from cranfield.significance.corrections.randomised_tukey import randomised_tukey
-from cranfield.significance.corrections.tukey import TukeyInterval, half_widths, tukey
+from cranfield.significance.corrections.catalogue import CORRECTIONS, Correction, find_correction
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Interval, Outcome
 from cranfield.significance.pairs import Pairs, against, all_pairs
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
-from cranfield.significance.registry import TestInfo, find_test
-
-ALL_PAIRS = ("tukey", "randomised-tukey")
-"""Corrections that are two-sided tests of all pairs."""
+from cranfield.significance.tests.catalogue import default_test, find_test
+from cranfield.significance.tests.declaration import TestInfo
 
 
 def compare(
@@ -106,81 +98,26 @@ def compare(
     """
     options = Options(alternative, alpha, exact, exact_n, resamples, seed, jobs)
     given = as_scores(scores)
-    chosen = find_test(test or _default_test(given))
+    chosen = find_test(test) if test else default_test(len(given.systems), bool(given.shards))
     info = chosen.info
     ready = prepared(given, info, missing)
-    baselines = baseline_indices(ready.scores.systems, baseline)
+    scores = ready.scores
+    baselines = baseline_indices(scores.systems, baseline)
     pairs = against(ready.flat, baselines) if baselines else all_pairs(ready.flat)
-    correct = _correction(info, correction, pairs, baselines, options)
-    if info.model:
-        outcome = chosen.run(pairs, options, ready.scores.values)
-    else:
-        outcome = chosen.run(pairs, options)
-    return _result(ready.scores, info, correct, pairs, outcome, options, ready.notes, baselines)
-
-
-def _default_test(scores: Scores) -> str:
     if scores.shards:
-        return "anova-3"
-    return "t" if len(scores.systems) == 2 else "anova-2"
-
-
-def _correction(
-    info: TestInfo,
-    asked: str | None,
-    pairs: Pairs,
-    baselines: Sequence[int],
-    options: Options,
-) -> str:
-    if asked is None:
-        if len(pairs) == 1 and not info.model:
-            return "none"
-        if len(baselines) == 1:
-            own = info.baseline_correction
-            # Dunnett's test is of means of as many scores each.
-            return "holm" if own == "dunnett" and not pairs.paired and not info.paired else own
-        own = info.corrections[0]
-        # Tukey's test is of all pairs, in both directions.
-        return "holm" if own in ALL_PAIRS and (baselines or not options.two_sided) else own
-    asked = find_correction(asked)
-    if asked not in info.corrections:
-        fitting = ", ".join(info.corrections)
-        raise PolicyError(f"{asked} does not go with the test {info.name}; {fitting} do")
-    if asked == "dunnett" and len(baselines) != 1:
-        raise PolicyError("Dunnett's test compares with one baseline: name it")
-    if asked in ALL_PAIRS and not options.two_sided:
-        raise PolicyError(f"{asked} is two-sided; take holm for a one-sided test")
-    return asked
-
-
-def _result(
-    scores: Scores,
-    info: TestInfo,
-    correction: str,
-    pairs: Pairs,
-    outcome: Outcome,
-    options: Options,
-    notes: tuple[str, ...],
-    baselines: Sequence[int],
-) -> PairwiseComparison:
-    statistic, raw, adjusted, limits, kind, halves = _applied(correction, pairs, outcome, options)
-    model = outcome.model
-    means = scores.grand_mean() if model is None else model.means
+        pairs = replace(pairs, by_shard=scores.values)
+    adjustment = _correction(info, correction, pairs, baselines, options)
+    outcome = chosen.run(pairs, options)
+    corrected = adjustment.run(outcome, pairs, options)
     details = dict(outcome.details)
     omnibus = details.pop("omnibus", None)
-    difference = pairs.of_systems(means)
-    difference[np.abs(difference) <= (pairs.rounding if model is None else 0)] = 0.0
-    notes = (
-        *notes,
-        *notes_on(scores, info, options.alternative),
-        *unequal(pairs, info, correction),
-    )
-    if correction in ("randomised-tukey", "max-t"):
+    if adjustment.random:
         details |= {"resamples": options.resamples, "seed": options.seed}
-    notes += tuple(out_of_reach(raw, adjusted, outcome, details, options, correction))
+    model = outcome.model
+    means = scores.grand_mean() if model is None else model.means
     return PairwiseComparison(
         test=info.name,
-        correction=correction,
+        correction=adjustment.name,
         alternative=options.alternative,
         alpha=options.alpha,
         measure=scores.measure,
@@ -190,19 +127,19 @@ def _result(
         topics=len(scores.topics),
         first=pairs.first,
         second=pairs.second,
-        difference=difference if model is None else model.differences(pairs),
-        statistic=statistic,
+        difference=_differences(means, pairs) if model is None else model.differences(pairs),
+        statistic=outcome.statistic if corrected.statistic is None else corrected.statistic,
         effect=outcome.effect,
-        raw_pvalues=raw,
-        adjusted_pvalues=adjusted,
+        raw_pvalues=outcome.pvalue,
+        adjusted_pvalues=corrected.pvalue,
         n=outcome.n,
         zeros=outcome.zeros,
         ties=outcome.ties,
-        interval_of=outcome.interval_of,
-        interval_kind=kind,
-        limits=limits,
+        interval_of=info.interval,
+        interval_kind=corrected.holds_for,
+        limits=corrected.interval or outcome.interval,
         scores=scores,
-        half_widths=halves,
+        half_widths=corrected.half_widths,
         anova=outcome.table,
         omnibus=omnibus,
         baselines=tuple(scores.systems[k] for k in baselines),
@@ -213,46 +150,51 @@ def _result(
         resamples=details.pop("resamples", None),
         options=asdict(options),
         details=details,
-        notes=notes,
+        notes=(
+            *ready.notes,
+            *notes_on(scores, info, options),
+            *unequal(pairs, info, adjustment),
+            *out_of_reach(info, outcome, adjustment, corrected, options),
+        ),
     )
 
 
-def _applied(
-    correction: str, pairs: Pairs, outcome: Outcome, options: Options
-) -> tuple[Floats, Floats, Floats, Interval, str, Floats | None]:
-    """Correct for many comparisons: statistic, raw and adjusted p, limits and half-widths."""
-    model = outcome.model
-    together = "all pairs together"
-    if correction == "tukey" and model is not None:
-        q, p = tukey(model, pairs)
-        halves = half_widths(model, options.alpha) if model.balanced else None
-        return q, outcome.pvalue, p, TukeyInterval(model, pairs), together, halves
-    if correction == "dunnett" and model is not None:
-        t, p = dunnett(model, pairs, options.alternative)
-        limits = DunnettInterval(model, pairs, options.two_sided)
-        return t, outcome.pvalue, p, limits, "all comparisons", None
-    if correction == "randomised-tukey":
-        p, widest = randomised_tukey(pairs, options)
-        low, high = widest(1 - options.alpha)
-        halves = np.full(pairs.systems, (high - low)[0] / 4)
-        return outcome.statistic, outcome.pvalue, p, widest, together, halves
-    if correction == "max-t":
-        p = max_t(pairs, options)
-        return outcome.statistic, outcome.pvalue, p, outcome.interval, "each pair alone", None
-    adjusted = corrected(outcome.pvalue, correction)
-    if correction == "bonferroni" and len(pairs) > 1:
-        limits_of = _Narrowed(outcome.interval, len(pairs))
-        return outcome.statistic, outcome.pvalue, adjusted, limits_of, together, None
-    return outcome.statistic, outcome.pvalue, adjusted, outcome.interval, "each pair alone", None
+def _correction(
+    info: TestInfo,
+    asked: str | None,
+    pairs: Pairs,
+    baselines: Sequence[int],
+    options: Options,
+) -> Correction:
+    """Find the correction that is asked for, if it goes with the test, or the test's own."""
+    if asked is None:
+        return CORRECTIONS[_own_correction(info, pairs, baselines, options)]
+    correction = CORRECTIONS[find_correction(asked)]
+    if correction.name not in info.corrections:
+        fitting = ", ".join(info.corrections)
+        raise PolicyError(f"{correction.name} does not go with the test {info.name}; {fitting} do")
+    if correction.one_baseline and len(baselines) != 1:
+        raise PolicyError(f"{correction.title} compares with one baseline: name it")
+    if correction.all_pairs and not options.two_sided:
+        raise PolicyError(f"{correction.name} is two-sided; take holm for a one-sided test")
+    return correction
 
 
-class _Narrowed:
-    """Limits that hold for several pairs together, by Bonferroni's inequality."""
+def _own_correction(
+    info: TestInfo, pairs: Pairs, baselines: Sequence[int], options: Options
+) -> str:
+    if len(pairs) == 1 and not info.model:
+        return "none"
+    if len(baselines) == 1:
+        own = CORRECTIONS[info.baseline_correction]
+        fits = not own.equal_counts or pairs.paired or info.paired
+    else:
+        own = CORRECTIONS[info.correction]
+        fits = not own.all_pairs or (not baselines and options.two_sided)
+    return own.name if fits else "holm"
 
-    def __init__(self, interval: Interval, pairs: int) -> None:
-        self.interval = interval
-        self.pairs = pairs
 
-    def __call__(self, level: float) -> tuple[Floats, Floats]:
-        """Return lower and upper limits at a confidence level."""
-        return self.interval(1 - (1 - level) / self.pairs)
+def _differences(means: Floats, pairs: Pairs) -> Floats:
+    difference = pairs.of_systems(means)
+    difference[np.abs(difference) <= pairs.rounding] = 0.0
+    return difference

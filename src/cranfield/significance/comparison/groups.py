@@ -110,3 +110,24 @@ def place_of(name: str) -> int:
     for character in name:
         place = place * len(ALPHABET) + ALPHABET.index(character) + 1
     return place - 1
+
+
+def shortened(letters: str) -> str:
+    """Write neighbouring letters as a range where there are many groups.
+
+    Examples
+    --------
+    >>> shortened("a,b,c,d,f,aa"), shortened("abcd")
+    ('a-d,f,aa', 'abcd')
+    """
+    names = letters.split(",")
+    if len(names) < 3:
+        return letters
+    places = [place_of(name) for name in names]
+    parts, start = [], 0
+    for k in range(1, len(names) + 1):
+        if k == len(names) or places[k] != places[k - 1] + 1:
+            long = k - start > 2
+            parts += [f"{names[start]}-{names[k - 1]}"] if long else names[start:k]
+            start = k
+    return ",".join(parts)

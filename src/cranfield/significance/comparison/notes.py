@@ -2,31 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 
-from cranfield.base.arrays import Floats
 from cranfield.base.scale_types import a_scale
 from cranfield.base.words import counted
 from cranfield.scores import Scores
+from cranfield.significance.corrections.catalogue import Correction
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Outcome
+from cranfield.significance.outcome import Corrected, Outcome
 from cranfield.significance.pairs import Pairs
-from cranfield.significance.registry import TestInfo
+from cranfield.significance.tests.declaration import TestInfo
 
 UNEQUAL = 1.5
 """Standard deviations of differences, by their common estimate, from which on it is said."""
 
-STEPWISE = ("bonferroni", "holm")
-"""Corrections that multiply the least p-value by the number of pairs."""
 
-MEDIAN = "median difference"
-"""What the limits of the sign test, which is always exact, are limits of."""
-
-
-def notes_on(scores: Scores, info: TestInfo, alternative: str) -> list[str]:
+def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     """Say what the measure and the test have to do with each other."""
     name = scores.measure or "the measure"
     notes = []
@@ -36,8 +27,8 @@ def notes_on(scores: Scores, info: TestInfo, alternative: str) -> list[str]:
         notes.append(
             f"{name} sums up topics otherwise than by a mean: compared are the means of its scores"
         )
-    if info.name == "t" and len(scores.systems) == 2 and alternative == "two-sided":
-        notes.append("the paired t-test is two-way ANOVA with Tukey's HSD of two systems")
+    if info.of_two and len(scores.systems) == 2 and options.two_sided:
+        notes.append(info.of_two)
     if scores.scale is not None and scores.scale < info.scale:
         notes.append(
             f"not invariant: this test needs {a_scale(info.scale)}, and {name} is declared"
@@ -46,16 +37,15 @@ def notes_on(scores: Scores, info: TestInfo, alternative: str) -> list[str]:
     return notes
 
 
-def unequal(pairs: Pairs, info: TestInfo, correction: str) -> list[str]:
+def unequal(pairs: Pairs, info: TestInfo, correction: Correction) -> list[str]:
     """Say so when differences vary too unequally for a test that takes them for the same.
 
     Tukey's and Dunnett's tests measure all pairs by one error, and the randomised Tukey HSD
     exchanges the scores of all systems: pairs that vary more than others are then called
     different too often (see the study of calibration in the documentation).
     """
-    pooled = ("tukey", "dunnett", "randomised-tukey")
-    by_mean = info.name in {"anova-2", "randomisation"}
-    if correction not in pooled or not by_mean or pairs.systems < 3 or not pairs.paired:
+    sensitive = correction.one_variance and info.one_variance
+    if not sensitive or pairs.systems < 3 or not pairs.paired:
         return []
     centred = pairs.values - pairs.values.mean(axis=0)
     products = centred.T @ centred
@@ -74,28 +64,29 @@ def unequal(pairs: Pairs, info: TestInfo, correction: str) -> list[str]:
 
 
 def out_of_reach(
-    raw: Floats,
-    adjusted: Floats,
+    info: TestInfo,
     outcome: Outcome,
-    details: Mapping[str, Any],
+    correction: Correction,
+    corrected: Corrected,
     options: Options,
-    correction: str,
 ) -> list[str]:
     """Say so when no difference could have become significant, however large."""
-    if not raw.size or adjusted.min() <= options.alpha:
+    raw, details = outcome.pvalue, outcome.details
+    if not raw.size or corrected.pvalue.min() <= options.alpha:
         return []
-    if "resamples" in details:
+    if "resamples" in details or correction.random:
         least, by = 1 / (options.resamples + 1), f"{options.resamples:,} samples"
         cure = "draw more, or correct otherwise"
-    elif details.get("exact") or details.get("exact pairs") or outcome.interval_of == MEDIAN:
+    elif details.get("exact") or details.get("exact pairs") or info.always_exact:
         topics = int(outcome.n.max())
         least = 0.5 ** (topics - options.two_sided)
         by, cure = counted(topics, "difference"), "take more topics, or correct otherwise"
     else:
         return []
-    together = raw.size if correction in STEPWISE else 1
+    together = raw.size if correction.multiplies else 1
     at_floor = raw.min() <= least * 1.5
-    if least * together <= options.alpha and not (at_floor and correction in ("bh", "by")):
+    by_rank = correction.bounds == "share of errors"
+    if least * together <= options.alpha and not (at_floor and by_rank):
         return []
     return [
         f"{by} give no p below {least:.2g}, too few for {counted(raw.size, 'pair')} with this"

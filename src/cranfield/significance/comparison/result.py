@@ -1,33 +1,34 @@
-"""The result of a comparison, with everything in it that a reader has to know."""
+"""The result of a comparison, in words and tables."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
-from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
+from cranfield.base.escape import plain
 from cranfield.base.optional import optional_module
-from cranfield.base.scale_types import Scale
-from cranfield.scores import Scores
-from cranfield.significance.comparison import describing, frames
-from cranfield.significance.comparison.groups import groups_of, letters_of
-from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.models.kruskal_friedman import Omnibus
-from cranfield.significance.outcome import Interval
-from cranfield.significance.registry import TestInfo, find_test
+from cranfield.base.words import counted
+from cranfield.significance.comparison.compared_pairs import ComparedPairs
+from cranfield.significance.comparison.groups import shortened
+from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.models.anova_table import shown_p
+from cranfield.tabular.content import Cell
 from cranfield.tabular.table import SHOWN, Table
+from cranfield.tabular.text import grid
 
 if TYPE_CHECKING:
     import pandas as pd
 
+MOST_ROWS = 60
+"""Rows that are printed of a long table."""
 
-@dataclass(frozen=True, eq=False, repr=False)
-class PairwiseComparison:
+Rows = list[list[str | Cell]]
+
+
+class PairwiseComparison(ComparedPairs):
     """Which systems differ, by how much, and how sure that is.
 
     Attributes
@@ -92,160 +93,64 @@ class PairwiseComparison:
     bm25   dense      -0.1500  -0.2419  -0.0581  -5.1962  0.0138  -2.5981  *
     """
 
-    test: str
-    correction: str
-    alternative: str
-    alpha: float
-    measure: str
-    systems: tuple[str, ...]
-    means: Floats
-    mean_of: str
-    topics: int
-    first: NDArray[np.intp]
-    second: NDArray[np.intp]
-    difference: Floats
-    statistic: Floats
-    effect: Floats
-    raw_pvalues: Floats
-    adjusted_pvalues: Floats
-    n: NDArray[np.intp]
-    zeros: NDArray[np.intp]
-    ties: NDArray[np.intp]
-    interval_of: str
-    interval_kind: str
-    limits: Interval = field(repr=False)
-    scores: Scores = field(repr=False)
-    half_widths: Floats | None = None
-    anova: AnovaTable | None = None
-    omnibus: Omnibus | None = None
-    baselines: tuple[str, ...] = ()
-    scale: Scale = Scale.INTERVAL
-    measure_scale: Scale | None = None
-    lower_is_better: bool = False
-    seed: int | None = None
-    resamples: int | None = None
-    options: dict[str, Any] = field(default_factory=dict)
-    details: dict[str, Any] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
+    @property
+    def title(self) -> str:
+        """Name the test and the correction."""
+        correction = CORRECTIONS[self.correction].title
+        if self.correction != "none":
+            return f"{self.info.title} with {correction}"
+        return self.info.title if len(self) == 1 else f"{self.info.title}, {correction}"
 
     @property
-    def info(self) -> TestInfo:
-        """What the test declares of itself."""
-        return find_test(self.test).info
-
-    def __len__(self) -> int:
-        """Return the number of pairs compared."""
-        return self.first.size
-
-    @cached_property
-    def interval(self) -> tuple[Floats, Floats]:
-        """Lower and upper confidence limits, by pair; computed when first asked for.
-
-        One-sided tests have one finite limit.
-        """
-        return self.interval_at(self.alpha)
-
-    def interval_at(self, alpha: float) -> tuple[Floats, Floats]:
-        """Return lower and upper limits at confidence 1 - alpha, by pair."""
-        if self.alternative == "two-sided":
-            return self.limits(1 - alpha)
-        if alpha >= 0.5:
-            low, high = np.full(len(self), -np.inf), np.full(len(self), np.inf)
-        else:
-            low, high = self.limits(1 - 2 * alpha)
-        if self.alternative == "greater":
-            return low, np.full(len(self), np.inf)
-        return np.full(len(self), -np.inf), high
-
-    def matrix(self, by_pair: NDArray[Any], *, mirrored: float | None = 1.0) -> Floats:
-        """Arrange values of pairs by system and system.
-
-        Parameters
-        ----------
-        by_pair
-            A value for each pair.
-        mirrored
-            What the value is multiplied with on the other side; None leaves that side empty.
-
-        Returns
-        -------
-        array
-            Shape (systems, systems), NaN where nothing was compared.
-        """
-        out = np.full((len(self.systems), len(self.systems)), np.nan)
-        out[self.first, self.second] = by_pair
-        if mirrored is not None:
-            out[self.second, self.first] = np.asarray(by_pair) * mirrored
-        return out
+    def method(self) -> str:
+        """Name the test and the correction, and the side of a one-sided test."""
+        side = "" if self.alternative == "two-sided" else f", one-sided ({self.alternative})"
+        return self.title + side
 
     @property
-    def pvalues(self) -> Floats:
-        """Adjusted p-values, system by system; NaN where nothing was compared.
+    def places(self) -> int:
+        """How many decimals show four digits of most of the means: four, unless all are small.
 
-        One-sided p-values stand only where the row is the first system of the pair.
+        Measures such as NumRet or TBG are large, and others, such as P@1000, are tiny.
         """
-        return self.matrix(
-            self.adjusted_pvalues, mirrored=1.0 if self.alternative == "two-sided" else None
+        return decimals(self.means)
+
+    @property
+    def shows_pairs(self) -> bool:
+        """Whether the pairs are shown, rather than the ranking of all systems."""
+        one_sided = self.alternative != "two-sided"
+        return bool(self.baselines) or len(self.systems) == 2 or one_sided
+
+    def heading(self) -> list[str]:
+        """Return what was done and found, in a few lines."""
+        return [*self.facts(), *(f"note: {note}" for note in self.notes)]
+
+    def facts(self) -> list[str]:
+        """Return what was done and found, without the notes."""
+        start = f"{plain(self.measure)}: " if self.measure else ""
+        line = (
+            f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')},"
+            f" {counted(len(self), 'pair')}: {self.count():,}"
+            f" {'differs' if self.count() == 1 else 'differ'}"
         )
-
-    def is_significant(self, alpha: float | None = None) -> NDArray[np.bool_]:
-        """Return whether each pair differs significantly: its p-value is at most alpha."""
-        return np.asarray(self.adjusted_pvalues <= (self.alpha if alpha is None else alpha))
-
-    def count(self, alpha: float | None = None) -> int:
-        """Return how many pairs differ significantly."""
-        return int(self.is_significant(alpha).sum())
-
-    def significant(self, alpha: float | None = None) -> pl.DataFrame:
-        """Return the table of the pairs that differ, those with the smallest p-value first."""
-        return self.to_polars(alpha).filter("significant").sort("p")
-
-    @property
-    def order(self) -> NDArray[np.intp]:
-        """The systems from the best to the worst mean."""
-        sign = 1 if self.lower_is_better else -1
-        return np.argsort(sign * self.means, kind="stable")
-
-    def groups(self, alpha: float | None = None) -> dict[str, str]:
-        """Name the groups of systems that are not separated, by letters.
-
-        Returns
-        -------
-        dict
-            From the best system to the worst: its letters. Two systems have a letter in common
-            exactly when they do not differ significantly.
-
-        Raises
-        ------
-        PolicyError
-            When only comparisons with a baseline were made.
-        """
-        describing.all_pairs_wanted(self, "groups")
-        different = np.nan_to_num(self.matrix(self.is_significant(alpha).astype(float))) > 0
-        found = groups_of(different, self.order)
-        letters = letters_of(found, len(self.systems))
-        return {self.systems[k]: letters[k] for k in self.order}
-
-    @property
-    def top_group(self) -> tuple[str, ...]:
-        """The best system, and those that do not differ from it."""
-        describing.all_pairs_wanted(self, "a top group")
-        best = self.order[0]
-        different = self.matrix(self.is_significant().astype(float))[best]
-        return tuple(self.systems[k] for k in self.order if k == best or not different[k])
-
-    def ranking(self) -> pl.DataFrame:
-        """Return the systems from best to worst: mean, interval and groups where there are any."""
-        return frames.by_system(self)
-
-    def to_polars(self, alpha: float | None = None) -> pl.DataFrame:
-        """Return a table with a row a pair; limits and significance at `alpha`, if it is given."""
-        return frames.by_pair(self, alpha)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the table of pairs as a pandas data frame."""
-        optional_module("pandas")
-        return self.to_polars().to_pandas()
+        if self.baselines:
+            line += f"; compared with {', '.join(plain(name) for name in self.baselines)}"
+        lines = [f"{start}{self.method}; alpha {self.alpha:g}", line]
+        if self.shows_pairs:
+            lines.append(
+                f"low, high: {1 - self.alpha:.4g} confidence limits of the {self.interval_of},"
+                f" {self.interval_kind}"
+            )
+        if self.resamples is not None:
+            lines.append(f"{self.resamples:,} random samples, seed {self.seed}")
+        if self.omnibus is not None:
+            lines.append(f"all together: {self.omnibus}")
+        if self.half_widths is not None and len(np.unique(self.half_widths)) == 1:
+            lines.append(
+                f"intervals: half-width {self.half_widths[0]:.{self.places}f}; systems whose"
+                " intervals do not overlap differ"
+            )
+        return lines
 
     def table(self, places: int | None = None) -> Table:
         """Return the table that is shown: the ranking with groups, or the pairs with a baseline.
@@ -255,22 +160,92 @@ class PairwiseComparison:
         places
             Decimals; by default four, or more where all means are small.
         """
-        return describing.table_of(self, places)
+        places = self.places if places is None else places
+        title, *notes = self.facts()
+        if self.shows_pairs:
+            head, rows = self._pair_rows(places)
+            return Table(title, head, rows, (0, 1, 8), [*notes, "* differs"], self.notes)
+        names, rows = self._ranking_rows(places)
+        if "groups" in names:
+            notes.append("systems that share a letter do not differ")
+        return Table(title, names, rows, (0, len(names) - 1), notes, self.notes)
+
+    def _ranking_rows(self, places: int) -> tuple[list[str], Rows]:
+        """Return head and cells of the ranking; the highest mean, and equal ones, are bold."""
+        frame = self.ranking()
+        rows: Rows = []
+        for name, mean, *others in frame.rows():
+            cells = [
+                shortened(other) if isinstance(other, str) else f"{other:.{places}f}"
+                for other in others
+            ]
+            bold = mean == frame.item(0, 1)
+            rows.append([name, Cell(f"{mean:.{places}f}", bold=bold), *cells])
+        return frame.columns, rows
+
+    def _pair_rows(self, places: int) -> tuple[list[str | Cell], Rows]:
+        """Return head and cells of the pairs; a star marks those that differ."""
+        symbol = CORRECTIONS[self.correction].symbol or self.info.symbol
+        # Words stay as they are; in LaTeX, letters are set as formulas.
+        letter = Cell(symbol, latex=f"${symbol.replace('W+', 'W^+')}$")
+        statistic = letter if len(symbol) in {1, 2} else symbol or "statistic"
+        p = Cell("p", latex="$p$", html="<i>p</i>")
+        head = ["first", "second", "difference", "low", "high", statistic, p, "effect", ""]
+        star = self.is_significant()
+        low, high = self.interval
+        rows: Rows = [
+            [
+                self.systems[self.first[k]],
+                self.systems[self.second[k]],
+                *(f"{values[k]:.{places}f}" for values in (self.difference, low, high)),
+                f"{self.statistic[k]:.{4 if symbol else places}f}",
+                shown_p(self.adjusted_pvalues[k]),
+                f"{self.effect[k]:.4f}",
+                "*" if star[k] else "",
+            ]
+            for k in range(len(self))
+        ]
+        return head, rows
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table of pairs as a pandas data frame."""
+        optional_module("pandas")
+        return self.to_polars().to_pandas()
 
     def to_latex(self, places: int | None = None, **how: Any) -> str:
         """Return that table for booktabs; other options as for :meth:`Table.to_latex`."""
         return self.table(places).to_latex(**how)
 
+    def to_text(self, limit: int | None = MOST_ROWS) -> str:
+        """Write heading, table of the analysis of variance, and the ranking or the pairs."""
+        parts = ["\n".join(self.heading())]
+        if self.anova is not None:
+            parts.append(str(self.anova))
+        table = self.table()
+        more = 0 if limit is None else len(table.rows) - limit
+        parts.append(grid(replace(table, rows=table.rows[:limit])))
+        if more > 0:
+            parts[-1] += f"\n… {more:,} more"
+        return "\n\n".join(parts)
+
     def _repr_html_(self) -> str:
         anova = "" if self.anova is None else self.anova.table().to_html()
         return anova + self.table().to_html(limit=SHOWN)
 
-    def heading(self) -> list[str]:
-        """Return what was done and found, in a few lines."""
-        return describing.heading(self)
-
     def __str__(self) -> str:
-        return describing.text_of(self)
+        return self.to_text()
 
     def __repr__(self) -> str:
         return f"PairwiseComparison({'; '.join(self.heading()[:2])})"
+
+
+def decimals(means: Floats) -> int:
+    """Return how many decimals show four digits of most of some means.
+
+    Examples
+    --------
+    >>> decimals(np.array([0.25, 0.5])), decimals(np.array([0.00025, 0.00031]))
+    (4, 7)
+    """
+    largest = float(np.nanmax(np.abs(means), initial=0.0))
+    return 4 if largest == 0 or largest > 0.05 else min(12, 3 - int(np.floor(np.log10(largest))))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -10,66 +9,55 @@ from scipy.special import ndtr
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
-from cranfield.significance.corrections.studentised import Studentised
-from cranfield.significance.corrections.studentised_range import FAR, REACH, STEP
+from cranfield.significance.corrections.studentised import FAR, REACH, STEP, Studentised
+from cranfield.significance.difference_by_error import t_pvalue, t_quantile
 from cranfield.significance.models.fitted_model import Model
-from cranfield.significance.outcome import t_limit, t_pvalue
+from cranfield.significance.options import Options
+from cranfield.significance.outcome import Corrected, Limits, Outcome
 from cranfield.significance.pairs import Pairs
 
 
-def dunnett(model: Model, pairs: Pairs, alternative: str) -> tuple[Floats, Floats]:
-    """Compare systems with a baseline, the second of each pair.
+def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    """Compare systems with a baseline, the second of each pair (Dunnett, 1955).
 
-    Parameters
-    ----------
-    model
-        Means of as many scores each, with a common error.
-    pairs
-        Every other system with the one baseline.
-    alternative
-        `two-sided`, `greater` or `less`.
-
-    Returns
-    -------
-    t, pvalue
-        By pair.
-
-    Raises
-    ------
-    PolicyError
-        When the means are of different numbers of scores.
-
-    Notes
-    -----
-    Dunnett (1955). The statistics of two systems have a correlation of 1/2 by the baseline that
-    they share; p is the tail of the largest of them.
+    The statistics of two systems have a correlation of 1/2 by the baseline that they share; p is
+    the tail of the largest of them.
     """
+    model, alternative = outcome.of_model, options.alternative
     if not model.balanced:
         raise PolicyError("Dunnett's test needs as many scores for each system; take holm instead")
-    t = model.differences(pairs) / model.standard_errors(pairs) if model.error else None
-    if t is None:
-        difference = model.differences(pairs)
+    difference = model.differences(pairs)
+    if model.error:
+        t = difference / model.standard_errors(pairs)
+    else:
         t = np.where(difference == 0, 0.0, np.copysign(np.inf, difference))
     if len(pairs) == 1:
-        return t, t_pvalue(t, model.df, alternative)
-    away = {"two-sided": np.abs(t), "greater": t, "less": -t}[alternative]
-    pvalue = maximum_sf(away, len(pairs), model.df, two_sided=alternative == "two-sided")
-    return t, pvalue if model.error else np.where(t == 0, 1.0, pvalue)
+        pvalue = t_pvalue(t, model.df, alternative)
+    else:
+        away = {"two-sided": np.abs(t), "greater": t, "less": -t}[alternative]
+        pvalue = maximum_sf(away, len(pairs), model.df, two_sided=options.two_sided)
+        pvalue = pvalue if model.error else np.where(t == 0, 1.0, pvalue)
+    limits = partial(dunnett_limits, model, pairs, options.two_sided)
+    return Corrected(pvalue, statistic=t, interval=limits, holds_for="all comparisons")
+
+
+def dunnett_limits(model: Model, pairs: Pairs, two_sided: bool, level: float) -> Limits:
+    """Return simultaneous limits of the differences from the baseline.
+
+    For a one-sided test each limit holds on its own, with half of what two limits leave out.
+    """
+    if len(pairs) == 1:
+        return model.limits(pairs, float(t_quantile(level, model.df)))
+    tail = partial(_tail, comparisons=len(pairs), two_sided=two_sided)
+    beyond = 1 - level if two_sided else (1 - level) / 2
+    return model.limits(pairs, Studentised(tail, model.df).isf(beyond))
 
 
 def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Floats:
-    """Return P(largest of the t (of their absolute values) >= t).
+    """Return P(largest of the t of 2 or more systems with one baseline >= t).
 
-    Parameters
-    ----------
-    t
-        Values; where the alternative is one-sided they may be negative.
-    comparisons
-        Number of systems that share the baseline, at least 2.
-    df
-        Degrees of freedom of the error; may be infinite.
-    two_sided
-        Whether absolute values count.
+    Two-sided, absolute values count; else t may be negative. The degrees of freedom of the error
+    may be infinite.
     """
     tail = partial(_tail, comparisons=comparisons, two_sided=two_sided)
     out = Studentised(tail, df).sf(t)
@@ -110,28 +98,3 @@ def _below(t: Floats, comparisons: int, df: float) -> Floats:
     weights /= weights.sum()
     inner = 1 - _tail((t[:, None] * s).ravel(), comparisons, two_sided=False)
     return np.asarray(inner.reshape(t.size, -1) @ weights)
-
-
-@dataclass(frozen=True)
-class DunnettInterval:
-    """Simultaneous limits of the differences from the baseline.
-
-    For a one-sided test each limit holds on its own, with half of what two limits leave out.
-    """
-
-    model: Model
-    pairs: Pairs
-    two_sided: bool = True
-
-    def __call__(self, level: float) -> tuple[Floats, Floats]:
-        """Return lower and upper limits at a confidence level."""
-        count = len(self.pairs)
-        if count == 1:
-            quantile = float(t_limit(level, self.model.df))
-        else:
-            tail = partial(_tail, comparisons=count, two_sided=self.two_sided)
-            beyond = 1 - level if self.two_sided else (1 - level) / 2
-            quantile = Studentised(tail, self.model.df).isf(beyond)
-        half = quantile * self.model.standard_errors(self.pairs)
-        difference = self.model.differences(self.pairs)
-        return difference - half, difference + half

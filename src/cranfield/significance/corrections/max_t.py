@@ -7,35 +7,27 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.threads import in_threads
 from cranfield.significance.options import Options
+from cranfield.significance.outcome import Corrected, Outcome
 from cranfield.significance.pairs import BLOCK, Pairs
 from cranfield.significance.resampling import as_integers, monte_carlo, random_signs
 
 
-def max_t(pairs: Pairs, options: Options) -> Floats:
-    r"""Compare paired systems with the largest studentised differences under random signs.
+def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    """Compare paired systems with the largest studentised differences under random signs."""
+    return Corrected(max_t_pvalues(pairs, options))
+
+
+def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
+    r"""Return adjusted p-values by pair, (count + 1) / (B + 1).
 
     Each topic's differences keep or change their sign, the same for all pairs, so that pairs stay
     as dependent as they are. Of each assignment the largest t counts. Every pair is measured by
     its own variance: systems may differ in variance and be correlated in any way, which Tukey's
     HSD and its randomised version do not allow for.
 
-    Parameters
-    ----------
-    pairs
-        The pairs that are tested together, with a score of every system for every topic.
-    options
-        With the alternative, the number of resamples and the seed.
-
-    Returns
-    -------
-    array
-        Adjusted p-values by pair, (count + 1) / (B + 1).
-
-    Notes
-    -----
     Westfall and Young (1993), algorithm 4.1: the pair with the largest t is compared with the
     largest t of all pairs, the next one with the largest of the others, and so on; p never falls on
     the way down. The sum of squares of a pair's differences does not change with their signs, so t
@@ -50,7 +42,7 @@ def max_t(pairs: Pairs, options: Options) -> Floats:
     --------
     >>> from cranfield.significance.pairs import all_pairs
     >>> scores = np.array([[.1, .1, .3], [.2, .1, .4], [.3, .4, .6], [.5, .4, .7], [.2, .3, .5]])
-    >>> max_t(all_pairs(scores), Options(resamples=999)).tolist()
+    >>> max_t_pvalues(all_pairs(scores), Options(resamples=999)).tolist()
     [1.0, 0.045, 0.045]
     """
     integers, unit = as_integers(pairs.values, 2 * pairs.topics)
@@ -92,12 +84,12 @@ def max_t(pairs: Pairs, options: Options) -> Floats:
 def _count(
     signs: NDArray[np.int8],
     integers: Floats,
-    first: NDArray[np.intp],
-    second: NDArray[np.intp],
+    first: Indices,
+    second: Indices,
     weight: Floats,
     least: Floats,
     two_sided: bool,
-) -> NDArray[np.intp]:
+) -> Indices:
     """Count where the largest of a pair and those below it reaches the pair; pairs ascending."""
     sums = signs.astype(np.float64) @ integers
     found = sums[:, first]

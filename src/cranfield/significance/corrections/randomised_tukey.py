@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.base.threads import in_threads
 from cranfield.significance.options import Options
+from cranfield.significance.outcome import TOGETHER, Corrected, Limits, Outcome
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.resampling import (
     as_integers,
@@ -20,37 +21,33 @@ PERMUTED = 2**20
 """Scores that are permuted at a time; it is part of what a seed means."""
 
 
-def randomised_tukey(pairs: Pairs, options: Options) -> tuple[Floats, RandomisedInterval]:
+def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     """Compare all pairs of systems with the largest differences of random permutations.
 
-    Parameters
-    ----------
-    pairs
-        The pairs asked for; the correction is for all pairs of the systems in any case.
-    options
-        With the number of resamples and the seed.
-
-    Returns
-    -------
-    pvalue
-        By pair: (count + 1) / (B + 1), where the largest difference is as large as the pair's.
-    interval
-        Simultaneous limits.
-
-    Notes
-    -----
-    Carterette (2012); Sakai (2013), figure 15, whose p is count / B with a strict inequality.
+    Carterette (2012); Sakai (2013), figure 15, whose p is count / B with a strict inequality. It is
+    of all pairs of the systems, whichever are asked for.
     """
-    values = pairs.values
-    topics = pairs.topics
+    values, topics = pairs.values, pairs.topics
     integers, unit = as_integers(values, 2 * topics)
     ranges = np.sort(permuted_ranges(integers, options))
-    means = integers.sum(axis=0)
-    observed = np.abs(pairs.of_systems(means)) - 2.0 * topics
+    observed = np.abs(pairs.of_systems(integers.sum(axis=0))) - 2.0 * topics
     count = ranges.size - np.searchsorted(ranges, observed)
-    pvalue = monte_carlo(count, options.resamples)
-    interval = RandomisedInterval(pairs.of_systems(values.mean(axis=0)), ranges * unit / topics)
-    return pvalue, interval
+    widths = ranges * unit / topics
+    limits = partial(range_limits, pairs.of_systems(values.mean(axis=0)), widths)
+    low, high = limits(1 - options.alpha)
+    return Corrected(
+        monte_carlo(count, options.resamples),
+        interval=limits,
+        holds_for=TOGETHER,
+        half_widths=np.full(pairs.systems, (high - low)[0] / 4),
+    )
+
+
+def range_limits(difference: Floats, ranges: Floats, level: float) -> Limits:
+    """Return simultaneous limits of all differences, from the quantile of the largest one."""
+    rank = int(np.ceil(level * (ranges.size + 1))) - 1
+    half = ranges[rank] if rank < ranges.size else np.inf
+    return difference - half, difference + half
 
 
 def permuted_ranges(integers: Floats, options: Options) -> Floats:
@@ -74,18 +71,3 @@ def permuted_ranges(integers: Floats, options: Options) -> Floats:
 
     in_threads(permute, list(range(len(starts))), options.jobs)
     return out
-
-
-@dataclass(frozen=True)
-class RandomisedInterval:
-    """Simultaneous limits of all differences, from the quantile of the largest one."""
-
-    difference: Floats
-    ranges: Floats
-
-    def __call__(self, level: float) -> tuple[Floats, Floats]:
-        """Return lower and upper limits at a confidence level."""
-        number = self.ranges.size
-        rank = int(np.ceil(level * (number + 1))) - 1
-        half = self.ranges[rank] if rank < number else np.inf
-        return self.difference - half, self.difference + half

@@ -2,64 +2,44 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from cranfield.base.arrays import Floats
-from cranfield.significance.corrections.studentised_range import (
+from cranfield.significance.corrections.studentised import (
     studentised_range_isf,
     studentised_range_sf,
 )
+from cranfield.significance.difference_by_error import ratio
 from cranfield.significance.models.fitted_model import Model
+from cranfield.significance.options import Options
+from cranfield.significance.outcome import TOGETHER, Corrected, Limits, Outcome
 from cranfield.significance.pairs import Pairs
-from cranfield.significance.tests.student_t import ratio
 
 
-def tukey(model: Model, pairs: Pairs) -> tuple[Floats, Floats]:
-    """Compare all pairs of a model's systems.
+def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    """Compare all pairs of a model's systems, whichever pairs are asked for.
 
-    Parameters
-    ----------
-    model
-        Means with a common error.
-    pairs
-        The pairs asked for; the correction is for all pairs of the systems in any case.
-
-    Returns
-    -------
-    q, pvalue
-        The signed studentised difference and its p-value, by pair.
-
-    Notes
-    -----
-    Ferro and Maistro (2024), equations 9 and 10. For means of different numbers of scores, Tukey
-    and Kramer's version.
+    Ferro and Maistro (2024), equations 9 to 11: the signed studentised difference q, its p-value,
+    and half the width of the interval around each mean. For means of different numbers of scores
+    it is Tukey and Kramer's version, which has no such widths.
     """
+    model, groups = outcome.of_model, outcome.of_model.means.size
     q = ratio(model.differences(pairs), model.standard_errors(pairs) / np.sqrt(2))
-    groups = model.means.size
-    return q, np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), groups, model.df))
+    halves = None
+    if model.balanced:
+        quantile = studentised_range_isf(options.alpha, groups, model.df)
+        halves = np.asarray(quantile / 2 * np.sqrt(model.error / model.counts))
+    return Corrected(
+        np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), groups, model.df)),
+        statistic=q,
+        interval=partial(tukey_limits, model, pairs),
+        holds_for=TOGETHER,
+        half_widths=halves,
+    )
 
 
-def half_widths(model: Model, alpha: float) -> Floats:
-    """Return half the width of the interval around each mean: who does not overlap, differs.
-
-    Ferro and Maistro (2024), equation 11.
-    """
-    quantile = studentised_range_isf(alpha, model.means.size, model.df)
-    return np.asarray(quantile / 2 * np.sqrt(model.error / model.counts))
-
-
-@dataclass(frozen=True)
-class TukeyInterval:
-    """Simultaneous limits of all differences."""
-
-    model: Model
-    pairs: Pairs
-
-    def __call__(self, level: float) -> tuple[Floats, Floats]:
-        """Return lower and upper limits at a confidence level."""
-        quantile = studentised_range_isf(1 - level, self.model.means.size, self.model.df)
-        half = quantile / np.sqrt(2) * self.model.standard_errors(self.pairs)
-        difference = self.model.differences(self.pairs)
-        return difference - half, difference + half
+def tukey_limits(model: Model, pairs: Pairs, level: float) -> Limits:
+    """Return simultaneous limits of all differences."""
+    quantile = studentised_range_isf(1 - level, model.means.size, model.df)
+    return model.limits(pairs, quantile / np.sqrt(2))

@@ -3,58 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.streams import stream
 from cranfield.base.threads import in_threads
+from cranfield.significance.bootstrap_t import RELATIVE, bootstrap_t_limits
+from cranfield.significance.difference_by_error import ratio
 from cranfield.significance.models.anova import two_way
 from cranfield.significance.models.anova_table import AnovaTable, made_table
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Outcome
+from cranfield.significance.outcome import Limits, Outcome
 from cranfield.significance.pairs import Pairs
-from cranfield.significance.registry import PLAIN, TestInfo, declared
 from cranfield.significance.resampling import (
     DRAWN,
     as_integers,
     count_reaching,
     monte_carlo,
-    quantile_limits,
 )
-from cranfield.significance.tests.bootstrap_samples import RELATIVE, studentised_limits
-from cranfield.significance.tests.student_t import ratio
 
 
-@declared(
-    TestInfo(
-        name="bootstrap-anova",
-        aliases=("banova",),
-        title="Bootstrap ANOVA",
-        asks="If the residuals of the model fell otherwise on the scores, and two systems did not "
-        "differ, how often would their effects be as far apart as they are?",
-        null="The two systems have the same effect.",
-        assumes="Residuals are exchangeable: independent, with one distribution, of any shape.",
-        when="Several systems on the same topics, above all with scores by shard, when errors "
-        "are far from normal.",
-        formula=r"p = \frac{|\{b : |t^{*b}_{uv}| \ge |t_{uv}|\}| + 1}{B + 1}, \quad "
-        r"t_{uv} = \frac{\hat{\alpha}_u - \hat{\alpha}_v}{\sqrt{\mathit{MS}_{Error}}}",
-        statistic="difference of means",
-        effect="mean difference by the standard deviation of the error",
-        source="Voorhees, Samarov and Soboroff (2017)",
-        convention="The model is topic + system, and with shards also topic:system. Residuals "
-        "are drawn with replacement from all of them, and the model is fitted again. Differences "
-        "are divided by the error of that fit; otherwise small experiments reject too often. The "
-        "interval is by the quantile of |t| over the same fits; of a one-sided test, by that of t.",
-        model=True,
-        random=True,
-        corrections=("bh", *(one for one in PLAIN if one != "bh")),
-        baseline_correction="bh",
-    )
-)
-def bootstrap_anova_test(pairs: Pairs, options: Options, data: Floats) -> Outcome:
+def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     """Compare systems by resampling the residuals of a model of all."""
+    data = pairs.scores
     by_shard = data if data.ndim == 3 else data[:, :, None]
     table = with_interaction(data) if data.ndim == 3 else two_way(data)[0]
     means = table.means["System"]
@@ -64,7 +37,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options, data: Floats) -> Outcom
     error = np.sqrt(table.ms_error)
     t = ratio(difference, np.full(len(pairs), error))
 
-    def count(part: tuple[slice, Pairs]) -> NDArray[np.intp]:
+    def count(part: tuple[slice, Pairs]) -> Indices:
         where, block = part
         found = refits.studentised(block, error)
         return count_reaching(found, t[where], options.alternative, relative=RELATIVE)
@@ -76,8 +49,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options, data: Floats) -> Outcom
         statistic=difference,
         pvalue=monte_carlo(extreme, options.resamples),
         effect=t,
-        interval=RefitInterval(pairs, difference, error, refits, options),
-        interval_of="difference of means",
+        interval=partial(refit_limits, pairs, difference, error, refits, options),
         n=np.full(len(pairs), data.shape[0]),
         zeros=none,
         ties=none,
@@ -184,24 +156,15 @@ def exact_squares(sums: Floats, unit: float) -> Floats:
     return np.asarray(integers.sum(axis=1) * square_unit)
 
 
-@dataclass(frozen=True)
-class RefitInterval:
-    """Bootstrap-t limits: quantiles of the studentised differences of the fits."""
-
-    pairs: Pairs
-    difference: Floats
-    error: float
-    refits: Refits
-    options: Options
-
-    def __call__(self, level: float) -> tuple[Floats, Floats]:
-        """Return lower and upper limits at a confidence level."""
-        limits = quantile_limits(
-            self.pairs,
-            self.refits.errors.size,
-            level,
-            lambda block: self.refits.studentised(block, self.error),
-            symmetric=self.options.two_sided,
-        )
-        error = np.full(len(self.pairs), self.error)
-        return studentised_limits(self.difference, error, *limits)
+def refit_limits(
+    pairs: Pairs,
+    difference: Floats,
+    error: float,
+    refits: Refits,
+    options: Options,
+    level: float,
+) -> Limits:
+    """Return bootstrap-t limits by the studentised differences of the fits."""
+    errors = np.full(len(pairs), error)
+    resampled = partial(refits.studentised, error=error)
+    return bootstrap_t_limits(pairs, difference, errors, resampled, options, level)

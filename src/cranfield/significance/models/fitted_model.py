@@ -7,9 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.significance.outcome import Outcome, TInterval
 from cranfield.significance.pairs import Pairs
-from cranfield.significance.tests.student_t import p_of, ratio
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,34 +50,8 @@ class Model:
         each = 1 / self.counts
         return np.asarray(np.sqrt(self.error * (each[pairs.first] + each[pairs.second])))
 
-    def outcome(self, pairs: Pairs, alternative: str, *, paired: bool) -> Outcome:
-        """Compare pairs by t, with the error of the model, before any correction.
-
-        Parameters
-        ----------
-        pairs, alternative
-            What is compared, and how.
-        paired
-            Whether the model knows that scores are of the same topics.
-        """
+    def limits(self, pairs: Pairs, quantile: float) -> tuple[Floats, Floats]:
+        """Return the differences plus and minus so many standard errors."""
+        half = quantile * self.standard_errors(pairs)
         difference = self.differences(pairs)
-        error = self.standard_errors(pairs)
-        t = ratio(difference, error)
-        none = np.zeros(len(pairs), dtype=np.intp)
-        if paired:
-            n = np.full(len(pairs), pairs.topics)
-            zeros = np.concatenate([(d.differences() == 0).sum(axis=1) for d in pairs.blocks()])
-        else:
-            scores = (~np.isnan(pairs.values)).sum(axis=0)
-            n, zeros = scores[pairs.first] + scores[pairs.second], none
-        return Outcome(
-            statistic=t,
-            pvalue=p_of(t, error, self.df, alternative),
-            effect=ratio(difference, np.sqrt(np.full(len(pairs), self.error))),
-            interval=TInterval(difference, error, self.df),
-            interval_of=f"difference of {self.of}s",
-            n=n,
-            zeros=zeros,
-            ties=none,
-            model=self,
-        )
+        return difference - half, difference + half

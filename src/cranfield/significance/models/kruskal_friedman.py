@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import chdtrc
 
-from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
-from cranfield.base.scale_types import Scale
+from cranfield.significance.models.anova_table import shown_p
+from cranfield.significance.models.by_model import by_model
 from cranfield.significance.models.fitted_model import Model
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Outcome
-from cranfield.significance.pairs import ROUNDING, Pairs, mid_ranks
-from cranfield.significance.registry import PLAIN, TestInfo, declared
-
-RANK_CORRECTIONS = ("tukey", *PLAIN)
+from cranfield.significance.pairs import ROUNDING, Pairs
+from cranfield.significance.ranks import mid_ranks, ranked_together
 
 
 @dataclass(frozen=True)
@@ -43,34 +41,16 @@ class Omnibus:
     effect_name: str
     ties: int = 0
 
+    def __str__(self) -> str:
+        return (
+            f"{self.name} = {self.statistic:.4f}, {self.df:.0f} degrees of freedom,"
+            f" p = {shown_p(self.pvalue)}, {self.effect_name} {self.effect:.4f}"
+        )
 
-@declared(
-    TestInfo(
-        name="kruskal-wallis",
-        aliases=("kruskal",),
-        title="Kruskal-Wallis test",
-        asks="Do scores of some systems tend to be higher than those of others, whatever their "
-        "topics?",
-        null="The scores of all systems have the same distribution.",
-        assumes="All scores are independent: nothing is paired.",
-        when="Several systems on different topics, on a scale that is only ordinal. On the same "
-        "topics, Friedman's test.",
-        formula=r"H = \frac{\frac{12}{N (N + 1)} \sum_j R_j^2 / n_j - 3 (N + 1)}"
-        r"{1 - \sum (t^3 - t) / (N^3 - N)}",
-        statistic="z; with Tukey's HSD q, of the mean ranks",
-        effect="difference of mean ranks by the standard deviation of a rank",
-        source="Kruskal and Wallis (1952); Ferrante, Ferro and Fuhr (2021), section 7.3",
-        convention="Scores that are equal within rounding share their mid-rank. Pairs are "
-        "compared on mean ranks, with the variance corrected for ties and infinite degrees of "
-        "freedom.",
-        scale=Scale.ORDINAL,
-        paired=False,
-        model=True,
-        corrections=RANK_CORRECTIONS,
-    )
-)
-def kruskal_wallis_test(pairs: Pairs, options: Options, data: Floats) -> Outcome:
+
+def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:
     """Compare systems by their mean ranks among all scores."""
+    data = pairs.scores
     ranks, ties, tied = ranked_together(data)
     counts = (~np.isnan(data)).sum(axis=0).astype(np.float64)
     number = counts.sum()
@@ -85,32 +65,12 @@ def kruskal_wallis_test(pairs: Pairs, options: Options, data: Floats) -> Outcome
         "H", h, df, float(chdtrc(df, h)), h / (number - 1), "epsilon squared", int(tied)
     )
     model = Model(means, float(variance), counts, np.inf, "mean rank")
-    return ranked_outcome(model, omnibus, pairs, options, paired=False)
+    return by_model(model, pairs, options, paired=False, details={"omnibus": omnibus})
 
 
-@declared(
-    TestInfo(
-        name="friedman",
-        title="Friedman test",
-        asks="Do some systems tend to rank above others, topic by topic?",
-        null="On each topic, every order of the systems is as likely.",
-        assumes="Topics are independent of each other.",
-        when="Several systems on the same topics, on a scale that is only ordinal.",
-        formula=r"\chi^2 = \frac{n \sum_j (\bar{R}_j - (k + 1) / 2)^2}{s^2}, \quad "
-        r"s^2 = \frac{k (k + 1)}{12} - \frac{\sum (t^3 - t)}{12 n (k - 1)}",
-        statistic="z; with Tukey's HSD q, of the mean ranks",
-        effect="difference of mean ranks by the standard deviation of a rank",
-        source="Friedman (1937, 1939); Ferrante, Ferro and Fuhr (2021), section 7.3",
-        convention="Scores that are equal within rounding share their mid-rank. Pairs are "
-        "compared on mean ranks, with the variance corrected for ties and infinite degrees of "
-        "freedom; with Tukey's HSD that is Nemenyi's test.",
-        scale=Scale.ORDINAL,
-        model=True,
-        corrections=RANK_CORRECTIONS,
-    )
-)
-def friedman_test(pairs: Pairs, options: Options, data: Floats) -> Outcome:
+def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     """Compare systems by their mean ranks within topics."""
+    data = pairs.scores
     topics, systems = data.shape
     order = np.argsort(data, axis=1, kind="stable")
     gap = np.full(topics, ROUNDING * np.abs(data).max(initial=0.0))
@@ -134,34 +94,4 @@ def friedman_test(pairs: Pairs, options: Options, data: Floats) -> Outcome:
         tied,
     )
     model = Model(means, float(variance), np.full(systems, float(topics)), np.inf, "mean rank")
-    return ranked_outcome(model, omnibus, pairs, options, paired=True)
-
-
-def ranked_together(values: Floats) -> tuple[Floats, float, int]:
-    """Rank all scores together, equal ones by their mid-rank.
-
-    Returns
-    -------
-    ranks
-        In the shape of the scores, NaN where there is none.
-    ties
-        Sum of t^3 - t over groups of t equal scores.
-    tied
-        Scores that follow an equal one.
-    """
-    flat = values.ravel()
-    order = np.argsort(flat, kind="stable")[: int((~np.isnan(flat)).sum())]
-    ordered = flat[order][None]
-    gap = ROUNDING * np.abs(ordered).max(initial=0.0)
-    doubled, ties = mid_ranks(ordered, np.array([gap]))
-    ranks = np.full(flat.shape, np.nan)
-    ranks[order] = doubled[0] / 2
-    return ranks.reshape(values.shape), float(ties[0]), int((np.diff(doubled[0]) == 0).sum())
-
-
-def ranked_outcome(
-    model: Model, omnibus: Omnibus, pairs: Pairs, options: Options, *, paired: bool
-) -> Outcome:
-    """Compare pairs by their mean ranks, and keep the test of all together."""
-    outcome = model.outcome(pairs, options.alternative, paired=paired)
-    return replace(outcome, details={"omnibus": omnibus})
+    return by_model(model, pairs, options, paired=True, details={"omnibus": omnibus})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -12,48 +11,20 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats
 from cranfield.base.streams import stream
 from cranfield.base.threads import in_threads
-from cranfield.significance.options import Options
-from cranfield.significance.outcome import Outcome
-from cranfield.significance.pairs import Pairs
-from cranfield.significance.registry import TestInfo, declared
-from cranfield.significance.resampling import (
-    count_reaching,
-    monte_carlo,
-    quantile_limits,
-)
-from cranfield.significance.tests.bootstrap_samples import (
+from cranfield.significance.bootstrap_t import (
     RELATIVE,
+    bootstrap_t_limits,
     drawn_counts,
     resampled_moments,
     studentised,
-    studentised_limits,
 )
-from cranfield.significance.tests.student_t import ratio, spread
+from cranfield.significance.difference_by_error import ratio, spread
+from cranfield.significance.options import Options
+from cranfield.significance.outcome import Limits, Outcome
+from cranfield.significance.pairs import Pairs
+from cranfield.significance.resampling import count_reaching, monte_carlo
 
 
-@declared(
-    TestInfo(
-        name="bootstrap",
-        aliases=("paired-bootstrap", "bootstrap-paired"),
-        title="Paired bootstrap test, studentised",
-        asks="If topics were drawn anew from topics like these, and the systems did not differ, "
-        "how often would t be as large as it is?",
-        null="The mean difference is zero.",
-        assumes="Topics are a random sample; nothing on the shape of the distribution.",
-        when="Two systems on the same topics, with differences that are far from normal, and a "
-        "few dozen topics at least.",
-        formula=r"p = \frac{|\{b : |t(w^{*b})| \ge |t(z)|\}| + 1}{B + 1}, \quad "
-        r"t(z) = \frac{\bar{z}}{\bar{\sigma} / \sqrt{n}}, \quad w_i = z_i - \bar{z}",
-        statistic="t",
-        effect="Cohen's d of the differences: their mean by their standard deviation",
-        source="Efron and Tibshirani (1993); Sakai (2013), figures 11 and 12",
-        convention="The paper's p is count / B. The same topics are drawn for all pairs. The "
-        "interval is the bootstrap-t interval by the same samples: symmetric, from the quantile of "
-        "|t|, so that it leaves out 0 exactly where p is at most alpha; of a one-sided test, from "
-        "the quantile of t on its side.",
-        random=True,
-    )
-)
 def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     """Do the paired bootstrap test on each pair."""
     counts = topic_counts(options.resamples, pairs.topics, options.seed)
@@ -68,8 +39,7 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=ratio(mean, error),
         pvalue=monte_carlo(count.astype(np.intp), options.resamples),
         effect=ratio(mean, deviation),
-        interval=BootstrapTInterval(pairs, mean, error, options),
-        interval_of="mean difference",
+        interval=partial(paired_limits, pairs, mean, error, options),
         n=np.full(len(pairs), pairs.topics),
         zeros=zeros.astype(np.intp),
         ties=np.zeros(len(pairs), dtype=np.intp),
@@ -105,26 +75,16 @@ def resampled_t(
     return studentised(means, variances)
 
 
-@dataclass(frozen=True)
-class BootstrapTInterval:
-    """Bootstrap-t limits: quantiles of the resampled t take the place of Student's."""
+def paired_limits(
+    pairs: Pairs, mean: Floats, error: Floats, options: Options, level: float
+) -> Limits:
+    """Return bootstrap-t limits by the samples of the test."""
+    counts = topic_counts(options.resamples, pairs.topics, options.seed)
 
-    pairs: Pairs
-    mean: Floats
-    error: Floats
-    options: Options
+    def resampled(block: Pairs) -> Floats:
+        differences = block.differences()
+        centre = differences.mean(axis=1)
+        deviation = spread(differences, centre, block.rounding)
+        return resampled_t(block, differences, centre, deviation, counts)
 
-    def __call__(self, level: float) -> tuple[Floats, Floats]:
-        """Return lower and upper limits at a confidence level."""
-        counts = topic_counts(self.options.resamples, self.pairs.topics, self.options.seed)
-
-        def resampled(block: Pairs) -> Floats:
-            differences = block.differences()
-            mean = differences.mean(axis=1)
-            deviation = spread(differences, mean, block.rounding)
-            return resampled_t(block, differences, mean, deviation, counts)
-
-        limits = quantile_limits(
-            self.pairs, len(counts), level, resampled, symmetric=self.options.two_sided
-        )
-        return studentised_limits(self.mean, self.error, *limits)
+    return bootstrap_t_limits(pairs, mean, error, resampled, options, level)

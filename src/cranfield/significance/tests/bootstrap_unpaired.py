@@ -2,62 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.streams import stream
 from cranfield.base.threads import in_threads
+from cranfield.significance.bootstrap_t import (
+    bootstrap_t_limits,
+    drawn_counts,
+    resampled_moments,
+    studentised,
+)
+from cranfield.significance.difference_by_error import ratio
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Outcome
+from cranfield.significance.outcome import Limits, Outcome
 from cranfield.significance.pairs import ROUNDING, TINY, Pairs
-from cranfield.significance.registry import TestInfo, declared
 from cranfield.significance.resampling import (
     DRAWN,
     as_integers,
     count_reaching,
     monte_carlo,
-    quantile_limits,
 )
-from cranfield.significance.tests.bootstrap_samples import (
-    drawn_counts,
-    resampled_moments,
-    studentised,
-    studentised_limits,
-)
-from cranfield.significance.tests.student_t import ratio
 
 OF_INTERVAL = 0
 """First step of the path to the random numbers of the interval; those of the test have one step."""
 
 
-@declared(
-    TestInfo(
-        name="bootstrap-unpaired",
-        aliases=("unpaired-bootstrap",),
-        title="Unpaired bootstrap test",
-        asks="If both systems' scores were drawn from all of their scores together, how often "
-        "would their means differ as much as they do?",
-        null="The scores of both systems come from one distribution.",
-        assumes="All scores are a random sample, independent of each other.",
-        when="Two systems that were tested on different topics.",
-        formula=r"p = \frac{|\{b : |\bar{x}^{*b} - \bar{y}^{*b}| \ge |\bar{x} - \bar{y}|\}| + 1}"
-        r"{B + 1}",
-        statistic="difference of means",
-        effect="Hedges' g without small-sample correction: mean difference by pooled deviation",
-        source="Efron and Tibshirani (1993); Sakai (2013), figures 13 and 14",
-        convention="The paper's p is count / B. The interval is the bootstrap-t interval with "
-        "Welch's standard error, where each system's scores are drawn from its own: symmetric, "
-        "from the quantile of |t|; of a one-sided test, from the quantile of t on its side. It "
-        "does not take both distributions for the same, as the p-value does, so that the two may "
-        "disagree where a difference is barely significant.",
-        paired=False,
-        random=True,
-    )
-)
 def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     """Do the unpaired bootstrap test on each pair."""
     values, count = packed(pairs.values)
@@ -80,15 +52,13 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     n, m = count[pairs.first], count[pairs.second]
     with np.errstate(divide="ignore", invalid="ignore"):
         pooled = np.sqrt((squares[pairs.first] + squares[pairs.second]) / (n + m - 2))
-    difference = pairs.of_systems(mean)
-    difference[np.abs(difference) <= pairs.rounding] = 0.0
+    difference = _differences(pairs)
     none = np.zeros_like(n)
     return Outcome(
         statistic=difference,
         pvalue=monte_carlo(extreme, options.resamples),
         effect=ratio(difference, pooled),
-        interval=WelchInterval(pairs, options),
-        interval_of="difference of means",
+        interval=partial(welch_limits, pairs, options),
         n=n + m,
         zeros=none,
         ties=none,
@@ -96,7 +66,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def packed(values: Floats) -> tuple[Floats, NDArray[np.intp]]:
+def packed(values: Floats) -> tuple[Floats, Indices]:
     """Move each system's scores to the front; return them, and how many each system has."""
     missing = np.isnan(values)
     order = np.argsort(missing, axis=0, kind="stable")
@@ -108,22 +78,9 @@ def pooled_sums(
 ) -> tuple[Floats, Floats]:
     """Draw n and m scores from the pooled ones of two systems, and sum them up.
 
-    Parameters
-    ----------
-    integers
-        Scores, each system's at the front, and zeros.
-    n, m
-        How many scores the first system of a pair has, and the second.
-    options
-        With the number of resamples and the seed.
-    which
-        Of the pairs of sizes.
-
-    Returns
-    -------
-    of_first, of_second
-        What each system adds to n m (mean of x* - mean of y*), as first and as second of a pair;
-        shape (systems, resamples).
+    `integers` are scores, each system's at the front, and zeros; `which` numbers the pairs of
+    sizes n and m. Returned is what each system adds to n m (mean of x* - mean of y*), as first and
+    as second of a pair; shape (systems, resamples).
     """
     random = stream(options.seed, which)
     total = n + m
@@ -146,53 +103,48 @@ def pooled_sums(
 
 def _reaching(
     part: tuple[Pairs, Floats], sums: tuple[Floats, Floats], slack: float, kind: str
-) -> NDArray[np.intp]:
+) -> Indices:
     pairs, observed = part
     found = sums[0][pairs.first]
     found += sums[1][pairs.second]
     return count_reaching(found, observed, kind, slack=slack)
 
 
-@dataclass(frozen=True)
-class WelchInterval:
-    """Bootstrap-t limits of the difference of means, each system by its own variance."""
+def welch_limits(pairs: Pairs, options: Options, level: float) -> Limits:
+    """Return bootstrap-t limits of the difference of means, each system by its own variance."""
+    values, count = packed(pairs.values)
+    systems, resamples = values.shape[1], options.resamples
+    means, squared = np.empty((2, systems, resamples))
+    own = np.empty(systems)
 
-    pairs: Pairs
-    options: Options
+    def draw(system: int) -> None:
+        n = int(count[system])
+        scores = values[:n, system]
+        noise = np.maximum(ROUNDING * np.abs(scores).max(keepdims=True), TINY)
+        centred = scores - scores.mean()
+        if np.abs(centred).max() <= noise:
+            centred = np.zeros(n)
+        own[system] = centred @ centred / (n - 1) / n
+        # Its own random numbers, whichever thread it falls to, and not those of the p-value.
+        random = stream(options.seed, OF_INTERVAL, system)
+        for part, counts in drawn_counts(random, resamples, n):
+            mean, variance = resampled_moments(centred[None], noise, counts)
+            means[system, part], squared[system, part] = mean[0], variance[0] / n
 
-    def __call__(self, level: float) -> tuple[Floats, Floats]:
-        """Return lower and upper limits at a confidence level."""
-        values, count = packed(self.pairs.values)
-        systems, resamples = values.shape[1], self.options.resamples
-        means, squared = np.empty((2, systems, resamples))
-        own = np.empty(systems)
+    in_threads(draw, list(range(systems)), options.jobs)
 
-        def draw(system: int) -> None:
-            n = int(count[system])
-            scores = values[:n, system]
-            noise = np.maximum(ROUNDING * np.abs(scores).max(keepdims=True), TINY)
-            centred = scores - scores.mean()
-            if np.abs(centred).max() <= noise:
-                centred = np.zeros(n)
-            own[system] = centred @ centred / (n - 1) / n
-            # Its own random numbers, whichever thread it falls to, and not those of the p-value.
-            random = stream(self.options.seed, OF_INTERVAL, system)
-            for part, counts in drawn_counts(random, resamples, n):
-                mean, variance = resampled_moments(centred[None], noise, counts)
-                means[system, part], squared[system, part] = mean[0], variance[0] / n
-
-        in_threads(draw, list(range(systems)), self.options.jobs)
-
-        def resampled(block: Pairs) -> Floats:
-            return studentised(
-                means[block.first] - means[block.second],
-                squared[block.first] + squared[block.second],
-            )
-
-        limits = quantile_limits(
-            self.pairs, resamples, level, resampled, symmetric=self.options.two_sided
+    def resampled(block: Pairs) -> Floats:
+        return studentised(
+            means[block.first] - means[block.second],
+            squared[block.first] + squared[block.second],
         )
-        difference = self.pairs.of_systems(np.nanmean(self.pairs.values, axis=0))
-        difference[np.abs(difference) <= self.pairs.rounding] = 0.0
-        error = np.sqrt(own[self.pairs.first] + own[self.pairs.second])
-        return studentised_limits(difference, error, *limits)
+
+    error = np.sqrt(own[pairs.first] + own[pairs.second])
+    return bootstrap_t_limits(pairs, _differences(pairs), error, resampled, options, level)
+
+
+def _differences(pairs: Pairs) -> Floats:
+    """Return the differences of means; those by rounding are 0."""
+    difference = pairs.of_systems(np.nanmean(pairs.values, axis=0))
+    difference[np.abs(difference) <= pairs.rounding] = 0.0
+    return difference

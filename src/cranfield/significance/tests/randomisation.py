@@ -2,24 +2,25 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError
 from cranfield.base.threads import in_threads
+from cranfield.significance.difference_by_error import ratio, spread
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Outcome
+from cranfield.significance.outcome import Limits, Outcome, nothing_known
 from cranfield.significance.pairs import BLOCK, Pairs
-from cranfield.significance.registry import PLAIN, TestInfo, declared
 from cranfield.significance.resampling import (
     as_integers,
     count_reaching,
     monte_carlo,
     random_signs,
+    rank_of,
 )
-from cranfield.significance.tests.student_t import ratio, spread
-from cranfield.significance.tests.subset_means import SubsetInterval, exact_limits
 
 EXACT_WORK = 2**22
 """Half-sums over all pairs, up to which all assignments are enumerated."""
@@ -27,33 +28,13 @@ EXACT_WORK = 2**22
 MOST_EXACT = 48
 """Differences above which the enumeration is refused."""
 
+MOST_SUBSET_TOPICS = 16
+"""Topics of which all subsets are taken for the interval, at most."""
 
-@declared(
-    TestInfo(
-        name="randomisation",
-        aliases=("randomization", "permutation", "fisher"),
-        title="Randomisation test (Fisher)",
-        asks="If the two systems' labels were swapped at random, topic by topic, how often would "
-        "their means differ as much as they do?",
-        null="The two systems are the same: it makes no difference which is called which.",
-        assumes="Topics are independent. Nothing on distributions, nor that topics are a sample.",
-        when="Two systems on the same topics, without the t-test's assumption. For many systems, "
-        "with the randomised Tukey HSD.",
-        formula=r"p = \frac{|\{b : |\sum_t s_{bt} d_t| \ge |\sum_t d_t|\}| + 1}{B + 1}, "
-        r"\quad s_{bt} = \pm 1",
-        statistic="mean difference",
-        effect="Cohen's d of the differences: their mean by their standard deviation",
-        source="Fisher (1935); Smucker, Allan and Carterette (2007)",
-        convention="Two-sided by the absolute value of the statistic (SciPy doubles the smaller "
-        "tail). All 2^n assignments are counted, exactly, where that is feasible; there p is "
-        "count / 2^n. Else B of them are drawn, the same for all pairs. The interval holds the "
-        "shifts that the test does not reject, by the same assignments: it is between two means "
-        "of subsets of the topics. After an exact test of more than 16 topics, or of many pairs, "
-        "it is of B random ones (interval resamples and interval seed in the details).",
-        random=True,
-        corrections=("randomised-tukey", "max-t", *PLAIN),
-    )
-)
+SUBSETS = 2**26
+"""Means of subsets over all pairs, up to which all are taken: a few seconds."""
+
+
 def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     """Do the randomisation test on each pair."""
     means, deviations, zeros = [], [], []
@@ -67,7 +48,8 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     if exact:
         pvalue = enumerated(pairs, options)
         details: dict[str, object] = {"exact": True, "assignments": "all 2^n"}
-        all_subsets = exact_limits(pairs)
+        n = pairs.topics
+        all_subsets = n <= MOST_SUBSET_TOPICS and len(pairs) * 2**n <= SUBSETS
         if not all_subsets:
             details |= {"interval resamples": options.resamples, "interval seed": options.seed}
     else:
@@ -79,8 +61,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=mean,
         pvalue=pvalue,
         effect=ratio(mean, np.concatenate(deviations)),
-        interval=SubsetInterval(pairs, options, all_subsets),
-        interval_of="mean difference",
+        interval=partial(subset_limits, pairs, options, all_subsets),
         n=np.full(len(pairs), pairs.topics),
         zeros=none,
         ties=np.zeros_like(none),
@@ -88,7 +69,7 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def exact_wanted(pairs: Pairs, zeros: NDArray[np.intp], options: Options) -> bool:
+def exact_wanted(pairs: Pairs, zeros: Indices, options: Options) -> bool:
     """Decide whether all assignments are enumerated."""
     most = int((pairs.topics - zeros).max(initial=0))
     if options.exact:
@@ -102,7 +83,7 @@ def exact_wanted(pairs: Pairs, zeros: NDArray[np.intp], options: Options) -> boo
     return options.exact is None and feasible
 
 
-def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> NDArray[np.intp]:
+def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> Indices:
     """Count the assignments with a difference at least as extreme as the observed one, by pair."""
     integers, _ = as_integers(pairs.values, 2 * pairs.topics)
     # The sum of a pair's signed differences is the difference of two systems' signed sums.
@@ -111,7 +92,7 @@ def count_extreme(pairs: Pairs, signs: NDArray[np.int8], options: Options) -> ND
     # Equal in truth, but not as floats, are sums that differ by less than the rounding of terms.
     slack = 2.0 * pairs.topics
 
-    def count(block: Pairs) -> NDArray[np.intp]:
+    def count(block: Pairs) -> Indices:
         found = sums[block.first]
         found -= sums[block.second]
         return count_reaching(found, block.of_systems(observed), options.alternative, slack=slack)
@@ -173,3 +154,54 @@ def _pairs_reaching(left: Floats, right: Floats, least: Floats) -> Floats:
     position = np.where(order < size, np.arange(order.shape[1], dtype=np.float64), 0.0)
     too_small = position.sum(axis=1) - size * (size - 1) / 2
     return np.asarray(float(size) * right.shape[1] - too_small)
+
+
+def subset_limits(pairs: Pairs, options: Options, everything: bool, level: float) -> Limits:
+    """Return limits of the shift that the test does not reject.
+
+    Turning the signs of a subset of topics makes the sum of shifted differences at least as large
+    exactly when the mean of the subset is at most the shift. So the lower limit of a one-sided test
+    is the mean of a certain rank. In a two-sided test the sum may become as large below zero, which
+    it does when the mean of the other topics is at most the shift; so the lower of both means
+    counts for the lower limit, and the higher one for the upper limit. Either `everything`, all
+    subsets, is taken, or those that the test drew.
+    """
+    n = pairs.topics
+    low, high = nothing_known(len(pairs))
+    turned = _all_subsets(n) if everything else _drawn_subsets(n, options)
+    # Of all subsets one is the observed arrangement, which is none of those drawn.
+    number = len(turned) - everything
+    size = turned.sum(axis=1)
+    rank = rank_of((1 - level) / (1 if options.two_sided else 2), number)
+    # No topic turned, or in a two-sided test all: as extreme as can be, whatever the shift.
+    proper = (size > 0) & (size < n) if options.two_sided else size > 0
+    rank -= int((~proper).sum()) - everything
+    turned, size = turned[proper], size[proper]
+    if rank < 1:
+        return low, high
+    integers, unit = as_integers(pairs.values, 2 * n)
+    sums = np.ascontiguousarray((turned @ integers).T)
+    rounding = pairs.rounding
+    for part, block in pairs.slices(len(size)):
+        inside = sums[block.first] - sums[block.second]
+        below = above = inside / size
+        if options.two_sided:
+            whole = block.of_systems(integers.sum(axis=0))[:, None]
+            outside = (whole - inside) / (n - size)
+            below, above = np.minimum(below, outside), np.maximum(above, outside)
+        below = np.partition(below, rank - 1, axis=1)[:, rank - 1] * unit
+        above = np.partition(above, len(size) - rank, axis=1)[:, len(size) - rank] * unit
+        # A limit that is 0 in truth does not leave 0 out.
+        low[part] = np.where(np.abs(below) <= rounding[part], 0.0, below)
+        high[part] = np.where(np.abs(above) <= rounding[part], 0.0, above)
+    return low, high
+
+
+def _all_subsets(n: int) -> Floats:
+    """Return whether each topic is in each subset, shape (subsets, topics)."""
+    number = np.arange(2**n, dtype=np.int64)[:, None]
+    return ((number >> np.arange(n)) & 1).astype(np.float64)
+
+
+def _drawn_subsets(n: int, options: Options) -> Floats:
+    return (random_signs(options.resamples, n, options.seed) < 0).astype(np.float64)

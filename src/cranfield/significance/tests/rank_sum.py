@@ -2,47 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
+from math import comb
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError
-from cranfield.base.scale_types import Scale
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Outcome
-from cranfield.significance.pairs import ROUNDING, Pairs, mid_ranks
-from cranfield.significance.registry import TestInfo, declared
+from cranfield.significance.outcome import Limits, Outcome, nothing_known
+from cranfield.significance.pairs import Pairs
+from cranfield.significance.ranks import coded, mid_ranks
 from cranfield.significance.tests.kth_smallest_sum import cells, kth_sum
-from cranfield.significance.tests.rank_sum_distribution import RankSums
+
+Integers = NDArray[np.integer]
 
 MOST_EXACT = 200
 """Scores of both systems together, above which the exact distribution is refused."""
 
 
-@declared(
-    TestInfo(
-        name="rank-sum",
-        aliases=("mann-whitney", "u-test", "wilcoxon-rank-sum"),
-        title="Wilcoxon rank sum test (Mann-Whitney U)",
-        asks="Does a score of one system tend to be higher than a score of the other, whatever "
-        "their topics?",
-        null="The scores of both systems have the same distribution.",
-        assumes="All scores are independent: those of the two systems are not paired.",
-        when="Systems that were tested on different topics, on a scale that is only ordinal. On "
-        "the same topics it wastes what the pairing tells; take a paired test.",
-        formula=r"U = |\{(s, t) : x_s > y_t\}| + \tfrac{1}{2} |\{(s, t) : x_s = y_t\}|",
-        statistic="U of the first system",
-        effect="Cliff's delta: 2 U / (n m) - 1",
-        source="Mann and Whitney (1947); Gibbons and Chakraborti (2011)",
-        convention="Normal, with the variance corrected for ties and with continuity correction; "
-        "exact on request, with ties too. The interval is of the shift between the systems.",
-        scale=Scale.ORDINAL,
-        paired=False,
-    )
-)
 def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     """Do the rank sum test on each pair."""
     counts = (~np.isnan(pairs.values)).sum(axis=0)
@@ -57,8 +37,7 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
         statistic=u,
         pvalue=pvalue,
         effect=2 * u / (n * m) - 1,
-        interval=ShiftInterval(pairs),
-        interval_of="shift between the systems",
+        interval=partial(shift_limits, pairs),
         n=n + m,
         zeros=np.zeros_like(n),
         ties=shared.astype(np.intp),
@@ -66,33 +45,14 @@ def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def coded(values: Floats) -> NDArray[np.intp]:
-    """Return scores as integers from 0 in ascending order; equal within rounding is equal.
-
-    NaN becomes -1.
-    """
-    flat = values.ravel()
-    order = np.argsort(flat, kind="stable")
-    ordered = flat[order]
-    known = ~np.isnan(ordered)
-    gap = ROUNDING * np.abs(ordered[known]).max(initial=0.0)
-    codes = np.full(flat.size, -1, dtype=np.intp)
-    steps = np.concatenate([[0], np.cumsum(np.diff(ordered[known]) > gap)])
-    codes[order[known]] = steps[: known.sum()]
-    return codes.reshape(values.shape)
-
-
-def _counted(pairs: Pairs, codes: NDArray[np.intp]) -> tuple[Floats, Floats, Floats]:
+def _counted(pairs: Pairs, codes: Indices) -> tuple[Floats, Floats, Floats]:
     """Compare the ranks of each pair's scores.
+
+    Returns U of the first system; the sum of t^3 over the groups of t equal scores of both
+    together; and the number of scores of both together that are not alone.
 
     One system's scores are counted in a table of all scores; there each of the others looks up what
     it needs. A table of all systems at once would have a column for each score of the experiment.
-
-    Returns
-    -------
-    u, cubes, shared
-        By pair: U of the first system; the sum of t^3 over the groups of t equal scores of both
-        together; and the number of scores of both together that are not alone.
     """
     size = int(codes.max(initial=0)) + 2
     # One more score than there are, the last, stands for those that are missing.
@@ -123,9 +83,7 @@ def _counted(pairs: Pairs, codes: NDArray[np.intp]) -> tuple[Floats, Floats, Flo
     return wins[i, j], cubes[i] + cubes[j] + 3 * (mixed[i, j] + mixed[j, i]), shared
 
 
-def _normal(
-    u: Floats, n: NDArray[np.intp], m: NDArray[np.intp], ties: Floats, alternative: str
-) -> Floats:
+def _normal(u: Floats, n: Indices, m: Indices, ties: Floats, alternative: str) -> Floats:
     total = (n + m).astype(np.float64)
     variance = n * m / 12 * (total + 1 - ties / (total * np.maximum(total - 1, 1)))
     away = {
@@ -139,7 +97,7 @@ def _normal(
     return np.asarray(np.minimum(1.0, sides * ndtr(-z)))
 
 
-def _exact(pairs: Pairs, codes: NDArray[np.intp], u: Floats, alternative: str) -> Floats:
+def _exact(pairs: Pairs, codes: Indices, u: Floats, alternative: str) -> Floats:
     """Return exact p-values; pairs with the same ranks and sizes share one null distribution."""
     if 2 * pairs.topics > MOST_EXACT:
         raise PolicyError(f"the exact rank sum test takes at most {MOST_EXACT} scores a pair")
@@ -166,26 +124,72 @@ def _exact(pairs: Pairs, codes: NDArray[np.intp], u: Floats, alternative: str) -
     return np.asarray(np.minimum(1.0, high if alternative == "greater" else low))
 
 
-@dataclass(frozen=True)
-class ShiftInterval:
-    """Limits of the shift: the differences between single scores that are not rejected."""
+def shift_limits(pairs: Pairs, level: float) -> Limits:
+    """Return limits of the shift: the differences between single scores that are not rejected."""
+    low, high = nothing_known(len(pairs))
+    values = pairs.values
+    counts = (~np.isnan(values)).sum(axis=0)
+    # Missing scores last, on both sides: sums with them are above all others.
+    up, down = (np.sort(np.nan_to_num(one, nan=np.inf), axis=0).T for one in (values, -values))
+    n, m = counts[pairs.first], counts[pairs.second]
+    spread = np.sqrt(n * m * (n + m + 1) / 12)
+    rank = np.floor(n * m / 2 + ndtri((1 - level) / 2) * spread).astype(np.intp) - 1
+    for part, block in pairs.slices(cells(pairs.topics)):
+        some = np.flatnonzero(rank[part] >= 0)
+        i, j, k = block.first[some], block.second[some], rank[part][some]
+        low[part.start + some] = kth_sum(up[i], down[j], k)
+        high[part.start + some] = 0.0 - kth_sum(down[i], up[j], k)
+    return low, high
 
-    pairs: Pairs
 
-    def __call__(self, level: float) -> tuple[Floats, Floats]:
-        """Return lower and upper limits at a confidence level."""
-        low = np.full(len(self.pairs), -np.inf)
-        high = -low
-        values = self.pairs.values
-        counts = (~np.isnan(values)).sum(axis=0)
-        # Missing scores last, on both sides: sums with them are above all others.
-        up, down = (np.sort(np.nan_to_num(one, nan=np.inf), axis=0).T for one in (values, -values))
-        n, m = counts[self.pairs.first], counts[self.pairs.second]
-        spread = np.sqrt(n * m * (n + m + 1) / 12)
-        rank = np.floor(n * m / 2 + ndtri((1 - level) / 2) * spread).astype(np.intp) - 1
-        for part, block in self.pairs.slices(cells(self.pairs.topics)):
-            some = np.flatnonzero(rank[part] >= 0)
-            i, j, k = block.first[some], block.second[some], rank[part][some]
-            low[part.start + some] = kth_sum(up[i], down[j], k)
-            high[part.start + some] = 0.0 - kth_sum(down[i], up[j], k)
-        return low, high
+class RankSums:
+    """Tails of the sum of n ranks that are drawn without replacement.
+
+    The lower and the upper half of the ranks are looked at on their own, and meet in the middle:
+    how many ways there are to draw k of a half with a sum s. Twice the ranks are integers, with
+    ties too. Ways are counted, by floats: they add up without cancelling, and so keep their digits
+    even far out in a tail. `ranks` are twice the ranks, ascending.
+
+    Examples
+    --------
+    >>> tails = RankSums(np.array([2, 4, 6, 8]), 2)  # ranks 1, 2, 3, 4
+    >>> [round(6 * chance, 9) for chance in tails(8)]  # a sum of at most 4, of at least 4
+    [2.0, 5.0]
+    """
+
+    def __init__(self, ranks: Integers, n: int) -> None:
+        half = ranks.size // 2
+        # Less their least rank, the upper half has sums as small as the lower one.
+        self.base = int(ranks[half])
+        ways = comb(ranks.size, n)
+        below, above = (_ways(part, n) for part in (ranks[:half], ranks[half:] - self.base))
+        # As many are drawn of both halves together as there should be.
+        k = np.arange(n + 1)
+        some = (k < len(below)) & (n - k < len(above))
+        self.k = k[some]
+        self.above = n - self.k
+        self.ways = below[self.k] / ways
+        self.at_most = np.cumsum(above, axis=1)
+        self.at_least = np.cumsum(above[:, ::-1], axis=1)[:, ::-1]
+
+    def __call__(self, total: int) -> tuple[float, float]:
+        """Return P(sum <= total) and P(sum >= total); `total` is twice a rank sum."""
+        width = self.at_most.shape[1]
+        left = total - self.base * self.above[:, None] - np.arange(self.ways.shape[1])
+        reachable = np.clip(left, 0, width - 1)
+        low = np.where(left >= 0, self.at_most[self.above[:, None], reachable], 0.0)
+        high = np.where(left < width, self.at_least[self.above[:, None], reachable], 0.0)
+        return float((self.ways * low).sum()), float((self.ways * high).sum())
+
+
+def _ways(ranks: Integers, most: int) -> Floats:
+    """Count the ways to draw k of the ranks, up to `most`, with a sum s; shape (k, s)."""
+    ways = np.zeros((min(most, ranks.size) + 1, int(ranks.sum()) + 1))
+    ways[0, 0] = 1.0
+    reached = 0
+    for drawn, rank in enumerate(ranks.tolist()):
+        rows = min(drawn + 1, len(ways) - 1)
+        # Of as many as were drawn so far, none has a sum beyond what was reached.
+        ways[1 : rows + 1, rank : rank + reached + 1] += ways[:rows, : reached + 1]
+        reached += rank
+    return ways

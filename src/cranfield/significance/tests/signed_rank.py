@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Outcome, joined
-from cranfield.significance.pairs import BLOCK, Pairs, mid_ranks
-from cranfield.significance.registry import TestInfo, declared
+from cranfield.significance.outcome import Limits, Outcome, joined, nothing_known
+from cranfield.significance.pairs import BLOCK, Pairs
+from cranfield.significance.ranks import mid_ranks
 from cranfield.significance.tests.kth_smallest_sum import cells, kth_sum
 from cranfield.significance.tests.sign import order_limit
 
@@ -21,26 +21,6 @@ MOST_EXACT = 500
 """Above it the exact distribution on request is refused: nothing would be gained."""
 
 
-@declared(
-    TestInfo(
-        name="signed-rank",
-        aliases=("wilcoxon", "wilcoxon-signed-rank"),
-        title="Wilcoxon signed rank test",
-        asks="Are the differences in favour of one system larger, by rank, than those against it?",
-        null="The differences are symmetric around zero.",
-        assumes="Topics are independent; the distribution of differences is symmetric.",
-        when="Paired scores with outliers. It ranks differences, so it needs a scale on which "
-        "differences can be compared.",
-        formula=r"W^+ = \sum_{t : d_t > 0} \text{rank}(|d_t|)",
-        statistic="W+, the sum of ranks of the topics that the first system wins",
-        effect="rank-biserial correlation: (W+ - W-) / (W+ + W-)",
-        source="Wilcoxon (1945); Gibbons and Chakraborti (2011)",
-        convention="Zero differences are left out. Differences that are equal within rounding "
-        "share their mid-rank. Up to 25 differences (`exact_n`) the p-value is exact, with ties "
-        "too; above, normal with the variance corrected for ties, without continuity correction. "
-        "The interval is of the pseudo-median, from Walsh averages over all topics.",
-    )
-)
 def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
     """Do the signed rank test on each pair."""
     if options.exact and pairs.topics > MOST_EXACT:
@@ -68,8 +48,7 @@ def _block(pairs: Pairs, options: Options) -> Outcome:
         statistic=plus / 2,
         pvalue=np.where(n > 0, pvalue, 1.0),
         effect=np.divide(2 * plus - total, total, out=np.zeros(len(pairs)), where=n > 0),
-        interval=WalshInterval(pairs, options),
-        interval_of="pseudo-median of the differences",
+        interval=partial(walsh_limits, pairs, options),
         n=n,
         zeros=pairs.topics - n,
         ties=_tied(ranks, pairs.topics),
@@ -77,7 +56,7 @@ def _block(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def _tied(ranks: Floats, topics: int) -> NDArray[np.intp]:
+def _tied(ranks: Floats, topics: int) -> Indices:
     """Count the differences that share their rank with another."""
     same = (ranks[:, 1:] == ranks[:, :-1]) & (ranks[:, 1:] > 0)
     shared = np.zeros((len(ranks), topics), dtype=bool)
@@ -86,9 +65,7 @@ def _tied(ranks: Floats, topics: int) -> NDArray[np.intp]:
     return np.asarray(shared.sum(axis=1))
 
 
-def _normal(
-    plus: Floats, total: Floats, n: NDArray[np.intp], ties: Floats, alternative: str
-) -> Floats:
+def _normal(plus: Floats, total: Floats, n: Indices, ties: Floats, alternative: str) -> Floats:
     variance = n * (n + 1.0) * (2 * n + 1.0) / 24 - ties / 48
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.nan_to_num((plus - total / 2) / 2 / np.sqrt(variance))
@@ -97,7 +74,7 @@ def _normal(
     return np.asarray(ndtr(-z if alternative == "greater" else z))
 
 
-def _exact(plus: Floats, ranks: Floats, n: NDArray[np.intp], alternative: str) -> Floats:
+def _exact(plus: Floats, ranks: Floats, n: Indices, alternative: str) -> Floats:
     """Return exact p-values; pairs with the same ranks share one null distribution."""
     patterns, which = np.unique(ranks.astype(np.int32), axis=0, return_inverse=True)
     at_most = sums_at_most(patterns)
@@ -114,15 +91,7 @@ def _exact(plus: Floats, ranks: Floats, n: NDArray[np.intp], alternative: str) -
 def sums_at_most(patterns: NDArray[np.int32]) -> Floats:
     """Return P(sum of a random half of the integers <= s), each in or out by a fair coin.
 
-    Parameters
-    ----------
-    patterns
-        Integers from 0, shape (patterns, n).
-
-    Returns
-    -------
-    array
-        Shape (patterns, largest sum + 1).
+    From shape (patterns, n) to shape (patterns, largest sum + 1).
     """
     largest = int(patterns.sum(axis=1).max(initial=0))
     out = np.empty((len(patterns), largest + 1))
@@ -142,35 +111,27 @@ def sums_at_most(patterns: NDArray[np.int32]) -> Floats:
     return out
 
 
-@dataclass(frozen=True)
-class WalshInterval:
-    """Limits of the pseudo-median: the Walsh averages that the test does not reject."""
-
-    pairs: Pairs
-    options: Options
-
-    def __call__(self, level: float) -> tuple[Floats, Floats]:
-        """Return lower and upper limits at a confidence level."""
-        low = np.full(len(self.pairs), -np.inf)
-        high = -low
-        rank = self._rank(level)
-        if rank is None:
-            return low, high
-        for part, block in self.pairs.slices(cells(self.pairs.topics)):
-            ordered = np.sort(block.differences(), axis=1)
-            mirrored = -ordered[:, ::-1]
-            low[part] = kth_sum(ordered, ordered, rank, triangle=True) / 2
-            high[part] = 0.0 - kth_sum(mirrored, mirrored, rank, triangle=True) / 2
+def walsh_limits(pairs: Pairs, options: Options, level: float) -> Limits:
+    """Return limits of the pseudo-median: the Walsh averages that the test does not reject."""
+    low, high = nothing_known(len(pairs))
+    rank = _below_limit(pairs.topics, options, level)
+    if rank is None:
         return low, high
+    for part, block in pairs.slices(cells(pairs.topics)):
+        ordered = np.sort(block.differences(), axis=1)
+        mirrored = -ordered[:, ::-1]
+        low[part] = kth_sum(ordered, ordered, rank, triangle=True) / 2
+        high[part] = 0.0 - kth_sum(mirrored, mirrored, rank, triangle=True) / 2
+    return low, high
 
-    def _rank(self, level: float) -> int | None:
-        """Return how many Walsh averages are below the lower limit; None if it is infinite."""
-        n = self.pairs.topics
-        exact = n <= self.options.exact_n if self.options.exact is None else self.options.exact
-        if exact:
-            cumulative = sums_at_most(2 * np.arange(1, n + 1, dtype=np.int32)[None])[0, ::2]
-            return order_limit(cumulative, level)
-        spread = np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        # As R's wilcox.test: the quantile of the normal approximation, rounded.
-        rank = int(np.floor(n * (n + 1) / 4 + ndtri((1 - level) / 2) * spread))
-        return rank - 1 if rank > 0 else None
+
+def _below_limit(n: int, options: Options, level: float) -> int | None:
+    """Return how many Walsh averages are below the lower limit; None if it is infinite."""
+    exact = n <= options.exact_n if options.exact is None else options.exact
+    if exact:
+        cumulative = sums_at_most(2 * np.arange(1, n + 1, dtype=np.int32)[None])[0, ::2]
+        return order_limit(cumulative, level)
+    spread = np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+    # As R's wilcox.test: the quantile of the normal approximation, rounded.
+    rank = int(np.floor(n * (n + 1) / 4 + ndtri((1 - level) / 2) * spread))
+    return rank - 1 if rank > 0 else None

@@ -20,8 +20,8 @@ from cranfield.reporting.charts.of_scores.verdicts import (
 )
 from cranfield.reporting.charts.theme import COLOURS, data_of
 from cranfield.scores.labels import place_of
-from cranfield.significance.comparison.describing import NAMES
 from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 
 if TYPE_CHECKING:
     import altair as alt
@@ -151,7 +151,7 @@ def intervals_chart(
     )
     counts = dict(frame["verdict"].value_counts().iter_rows())
     told = ", ".join(f"{counts[kind]} {kind}" for kind in kinds if kind != "reference")
-    what = f"{comparison.info.title} with {NAMES[comparison.correction]}"
+    what = f"{comparison.info.title} with {CORRECTIONS[comparison.correction].title}"
     return overlaid(
         band,
         lines,

@@ -19,8 +19,8 @@ from cranfield.reporting.charts.of_scores.verdicts import (
     by_pair,
 )
 from cranfield.reporting.charts.theme import COLOURS, data_of
-from cranfield.significance.comparison.describing import NAMES
 from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 
 if TYPE_CHECKING:
     import altair as alt
@@ -152,7 +152,8 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     layers = side("i", "j", "")
     if both:
         layers += side("j", "i", "-")
-    what = f"{comparison.info.title}, {NAMES[comparison.correction]}, alpha {comparison.alpha:g}"
+    correction = CORRECTIONS[comparison.correction].title
+    what = f"{comparison.info.title}, {correction}, alpha {comparison.alpha:g}"
     count = comparison.count()
     said = f"{count:,} of {counted(len(comparison), 'pair')} differ{'s' * (count == 1)}"
     return overlaid(

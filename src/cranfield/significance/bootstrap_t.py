@@ -1,13 +1,16 @@
-"""What the bootstrap tests share: samples of topics, their t, and limits by its quantiles."""
+"""What the bootstrap tests share: samples of scores, their t, and limits by its quantiles."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.significance.resampling import DRAWN, EXACT_BITS
+from cranfield.significance.options import Options
+from cranfield.significance.outcome import Limits, nothing_known
+from cranfield.significance.pairs import Pairs
+from cranfield.significance.resampling import DRAWN, EXACT_BITS, rank_of
 
 RELATIVE = 1e-12
 """Part of a t within which two are the same: they differ by rounding."""
@@ -36,24 +39,12 @@ def drawn_counts(
 
 
 def resampled_moments(centred: Floats, noise: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Return mean and variance of samples of numbers whose mean is 0.
+    """Return mean and variance, divisor n - 1, of samples of numbers whose mean is 0.
 
-    Both come from sums of integers, so that they are the same however they are added.
-
-    Parameters
-    ----------
-    centred
-        Numbers, shape (rows, n).
-    noise
-        What of them may be rounding, by row.
-    counts
-        How often each is drawn, shape (samples, n).
-
-    Returns
-    -------
-    mean, variance
-        Shape (rows, samples); the variance has the divisor n - 1. Where it is rounding it is 0, and
-        so is then a mean that is rounding.
+    Both come from sums of integers, so that they are the same however they are added; from shapes
+    (rows, n) of the numbers and (samples, n) of how often each is drawn they have the shape (rows,
+    samples). A variance that is rounding, by the `noise` of a row, is 0, and so is then a mean that
+    is rounding.
     """
     n = centred.shape[1]
     scale = np.abs(centred).max(axis=1, initial=0.0)
@@ -88,21 +79,55 @@ def studentised(mean: Floats, squared_error: Floats) -> Floats:
     return mean
 
 
-def studentised_limits(
-    difference: Floats, error: Floats, low: Floats, high: Floats
-) -> tuple[Floats, Floats]:
+def bootstrap_t_limits(
+    pairs: Pairs,
+    difference: Floats,
+    error: Floats,
+    resampled: Callable[[Pairs], Floats],
+    options: Options,
+    level: float,
+) -> Limits:
     """Return bootstrap-t limits: quantiles of the resampled t take the place of Student's.
 
-    Parameters
-    ----------
-    difference, error
-        As observed, by pair.
-    low, high
-        Quantiles of the resampled t; a limit is infinite where its quantile is.
+    `resampled` takes a block of pairs and returns their t, shape (pairs, resamples). Limits of a
+    two-sided test are as far from the difference as each other, as it counts absolute values.
     """
+    return studentised_limits(difference, error, *quantiles(pairs, resampled, options, level))
+
+
+def studentised_limits(difference: Floats, error: Floats, low: Floats, high: Floats) -> Limits:
+    """Return the differences minus quantiles of t times errors; infinite where a quantile is."""
     # Wider by what counts as equal, so that limits and p-values say the same.
     low = low * (1 - RELATIVE * np.sign(low))
     high = high * (1 + RELATIVE * np.sign(high))
     with np.errstate(invalid="ignore"):
         below, above = (np.where(np.isinf(t), t, t * error) for t in (high, low))
     return difference - below, difference - above
+
+
+def quantiles(
+    pairs: Pairs, resampled: Callable[[Pairs], Floats], options: Options, level: float
+) -> Limits:
+    """Return the order statistics of resampled t that hold a share `level` of them in between.
+
+    A test by the same values rejects at level alpha when at most floor(alpha (B + 1)) - 1 of them
+    are as extreme as what was observed; so the limits are the values of that rank, infinite where
+    there are too few. Of a two-sided test they are symmetric, of the absolute values; else as many
+    values are beyond one limit as beyond the other.
+    """
+    number = options.resamples
+    rank = rank_of((1 - level) / (1 if options.two_sided else 2), number)
+    low, high = nothing_known(len(pairs))
+    if rank < 1:
+        return low, high
+    for part, block in pairs.slices(number):
+        t = resampled(block)
+        if options.two_sided:
+            np.abs(t, out=t)
+            t.partition(number - rank, axis=1)
+            high[part] = t[:, number - rank]
+            low[part] = -high[part]
+        else:
+            t.partition([rank - 1, number - rank], axis=1)
+            low[part], high[part] = t[:, rank - 1], t[:, number - rank]
+    return low, high

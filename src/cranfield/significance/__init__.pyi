@@ -1,0 +1,29 @@
+"""The public names, each declared once: loaded when first used, known to type checkers."""
+
+# isort: skip_file
+from .bayes.comparison import compare_bayes as compare_bayes
+from .bayes.result import BayesianComparison as BayesianComparison
+from .comparison.compare import compare as compare
+from .comparison.result import PairwiseComparison as PairwiseComparison
+from .corrections.catalogue import CORRECTIONS as CORRECTIONS
+from .corrections.studentised import (
+    studentised_range_isf as studentised_range_isf,
+    studentised_range_sf as studentised_range_sf,
+)
+from .models.assumptions import (
+    Assumptions as Assumptions,
+    check_assumptions as check_assumptions,
+)
+from .power.power_and_width import (
+    expected_width as expected_width,
+    power_anova as power_anova,
+    power_t as power_t,
+)
+from .power.topics_needed import (
+    TopicsNeeded as TopicsNeeded,
+    topics_needed as topics_needed,
+    variance as variance,
+)
+from .tests.catalogue import TESTS as TESTS, find_test as find_test
+from .tests.declaration import TestInfo as TestInfo
+from .transform import arcsine as arcsine, standardise as standardise

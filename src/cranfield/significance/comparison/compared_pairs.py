@@ -1,0 +1,207 @@
+"""What was found of pairs of systems, and questions that it answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.errors import PolicyError
+from cranfield.base.scale_types import Scale
+from cranfield.scores import Scores
+from cranfield.significance.comparison.groups import groups_of, letters_of
+from cranfield.significance.models.anova_table import AnovaTable
+from cranfield.significance.models.kruskal_friedman import Omnibus
+from cranfield.significance.outcome import Interval
+from cranfield.significance.tests.catalogue import find_test
+from cranfield.significance.tests.declaration import TestInfo
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ComparedPairs:
+    """Arrays by pair and by system; :class:`PairwiseComparison` is this with ways to show it."""
+
+    test: str
+    correction: str
+    alternative: str
+    alpha: float
+    measure: str
+    systems: tuple[str, ...]
+    means: Floats
+    mean_of: str
+    topics: int
+    first: Indices
+    second: Indices
+    difference: Floats
+    statistic: Floats
+    effect: Floats
+    raw_pvalues: Floats
+    adjusted_pvalues: Floats
+    n: Indices
+    zeros: Indices
+    ties: Indices
+    interval_of: str
+    interval_kind: str
+    limits: Interval = field(repr=False)
+    scores: Scores = field(repr=False)
+    half_widths: Floats | None = None
+    anova: AnovaTable | None = None
+    omnibus: Omnibus | None = None
+    baselines: tuple[str, ...] = ()
+    scale: Scale = Scale.INTERVAL
+    measure_scale: Scale | None = None
+    lower_is_better: bool = False
+    seed: int | None = None
+    resamples: int | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+    details: dict[str, Any] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    @property
+    def info(self) -> TestInfo:
+        """What the test declares of itself."""
+        return find_test(self.test).info
+
+    def __len__(self) -> int:
+        """Return the number of pairs compared."""
+        return self.first.size
+
+    @cached_property
+    def interval(self) -> tuple[Floats, Floats]:
+        """Lower and upper confidence limits, by pair; computed when first asked for.
+
+        One-sided tests have one finite limit.
+        """
+        return self.interval_at(self.alpha)
+
+    def interval_at(self, alpha: float) -> tuple[Floats, Floats]:
+        """Return lower and upper limits at confidence 1 - alpha, by pair."""
+        if self.alternative == "two-sided":
+            return self.limits(1 - alpha)
+        if alpha >= 0.5:
+            low, high = np.full(len(self), -np.inf), np.full(len(self), np.inf)
+        else:
+            low, high = self.limits(1 - 2 * alpha)
+        if self.alternative == "greater":
+            return low, np.full(len(self), np.inf)
+        return np.full(len(self), -np.inf), high
+
+    def matrix(self, by_pair: NDArray[Any], *, mirrored: float | None = 1.0) -> Floats:
+        """Arrange values of pairs by system and system, NaN where nothing was compared.
+
+        Parameters
+        ----------
+        by_pair
+            A value for each pair.
+        mirrored
+            What the value is multiplied with on the other side; None leaves that side empty.
+        """
+        out = np.full((len(self.systems), len(self.systems)), np.nan)
+        out[self.first, self.second] = by_pair
+        if mirrored is not None:
+            out[self.second, self.first] = np.asarray(by_pair) * mirrored
+        return out
+
+    @property
+    def pvalues(self) -> Floats:
+        """Adjusted p-values, system by system; NaN where nothing was compared.
+
+        One-sided p-values stand only where the row is the first system of the pair.
+        """
+        return self.matrix(
+            self.adjusted_pvalues, mirrored=1.0 if self.alternative == "two-sided" else None
+        )
+
+    def is_significant(self, alpha: float | None = None) -> Bools:
+        """Return whether each pair differs significantly: its p-value is at most alpha."""
+        return np.asarray(self.adjusted_pvalues <= (self.alpha if alpha is None else alpha))
+
+    def count(self, alpha: float | None = None) -> int:
+        """Return how many pairs differ significantly."""
+        return int(self.is_significant(alpha).sum())
+
+    def significant(self, alpha: float | None = None) -> pl.DataFrame:
+        """Return the table of the pairs that differ, those with the smallest p-value first."""
+        return self.to_polars(alpha).filter("significant").sort("p")
+
+    @property
+    def order(self) -> Indices:
+        """The systems from the best to the worst mean."""
+        sign = 1 if self.lower_is_better else -1
+        return np.argsort(sign * self.means, kind="stable")
+
+    def groups(self, alpha: float | None = None) -> dict[str, str]:
+        """Name the groups of systems that are not separated, by letters.
+
+        Returns
+        -------
+        dict
+            From the best system to the worst: its letters. Two systems have a letter in common
+            exactly when they do not differ significantly.
+
+        Raises
+        ------
+        PolicyError
+            When only comparisons with a baseline were made.
+        """
+        self.require_all_pairs("groups")
+        different = np.nan_to_num(self.matrix(self.is_significant(alpha).astype(float))) > 0
+        found = groups_of(different, self.order)
+        letters = letters_of(found, len(self.systems))
+        return {self.systems[k]: letters[k] for k in self.order}
+
+    @property
+    def top_group(self) -> tuple[str, ...]:
+        """The best system, and those that do not differ from it."""
+        self.require_all_pairs("a top group")
+        best = self.order[0]
+        different = self.matrix(self.is_significant().astype(float))[best]
+        return tuple(self.systems[k] for k in self.order if k == best or not different[k])
+
+    def require_all_pairs(self, what: str) -> None:
+        """Refuse what needs all pairs where only those with a baseline were compared."""
+        if self.baselines:
+            raise PolicyError(f"{what} need all pairs to be compared, without a baseline")
+        if self.alternative != "two-sided":
+            raise PolicyError(f"{what} need a two-sided test")
+
+    def ranking(self) -> pl.DataFrame:
+        """Return the systems from best to worst: mean, interval and groups where there are any."""
+        order = self.order
+        columns: dict[str, Any] = {
+            "system": [self.systems[k] for k in order],
+            self.mean_of: self.means[order],
+        }
+        if self.half_widths is not None:
+            columns["low"] = (self.means - self.half_widths)[order]
+            columns["high"] = (self.means + self.half_widths)[order]
+        if not self.baselines and self.alternative == "two-sided":
+            columns["groups"] = list(self.groups().values())
+        return pl.DataFrame(columns)
+
+    def to_polars(self, alpha: float | None = None) -> pl.DataFrame:
+        """Return a table with a row a pair; limits and significance at `alpha`, if it is given."""
+        low, high = self.interval if alpha is None else self.interval_at(alpha)
+        names = pl.Series(self.systems, dtype=pl.String)
+        return pl.DataFrame(
+            {
+                "first": names.gather(self.first),
+                "second": names.gather(self.second),
+                "difference": self.difference,
+                "low": low,
+                "high": high,
+                "statistic": self.statistic,
+                "raw p": self.raw_pvalues,
+                "p": self.adjusted_pvalues,
+                "effect": self.effect,
+                "n": self.n,
+                "zeros": self.zeros,
+                "ties": self.ties,
+                "significant": self.is_significant(alpha),
+            }
+        )

@@ -1,0 +1,205 @@
+"""The corrections for many comparisons: what each is, and which tests it goes with.
+
+A new correction is a module with a function that takes the outcome of a test, the pairs and the
+options, and a declaration here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cranfield.significance.registry import Declaration, find, loaded
+
+if TYPE_CHECKING:
+    from cranfield.significance.options import Options
+    from cranfield.significance.outcome import Corrected, Outcome
+    from cranfield.significance.pairs import Pairs
+
+
+@dataclass(frozen=True, kw_only=True)
+class Correction(Declaration):
+    """What a correction for many comparisons is.
+
+    Attributes
+    ----------
+    name, aliases
+        Its name, and other names that are understood.
+    title
+        What people call it.
+    does
+        What it does.
+    source
+        Where it is defined; of two works of an author and year the letter tells which.
+    function
+        The module of this room and the function that corrects.
+    bounds
+        What it keeps to alpha: the chance of `any error`, the `share of errors` among the
+        differences found, or the error of `each comparison`.
+    families
+        Families of tests that it goes with; None for any p-values.
+    paired
+        Whether it needs scores of the same topics.
+    all_pairs
+        Whether it is a two-sided test of all pairs of systems.
+    one_baseline
+        Whether it compares with one baseline.
+    equal_counts
+        Whether it needs means of as many scores each.
+    one_variance
+        Whether it measures all pairs by one error.
+    multiplies
+        Whether the least p-value is multiplied by the number of pairs.
+    random
+        Whether it draws random numbers.
+    symbol
+        Of its own statistic; empty where it takes that of the test.
+    """
+
+    does: str
+    bounds: str = "any error"
+    families: tuple[str, ...] | None = None
+    paired: bool = False
+    all_pairs: bool = False
+    one_baseline: bool = False
+    equal_counts: bool = False
+    one_variance: bool = False
+    multiplies: bool = False
+    random: bool = False
+    symbol: str = ""
+
+    @property
+    def run(self) -> Callable[[Outcome, Pairs, Options], Corrected]:
+        """The function that corrects, loaded when it is asked for."""
+        return loaded(self.function)  # type: ignore[no-any-return]
+
+    def goes_with(self, family: str, *, paired: bool) -> bool:
+        """Whether it goes with the tests of a family; bounds of tests are not corrected."""
+        fits = family != "bound" if self.families is None else family in self.families
+        return fits and (paired or not self.paired)
+
+
+_DECLARED = (
+    Correction(
+        name="none",
+        aliases=("uncorrected",),
+        title="not corrected for many comparisons",
+        does="no correction: each comparison errs in alpha of the cases where there is nothing",
+        function="corrections.of_pvalues:uncorrected",
+        bounds="each comparison",
+    ),
+    Correction(
+        name="tukey",
+        aliases=("hsd", "tukey-hsd"),
+        title="Tukey's HSD",
+        does="Tukey's honestly significant difference: all pairs of the systems of a model, at "
+        "most alpha for any error among them",
+        source="Tukey (1949a)",
+        function="corrections.tukey:tukey",
+        families=("anova", "ranks"),
+        all_pairs=True,
+        one_variance=True,
+        symbol="q",
+    ),
+    Correction(
+        name="randomised-tukey",
+        aliases=("randomized-tukey", "randomised-tukey-hsd", "randomized-tukey-hsd"),
+        title="randomised Tukey HSD",
+        does="the same, with the distribution of the largest difference from random permutations "
+        "of each topic's scores",
+        source="Carterette (2012)",
+        function="corrections.randomised_tukey:randomised_tukey",
+        families=("randomisation",),
+        paired=True,
+        all_pairs=True,
+        one_variance=True,
+        random=True,
+    ),
+    Correction(
+        name="dunnett",
+        title="Dunnett's test",
+        does="Dunnett's test: all systems against one baseline",
+        source="Dunnett (1955)",
+        function="corrections.dunnett:dunnett",
+        families=("anova",),
+        one_baseline=True,
+        equal_counts=True,
+        one_variance=True,
+    ),
+    Correction(
+        name="max-t",
+        aliases=("westfall-young", "maxt"),
+        title="step-down max-T of Westfall and Young",
+        does="Westfall and Young's step-down max-T: the largest t of all pairs under random signs; "
+        "systems may differ in variance and depend on each other",
+        source="Westfall and Young (1993)",
+        function="corrections.max_t:max_t",
+        families=("t", "randomisation"),
+        paired=True,
+        random=True,
+    ),
+    Correction(
+        name="bonferroni",
+        aliases=("bonf",),
+        title="Bonferroni's correction",
+        does="p times the number of comparisons",
+        source="Bonferroni (1936)",
+        function="corrections.of_pvalues:bonferroni",
+        multiplies=True,
+    ),
+    Correction(
+        name="holm",
+        aliases=("holm-bonferroni",),
+        title="Holm's correction",
+        does="Bonferroni's correction step by step; as strict on errors, never weaker",
+        source="Holm (1979)",
+        function="corrections.of_pvalues:holm",
+        multiplies=True,
+    ),
+    Correction(
+        name="bh",
+        aliases=("fdr", "fdr-bh", "benjamini-hochberg"),
+        title="false discovery rate of Benjamini and Hochberg",
+        does="Benjamini and Hochberg: at most alpha of the differences found are expected to be "
+        "none (false discovery rate)",
+        source="Benjamini and Hochberg (1995)",
+        function="corrections.of_pvalues:benjamini_hochberg",
+        bounds="share of errors",
+    ),
+    Correction(
+        name="by",
+        aliases=("fdr-by", "benjamini-yekutieli"),
+        title="false discovery rate of Benjamini and Yekutieli",
+        does="Benjamini and Yekutieli: the same, however the comparisons depend on each other",
+        source="Benjamini and Yekutieli (2001)",
+        function="corrections.of_pvalues:benjamini_yekutieli",
+        bounds="share of errors",
+    ),
+)
+
+CORRECTIONS = {correction.name: correction for correction in _DECLARED}
+"""Corrections by name."""
+
+
+def corrections_of(default: str, family: str, *, paired: bool) -> tuple[str, ...]:
+    """Name the corrections that go with a test: its default, its own, and those of any p-values."""
+    own_first = sorted(CORRECTIONS.values(), key=lambda one: one.families is None)
+    fitting = [one.name for one in own_first if one.goes_with(family, paired=paired)]
+    return tuple(dict.fromkeys((default, *fitting)))
+
+
+def find_correction(name: Any) -> str:
+    """Find a correction by its name or one of its other names.
+
+    Raises
+    ------
+    PolicyError
+        If there is none; the nearest names are suggested.
+
+    Examples
+    --------
+    >>> find_correction("FDR_BH")
+    'bh'
+    """
+    return find(name, CORRECTIONS.values(), "correction", "holm").name

@@ -1,0 +1,54 @@
+"""A difference by its standard error: the ratio t, its p-value, and limits by Student's t."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import ndtr, stdtr, stdtrit
+
+from cranfield.base.arrays import Floats
+
+
+def spread(differences: Floats, mean: Floats, rounding: Floats) -> Floats:
+    """Return standard deviations over topics; 0 where the differences vary by rounding only."""
+    centred = differences - mean[:, None]
+    some = np.abs(centred).max(axis=1) > rounding
+    squares = np.einsum("pt,pt->p", centred, centred)
+    return np.asarray(np.where(some, np.sqrt(squares / (differences.shape[1] - 1)), 0.0))
+
+
+def ratio(difference: Floats, error: Floats) -> Floats:
+    """Divide; 0 by 0 is 0, and anything else by 0 is infinite."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.asarray(np.where(difference == 0, 0.0, difference / error))
+
+
+def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
+    """Return the p-value of Student's t, or of a normal variable if df is infinite.
+
+    A t that is NaN, which is 0 / 0, counts as no difference.
+    """
+    t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    df = np.broadcast_to(np.asarray(df, dtype=np.float64), t.shape)
+    away = {"two-sided": -np.abs(t), "greater": -t, "less": t}[alternative]
+    known = np.isinf(df)
+    tail = np.where(known, ndtr(away), stdtr(np.where(known, 1.0, df), away))
+    return np.asarray(np.minimum(1.0, tail * (2 if alternative == "two-sided" else 1)))
+
+
+def p_of(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:
+    """Return p-values; where nothing differs, and nothing varies, there is no evidence at all."""
+    nothing = (t == 0) & (error == 0)
+    return np.asarray(np.where(nothing, 1.0, t_pvalue(t, df, alternative)))
+
+
+def t_quantile(level: float, df: Floats | float) -> Floats:
+    """Return the half-width, in standard errors, of a two-sided interval by Student's t."""
+    return np.asarray(stdtrit(np.minimum(df, 1e300), (1 + level) / 2))
+
+
+def t_limits(
+    difference: Floats, error: Floats, df: Floats | float, level: float
+) -> tuple[Floats, Floats]:
+    """Return limits by Student's t: plus or minus a multiple of the standard error."""
+    half = t_quantile(level, df) * error
+    return difference - half, difference + half

@@ -1,0 +1,203 @@
+"""The tests that model all systems together, as they are declared."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cranfield.base.scale_types import Scale
+from cranfield.significance.tests.declaration import TestInfo
+
+_ANY_DIFFERENCE = TestInfo(
+    name="anova-2f",
+    aliases=("md2f",),
+    function="models.anova:fake_two_way_test",
+    fit="models.anova:two_way_model",
+    title="Fake two-way ANOVA (MD2f)",
+    family="bound",
+    asks="Do the mean scores differ at all?",
+    null="None: any difference counts.",
+    assumes="Nothing.",
+    when="Never to compare systems. It is the upper bound of what a test can find, for "
+    "studies of tests.",
+    formula=r"p = 0 \text{ if } \bar{x} \ne \bar{y}",
+    statistic="t; with Tukey's HSD q",
+    effect="mean difference by the standard deviation of the error",
+    interval="difference of means",
+    source="Ferro and Sanderson (2022), section 3.1",
+    model=True,
+    correction="none",
+    baseline_correction="none",
+)
+
+OF_ALL = (
+    TestInfo(
+        name="anova-1",
+        aliases=("md1", "anova-one-way"),
+        function="models.anova:one_way_test",
+        fit="models.anova:one_way_model",
+        title="One-way ANOVA (MD1)",
+        family="anova",
+        asks="Do the mean scores of the systems differ, whatever their topics?",
+        null="All systems have the same mean.",
+        assumes="All scores are independent, errors are normal, with one variance.",
+        when="Systems that were tested on different topics. On the same topics it takes the large "
+        "differences between topics for noise, and misses most of what two-way ANOVA sees.",
+        formula=r"y_{ij} = \mu_{\cdot\cdot} + \alpha_j + \varepsilon_{ij}",
+        statistic="t; with Tukey's HSD q",
+        effect="mean difference by the standard deviation of the error",
+        interval="difference of means",
+        source="Ferro and Sanderson (2022), section 3.1; Ferrante, Ferro and Fuhr (2021), "
+        "section 7.3",
+        convention="With two systems it is the two-sample t-test. Systems may have scores for "
+        "different numbers of topics; Tukey's HSD is then Tukey and Kramer's.",
+        paired=False,
+        model=True,
+        correction="tukey",
+        baseline_correction="dunnett",
+    ),
+    TestInfo(
+        name="anova-2",
+        aliases=("anova", "md2", "anova-two-way"),
+        function="models.anova:two_way_test",
+        fit="models.anova:two_way_model",
+        title="Two-way ANOVA (MD2)",
+        family="anova",
+        asks="Do the mean scores of the systems differ, apart from what is due to topics?",
+        null="All systems have the same effect.",
+        assumes="Scores add up from topic and system; errors are independent and normal, with "
+        "one variance. The F-test is robust to violations of the last two with 20 topics or more; "
+        "comparisons of pairs are not where systems differ much in variance: compare then with "
+        "the test t and Holm's correction.",
+        when="Several systems on the same topics: the usual choice, with Tukey's HSD.",
+        formula=r"Y_{ij} = \mu_{\cdot\cdot} + \tau_i + \alpha_j + \varepsilon_{ij}",
+        statistic="t; with Tukey's HSD q",
+        effect="mean difference by the standard deviation of the error",
+        interval="difference of means",
+        source="Ferro and Maistro (2024), equation 7; Tague-Sutcliffe and Blustein (1994)",
+        convention="With two systems it is the paired t-test.",
+        model=True,
+        additive=True,
+        one_variance=True,
+        correction="tukey",
+        baseline_correction="dunnett",
+        default_for="many systems",
+    ),
+    TestInfo(
+        name="anova-3",
+        aliases=("md3", "anova-three-way"),
+        function="models.anova:three_way_test",
+        fit="models.anova:three_way_model",
+        title="Three-way ANOVA on shards (MD3)",
+        family="anova",
+        asks="Do the mean scores of the systems differ, apart from what is due to topics, to "
+        "shards, and to interactions of two of the three factors?",
+        null="All systems have the same effect.",
+        assumes="Errors are independent and normal, with one variance.",
+        when="Scores by shard of the collection. It finds many more differences than two-way "
+        "ANOVA, above all with few topics, at the price of some that other topics contradict.",
+        formula=r"y_{ijk} = \mu_{\cdot\cdot\cdot} + \tau_i + \alpha_j + \beta_k + "
+        r"(\tau\alpha)_{ij} + (\tau\beta)_{ik} + (\alpha\beta)_{jk} + \varepsilon_{ijk}",
+        statistic="t; with Tukey's HSD q",
+        effect="mean difference by the standard deviation of the error",
+        interval="difference of means",
+        source="Ferro and Sanderson (2022), section 3.1",
+        convention="Topics without relevant documents in a shard leave gaps: see the policy "
+        "`missing`. With gaps, sums of squares are of type II, by exact least squares.",
+        model=True,
+        shards="needed",
+        correction="tukey",
+        baseline_correction="dunnett",
+        default_for="shards",
+    ),
+    _ANY_DIFFERENCE,
+    replace(
+        _ANY_DIFFERENCE,
+        name="anova-3f",
+        aliases=("md3f",),
+        function="models.anova:fake_three_way_test",
+        fit="models.anova:three_way_model",
+        title="Fake three-way ANOVA (MD3f)",
+        asks="Do the mean scores over shards differ at all?",
+        shards="needed",
+    ),
+    TestInfo(
+        name="kruskal-wallis",
+        aliases=("kruskal",),
+        function="models.kruskal_friedman:kruskal_wallis_test",
+        title="Kruskal-Wallis test",
+        family="ranks",
+        asks="Do scores of some systems tend to be higher than those of others, whatever their "
+        "topics?",
+        null="The scores of all systems have the same distribution.",
+        assumes="All scores are independent: nothing is paired.",
+        when="Several systems on different topics, on a scale that is only ordinal. On the same "
+        "topics, Friedman's test.",
+        formula=r"H = \frac{\frac{12}{N (N + 1)} \sum_j R_j^2 / n_j - 3 (N + 1)}"
+        r"{1 - \sum (t^3 - t) / (N^3 - N)}",
+        statistic="z; with Tukey's HSD q, of the mean ranks",
+        symbol="z",
+        effect="difference of mean ranks by the standard deviation of a rank",
+        interval="difference of mean ranks",
+        source="Kruskal and Wallis (1952); Ferrante, Ferro and Fuhr (2021), section 7.3",
+        convention="Scores that are equal within rounding share their mid-rank. Pairs are "
+        "compared on mean ranks, with the variance corrected for ties and infinite degrees of "
+        "freedom.",
+        scale=Scale.ORDINAL,
+        paired=False,
+        model=True,
+        correction="tukey",
+    ),
+    TestInfo(
+        name="friedman",
+        function="models.kruskal_friedman:friedman_test",
+        title="Friedman test",
+        family="ranks",
+        asks="Do some systems tend to rank above others, topic by topic?",
+        null="On each topic, every order of the systems is as likely.",
+        assumes="Topics are independent of each other.",
+        when="Several systems on the same topics, on a scale that is only ordinal.",
+        formula=r"\chi^2 = \frac{n \sum_j (\bar{R}_j - (k + 1) / 2)^2}{s^2}, \quad "
+        r"s^2 = \frac{k (k + 1)}{12} - \frac{\sum (t^3 - t)}{12 n (k - 1)}",
+        statistic="z; with Tukey's HSD q, of the mean ranks",
+        symbol="z",
+        effect="difference of mean ranks by the standard deviation of a rank",
+        interval="difference of mean ranks",
+        source="Friedman (1937, 1939); Ferrante, Ferro and Fuhr (2021), section 7.3",
+        convention="Scores that are equal within rounding share their mid-rank. Pairs are "
+        "compared on mean ranks, with the variance corrected for ties and infinite degrees of "
+        "freedom; with Tukey's HSD that is Nemenyi's test.",
+        scale=Scale.ORDINAL,
+        model=True,
+        within_topics=True,
+        correction="tukey",
+    ),
+    TestInfo(
+        name="bootstrap-anova",
+        aliases=("banova",),
+        function="models.bootstrap_anova:bootstrap_anova_test",
+        title="Bootstrap ANOVA",
+        family="bootstrap",
+        asks="If the residuals of the model fell otherwise on the scores, and two systems did not "
+        "differ, how often would their effects be as far apart as they are?",
+        null="The two systems have the same effect.",
+        assumes="Residuals are exchangeable: independent, with one distribution, of any shape.",
+        when="Several systems on the same topics, above all with scores by shard, when errors "
+        "are far from normal.",
+        formula=r"p = \frac{|\{b : |t^{*b}_{uv}| \ge |t_{uv}|\}| + 1}{B + 1}, \quad "
+        r"t_{uv} = \frac{\hat{\alpha}_u - \hat{\alpha}_v}{\sqrt{\mathit{MS}_{Error}}}",
+        statistic="difference of means",
+        symbol="",
+        effect="mean difference by the standard deviation of the error",
+        interval="difference of means",
+        source="Voorhees, Samarov and Soboroff (2017)",
+        convention="The model is topic + system, and with shards also topic:system. Residuals "
+        "are drawn with replacement from all of them, and the model is fitted again. Differences "
+        "are divided by the error of that fit; otherwise small experiments reject too often. The "
+        "interval is by the quantile of |t| over the same fits; of a one-sided test, by that of t.",
+        model=True,
+        random=True,
+        shards="taken",
+        correction="bh",
+        baseline_correction="bh",
+    ),
+)

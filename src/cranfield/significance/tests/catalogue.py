@@ -1,0 +1,250 @@
+"""The tests: what each is, from which messages, commands, pages and citations come.
+
+A new test is a module with a function that takes pairs and options, and a declaration: here, or in
+`models/catalogue.py` if it models all systems together. Plain tests come before those that draw
+random numbers.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cranfield.base.scale_types import Scale
+from cranfield.significance.models.catalogue import OF_ALL
+from cranfield.significance.registry import find
+from cranfield.significance.tests.declaration import Test, TestInfo
+
+CONSTANT = (
+    "Differences that are all the same have no variance: p is 1 if they are 0, and 0 otherwise."
+)
+
+_OF_PAIRS = (
+    TestInfo(
+        name="sign",
+        function="tests.sign:sign_test",
+        title="Sign test",
+        family="order",
+        asks="Does one system score higher on more topics than the other?",
+        null="The median of the differences is zero: each system is as likely to win a topic.",
+        assumes="Topics are independent of each other; nothing on the size of differences.",
+        when="Scores that are only ordinal, such as RR. It ignores how large differences are, "
+        "and so often misses what other tests see.",
+        formula=r"S = |\{t : d_t > 0\}|, \quad"
+        r" p = \min(1,\, 2\, P(B \le \min(S, n - S))), \quad B \sim \text{Bin}(n, 1/2)",
+        statistic="topics that the first system wins",
+        symbol="wins",
+        effect="(wins - losses) / (wins + losses)",
+        interval="median difference",
+        source="Gibbons and Chakraborti (2011); Ferro and Maistro (2024), section 4",
+        convention="Topics with equal scores are left out, and counted. The interval is of the "
+        "median difference over all topics, from order statistics.",
+        scale=Scale.ORDINAL,
+        within_topics=True,
+        always_exact=True,
+    ),
+    TestInfo(
+        name="signed-rank",
+        aliases=("wilcoxon", "wilcoxon-signed-rank"),
+        function="tests.signed_rank:signed_rank_test",
+        title="Wilcoxon signed rank test",
+        family="order",
+        asks="Are the differences in favour of one system larger, by rank, than those against it?",
+        null="The differences are symmetric around zero.",
+        assumes="Topics are independent; the distribution of differences is symmetric.",
+        when="Paired scores with outliers. It ranks differences, so it needs a scale on which "
+        "differences can be compared.",
+        formula=r"W^+ = \sum_{t : d_t > 0} \text{rank}(|d_t|)",
+        statistic="W+, the sum of ranks of the topics that the first system wins",
+        symbol="W+",
+        effect="rank-biserial correlation: (W+ - W-) / (W+ + W-)",
+        interval="pseudo-median of the differences",
+        source="Wilcoxon (1945); Gibbons and Chakraborti (2011)",
+        convention="Zero differences are left out. Differences that are equal within rounding "
+        "share their mid-rank. Up to 25 differences (`exact_n`) the p-value is exact, with ties "
+        "too; above, normal with the variance corrected for ties, without continuity correction. "
+        "The interval is of the pseudo-median, from Walsh averages over all topics.",
+    ),
+    TestInfo(
+        name="rank-sum",
+        aliases=("mann-whitney", "u-test", "wilcoxon-rank-sum"),
+        function="tests.rank_sum:rank_sum_test",
+        title="Wilcoxon rank sum test (Mann-Whitney U)",
+        family="order",
+        asks="Does a score of one system tend to be higher than a score of the other, whatever "
+        "their topics?",
+        null="The scores of both systems have the same distribution.",
+        assumes="All scores are independent: those of the two systems are not paired.",
+        when="Systems that were tested on different topics, on a scale that is only ordinal. On "
+        "the same topics it wastes what the pairing tells; take a paired test.",
+        formula=r"U = |\{(s, t) : x_s > y_t\}| + \tfrac{1}{2} |\{(s, t) : x_s = y_t\}|",
+        statistic="U of the first system",
+        symbol="U",
+        effect="Cliff's delta: 2 U / (n m) - 1",
+        interval="shift between the systems",
+        source="Mann and Whitney (1947); Gibbons and Chakraborti (2011)",
+        convention="Normal, with the variance corrected for ties and with continuity correction; "
+        "exact on request, with ties too. The interval is of the shift between the systems.",
+        scale=Scale.ORDINAL,
+        paired=False,
+    ),
+    TestInfo(
+        name="t",
+        aliases=("paired-t", "t-paired", "student", "t-test", "ttest"),
+        function="tests.student_t:t_test",
+        title="Paired t-test",
+        family="t",
+        asks="Is the mean of the differences, topic by topic, other than zero?",
+        null="The mean difference is zero.",
+        assumes="Topics are independent; the mean of the differences is nearly normal, which "
+        "it is from a few dozen topics on unless they are very skewed.",
+        when="Two systems on the same topics: the usual choice. For more than two systems, "
+        "two-way ANOVA with Tukey's HSD, of which this is the special case; or, where systems "
+        "differ in variance, this test with the correction max-t or holm.",
+        formula=r"t = \frac{\bar{d}}{s_d / \sqrt{n}}, \quad n - 1 \text{ degrees of freedom}",
+        statistic="t",
+        effect="Cohen's d of the differences: their mean by their standard deviation",
+        interval="mean difference",
+        source="Student (1908); Ferro and Maistro (2024), section 4",
+        convention=CONSTANT,
+        default_for="two systems",
+        of_two="the paired t-test is two-way ANOVA with Tukey's HSD of two systems",
+    ),
+    TestInfo(
+        name="t-unpaired",
+        aliases=("student-unpaired", "two-sample-t"),
+        function="tests.student_t:unpaired_t_test",
+        title="Two-sample t-test (Student)",
+        family="t",
+        asks="Do the mean scores of two systems differ, whatever their topics?",
+        null="Both systems have the same mean.",
+        assumes="All scores are independent, both systems have the same variance, and means are "
+        "nearly normal.",
+        when="Two systems that were tested on different topics. Prefer Welch's, which does not "
+        "assume equal variances.",
+        formula=r"t = \frac{\bar{x} - \bar{y}}{s \sqrt{1/n + 1/m}}, \quad "
+        r"s^2 = \frac{(n - 1) s_x^2 + (m - 1) s_y^2}{n + m - 2}",
+        statistic="t",
+        effect="Hedges' g without small-sample correction: mean difference by pooled deviation",
+        interval="difference of means",
+        source="Student (1908)",
+        convention=CONSTANT,
+        paired=False,
+    ),
+    TestInfo(
+        name="welch",
+        aliases=("welch-t",),
+        function="tests.student_t:welch_test",
+        title="Welch's t-test",
+        family="t",
+        asks="Do the mean scores of two systems differ, whatever their topics?",
+        null="Both systems have the same mean.",
+        assumes="All scores are independent; means are nearly normal.",
+        when="Two systems that were tested on different topics.",
+        formula=r"t = \frac{\bar{x} - \bar{y}}{\sqrt{s_x^2 / n + s_y^2 / m}}",
+        statistic="t",
+        effect="mean difference by the root of the mean of both variances",
+        interval="difference of means",
+        source="Welch (1947)",
+        convention="Degrees of freedom by Welch and Satterthwaite. " + CONSTANT,
+        paired=False,
+    ),
+    TestInfo(
+        name="randomisation",
+        aliases=("randomization", "permutation", "fisher"),
+        function="tests.randomisation:randomisation_test",
+        title="Randomisation test (Fisher)",
+        family="randomisation",
+        asks="If the two systems' labels were swapped at random, topic by topic, how often would "
+        "their means differ as much as they do?",
+        null="The two systems are the same: it makes no difference which is called which.",
+        assumes="Topics are independent. Nothing on distributions, nor that topics are a sample.",
+        when="Two systems on the same topics, without the t-test's assumption. For many systems, "
+        "with the randomised Tukey HSD.",
+        formula=r"p = \frac{|\{b : |\sum_t s_{bt} d_t| \ge |\sum_t d_t|\}| + 1}{B + 1}, "
+        r"\quad s_{bt} = \pm 1",
+        statistic="mean difference",
+        symbol="",
+        effect="Cohen's d of the differences: their mean by their standard deviation",
+        interval="mean difference",
+        source="Fisher (1935); Smucker, Allan and Carterette (2007)",
+        convention="Two-sided by the absolute value of the statistic (SciPy doubles the smaller "
+        "tail). All 2^n assignments are counted, exactly, where that is feasible; there p is "
+        "count / 2^n. Else B of them are drawn, the same for all pairs. The interval holds the "
+        "shifts that the test does not reject, by the same assignments: it is between two means "
+        "of subsets of the topics. After an exact test of more than 16 topics, or of many pairs, "
+        "it is of B random ones (interval resamples and interval seed in the details).",
+        one_variance=True,
+        random=True,
+        correction="randomised-tukey",
+    ),
+    TestInfo(
+        name="bootstrap",
+        aliases=("paired-bootstrap", "bootstrap-paired"),
+        function="tests.bootstrap:bootstrap_test",
+        title="Paired bootstrap test, studentised",
+        family="bootstrap",
+        asks="If topics were drawn anew from topics like these, and the systems did not differ, "
+        "how often would t be as large as it is?",
+        null="The mean difference is zero.",
+        assumes="Topics are a random sample; nothing on the shape of the distribution.",
+        when="Two systems on the same topics, with differences that are far from normal, and a "
+        "few dozen topics at least.",
+        formula=r"p = \frac{|\{b : |t(w^{*b})| \ge |t(z)|\}| + 1}{B + 1}, \quad "
+        r"t(z) = \frac{\bar{z}}{\bar{\sigma} / \sqrt{n}}, \quad w_i = z_i - \bar{z}",
+        statistic="t",
+        effect="Cohen's d of the differences: their mean by their standard deviation",
+        interval="mean difference",
+        source="Efron and Tibshirani (1993); Sakai (2013), figures 11 and 12",
+        convention="The paper's p is count / B. The same topics are drawn for all pairs. The "
+        "interval is the bootstrap-t interval by the same samples: symmetric, from the quantile of "
+        "|t|, so that it leaves out 0 exactly where p is at most alpha; of a one-sided test, from "
+        "the quantile of t on its side.",
+        random=True,
+    ),
+    TestInfo(
+        name="bootstrap-unpaired",
+        aliases=("unpaired-bootstrap",),
+        function="tests.bootstrap_unpaired:unpaired_bootstrap_test",
+        title="Unpaired bootstrap test",
+        family="bootstrap",
+        asks="If both systems' scores were drawn from all of their scores together, how often "
+        "would their means differ as much as they do?",
+        null="The scores of both systems come from one distribution.",
+        assumes="All scores are a random sample, independent of each other.",
+        when="Two systems that were tested on different topics.",
+        formula=r"p = \frac{|\{b : |\bar{x}^{*b} - \bar{y}^{*b}| \ge |\bar{x} - \bar{y}|\}| + 1}"
+        r"{B + 1}",
+        statistic="difference of means",
+        symbol="",
+        effect="Hedges' g without small-sample correction: mean difference by pooled deviation",
+        interval="difference of means",
+        source="Efron and Tibshirani (1993); Sakai (2013), figures 13 and 14",
+        convention="The paper's p is count / B. The interval is the bootstrap-t interval with "
+        "Welch's standard error, where each system's scores are drawn from its own: symmetric, "
+        "from the quantile of |t|; of a one-sided test, from the quantile of t on its side. It "
+        "does not take both distributions for the same, as the p-value does, so that the two may "
+        "disagree where a difference is barely significant.",
+        paired=False,
+        random=True,
+    ),
+)
+
+TESTS: dict[str, Test] = {info.name: Test(info) for info in (*_OF_PAIRS, *OF_ALL)}
+"""Tests by name."""
+
+
+def find_test(name: Any) -> Test:
+    """Find a test by its name or one of its other names.
+
+    Raises
+    ------
+    PolicyError
+        If there is none; the nearest names are suggested.
+    """
+    return TESTS[find(name, [test.info for test in TESTS.values()], "test", "t").name]
+
+
+def default_test(systems: int, by_shard: bool) -> Test:
+    """Return the test that is taken of scores when none is named."""
+    scores = "shards" if by_shard else "two systems" if systems == 2 else "many systems"
+    return next(test for test in TESTS.values() if test.info.default_for == scores)

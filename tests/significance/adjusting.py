@@ -1,0 +1,19 @@
+"""P-values alone, corrected for many comparisons."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from cranfield.base.arrays import Floats
+from cranfield.significance import CORRECTIONS
+from cranfield.significance.options import Options
+from cranfield.significance.outcome import Outcome
+from cranfield.significance.pairs import Pairs
+
+
+def adjusted(pvalues: Floats, correction: str) -> Floats:
+    """Correct p-values by one of the corrections that need nothing else."""
+    none = np.zeros(pvalues.size, dtype=np.intp)
+    pairs = Pairs(np.zeros((1, 1)), none, none)
+    outcome = Outcome(pvalues, pvalues, pvalues, lambda level: (pvalues, pvalues), none, none, none)
+    return CORRECTIONS[correction].run(outcome, pairs, Options()).pvalue

@@ -28,7 +28,7 @@ def test_public_names_are_there() -> None:
 NAMESPACES = (
     *("cranfield", "cranfield.measures", "cranfield.meta", "cranfield.scales"),
     *("cranfield.significance", "cranfield.sessions", "cranfield.texts", "cranfield.correlation"),
-    "cranfield.charts",
+    *("cranfield.charts", "cranfield.collection"),
 )
 
 

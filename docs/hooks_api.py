@@ -1,0 +1,75 @@
+"""Build hook of the site: a page of the Python reference for each room, made from its names."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+from pkgutil import resolve_name
+from types import ModuleType
+from typing import Any
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+ROOMS = {
+    "cranfield": "The names of everyday work: `import cranfield as cf`.",
+    "cranfield.collection": "What is read: [reading](../reading.md), [judging](../judging.md).",
+    "cranfield.measures": "Each measure has [a page](../measures/index.md); here is what they share.",
+    "cranfield.sessions": "How they are scored: [sessions](../sessions.md).",
+    "cranfield.texts": "How they are scored: [answers and summaries](../answers.md).",
+    "cranfield.significance": "Which test to use: [significance](../significance.md).",
+    "cranfield.correlation": "How alike two orders are: [coefficients](../testing-measures.md).",
+    "cranfield.scales": "What they are for: [what may be said](../scales.md).",
+    "cranfield.meta": "Studies of [tests](../testing-tests.md), [measures](../testing-measures.md),"
+    " [collections](../testing-collections.md) and [reproductions](../reproducing.md).",
+    "cranfield.charts": "What they look like: [gallery](../gallery.md).",
+    "cranfield.tabular": "What they look like: [tables](../tables.md).",
+}
+"""Rooms with public names, and where their guide is; a name is documented in the first that has it.
+
+The root comes last in that, although its page is the first: it shows what others have not."""
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Put the pages into the navigation."""
+    for entry in config.nav or []:
+        if isinstance(entry, dict) and "Python reference" in entry:
+            entry["Python reference"] = [{room: page_of(room)} for room in ROOMS]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Add the pages that are made here."""
+    for room, guide in ROOMS.items():
+        content = "\n".join(page(room, guide))
+        files.append(File.generated(config, page_of(room), content=content))
+    return files
+
+
+def page_of(room: str) -> str:
+    """Return the path of a room's page."""
+    return f"api/{room.removeprefix('cranfield.')}.md"
+
+
+def page(room: str, guide: str) -> Iterator[str]:
+    """Write what a room is, and its names in the order in which they are declared."""
+    module = resolve_name(room)
+    yield from (f"# {room}", "", inspect.getdoc(module) or "", "", guide, "")
+    for name, thing in documented(module):
+        if room == "cranfield" or not any(thing is other for _, other in documented(root())):
+            # Its own place in the code is what can be found without running it.
+            home = f"{inspect.getmodule(thing).__name__}.{thing.__qualname__}"  # type: ignore[union-attr]
+            yield from (f"::: {home}", "    options:", f"      heading: {room}.{name}", "")
+
+
+def root() -> ModuleType:
+    """Return the package."""
+    return resolve_name("cranfield")  # type: ignore[no-any-return]
+
+
+def documented(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    """Yield the public classes and functions of a room; measures have pages of their own."""
+    for name in sorted(vars(module)["__all__"], key=str.lower):
+        thing = getattr(module, name)
+        if inspect.isclass(thing) or inspect.isfunction(thing):
+            yield name, thing

@@ -1,4 +1,4 @@
-"""Types of arrays, by what they hold."""
+"""Types of arrays by what they hold, and values in order."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -7,3 +7,19 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Indices = NDArray[np.intp]
+
+
+def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
+    """Order by value, the best first; equal ones stay in their order, NaN comes last.
+
+    Examples
+    --------
+    >>> best_first(np.array([0.1, np.nan, 0.3, 0.1])).tolist()
+    [2, 0, 3, 1]
+    """
+    return np.argsort(values if lower_is_better else -values, kind="stable")
+
+
+def best(values: Floats, lower_is_better: bool = False) -> Bools:
+    """Tell which values are the best one; none where all are NaN."""
+    return np.asarray(values == values[best_first(values, lower_is_better)[0]])

@@ -6,14 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from cranfield.base.arrays import best_first
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.escape import plain
-from cranfield.meta.of_collections.rankings import DECIMALS
 from cranfield.scores import Scores
 from cranfield.scores.labels import place_of
 from cranfield.significance.prepare import as_scores
+
+DECIMALS = 8
+"""To which means are rounded before systems are ordered by them."""
 
 NAMELESS = "(no name)"
 """How a system is called whose tag is empty."""
@@ -102,19 +104,6 @@ def chosen(names: Sequence[str], asked: Sequence[str] | str | None) -> list[int]
     return [place_of(name, names) for name in wanted]
 
 
-def best_first(values: NDArray[np.float64], *, lower_is_better: bool = False) -> NDArray[np.intp]:
-    """Order by value, the best first; equal ones stay in their order, NaN comes last.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> best_first(np.array([0.1, np.nan, 0.3, 0.1 + 1e-17])).tolist()
-    [2, 0, 3, 1]
-    """
-    rounded = np.round(values, DECIMALS)
-    return np.argsort(rounded if lower_is_better else -rounded, kind="stable")
-
-
 def ordered(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:
     """Take the scores of some systems, those with the best mean first.
 
@@ -126,7 +115,7 @@ def ordered(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:
     given = table_of(scores)
     columns = np.array(chosen(given.systems, systems))
     means = given.mean()[columns]
-    columns = columns[best_first(means, lower_is_better=given.lower_is_better)]
+    columns = columns[best_first(np.round(means, DECIMALS), given.lower_is_better)]
     return given.select(systems=columns)
 
 

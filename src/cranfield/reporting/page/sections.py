@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cranfield.base.arrays import best, best_first
 from cranfield.base.scale_types import Scale
 from cranfield.reporting.page import words
 from cranfield.reporting.page.contents import Contents, Part
@@ -109,8 +110,8 @@ def _answer(k: int, part: Part) -> Html:
 def systems(contents: Contents) -> Html:
     """Write the table of systems and measures; the script adds sorting and intervals."""
     parts = contents.parts
-    order = _order(parts[0])
-    best = [_best(part) for part in parts]
+    order = best_first(parts[0].overall, parts[0].scores.lower_is_better).tolist()
+    bold = [best(part.overall, part.scores.lower_is_better) for part in parts]
     word, words_of = _grouped(parts[0])
     cells = [
         el("th", _button("system"), scope="col", data_sort="system", class_="system"),
@@ -131,8 +132,7 @@ def systems(contents: Contents) -> Html:
         for k, part in enumerate(parts):
             value = part.overall[i]
             shown = "–" if np.isnan(value) else f"{value:.{places(part)}f}"
-            top = not np.isnan(value) and value == best[k]
-            cell = el("strong", shown) if top else shown
+            cell = el("strong", shown) if bold[k][i] else shown
             row.append(el("td", cell, class_="n", data_measure=k))
         rows.append(el("tr", *row, data_system=i))
     caption = el("caption", "Systems, the best of each measure in bold")
@@ -143,18 +143,6 @@ def systems(contents: Contents) -> Html:
 
 def _button(text: str) -> Html:
     return el("button", text, type="button", class_="sort")
-
-
-def _order(part: Part) -> list[int]:
-    sign = 1 if part.scores.lower_is_better else -1
-    values = np.nan_to_num(sign * part.overall, nan=np.inf)
-    return [int(k) for k in np.argsort(values, kind="stable")]
-
-
-def _best(part: Part) -> float:
-    if np.isnan(part.overall).all():
-        return np.nan
-    return float((np.nanmin if part.scores.lower_is_better else np.nanmax)(part.overall))
 
 
 def _grouped(part: Part) -> tuple[str, list[str]]:

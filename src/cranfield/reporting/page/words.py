@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from cranfield.base.arrays import best_first
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
 from cranfield.reporting.page.contents import Contents, Part
@@ -129,8 +130,7 @@ def _best_of(part: Part) -> str:
     values = part.overall
     if np.isnan(values).all():
         return f"No system has a score on {label(part.name)}."
-    sign = 1 if part.scores.lower_is_better else -1
-    order = np.argsort(np.where(np.isnan(values), np.inf, sign * values), kind="stable")
+    order = best_first(values, part.scores.lower_is_better)
     names = [part.scores.systems[k] for k in order if values[k] == values[order[0]]]
     shown = f"{values[order[0]]:.{places(part)}f}"
     if len(part.scores.systems) == 1:

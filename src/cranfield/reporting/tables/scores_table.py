@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, best_first
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.reporting.tables.marks import Marks
@@ -167,8 +167,7 @@ def _order(
         raise PolicyError(
             f"there is no measure {quoted(sort)} to sort by: {', '.join(scores)}"
         ) from None
-    key = one.overall() * (1 if one.lower_is_better else -1)
-    return [int(k) for k in np.argsort(np.nan_to_num(key, nan=np.inf), kind="stable")]
+    return [int(k) for k in best_first(one.overall(), one.lower_is_better)]
 
 
 def _shown(scores: Scores, values: Floats, percent: bool, places: int | None) -> list[str]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from rich.console import Console
 
 import cranfield as cf
-from cranfield.reporting.text.terminal import systems_table
+from cranfield.reporting.text.terminal import rich_table, systems_table
 
 SYSTEMS = 14
 
@@ -27,7 +27,7 @@ def main() -> None:
     measures = ["nDCG@20", "P@20", "AP@100", "RR", "RBP", "Judged@20"]
     evaluation = cf.evaluate(covid.runs[:SYSTEMS], covid.qrels, measures)
     console = Console(record=True, width=84, file=StringIO())
-    console.print(systems_table(evaluation))
+    console.print(rich_table(systems_table(evaluation)))
     given.output.parent.mkdir(parents=True, exist_ok=True)
     # An id of its own, so that the same table gives the same file.
     svg = console.export_svg(title="cranfield demo", unique_id="cranfield")

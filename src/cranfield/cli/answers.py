@@ -10,7 +10,7 @@ import click
 
 from cranfield.base.errors import CranfieldWarning, MeasureError, PolicyError
 from cranfield.cli.options.judging import one_of
-from cranfield.cli.options.output import check_output, output_options, write_scores
+from cranfield.cli.options.output import Output, Printing, output_options, table_options
 from cranfield.scores import Scores
 
 EPILOG = """\b
@@ -47,6 +47,7 @@ DEFAULTS = {
 @click.option("--system", metavar="NAME", help="The system, where a file names none.")
 @one_of("--tokeniser", ("alphanumeric", "whitespace"), "With --references: what a word is.")
 @output_options()
+@table_options
 def answers(
     answers: tuple[str, ...],
     nuggets: str | None,
@@ -56,14 +57,15 @@ def answers(
     asked: tuple[str, ...],
     system: str | None,
     tokeniser: str | None,
-    **output: Any,
+    output: Output,
+    printing: Printing,
 ) -> None:
     """Score answers by nuggets or citations, and summaries by reference texts.
 
     Say what the answers are with one of --nuggets, --assignments, --citations and --references.
     Without -m, the usual measures of that kind are computed.
     """
-    check_output(output)
+    output.check(printing)
     kinds = {
         "nuggets": nuggets is not None,
         "assignments": assignments,
@@ -88,7 +90,7 @@ def answers(
     wanted = parse_text_measures(asked) if asked else None
     judged = _reader(kind, nuggets or references or "", tokeniser)(_files(kind, answers), system)
     scores = _usual(judged, DEFAULTS[kind]) if wanted is None else evaluate_answers(judged, wanted)
-    write_scores(scores, output)
+    output.write(scores, printing)
 
 
 def _files(kind: str, answers: tuple[str, ...]) -> Any:

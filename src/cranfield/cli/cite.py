@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from cranfield.cli.options.judging import one_of, write
+from cranfield.cli.options.judging import one_of
+from cranfield.cli.options.output import output_option, write
 
 EPILOG = """\b
 Examples:
@@ -22,7 +23,7 @@ Examples:
 @click.option("--study", "studies", multiple=True, help="A study, such as discriminative-power.")
 @click.option("--all", "everything", is_flag=True, help="Everything that the package refers to.")
 @one_of("--format", ("bibtex", "text"), "How to write them.", "bibtex")
-@click.option("--output", "-o", help="File to write, whole or not at all.")
+@output_option
 def cite(
     names: tuple[str, ...],
     measures: tuple[str, ...],
@@ -53,4 +54,4 @@ def cite(
         *(entries() if everything else ()),
     )
     text = found.to_bibtex() if format == "bibtex" else found.to_text()
-    write(text, None if output == "-" else output)
+    write(text, output)

@@ -9,9 +9,9 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.comparing import Comparing, comparing_options
-from cranfield.cli.options.judging import judging_options, measures_option, one_of, write
+from cranfield.cli.options.judging import judging_options, measures_option, one_of
+from cranfield.cli.options.output import MARKUP, Printing, output_option, table_options, write
 from cranfield.cli.options.scores import given_scores, score_files_option
-from cranfield.cli.options.tables import MARKUP, check_tables, table_options, tables_text
 
 EPILOG = """\b
 Examples:
@@ -41,7 +41,7 @@ MARKS = ("none", "symbols", "beaten", "groups")
 @one_of("--format", OUTPUTS, "How to write the comparison.", "text")
 @one_of("--marks", MARKS, "One table of all measures, with these marks of significance.")
 @table_options
-@click.option("--output", "-o", help="File to write, whole or not at all.")
+@output_option
 @judging_options
 def compare(
     qrels: str | None,
@@ -52,9 +52,7 @@ def compare(
     strict: bool,
     format: str,
     marks: str | None,
-    caption: str | None,
-    label: str | None,
-    long: bool,
+    printing: Printing,
     output: str | None,
     **judging: Any,
 ) -> None:
@@ -67,8 +65,7 @@ def compare(
     from cranfield.significance.comparison.compare import compare as compared
 
     # Before any file is read.
-    in_print: dict[str, Any] = {"caption": caption, "label": label, "long": long}
-    check_tables(format, **in_print)
+    printing.check(format)
     if marks is not None:
         _check_marks(marks, format, comparing)
     asked_for = comparing.checked()
@@ -84,7 +81,7 @@ def compare(
             if marks is None
             else [comparison_formats.marked_table(meanings, marks)]
         )
-        text = tables_text(made, format, **in_print)
+        text = printing.text(made, format)
     elif marks is not None:
         text = f"{comparison_formats.marked_table(meanings, marks)}\n"
     else:
@@ -94,7 +91,7 @@ def compare(
             "json": comparison_formats.json_text,
         }
         text = writers[format](meanings)
-    write(text, None if output == "-" else output)
+    write(text, output)
 
 
 def _check_marks(marks: str, format: str, comparing: Comparing) -> None:

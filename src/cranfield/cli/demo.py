@@ -20,7 +20,7 @@ def demo() -> None:
     from cranfield.bundled import trec_covid
     from cranfield.evaluation.evaluation import evaluate
     from cranfield.reporting.page.report_page import report
-    from cranfield.reporting.text.terminal import systems_table
+    from cranfield.reporting.text.terminal import rich_table, systems_table
     from cranfield.scales.statements.meaningful import meaning
     from cranfield.significance.comparison.compare import compare
 
@@ -34,7 +34,7 @@ def demo() -> None:
         f" {len(collection.qrels):,} judgments\n",
         highlight=False,
     )
-    console.print(systems_table(evaluation))
+    console.print(rich_table(systems_table(evaluation)))
     for note in evaluation.coverage.notes():
         console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
 

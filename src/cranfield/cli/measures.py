@@ -34,6 +34,9 @@ Examples:
 KINDS = ("measure", "measure of a measure", "measure of texts")
 """What an entry of the catalogue can be."""
 
+WIDTH = 132
+"""Columns of the list, where there is no terminal."""
+
 NOTHING = "nothing"
 """What is asked for with --needs to get the measures that need binary judgments only."""
 
@@ -224,7 +227,7 @@ def _list(catalogue: list[Entry]) -> None:
     from rich import box
     from rich.table import Table
 
-    from cranfield.reporting.text.terminal import shown
+    from cranfield.reporting.text.terminal import drawn_by_rich
 
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("measure", no_wrap=True)
@@ -236,7 +239,7 @@ def _list(catalogue: list[Entry]) -> None:
         for one in members:
             elsewhere = one.info.elsewhere.get("trec_eval", "").split(" (")[0].split(" with")[0]
             table.add_row(one.form.replace("[@", r"\[@"), one.info.summary, elsewhere)
-    click.echo(shown(table, on_terminal=sys.stdout.isatty(), columns=3), nl=False)
+    click.echo(drawn_by_rich(table, None if sys.stdout.isatty() else WIDTH), nl=False)
     click.echo(
         "cranfield measures NAME tells the formula, the parameters and the source; --long, of all;"
         "\n--properties computes what a measure depends on and how it behaves."

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import click
 
-from cranfield.cli.options.judging import one_of, write
+from cranfield.cli.options.judging import one_of
+from cranfield.cli.options.output import output_option, write
 
 EPILOG = """\b
 Examples:
@@ -22,7 +23,7 @@ Examples:
 )
 @click.option("--judgments", type=int, help="Relevant documents of the topic; by default enough.")
 @one_of("--format", ("text", "json"), "How to write it.", "text")
-@click.option("--output", "-o", help="File to write, whole or not at all.")
+@output_option
 def scale(
     measure: str,
     length: int | None,
@@ -40,4 +41,4 @@ def scale(
 
     found = about_scale(measure, length, grades, judgments=judgments)
     text = scale_formats.json_text(found) if format == "json" else scale_formats.plain_text(found)
-    write(text, None if output == "-" else output)
+    write(text, output)

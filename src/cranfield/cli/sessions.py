@@ -8,7 +8,7 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.judging import measures_option, one_of, wanted_measures
-from cranfield.cli.options.output import OUTPUT_OPTIONS, check_output, output_options, write_scores
+from cranfield.cli.options.output import Output, Printing, output_options, table_options
 from cranfield.collection.judged.policies import CHOICES
 
 EPILOG = """\b
@@ -38,6 +38,7 @@ DEFAULT = ("sDCG@10", "nsDCG@10")
 @one_of("--negative", CHOICES["negative"], "What a grade below 0 means.")
 @one_of("--ties", CHOICES["ties"], "With RUN: order of documents with equal scores.")
 @output_options("session")
+@table_options
 def sessions(
     qrels: str,
     sessions: str,
@@ -51,6 +52,8 @@ def sessions(
     lengths: str | None,
     rel: int | None,
     ties: str | None,
+    output: Output,
+    printing: Printing,
     **others: Any,
 ) -> None:
     """Score sessions of several queries.
@@ -60,8 +63,7 @@ def sessions(
     query that each session of the log ends with. Measures of a ranking score the lists of a session
     one after the other.
     """
-    output = {name: others.pop(name) for name in OUTPUT_OPTIONS}
-    check_output(output)
+    output.check(printing)
     wanted = wanted_measures(asked, rel)
     if ties is not None and not runs:
         raise PolicyError("--ties goes with RUN; sessions have ranks")
@@ -84,4 +86,4 @@ def sessions(
         **{name: value for name, value in others.items() if value is not None},
     )
     found.judged.coverage.warn()
-    write_scores(found, output, of="session")
+    output.write(found, printing, unit="session")

@@ -9,7 +9,11 @@ from cranfield.tabular.content import Content, as_cell
 
 
 def text_table(
-    head: Sequence[str], rows: Sequence[Sequence[str]], *, left: Collection[int] = (0,)
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    left: Collection[int] = (0,),
+    between: str = "  ",
 ) -> str:
     """Align cells in columns; what is not printable is escaped.
 
@@ -32,7 +36,7 @@ def text_table(
     lines = [[plain(cell) for cell in row] for row in [head, *rows]]
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     return "\n".join(
-        "  ".join(
+        between.join(
             cell.ljust(width) if k in left else cell.rjust(width)
             for k, (cell, width) in enumerate(zip(line, widths, strict=True))
         ).rstrip()

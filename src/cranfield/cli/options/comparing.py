@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, fields
-from typing import Any, TypeVar
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import click
 
 from cranfield.cli.options.judging import alpha_option, missing_option, one_of, resamples_option
+from cranfield.cli.options.output import gathered
 from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
 from cranfield.significance.options import ALTERNATIVES, MISSING
 from cranfield.significance.tests.catalogue import TESTS, find_test
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 _TESTS = ", ".join(name for name, test in TESTS.items() if not test.info.bound)
 
@@ -82,15 +80,4 @@ class Comparing:
         return asdict(self) | named
 
 
-def comparing_options(command: Command) -> Command:
-    """Add the options of a comparison to a command, which gets them together as `comparing`."""
-
-    @functools.wraps(command)
-    def collected(*arguments: Any, **rest: Any) -> Any:
-        own = {one.name: rest.pop(one.name) for one in fields(Comparing)}
-        return command(*arguments, comparing=Comparing(**own), **rest)
-
-    wrapped: Any = collected
-    for option in reversed(_OPTIONS):
-        wrapped = option(wrapped)
-    return wrapped  # type: ignore[no-any-return]
+comparing_options = gathered(Comparing, "comparing", _OPTIONS)

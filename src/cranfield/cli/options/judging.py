@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 import click
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.whole_files import whole_file
+from cranfield.cli.options.output import with_options
 from cranfield.cli.options.progress import progress_of
 from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.reading import FORMATS, read_qrels
@@ -107,11 +106,8 @@ OF_DOCUMENTS = ("lengths", "groups", "intents", "aspects")
 """Parameters of judging that name files about documents and topics besides the judgments."""
 
 
-def judging_options(command: Command) -> Command:
-    """Add the options of reading and judging to a command."""
-    for option in reversed(_JUDGING):
-        command = option(command)
-    return command
+judging_options = with_options(_JUDGING)
+"""The options of reading and judging."""
 
 
 def wanted_measures(
@@ -221,13 +217,3 @@ def evaluated(
     evaluation = score(judged, wanted, compat=compat)
     evaluation.coverage.warn()
     return evaluation
-
-
-def write(text: str, output: str | None) -> None:
-    """Write to standard output, or to a file that appears whole."""
-    if output is None:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-        return
-    with whole_file(output) as out:
-        out.write(text.encode())

@@ -1,43 +1,163 @@
-"""Scores as a command writes them: options and writers of commands without judged runs."""
+"""What commands write, and where: options and writers of scores, tables and text."""
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.whole_files import whole_file
-from cranfield.cli.options.judging import write
-from cranfield.cli.options.tables import MARKUP, check_tables, table_options, tables_text
 from cranfield.scores import Scores
+
+if TYPE_CHECKING:
+    from cranfield.tabular import Table
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-OUTPUTS = ("table", "csv", "json", *MARKUP, "parquet")
+MARKUP = ("latex", "markdown", "html")
+"""What tables for papers and pages can be written in."""
 
-OUTPUT_OPTIONS = ("by_topic", "form", "output", "places", "caption", "label", "long")
-"""Parameters that the options below set."""
+FORMATS = ("table", "csv", "json", *MARKUP, "parquet")
+"""What scores can be written in, wherever they come from."""
+
+output_option = click.option("--output", "-o", help="File to write, whole or not at all.")
 
 
-def output_options(of: str = "topic") -> Callable[[Command], Command]:
-    """Make the options that say how scores are written; `of` is what there is a score of."""
+def gathered(
+    kind: type, name: str, options: Iterable[Callable[[Any], Any]]
+) -> Callable[[Command], Command]:
+    """Make a decorator that adds options to a command, which gets them as one object."""
 
     def add(command: Command) -> Command:
-        options: list[Callable[[Any], Any]] = [
-            click.option(f"--by-{of}", "-q", "by_topic", is_flag=True, help=f"Also each {of}."),
+        @functools.wraps(command)
+        def collected(*arguments: Any, **rest: Any) -> Any:
+            own = {field.name: rest.pop(field.name) for field in fields(kind)}
+            return command(*arguments, **{name: kind(**own)}, **rest)
+
+        added: Command = with_options(options)(collected)
+        return added
+
+    return add
+
+
+def with_options(options: Iterable[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    """Make a decorator that adds options to a command, the first one on top of its help."""
+    listed = list(options)
+
+    def add(command: Any) -> Any:
+        for option in reversed(listed):
+            command = option(command)
+        return command
+
+    return add
+
+
+@dataclass(frozen=True)
+class Printing:
+    """How tables for papers are written."""
+
+    caption: str | None
+    label: str | None
+    long: bool
+
+    def check(self, form: str) -> None:
+        """Refuse options of LaTeX where it is not written, before anything is read."""
+        for name, value in vars(self).items():
+            if value and form != "latex":
+                raise PolicyError(f"--{name} goes with --format latex")
+
+    def text(self, tables: Sequence[Table], form: str) -> str:
+        """Write tables, one below the other."""
+        if self.label is not None and len(tables) > 1:
+            raise PolicyError(f"--label is for one table; there are {len(tables)}")
+        writers: dict[str, Callable[[Table], str]] = {
+            "latex": lambda table: table.to_latex(**vars(self)),
+            "markdown": lambda table: table.to_markdown(),
+            "html": lambda table: table.to_html(),
+        }
+        return "\n".join(map(writers[form], tables))
+
+
+_PRINTING = (
+    click.option("--caption", metavar="TEXT", help="With latex: a whole table, with this title."),
+    click.option("--label", metavar="NAME", help="With latex: a whole table, called so."),
+    click.option("--long", is_flag=True, help="With latex: a table across pages (longtable)."),
+)
+
+table_options = gathered(Printing, "printing", _PRINTING)
+
+
+@dataclass(frozen=True)
+class Output:
+    """How scores are written: each topic or not, in which format, to which file."""
+
+    by_topic: bool
+    form: str
+    output: str | None
+    places: int
+
+    def check(self, printing: Printing) -> None:
+        """Refuse what cannot be written, before anything is read."""
+        if self.form == "parquet" and self.output in {None, "-"}:
+            raise PolicyError("--format parquet needs --output FILE")
+        printing.check(self.form)
+
+    def write(
+        self, scores: Mapping[str, Scores], printing: Printing, *, unit: str = "topic"
+    ) -> None:
+        """Write scores by measure, of the same systems and topics; `unit` is a topic's name."""
+        if self.form == "parquet":
+            from cranfield.reporting.text.score_formats import table
+
+            with whole_file(self.output or "") as out:
+                table(scores, by_topic=self.by_topic).write_parquet(out)
+        else:
+            write(self._text(scores, printing, unit), self.output)
+
+    def _text(self, scores: Mapping[str, Scores], printing: Printing, unit: str) -> str:
+        if self.form in MARKUP:
+            from cranfield.reporting.tables.scores_table import evaluation_table, topics_table
+
+            make = topics_table if self.by_topic else evaluation_table
+            return printing.text([make(scores, places=self.places)], self.form)
+        if self.form == "table":
+            from cranfield.reporting.text.terminal import drawn, systems_table, unit_table
+
+            table = (
+                unit_table(scores, places=self.places, unit=unit)
+                if self.by_topic
+                else systems_table(scores, places=self.places)
+            )
+            return drawn(table, on_terminal=self.output in {None, "-"} and sys.stdout.isatty())
+        from cranfield.reporting.text.score_formats import csv_text, json_text
+
+        return (csv_text if self.form == "csv" else json_text)(scores, by_topic=self.by_topic)
+
+
+def output_options(
+    unit: str = "topic", formats: Sequence[str] = FORMATS
+) -> Callable[[Command], Command]:
+    """Make the options that say how scores are written; `unit` is what there is a score of."""
+    return gathered(
+        Output,
+        "output",
+        (
+            click.option(f"--by-{unit}", "-q", "by_topic", is_flag=True, help=f"Also each {unit}."),
             click.option(
                 "--format",
                 "-f",
                 "form",
-                type=click.Choice(OUTPUTS),
+                type=click.Choice(formats),
                 default="table",
                 show_default=True,
                 help="How to write the scores.",
             ),
-            click.option("--output", "-o", help="File to write, whole or not at all."),
+            output_option,
             click.option(
                 "--places",
                 "-p",
@@ -46,61 +166,15 @@ def output_options(of: str = "topic") -> Callable[[Command], Command]:
                 show_default=True,
                 help="Decimals.",
             ),
-            table_options,
-        ]
-        for option in reversed(options):
-            command = option(command)
-        return command
-
-    return add
+        ),
+    )
 
 
-def check_output(given: Mapping[str, Any]) -> None:
-    """Refuse what cannot be written, before anything is read."""
-    if given["form"] == "parquet" and given["output"] in {None, "-"}:
-        raise PolicyError("--format parquet needs --output FILE")
-    check_tables(given["form"], **_in_print(given))
-
-
-def write_scores(scores: Mapping[str, Scores], given: Mapping[str, Any], of: str = "topic") -> None:
-    """Write scores as the options say.
-
-    Parameters
-    ----------
-    scores
-        Scores by text form of the measure, of the same systems and topics.
-    given
-        The values of :data:`OUTPUT_OPTIONS`.
-    of
-        What a topic is called.
-    """
-    from cranfield.reporting.text import score_formats
-
-    form, by_topic, places = given["form"], given["by_topic"], given["places"]
-    output = None if given["output"] == "-" else given["output"]
-    if form == "parquet":
-        with whole_file(output or "") as out:
-            score_formats.table(scores, by_topic=by_topic).write_parquet(out)
-    elif form in MARKUP:
-        from cranfield.reporting import tables
-
-        made = (tables.topics_table if by_topic else tables.evaluation_table)(scores, places=places)
-        write(tables_text([made], form, **_in_print(given)), output)
-    elif form == "csv":
-        write(score_formats.csv_text(scores, by_topic=by_topic), output)
-    elif form == "json":
-        write(score_formats.scores_json(scores, by_topic=by_topic), output)
-    else:
-        from cranfield.reporting.text import terminal
-
-        shown = (
-            terminal.topics_table(scores, places=places, of=of)
-            if by_topic
-            else terminal.systems_table(scores, places=places)
-        )
-        on_terminal = output is None and sys.stdout.isatty()
-        write(terminal.shown(shown, on_terminal=on_terminal, columns=len(scores) + 1), output)
-
-
-def _in_print(given: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: given[name] for name in ("caption", "label", "long")}
+def write(text: str, output: str | None) -> None:
+    """Write to standard output, for `-` too, or to a file that appears whole."""
+    if output in {None, "-"}:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+        return
+    with whole_file(output or "") as out:
+        out.write(text.encode())

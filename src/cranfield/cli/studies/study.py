@@ -9,7 +9,8 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.command_group import CommandGroup
-from cranfield.cli.options.judging import alpha_option, judged_runs, judging_options, one_of, write
+from cranfield.cli.options.judging import alpha_option, judged_runs, judging_options, one_of
+from cranfield.cli.options.output import write
 from cranfield.cli.studies.study_options import OUTPUTS, whole_numbers
 
 EPILOG = """\b
@@ -91,7 +92,7 @@ def scales(
         progress=_said if sys.stderr.isatty() else None,
     )
     text = written(shown(found), format)
-    write(text, None if output == "-" else output)
+    write(text, output)
 
 
 def _said(step: str) -> None:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.options.judging import judging_options, one_of, write
+from cranfield.cli.options.judging import judging_options, one_of
+from cranfield.cli.options.output import write
 from cranfield.cli.options.progress import progress_bar
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class StudyOptions:
         from cranfield.reporting.studies.as_text import written
 
         text = written(study, self.format, self.table)
-        write(text, None if self.output == "-" else self.output)
+        write(text, self.output)
 
 
 def study_options(command: Command) -> Command:

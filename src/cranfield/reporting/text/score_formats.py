@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -131,17 +131,19 @@ def table(scores: Mapping[str, Scores], *, by_topic: bool) -> pl.DataFrame:
     return long_table(scores) if by_topic else by_system(scores)
 
 
-def json_text(evaluation: Evaluation, *, by_topic: bool) -> str:
-    """JSON: policies, measures, and for each system its values; no score is null."""
-    about = {"policies": evaluation.judged.policies.describe()}
-    notes = {"notes": evaluation.coverage.notes()}
-    return _json(about | scores_content(evaluation, by_topic=by_topic) | notes)
-
-
-def scores_json(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
-    """JSON of scores that come from elsewhere than judged runs, with how they were made."""
-    about = {"settings": next(iter(scores.values())).settings}
-    return _json(about | scores_content(scores, by_topic=by_topic))
+def json_text(
+    scores: Mapping[str, Scores],
+    *,
+    by_topic: bool,
+    about: Mapping[str, object] | None = None,
+    notes: Sequence[str] | None = None,
+) -> str:
+    """JSON: how scores were made, measures, and for each system its values; no score is null."""
+    content = dict(about or {"settings": next(iter(scores.values())).settings})
+    content |= scores_content(scores, by_topic=by_topic)
+    if notes is not None:
+        content["notes"] = notes
+    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
 
 
 def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
@@ -162,18 +164,5 @@ def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str,
     return {"measures": list(scores), "topics": len(first.topics), "systems": systems}
 
 
-def _json(content: Mapping[str, object]) -> str:
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
-
-
 def _number(value: float) -> float | None:
     return None if math.isnan(value) else float(value)
-
-
-def best_value(scores: Scores) -> float:
-    """Return the best of the overall values of a measure; NaN when there is none."""
-    values = scores.overall()
-    some = values[~np.isnan(values)]
-    if not some.size:
-        return math.nan
-    return float(some.min() if scores.lower_is_better else some.max())

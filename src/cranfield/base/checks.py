@@ -15,20 +15,6 @@ from cranfield.base.errors import PolicyError, quoted
 def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
     """Refuse what is no whole number within limits.
 
-    Parameters
-    ----------
-    name
-        What the number is, for the message.
-    value
-        The number.
-    least, most
-        Its limits, both allowed.
-
-    Raises
-    ------
-    PolicyError
-        For anything else; True and False are no numbers.
-
     Examples
     --------
     >>> check_whole("repeats", 10, 1)

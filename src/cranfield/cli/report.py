@@ -86,13 +86,7 @@ def report(
 
 
 def command_of(context: click.Context) -> list[str]:
-    """Return the command line of a command that was called, in the order in which it is declared.
-
-    Parameters
-    ----------
-    context
-        Of the command. What was given is kept, what is a default is left out.
-    """
+    """Return what was given to a command, in the order in which it is declared."""
     words = ["cranfield", context.command.name or ""]
     options: list[str] = []
     for one in context.command.params:

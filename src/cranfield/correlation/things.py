@@ -20,11 +20,6 @@ BLOCK = 2**20
 def same_things(x: Any, y: Any) -> tuple[Floats, Floats]:
     """Return both as shape (sets, things); one set may stand against several.
 
-    Raises
-    ------
-    CranfieldError
-        For what is not numbers, or not of the same number of things and sets.
-
     Examples
     --------
     >>> [values.shape for values in same_things([1, 2, 3], [[3, 2, 1], [1, 3, 2]])]
@@ -59,19 +54,6 @@ def blocks(sets: int, things: int) -> Iterator[tuple[slice, slice]]:
 
 
 def signs(values: Floats, rows: slice) -> Signs:
-    """Compare some things with all: 1 where the other is higher, -1 where it is lower.
-
-    Parameters
-    ----------
-    values
-        Shape (sets, things).
-    rows
-        Which things.
-
-    Returns
-    -------
-    array
-        Shape (sets, rows, things).
-    """
+    """Compare some things with all: 1 where the other is higher; shape (sets, rows, things)."""
     mine, others = values[:, rows, None], values[:, None, :]
     return np.subtract(others > mine, others < mine, dtype=np.int8)

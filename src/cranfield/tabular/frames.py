@@ -34,18 +34,7 @@ def from_frame(
     left: Collection[str] | None = None,
     places: Mapping[str, int] | int = 4,
 ) -> Table:
-    """Show a data frame as it is.
-
-    Parameters
-    ----------
-    frame
-        The table.
-    title
-        Its title.
-    left
-        Names of the columns that are aligned to the left; by default those without numbers.
-    places
-        Decimals of all columns that are no whole numbers, or by column.
+    """Show a data frame as it is; `left` names columns that hold no numbers.
 
     Examples
     --------
@@ -75,15 +64,6 @@ def from_frame(
 
 def frame_html(frame: pl.DataFrame, title: str, *, limit: int = SHOWN, columns: int = 12) -> str:
     """Show the start of a data frame in a notebook, and how much there is besides.
-
-    Parameters
-    ----------
-    frame
-        The table.
-    title
-        What it is of.
-    limit, columns
-        Rows and columns that are shown.
 
     Examples
     --------

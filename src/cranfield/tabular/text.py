@@ -17,15 +17,6 @@ def text_table(
 ) -> str:
     """Align cells in columns; what is not printable is escaped.
 
-    Parameters
-    ----------
-    head
-        Names of the columns.
-    rows
-        Cells of each row, as text.
-    left
-        Columns that are aligned to the left; the others, which hold numbers, to the right.
-
     Examples
     --------
     >>> print(text_table(["system", "mean"], [["bm25", "0.25"], ["tf", "0.1"]]))

@@ -67,13 +67,7 @@ class Comparing:
     seed: int
 
     def checked(self) -> dict[str, Any]:
-        """Return what :func:`cranfield.compare` takes, before any file is read.
-
-        Raises
-        ------
-        PolicyError
-            For a test or a correction that does not exist.
-        """
+        """Return what :func:`cranfield.compare` takes, before any file is read."""
         test = find_test(self.test).info.name if self.test is not None else None
         correction = find_correction(self.correction) if self.correction is not None else None
         named = {"baseline": self.baseline or None, "test": test, "correction": correction}

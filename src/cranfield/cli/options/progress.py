@@ -15,15 +15,7 @@ SHOW_PROGRESS_FROM = 4
 
 @contextmanager
 def progress_bar(what: str, total: int | None = None) -> Iterator[Progress | None]:
-    """Show a bar on a terminal, as long as it takes.
-
-    Parameters
-    ----------
-    what
-        Shown beside the bar.
-    total
-        How much there is to do, where it is known before anything is done.
-    """
+    """Show a bar on a terminal, as long as it takes."""
     if not sys.stderr.isatty():
         yield None
         return

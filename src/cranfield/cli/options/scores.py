@@ -31,19 +31,7 @@ def given_scores(
     *,
     every: bool = False,
 ) -> Mapping[str, Scores]:
-    """Evaluate the runs, or read the scores.
-
-    Parameters
-    ----------
-    qrels, runs, score_files
-        What was given.
-    asked
-        Measures; of score files they name the columns, if the option was used.
-    judging
-        Options of reading and judging, which score files do not go with.
-    every
-        Where no measure was named, take all that score files have, not their only one.
-    """
+    """Evaluate the runs, or read the scores: `every` measure of files, where none was named."""
     if score_files:
         from cranfield.evaluation.scorefiles import read_scores, read_scores_by_measure
 

@@ -16,20 +16,6 @@ def apart(
     .. math:: \min_p \sum_i (p_i - w_i)^2 \quad \text{with} \quad
         p_{i+1} - p_i \ge \tfrac{1}{2} (s_i + s_{i+1})
 
-    Parameters
-    ----------
-    wanted
-        Where their middles should be, ascending.
-    sizes
-        Their sizes, in the same unit.
-    low, high
-        The ends of the line; where there is too little room, the last ones stick out.
-
-    Returns
-    -------
-    array
-        Where their middles are, in the same order.
-
     Notes
     -----
     Less the room that those before it take up, positions only have to be in order: that is isotonic

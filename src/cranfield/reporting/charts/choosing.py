@@ -24,17 +24,6 @@ NAMELESS = "(no name)"
 def labels(names: Sequence[str]) -> list[str]:
     r"""Make names from files fit to be shown: printable, not empty, and each another.
 
-    Parameters
-    ----------
-    names
-        Names of systems or topics, all different.
-
-    Returns
-    -------
-    list of str
-        The names, as they are wherever that can be; a number tells apart those that are alike only
-        once they are printable.
-
     Examples
     --------
     >>> labels(["bm25", "BM25", "", "a\x1b", "a\\x1b"])
@@ -59,15 +48,7 @@ def _printed(name: str) -> str:
 
 
 def table_of(scores: Any) -> Scores:
-    """Take scores that have a row a topic and a column a system.
-
-    Raises
-    ------
-    PolicyError
-        For what is no scores.
-    CranfieldError
-        For scores by shard, none at all, or infinite ones.
-    """
+    """Take scores that have a row a topic and a column a system."""
     given = as_scores(scores)
     given.flat("scores by shard have no table to draw")
     if not given.systems or np.isnan(given.values).all():
@@ -83,11 +64,6 @@ def table_of(scores: Any) -> Scores:
 
 def chosen(names: Sequence[str], asked: Sequence[str] | str | None) -> list[int]:
     """Find systems by their names; all of them where none is asked for.
-
-    Raises
-    ------
-    PolicyError
-        For a system that is not there, with the nearest names, or for an empty list.
 
     Examples
     --------

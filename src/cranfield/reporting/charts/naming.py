@@ -14,11 +14,6 @@ Named = Iterable[str | Measure] | Mapping[str, str | Measure] | str | Measure
 def named(measures: Named) -> dict[str, str | Measure]:
     """Return measures by title.
 
-    Raises
-    ------
-    PolicyError
-        When there are none.
-
     Examples
     --------
     >>> named(["P", "AP"])

@@ -61,22 +61,7 @@ def _rows_kind() -> Any:
 
 
 def by_colour(field: str, values: Sequence[str], title: str | None = None) -> dict[str, Any]:
-    """Tell lines apart by colour, and by their pattern too.
-
-    Parameters
-    ----------
-    field
-        Column that says what a line is of.
-    values
-        Its values, in order.
-    title
-        Of the legend; by default the column.
-
-    Returns
-    -------
-    dict
-        Channels `color` and `strokeDash`.
-    """
+    """Tell lines apart by colour, and by their pattern too."""
     import altair as alt
 
     colours = [COLOURS[k % len(COLOURS)] for k in range(len(values))]

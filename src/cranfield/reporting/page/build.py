@@ -21,19 +21,7 @@ SCRIPTS = ("numbers.js", "systems.js", "pair.js", "page.js")
 
 
 def page(contents: Contents) -> str:
-    """Write the page.
-
-    Parameters
-    ----------
-    contents
-        What it shows.
-
-    Returns
-    -------
-    str
-        HTML that needs no other file and no network. Scripts and styles other than its own are
-        forbidden by a Content-Security-Policy.
-    """
+    """Write the page, which needs no other file and no network, and forbids scripts of others."""
     style, code = asset("page.css"), script()
     policy = (
         f"default-src 'none'; style-src '{digest(style)}'; script-src '{digest(code)}';"

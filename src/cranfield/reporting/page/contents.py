@@ -120,26 +120,7 @@ class Contents:
 
 
 def collect(results: Any, *, title: str, scales: bool = True, **options: Any) -> Contents:
-    """Compare what is not compared yet, and judge what that means.
-
-    Parameters
-    ----------
-    results
-        An :class:`Evaluation`, comparisons or scores; see :func:`cranfield.report`.
-    title
-        Heading of the page.
-    scales
-        Whether measures are compared with their interval-scaled versions.
-    options
-        As for :func:`cranfield.compare`; those that are None are not given.
-
-    Raises
-    ------
-    PolicyError
-        For options that do not exist, or that come too late for comparisons that are made.
-    CranfieldError
-        When there is nothing to report, or measures are of different systems.
-    """
+    """Compare what is not compared yet, and judge what that means."""
     given = {name: value for name, value in options.items() if value is not None}
     _check(given)
     evaluation = results if isinstance(results, Evaluation) else None

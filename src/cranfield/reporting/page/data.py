@@ -35,21 +35,9 @@ def unpacked(text: str) -> Floats:
 
 
 def page_data(contents: Contents) -> dict[str, Any]:
-    """Return what the page computes with, as plain values.
+    """Return what the page computes with; arrays are :func:`packed`, and NaN is no score.
 
-    Parameters
-    ----------
-    contents
-        What the page shows.
-
-    Returns
-    -------
-    dict
-        `systems` and `topics` with their labels; and by measure `overall` (systems), `scores`
-        (topics, systems), `absent` topics, the `policy` for missing scores, and `comparison`:
-        `difference`, `p`, `effect` (pairs), limits, `means`,
-        groups. Arrays are :func:`packed`; NaN is no score. Without `first` and `second` the pairs
-        are all, in order.
+    Without `first` and `second` the pairs of a comparison are all, in order.
     """
     parts = contents.parts
     first, second = _start(contents)
@@ -171,20 +159,7 @@ def _letters(one: PairwiseComparison) -> list[str] | None:
 
 
 def verdicts(one: PairwiseComparison, baseline: str | None = None) -> list[str]:
-    """Say of each system whether it is better than a baseline, worse, or not different from it.
-
-    Parameters
-    ----------
-    one
-        A comparison with baselines.
-    baseline
-        Which of them; the first by default.
-
-    Returns
-    -------
-    list of str
-        `better`, `worse`, `not different`, or empty for the baselines themselves.
-    """
+    """Say of each system what it is, compared with a baseline; nothing of baselines themselves."""
     base = one.systems.index(one.baselines[0] if baseline is None else baseline)
     chosen = one.second == base
     sign = -1 if one.lower_is_better else 1

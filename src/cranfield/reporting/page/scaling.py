@@ -95,17 +95,7 @@ def scaling_of(
     *,
     wanted: bool = True,
 ) -> Scaling:
-    """Find the scale of a measure, and compare systems by its interval-scaled version.
-
-    Parameters
-    ----------
-    measure, comparison, evaluation
-        The measure, the comparison by it, and the judged runs; None for what is not there.
-    given
-        Options of the comparison.
-    wanted
-        Whether the interval-scaled version is computed.
-    """
+    """Find the scale of a measure, and compare systems by its interval-scaled version."""
     if measure is None:
         declared = comparison.measure_scale if comparison is not None else None
         unknown = "nothing is known of this measure"

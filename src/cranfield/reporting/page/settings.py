@@ -25,18 +25,7 @@ NO_FILE = "not a file"
 
 
 def hashed(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | None], ...]:
-    """Return name and SHA-256 of files, without their folders; None for what is no file.
-
-    Parameters
-    ----------
-    paths
-        Files; `-` and ids of ir_datasets are kept by name.
-
-    Raises
-    ------
-    InputError
-        For a file that cannot be read.
-    """
+    """Return name and SHA-256 of files; None for `-` and ids of ir_datasets, which are no files."""
     found: list[tuple[str, str | None]] = []
     for path in paths:
         name = fspath(path)

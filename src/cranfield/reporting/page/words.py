@@ -102,18 +102,7 @@ def against(one: PairwiseComparison) -> str:
 
 
 def answer(part: Part) -> list[str]:
-    """Return the answer by one measure: what was found, how sure that is, and what it means.
-
-    Parameters
-    ----------
-    part
-        The measure, compared or not.
-
-    Returns
-    -------
-    list of str
-        Sentences; the first one says who is best.
-    """
+    """Return the answer by one measure: what was found, how sure that is, and what it means."""
     if part.meaning is None:
         return [f"{_best_of(part)} {_started(part.refused)}."]
     one = part.meaning.comparison

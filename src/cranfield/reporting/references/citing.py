@@ -182,11 +182,6 @@ def cite(*things: Any) -> References:
 def find_study(name: str) -> str:
     """Find a study by its name.
 
-    Raises
-    ------
-    PolicyError
-        If there is none.
-
     Examples
     --------
     >>> find_study("False_Alarms")

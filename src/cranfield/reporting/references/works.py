@@ -101,13 +101,7 @@ class Entry:
 
 @cache
 def entries() -> dict[str, Entry]:
-    """Return all works by key, in the order in which a list shows them, programs last.
-
-    Raises
-    ------
-    CranfieldError
-        When the file has a field in a form that is not read.
-    """
+    """Return all works by key, in the order in which a list shows them, programs last."""
     text = (files("cranfield") / "data" / "references.bib").read_text(encoding="utf-8")
     found = {}
     for kind, key, inside in _ENTRY.findall(text):
@@ -121,12 +115,7 @@ def entries() -> dict[str, Entry]:
 
 
 def cited_in(source: str) -> tuple[list[Entry], list[str]]:
-    """Find the works that a text names by authors and year, and the programs it names.
-
-    Returns
-    -------
-    found, missing
-        The works, in the order in which they are named, and names and years without one.
+    """Find the works and programs that a text names, and the names and years without one.
 
     Examples
     --------

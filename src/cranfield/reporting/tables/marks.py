@@ -45,11 +45,6 @@ class Marks:
 def levels_of(alpha: Any) -> tuple[float, ...]:
     """Read one level of significance, or several; the highest first.
 
-    Raises
-    ------
-    PolicyError
-        For what is no number between 0 and 1.
-
     Examples
     --------
     >>> levels_of(0.05), levels_of([0.01, 0.05])
@@ -85,17 +80,7 @@ def kind_of(marks: str | None, baselines: Sequence[str], levels: Sequence[float]
 def marks_of(
     found: Mapping[str, PairwiseComparison], kind: str, levels: Sequence[float] | None = None
 ) -> Marks:
-    """Mark the systems of some comparisons.
-
-    Parameters
-    ----------
-    found
-        The comparison of each measure: the same systems and the same test.
-    kind
-        One of :data:`MARKS`.
-    levels
-        Levels of significance, the highest first; by default that of the comparisons.
-    """
+    """Mark the systems of some comparisons."""
     if kind == "none" or not found:
         return Marks()
     first = next(iter(found.values()))
@@ -150,13 +135,7 @@ def _symbols(found: PairwiseComparison, levels: Sequence[float]) -> list[str]:
 
 
 def beats(found: PairwiseComparison) -> NDArray[np.bool_]:
-    """Return which system beats which: they differ significantly, and its mean is the better one.
-
-    Returns
-    -------
-    array of bool, shape (systems, systems)
-        Whether the system of the row beats that of the column.
-    """
+    """Tell which system, a row, beats which: they differ significantly, and its mean is better."""
     sign = -1.0 if found.lower_is_better else 1.0
     ahead = np.nan_to_num(found.matrix(sign * found.difference, mirrored=-1.0)) > 0
     differ = np.nan_to_num(found.matrix(found.is_significant().astype(float))) > 0

@@ -26,31 +26,7 @@ def evaluation_table(
     percent: bool = False,
     places: int | None = None,
 ) -> Table:
-    """Show the overall value of each measure, a row a system.
-
-    Parameters
-    ----------
-    scores
-        An evaluation, or scores by measure, of the same systems.
-    marks
-        Marks of significance, see :func:`cranfield.reporting.tables.marks.marks_of`.
-    sort
-        The measure by whose values systems are ordered, the best first; else they stay in order.
-    best, second
-        Whether the best value of each measure is bold, the second best underlined. Values that look
-        the same count as the same.
-    percent
-        Whether means are shown times 100, with two decimals less.
-    places
-        Decimals; by default four, or more for a measure whose values are all small.
-
-    Raises
-    ------
-    CranfieldError
-        For scores by shard, and for those of different systems.
-    PolicyError
-        For a measure to sort by that is not there.
-    """
+    """Show the overall value of each measure, a row a system."""
     marks = marks or Marks()
     first = _checked(scores)
     overall = {name: one.overall() for name, one in scores.items()}
@@ -90,15 +66,7 @@ def evaluation_table(
 
 
 def topics_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
-    """Show all scores, a row a topic and system, with the overall values last.
-
-    Parameters
-    ----------
-    scores
-        An evaluation, or scores by measure, of the same systems and topics.
-    places
-        Decimals.
-    """
+    """Show all scores, a row a topic and system, with the overall values last."""
     first = _checked(scores)
     for name, one in scores.items():
         if one.topics != first.topics:

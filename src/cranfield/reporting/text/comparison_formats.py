@@ -77,16 +77,7 @@ def tables(found: Mapping[str, Meaning]) -> list[Table]:
 
 
 def marked_table(found: Mapping[str, Meaning], kind: str | None = None) -> Table:
-    """Return one table of all measures, with marks of significance.
-
-    Parameters
-    ----------
-    found
-        The comparisons.
-    kind
-        One of :data:`cranfield.reporting.tables.marks.MARKS`; by default symbols where there are
-        baselines, and letters of the systems beaten elsewhere.
-    """
+    """Return one table of all measures, with marks of significance of a kind of `MARKS`."""
     comparisons = {name: one.comparison for name, one in found.items()}
     first = next(iter(comparisons.values()))
     kind = kind_of(kind, first.baselines, (first.alpha,))

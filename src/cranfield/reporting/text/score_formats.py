@@ -32,18 +32,8 @@ def trec_lines(
 ) -> Iterator[str]:
     """Yield the lines that trec_eval prints: measure, topic, value, one run after the other.
 
-    Parameters
-    ----------
-    evaluation
-        The scores.
-    by_topic
-        Whether to print each topic before the line `all` (trec_eval's -q).
-    runid
-        Whether to print the system's name; done in any case when there are several.
-    relstring
-        Whether to print the grades of the top 10 for each topic.
-    rel
-        The lowest relevant grade that all measures were asked for, left out of their names.
+    `runid` prints the name of a single system too; the lowest relevant grade `rel` that all
+    measures were asked for is left out of their names.
     """
     names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
     strings = relevance_strings(evaluation.judged) if relstring and by_topic else None

@@ -123,29 +123,9 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
 
 
 def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, Layout]:
-    """Lay out the Hasse diagram of all runs of a length.
+    """Lay out the Hasse diagram of all runs of a length: nodes, points of lines, places.
 
-    Parameters
-    ----------
-    length
-        Number of ranks of the runs.
-    grades
-        The highest grade.
-
-    Returns
-    -------
-    nodes
-        A row a run: `run`, its grades written side by side; `total`, their sum; `level`; `across`.
-    ways
-        The points that lines go through: `edge`, `lower` and `upper` run, `step` (`swap` or
-        `replacement`), `order`, `across` and `level`.
-    layout
-        Where the places come from.
-
-    Raises
-    ------
-    PolicyError
-        For more than 128 runs.
+    The latter are those that lines go through, from the lower run, `order` 0, to the upper one.
 
     Examples
     --------

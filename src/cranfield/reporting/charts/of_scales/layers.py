@@ -36,18 +36,7 @@ class Layout:
 
 
 def layered(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
-    """Lay out a diagram whose nodes stand in layers.
-
-    Parameters
-    ----------
-    levels
-        Layer of each node, whole numbers from 0 upwards.
-    edges
-        Shape (edges, 2): a node and one in a higher layer.
-
-    Returns
-    -------
-    Layout
+    """Lay out a diagram whose nodes stand in layers, and whose edges join a node to a higher one.
 
     Notes
     -----

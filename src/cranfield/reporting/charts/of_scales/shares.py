@@ -24,24 +24,10 @@ MANY = 2**32
 def shares_up_to(found: Image) -> pl.DataFrame:
     """Tell how many runs and values of an image are not above a value.
 
-    Parameters
-    ----------
-    found
-        An image; what takes long there takes long here.
-
-    Returns
-    -------
-    polars.DataFrame
-        Rows in order of `value`: the share of `runs` with a lower value (`runs below`), of those up
-        to it (`runs`), and its rank as a share of the image (`values`), from 0 to 1 as in
-        :meth:`Image.share`. All values if there are at most 4,096 runs; else those of some runs,
-        spread over the image, with exact shares of all. `runs` is null where runs are too many
-        to be counted and share values.
-
-    Raises
-    ------
-    PolicyError
-        For an image of only those runs that have so many relevant documents.
+    Rows are in order of `value`: the share of `runs` with a lower value (`runs below`), of those up
+    to it (`runs`), and its rank as a share of the image (`values`), from 0 to 1. All values if
+    there are at most 4,096 runs; else those of some runs, spread over the image, with exact shares
+    of all. `runs` is null where runs are too many to be counted and share values.
 
     Examples
     --------

@@ -97,22 +97,7 @@ def spacing_chart(
 
 
 def spaced_runs(found: Image) -> pl.DataFrame:
-    """List the values of an image with their runs.
-
-    Parameters
-    ----------
-    found
-        An image of up to 4,096 runs.
-
-    Returns
-    -------
-    polars.DataFrame
-        A row a value, ascending: `value`, and the list of its `runs`, each written as its grades.
-
-    Raises
-    ------
-    PolicyError
-        For images of more runs.
+    """List the values of an image, ascending, each with the list of its runs, written as grades.
 
     Examples
     --------

@@ -122,16 +122,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
 
 
 def boxes_of(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compute what box plots show.
-
-    Returns
-    -------
-    boxes
-        A row a system: number of topics, mean, ends of the whiskers, quartiles; null where the
-        system has no score.
-    beyond
-        A row for each score outside of the whiskers.
-    """
+    """Return a row a system, with the ends of its box and whiskers, and a row a score beyond."""
     values = scores.values
     known = ~np.isnan(values).all(axis=0)
     quartiles = np.full((3, values.shape[1]), np.nan)

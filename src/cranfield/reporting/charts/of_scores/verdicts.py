@@ -52,11 +52,6 @@ def mirrored(words: NDArray[Any]) -> NDArray[Any]:
 def verdicts_of(comparison: PairwiseComparison) -> NDArray[Any]:
     """Say of each system what it is, compared with each other one.
 
-    Returns
-    -------
-    array of str
-        Shape (systems, systems): the row compared with the column.
-
     Examples
     --------
     >>> import cranfield as cf

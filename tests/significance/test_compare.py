@@ -15,7 +15,14 @@ from hypothesis import strategies as st
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.significance import CORRECTIONS, TESTS
-from cranfield.significance.comparison.groups import groups_of, letter, letters_of
+from cranfield.significance.comparison.groups import (
+    groups_of,
+    letter,
+    letters_of,
+    place_of,
+    shortened,
+)
+from cranfield.significance.comparison.result import decimals
 from cranfield.significance.tests.declaration import TestInfo
 
 FLAT = [name for name in TESTS if name not in {"anova-3", "anova-3f"}]
@@ -424,6 +431,8 @@ def test_groups_of_intervals_are_as_few_as_can_be() -> None:
 
 def test_many_letters() -> None:
     assert [letter(k) for k in (0, 25, 26, 51, 52)] == ["a", "z", "aa", "az", "ba"]
+    assert [place_of(name) for name in ("a", "zz", letter(702))] == [0, 701, 702]
+    assert (shortened("a,b,c,d,f,aa"), shortened("abcd")) == ("a-d,f,aa", "abcd")
     groups = groups_of(~np.eye(30, dtype=bool), np.arange(30))
     assert letters_of(groups, 30)[27] == "ab"
 
@@ -518,3 +527,7 @@ def test_limits_of_dunnett_agree_with_its_p_values(alternative: str) -> None:
     assert seen == {True, False}
     same = cf.compare(np.tile(np.arange(4.0)[:, None], 3), baseline="1", alternative=alternative)
     assert same.adjusted_pvalues.tolist() == [1.0, 1.0]
+
+
+def test_decimals_show_four_digits() -> None:
+    assert [decimals(np.array(means)) for means in ([0.25, 0.5], [0.00025, 0.00031])] == [4, 7]

@@ -14,7 +14,7 @@ from statsmodels.stats.power import FTestAnovaPower, FTestPower, TTestPower
 
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
-from cranfield.significance.power.topics_needed import (
+from cranfield.significance import (
     expected_width,
     power_anova,
     power_t,

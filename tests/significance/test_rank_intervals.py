@@ -151,3 +151,10 @@ def test_rank_sums(ranks: tuple[int, ...]) -> None:
             low, high = tails(total)
             assert low == pytest.approx((sums <= total).mean(), abs=1e-15)
             assert high == pytest.approx((sums >= total).mean(), abs=1e-15)
+
+
+def test_sums_of_short_lists() -> None:
+    row = np.array([[1.0, 2.0, 4.0]])
+    assert kth_sum(row, np.array([[10.0, 20.0]]), 2).tolist() == [14.0]
+    # Of a triangle 2, 3, 5; 4, 6; 8.
+    assert kth_sum(row, row, 2, triangle=True).tolist() == [4.0]

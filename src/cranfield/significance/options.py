@@ -17,25 +17,7 @@ MOST_RESAMPLES = 10**6
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a comparison.
-
-    Attributes
-    ----------
-    alternative
-        `two-sided`; `greater`: the first system has higher scores; `less`: it has lower ones.
-    alpha
-        Significance level, between 0 and 1.
-    exact
-        Whether to compute p-values exactly; None lets each test decide by the cost.
-    exact_n
-        Largest number of differences with an exact signed rank test when `exact` is None.
-    resamples
-        Number B of random samples.
-    seed
-        Of the random numbers.
-    jobs
-        Threads; None takes as many as there are processors. It never changes a result.
-    """
+    """Options of a comparison, as :func:`compare` explains them."""
 
     alternative: str = "two-sided"
     alpha: float = 0.05

@@ -27,17 +27,7 @@ LARGEST = 1e100
 
 @dataclass(frozen=True, eq=False)
 class Ready:
-    """Scores that a test can take.
-
-    Attributes
-    ----------
-    scores
-        The scores, after the policy for missing ones.
-    flat
-        The scores by topic and system; the mean over shards where there are any.
-    notes
-        What was left out or filled in.
-    """
+    """Scores that a test can take, `flat` over shards, and what was left out or filled in."""
 
     scores: Scores
     flat: Floats
@@ -73,15 +63,7 @@ def as_scores(scores: Any) -> Scores:
 
 
 def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
-    """Apply the policy for missing scores, and check that there is enough to test.
-
-    Raises
-    ------
-    CranfieldError
-        For too few systems or topics, infinite scores, or scores that are missing.
-    PolicyError
-        For an unknown policy, or one that the test cannot follow.
-    """
+    """Apply the policy for missing scores, and check that there is enough to test."""
     if missing is not None and missing not in MISSING:
         raise PolicyError(f"missing {quoted(missing)} is none of {', '.join(MISSING)}")
     by_shard = bool(scores.shards)
@@ -131,13 +113,7 @@ def _gaps(scores: Scores) -> tuple[str, ...]:
 
 
 def baseline_indices(systems: Sequence[str], asked: str | Sequence[str] | None) -> list[int]:
-    """Find the systems that are baselines.
-
-    Raises
-    ------
-    PolicyError
-        For one that is not there, with the nearest names, or when nothing is left to compare.
-    """
+    """Find the systems that are baselines; some must be left to compare with them."""
     try:
         names = [] if asked is None else [asked] if isinstance(asked, str) else list(asked)
     except TypeError:

@@ -32,13 +32,7 @@ def loaded(function: str) -> Any:
 
 
 def find(name: Any, declarations: Iterable[Declared], what: str, example: str) -> Declared:
-    """Find a declaration by its name or one of its other names.
-
-    Raises
-    ------
-    PolicyError
-        If there is none; the nearest names are suggested.
-    """
+    """Find a declaration by its name or one of its other names; else suggest the nearest names."""
     if not isinstance(name, str):
         raise PolicyError(f"a {what} is named by its text, such as {example!r}, not {name!r}")
     own = {each.name: each for each in declarations}

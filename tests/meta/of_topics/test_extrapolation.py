@@ -13,7 +13,7 @@ import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.of_topics.extrapolation import Extrapolation, extrapolate
-from cranfield.significance.power.topics_needed import power_t
+from cranfield.significance import power_t
 from tests.meta.of_topics.test_generalizability import made
 
 

@@ -26,28 +26,10 @@ def signed_rank(
     samples: int,
     seed: int,
 ) -> tuple[Chances, Limits]:
-    """Compare by sums of two differences.
+    """Compare by sums of two differences; those no further apart than `rounding` are equal.
 
-    Parameters
-    ----------
-    difference
-        First minus second, by topic.
-    rounding
-        Sums that are no further apart than this are equal.
-    rope, level, prior, samples, seed
-        As for :func:`compare_bayes`.
-
-    Returns
-    -------
-    chances, limits
-        Shares of samples in which most sums are below the region of practical equivalence, within
-        it, and above it; and the limits of the pseudo-median.
-
-    Examples
-    --------
-    >>> options = {"rope": 0.0, "level": 0.95, "prior": 0.5, "samples": 1000, "seed": 0}
-    >>> signed_rank(np.array([0.1, 0.2, 0.3, 0.4]), 1e-12, **options)[0]
-    (0.0, 0.0, 1.0)
+    Returned are the shares of samples in which most sums are below the region of practical
+    equivalence, within it, and above it; and the limits of the pseudo-median.
     """
     observed = np.concatenate([[0.0], difference])
     strength = np.concatenate([[prior], np.ones(difference.size)])
@@ -74,17 +56,7 @@ def signed_rank(
 
 
 class Weights:
-    """Random weights of sorted differences: samples of distributions.
-
-    Parameters
-    ----------
-    z
-        Differences, ascending; shape (n,).
-    weights
-        Shape (n, samples).
-    rounding
-        Sums that are no further apart than this are equal.
-    """
+    """Random weights, shape (n, samples), of n ascending differences: sampled distributions."""
 
     def __init__(self, z: Floats, weights: Floats, rounding: float) -> None:
         self.z, self.rounding = z, rounding

@@ -13,23 +13,11 @@ ALPHABET = "abcdefghijklmnopqrstuvwxyz"
 def groups_of(different: NDArray[np.bool_], order: NDArray[np.intp]) -> list[NDArray[np.intp]]:
     """Cover the systems by groups: two of them share a group exactly when they do not differ.
 
-    Parameters
-    ----------
-    different
-        Whether systems differ, symmetric, shape (systems, systems).
-    order
-        The systems from the best to the worst; groups are made in that order.
-
-    Returns
-    -------
-    list of arrays
-        Each group's systems, in order. Where separation follows the means, as with Tukey's HSD on
-        a balanced design, there is no cover with fewer groups.
-
-    Notes
-    -----
-    The groups are cliques of the graph of systems that do not differ, made greedily until every
-    edge lies in one: a compact letter display (Piepho 2004; Gramm et al. 2007).
+    Groups are made from the best system to the worst, as `order` has them, and list their systems
+    so. Where separation follows the means, as with Tukey's HSD on a balanced design, there is no
+    cover with fewer groups. They are cliques of the graph of systems that do not differ, made
+    greedily until every edge lies in one: a compact letter display (Piepho 2004; Gramm et al.
+    2007).
     """
     alike = ~different[np.ix_(order, order)]
     np.fill_diagonal(alike, True)
@@ -66,13 +54,7 @@ def _needed(groups: list[NDArray[np.bool_]]) -> list[NDArray[np.bool_]]:
 
 
 def letters_of(groups: Sequence[NDArray[np.intp]], systems: int) -> list[str]:
-    """Name groups by letters: `a` to `z`, then `aa`; several for one system are joined by commas.
-
-    Returns
-    -------
-    list of str
-        By system. Letters of one character stand together without commas.
-    """
+    """Name the groups of each system, `a` to `z`, then `aa`; with commas where there are more."""
     names = [letter(k) for k in range(len(groups))]
     held: list[list[str]] = [[] for _ in range(systems)]
     for name, group in zip(names, groups, strict=True):
@@ -83,13 +65,7 @@ def letters_of(groups: Sequence[NDArray[np.intp]], systems: int) -> list[str]:
 
 
 def letter(k: int) -> str:
-    """Return the name of the k-th group.
-
-    Examples
-    --------
-    >>> letter(0), letter(25), letter(26), letter(701), letter(702)
-    ('a', 'z', 'aa', 'zz', 'aaa')
-    """
+    """Return the name of the k-th group: `a` is 0, `z` 25, `aa` 26."""
     name = ""
     k += 1
     while k:
@@ -99,13 +75,7 @@ def letter(k: int) -> str:
 
 
 def place_of(name: str) -> int:
-    """Return which group has that name; the inverse of :func:`letter`.
-
-    Examples
-    --------
-    >>> place_of("a"), place_of("zz")
-    (0, 701)
-    """
+    """Return which group has that name; the inverse of :func:`letter`."""
     place = 0
     for character in name:
         place = place * len(ALPHABET) + ALPHABET.index(character) + 1

@@ -240,12 +240,6 @@ class PairwiseComparison(ComparedPairs):
 
 
 def decimals(means: Floats) -> int:
-    """Return how many decimals show four digits of most of some means.
-
-    Examples
-    --------
-    >>> decimals(np.array([0.25, 0.5])), decimals(np.array([0.00025, 0.00031]))
-    (4, 7)
-    """
+    """Return how many decimals show four digits of most of some means."""
     largest = float(np.nanmax(np.abs(means), initial=0.0))
     return 4 if largest == 0 or largest > 0.05 else min(12, 3 - int(np.floor(np.log10(largest))))

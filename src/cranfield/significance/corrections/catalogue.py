@@ -190,16 +190,5 @@ def corrections_of(default: str, family: str, *, paired: bool) -> tuple[str, ...
 
 
 def find_correction(name: Any) -> str:
-    """Find a correction by its name or one of its other names.
-
-    Raises
-    ------
-    PolicyError
-        If there is none; the nearest names are suggested.
-
-    Examples
-    --------
-    >>> find_correction("FDR_BH")
-    'bh'
-    """
+    """Find a correction by its name or one of its other names, such as `FDR_BH`."""
     return find(name, CORRECTIONS.values(), "correction", "holm").name

@@ -169,19 +169,7 @@ def made_table(
     fitted: Floats,
     means: Mapping[str, Floats],
 ) -> AnovaTable:
-    """Compute mean squares, F, p and omega squared from sums of squares.
-
-    Parameters
-    ----------
-    model
-        The model, as a formula.
-    factors
-        Sum of squares and degrees of freedom of each factor, in order.
-    error
-        Those of the error.
-    values, fitted, means
-        Scores, what the model predicts for them, and the marginal means of main factors.
-    """
+    """Compute mean squares, F, p and omega squared from sums of squares and degrees of freedom."""
     number = int((~np.isnan(values)).sum())
     grand = float(np.nanmean(values))
     total = float(np.nansum((values - grand) ** 2))

@@ -17,24 +17,9 @@ from cranfield.significance.models.anova_table import AnovaTable, made_table
 
 
 def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
-    """Analyse scores with gaps; sums of squares are of type II.
+    """Analyse scores by topic, system and shard, which are NaN for all systems or for none.
 
-    Parameters
-    ----------
-    values
-        Shape (topics, systems, shards); NaN for all systems or for none.
-
-    Returns
-    -------
-    AnovaTable
-        The table.
-    int
-        Number of cells (topic, shard) that have scores.
-
-    Raises
-    ------
-    CranfieldError
-        When only some systems have a score in a cell, or nothing is left to estimate the error.
+    Sums of squares are of type II. Also returned is how many cells (topic, shard) have scores.
     """
     missing = np.isnan(values)
     known = ~missing.any(axis=1)

@@ -85,12 +85,8 @@ def with_interaction(values: Floats) -> AnovaTable:
 class Refits:
     """The model fitted to residuals drawn anew.
 
-    Attributes
-    ----------
-    effects
-        Mean of each system's drawn residuals, shape (systems, resamples).
-    errors
-        Root of the mean square of the error of each fit, shape (resamples,).
+    `effects` are means of each system's drawn residuals, shape (systems, resamples); `errors` the
+    roots of the mean square of the error of each fit, shape (resamples,).
     """
 
     effects: Floats

@@ -17,12 +17,8 @@ from cranfield.significance.pairs import Pairs
 def by_model(model: Model, pairs: Pairs, options: Options, *, paired: bool, **more: Any) -> Outcome:
     """Compare pairs by t, with the error of the model, before any correction.
 
-    Parameters
-    ----------
-    paired
-        Whether the model knows that scores are of the same topics.
-    more
-        What else the outcome has.
+    `paired` tells whether the model knows that scores are of the same topics; `more` is what else
+    the outcome has.
     """
     difference = model.differences(pairs)
     error = model.standard_errors(pairs)

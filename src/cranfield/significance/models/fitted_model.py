@@ -12,20 +12,10 @@ from cranfield.significance.pairs import Pairs
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """The means of all systems, with one error for all.
+    """The means of all systems, or their mean ranks, with one error for all.
 
-    Attributes
-    ----------
-    means
-        Marginal mean, or mean rank, of each system.
-    error
-        Mean square of the error: the estimated variance of one observation.
-    counts
-        Observations behind each mean.
-    df
-        Degrees of freedom of the error; infinite where it is known.
-    of
-        What the means are means of.
+    `error` is the mean square of the error, the estimated variance of one observation, with `df`
+    degrees of freedom, infinite where it is known; `counts` are the observations behind each mean.
     """
 
     means: Floats

@@ -50,10 +50,7 @@ def normality_test(flat: Floats) -> Check:
 def variance_tests(
     columns: list[Floats], e: Floats, skipped: list[str]
 ) -> tuple[Check | None, Check | None]:
-    """Do Brown and Forsythe's test and Bartlett's, of the residuals of each system.
-
-    Reasons not to do one are added to `skipped`.
-    """
+    """Do Brown and Forsythe's test and Bartlett's, of each system; reasons not to are told."""
     from scipy import stats
 
     if len(columns) < 2 or min(column.size for column in columns) < 3:
@@ -78,10 +75,7 @@ def variance_tests(
 
 
 def additivity_test(e: Floats, fitted: Floats | None, skipped: list[str]) -> Check | None:
-    """Do Tukey's test of non-additivity, where the model is additive.
-
-    Reasons not to do it are added to `skipped`.
-    """
+    """Do Tukey's test of non-additivity, where the model is additive; reasons not to are told."""
     name = "Tukey's test of non-additivity"
     if fitted is None:
         skipped.append(f"{name}, which needs the fitted values")
@@ -113,13 +107,7 @@ def additivity_test(e: Floats, fitted: Floats | None, skipped: list[str]) -> Che
 
 
 def normal_medians(n: int) -> Floats:
-    """Return the medians of the order statistics of a standard normal sample (Filliben, 1975).
-
-    Examples
-    --------
-    >>> normal_medians(3).round(4).tolist()
-    [-0.8193, 0.0, 0.8193]
-    """
+    """Return the medians of the order statistics of a standard normal sample (Filliben, 1975)."""
     positions = (np.arange(1, n + 1) - 0.3175) / (n + 0.365)
     positions[-1] = 0.5 ** (1 / n)
     positions[0] = 1 - positions[-1]

@@ -179,16 +179,7 @@ def _tail(first: float, second: Floats, half: Floats, alpha: float, *, odd: bool
     whose square is F. SciPy's ncfdtr and nctdtr return NaN where they underflow (1.17), and are
     off by up to 0.009 in older versions (1.13).
 
-    Parameters
-    ----------
-    first, second
-        Degrees of freedom a, and b, any shape.
-    half
-        Half the noncentrality, h, in the shape of `second`.
-    alpha
-        Probability that a central F exceeds the critical value.
-    odd
-        Whether to sum over j + 1/2.
+    Degrees of freedom a and b are `first` and `second`; h is `half` the noncentrality.
     """
     # Beyond it nothing changes, but the weights lose digits.
     half = np.minimum(half, 1e8)[..., None]

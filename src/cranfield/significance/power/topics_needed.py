@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.scores import Scores
@@ -18,16 +20,6 @@ from cranfield.significance.power.power_and_width import (
     power_anova,
     power_t,
 )
-
-__all__ = [
-    "DESIGNS",
-    "TopicsNeeded",
-    "expected_width",
-    "power_anova",
-    "power_t",
-    "topics_needed",
-    "variance",
-]
 
 DESIGNS = ("t", "anova-1", "anova-2", "interval")
 """What topics can be needed for."""
@@ -163,29 +155,15 @@ def topics_needed(
     if not 0 < power < 1:
         raise PolicyError(f"power must lie between 0 and 1, not {power:g}")
 
+    shared = {"variance": variance, "alpha": alpha}
+    of_design: dict[str, Callable[..., Floats]] = {
+        "interval": partial(expected_width, **shared),
+        "t": partial(power_t, difference=goal, alternative=alternative, **shared),
+    }
+    by_anova = partial(power_anova, systems=systems, difference=goal, model=design, **shared)
+
     def reached(topics: int) -> float:
-        if by_width:
-            return float(expected_width(topics, variance=variance, alpha=alpha))
-        if design == "t":
-            return float(
-                power_t(
-                    topics,
-                    difference=goal,
-                    variance=variance,
-                    alpha=alpha,
-                    alternative=alternative,
-                )
-            )
-        return float(
-            power_anova(
-                topics,
-                systems=systems,
-                difference=goal,
-                variance=variance,
-                model=design,
-                alpha=alpha,
-            )
-        )
+        return float(of_design.get(design, by_anova)(topics))
 
     check_positive(**{names[0]: goal})
     enough = (lambda n: reached(n) <= goal) if by_width else (lambda n: reached(n) >= power)

@@ -26,30 +26,9 @@ def cells(n: int) -> int:
 def kth_sum(left: Floats, right: Floats, k: int | Indices, *, triangle: bool = False) -> Floats:
     """Return the k-th smallest sum of a number on the left and one on the right, by row.
 
-    It is one of the sums, to the last bit.
-
-    Parameters
-    ----------
-    left, right
-        Ascending rows, shape (rows, n) and (rows, m); shorter rows end in infinities.
-    k
-        From 0, and below the number of finite sums; for all rows, or by row.
-    triangle
-        Whether the right number stands at the place of the left one or behind it; both lists then
-        are the same.
-
-    Returns
-    -------
-    array
-        Shape (rows,).
-
-    Examples
-    --------
-    >>> kth_sum(np.array([[1.0, 2.0, 4.0]]), np.array([[10.0, 20.0]]), 2)
-    array([14.])
-    >>> row = np.array([[1.0, 2.0, 4.0]])  # 2, 3, 5; 4, 6; 8
-    >>> kth_sum(row, row, 2, triangle=True)
-    array([4.])
+    It is one of the sums, to the last bit. Rows ascend; shorter ones end in infinities. k counts
+    from 0, for all rows or by row, and is below the number of finite sums. In a triangle the right
+    number stands at the place of the left one or behind it; both lists then are the same.
     """
     if not len(left):
         return np.empty(0)

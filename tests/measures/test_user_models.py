@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cranfield.base.errors import MeasureError
-from cranfield.measures.users import continuation as cwl
-from cranfield.measures.users.reading import trigamma
+from cranfield.measures.users.inst_chances import trigamma
+from cranfield.measures.users.page import Reading, page_of
 from cranfield.measures.users.users_of_measures import user_model
 
 chances = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 positive = st.lists(st.floats(0.01, 1), min_size=1, max_size=30)
 
 
+def reading(going_on: list[float]) -> Reading:
+    table = np.array([going_on])
+    return Reading(page_of(np.zeros(table.shape)), table)
+
+
 @settings(max_examples=12)
 @given(chances)
 def test_weights_and_last_ranks_are_distributions(going_on: list[float]) -> None:
-    weights = cwl.weights_from_continuation(going_on)
-    last = cwl.last_from_weights(weights)
+    weights, last = reading(going_on).weights[0], reading(going_on).last[0]
     assert weights.sum() == pytest.approx(1)
     assert last.sum() == pytest.approx(1)
     assert (np.diff(weights) <= 0).all()
     assert (last >= 0).all()
-    assert cwl.last_from_continuation(going_on) == pytest.approx(last, abs=1e-12)
     reached = 1.0
     for rank, chance in enumerate([*going_on[:-1], 0.0]):
         assert last[rank] == pytest.approx(reached * (1 - chance), abs=1e-12)
@@ -36,31 +36,29 @@ def test_weights_and_last_ranks_are_distributions(going_on: list[float]) -> None
 
 @settings(max_examples=12)
 @given(positive)
-def test_each_vector_gives_the_others(going_on: list[float]) -> None:
-    weights = cwl.weights_from_continuation(going_on)
-    again = cwl.continuation_from_weights(weights)
-    assert again[:-1] == pytest.approx(going_on[:-1], rel=1e-9)
-    assert again[-1] == 0
-    assert cwl.weights_from_continuation(again) == pytest.approx(weights, rel=1e-9)
-    last = cwl.last_from_weights(weights)
-    assert cwl.weights_from_continuation(cwl.continuation_from_last(last)) == pytest.approx(
-        weights, abs=1e-9
-    )
+def test_weights_and_last_ranks_give_the_continuation(going_on: list[float]) -> None:
+    weights, last = reading(going_on).weights[0], reading(going_on).last[0]
+    assert weights[1:] / weights[:-1] == pytest.approx(going_on[:-1], rel=1e-9)
+    here_or_later = np.cumsum(last[::-1])[::-1]
+    assert here_or_later == pytest.approx(reading(going_on).viewed[0], rel=1e-9, abs=1e-9)
 
 
 def test_many_at_once() -> None:
     table = np.array([[0.5, 0.25, 1.0], [1.0, 0.0, 0.5], [0.9, 0.9, 0.0]])
-    for convert in (
-        cwl.viewed,
-        cwl.weights_from_continuation,
-        cwl.last_from_continuation,
-        lambda c: cwl.last_from_weights(cwl.weights_from_continuation(c)),
-        lambda c: cwl.continuation_from_last(cwl.last_from_continuation(c)),
-    ):
-        together = convert(table)
-        assert together.shape == table.shape
-        for row, alone in zip(together, table, strict=True):
-            assert np.array_equal(row, convert(alone))
+    together = Reading(page_of(np.zeros(table.shape)), table)
+    for row, going_on in enumerate(table.tolist()):
+        alone = reading(going_on)
+        assert np.array_equal(together.viewed[row], alone.viewed[0])
+        assert np.array_equal(together.weights[row], alone.weights[0])
+        assert np.array_equal(together.last[row], alone.last[0])
+
+
+def test_satisfied_users_go_on_as_they_say() -> None:
+    ranks, gains = np.arange(1, 7), np.array([0, 0.5, 0, 1, 0, 0.25])
+    chances = {"NERR8@6": 1, "NERR9@6": ranks / (ranks + 1), "NERR10(p=0.7)": 0.7}
+    for text, chance in {**chances, "NERR11(T=2)": ((ranks + 3) / (ranks + 4)) ** 2}.items():
+        found = user_model(text).read(gains).continuation[0]
+        assert found == pytest.approx(chance * (1 - gains), rel=1e-14)
 
 
 def test_static_models_go_on_as_they_say() -> None:
@@ -81,22 +79,3 @@ def test_trigamma(x: float) -> None:
 
     assert trigamma(x) == pytest.approx(float(zeta(2, x)), rel=1e-14)
     assert trigamma(np.inf) == 0
-
-
-@pytest.mark.parametrize(
-    ("call", "message"),
-    [
-        (lambda: cwl.weights_from_continuation([]), "at least one number"),
-        (lambda: cwl.weights_from_continuation(0.5), "at least one number"),
-        (lambda: cwl.weights_from_continuation(["a"]), "not a vector of numbers"),
-        (lambda: cwl.weights_from_continuation([0.5, 1.5]), "not from 0 to 1"),
-        (lambda: cwl.weights_from_continuation([0.5, np.nan]), "not from 0 to 1"),
-        (lambda: cwl.last_from_weights([0.4, 0.6]), "weights rise"),
-        (lambda: cwl.last_from_weights([[0.5, 0.5], [0.4, 0.6]]), "weights rise"),
-        (lambda: cwl.continuation_from_weights([0.4, 0.4]), "add up to 0.8"),
-        (lambda: cwl.continuation_from_last([0.4, 0.4]), "last add up to 0.8"),
-    ],
-)
-def test_wrong_vectors(call: Callable[[], object], message: str) -> None:
-    with pytest.raises(MeasureError, match=message):
-        call()

@@ -12,7 +12,8 @@ import pytest
 from cranfield.base.errors import MeasureError, PolicyError
 from cranfield.measures import define, parse_measure
 from cranfield.scales.forms import walk
-from cranfield.scales.forms.form import Additive, form
+from cranfield.scales.forms.form import Additive
+from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.images import (
     counting,
     halves,

@@ -35,7 +35,7 @@ from cranfield.measures import (
     parse_measure,
 )
 from cranfield.scales.forms.exact_values import exact_values
-from cranfield.scales.forms.form import form
+from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.orders.total_orders import rbto, sbto
 from cranfield.scales.runs import score_runs
 from cranfield.scales.verdicts import enumeration

@@ -43,9 +43,10 @@ from cranfield.measures.sessions import dcg as session_dcg
 from cranfield.measures.users import (
     bejewelled,
     clicks,
+    expected_reciprocal_rank,
     markov,
-    nerr,
     rank_biased,
+    satisfied,
     time_biased,
     trailtext,
     wanted_gain,
@@ -83,8 +84,8 @@ G = dcg_variants.NormalisedGain()
 binG = dcg_variants.BinaryGain()
 RBP = rank_biased.RankBiasedPrecision()
 RBPResidual = rank_biased.RankBiasedResidual()
-ERR = rank_biased.ExpectedReciprocalRank()
-nERR = rank_biased.NormalisedExpectedReciprocalRank()
+ERR = expected_reciprocal_rank.ExpectedReciprocalRank()
+nERR = expected_reciprocal_rank.NormalisedExpectedReciprocalRank()
 Q = ntcir.QMeasure()
 RMeasure = ntcir.RMeasure()
 OMeasure = ntcir.OMeasure()
@@ -147,10 +148,10 @@ IAA = attention.InequityOfAttention()
 sDCG = session_dcg.SessionDCG()
 nsDCG = session_dcg.NormalisedSessionDCG()
 ClickU = session_clicks.ClickU()
-NERR8 = nerr.NERR8()
-NERR9 = nerr.NERR9()
-NERR10 = nerr.NERR10()
-NERR11 = nerr.NERR11()
+NERR8 = satisfied.NERR8()
+NERR9 = satisfied.NERR9()
+NERR10 = satisfied.NERR10()
+NERR11 = satisfied.NERR11()
 BPM = bejewelled.BPM()
 BPMDynamic = bejewelled.BPMDynamic()
 TBG = time_biased.TimeBiasedGain()

@@ -37,7 +37,7 @@ from cranfield.measures.base import measure
 from cranfield.measures.fairness.named import names
 from cranfield.measures.gains import Gain
 from cranfield.measures.parameters import integer, number, optional, parameter
-from cranfield.measures.users.rank_biased import UnitGains
+from cranfield.measures.users.unit_gains import UnitGains
 
 _FAMILY = "several aspects"
 _NEEDS = "judgments on the aspect besides those of relevance"

@@ -33,7 +33,7 @@ from cranfield.measures.gained import GAINS_DOC, ideal, no_loss, relevant, upto
 from cranfield.measures.gains import LINEAR, Gain
 from cranfield.measures.parameters import choice, number, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC, summed_over
-from cranfield.measures.users.rank_biased import stopping_at
+from cranfield.measures.users.expected_reciprocal_rank import stopping_at
 from cranfield.measures.users.unit_gains import SCALE_END
 
 _FAMILY = "blended ratio"

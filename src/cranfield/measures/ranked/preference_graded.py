@@ -23,7 +23,7 @@ from cranfield.measures.base import Measure, measure
 from cranfield.measures.gained import GAINS_DOC, gained, ideal, no_loss
 from cranfield.measures.gains import LINEAR, Gain
 from cranfield.measures.parameters import choice, parameter
-from cranfield.measures.users.rank_biased import MAX_GRADE, highest_of
+from cranfield.measures.users.unit_gains import MAX_GRADE, highest_of
 
 
 @measure(

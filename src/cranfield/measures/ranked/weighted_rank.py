@@ -28,7 +28,7 @@ from cranfield.measures.gained import GAINS_DOC, gained, no_loss
 from cranfield.measures.gains import LINEAR, Gain, pairs
 from cranfield.measures.parameters import number, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
-from cranfield.measures.users.rank_biased import stopping_at
+from cranfield.measures.users.expected_reciprocal_rank import stopping_at
 from cranfield.measures.users.unit_gains import MAX_GRADE, SCALE_END, highest_of
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from cranfield.base.arrays import Floats
@@ -46,13 +48,13 @@ class _Bejewelled(UserModel):
     def continuation(self, page: Page) -> Floats:
         """1 while neither limit is reached."""
         found, spent = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
-        enough, most = self.limits(page, found - page.gains)
+        enough, most = self.limits(page.rank, found - page.gains)
         # Ten gains of .1 are enough for T = 1, though as floats they do not add up to it.
-        return ((found < enough - TRACE) & (spent < most - TRACE)).astype(np.float64)
+        return np.asarray((found < enough - TRACE) & (spent < most - TRACE), dtype=np.float64)
 
-    def limits(self, page: Page, before: Floats) -> tuple[Floats | float, Floats | float]:
+    def limits(self, rank: Any, before: Any) -> tuple[Any, Any]:
         """T and K at each rank; `before` is the gain above it."""
-        raise NotImplementedError
+        return self.T, self.K
 
     def furthest(self) -> float:
         """A rank that nobody reads beyond where each costs 1, whatever is found."""
@@ -85,10 +87,6 @@ class _Bejewelled(UserModel):
 class BPM(_Bejewelled):
     """The static model: limits stay as they are."""
 
-    def limits(self, page: Page, before: Floats) -> tuple[Floats | float, Floats | float]:
-        """T and K."""
-        return self.T, self.K
-
     def furthest(self) -> float:
         """K."""
         return self.K
@@ -111,9 +109,8 @@ class BPMDynamic(_Bejewelled):
     hc: float = parameter(1.0, number(0, 1e6), "how much a gain changes K")
     median: float = parameter(0.5, number(0, 1), "gain that changes nothing")
 
-    def limits(self, page: Page, before: Floats) -> tuple[Floats | float, Floats | float]:
-        """T and K, moved by what stands above."""
-        change = before - self.median * (page.rank - 1)
+    def limits(self, rank: Any, before: Any) -> tuple[Any, Any]:
+        change = before - self.median * (rank - 1)
         return self.T + self.hb * change, self.K + self.hc * change
 
     def furthest(self) -> float:

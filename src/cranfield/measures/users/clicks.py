@@ -23,8 +23,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, pairs
 from cranfield.measures.parameters import optional, parameter
-from cranfield.measures.users.continuation import viewed
-from cranfield.measures.users.page import Page, pages
+from cranfield.measures.users.page import Page, pages, viewed
 from cranfield.measures.users.unit_gains import UnitGains
 
 _FAMILY = "user models"

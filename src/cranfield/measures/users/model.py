@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,7 +23,6 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.words import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.measures.base import Measure
 from cranfield.measures.users.page import Page, Reading, page_of, pages
 from cranfield.measures.users.unit_gains import UnitGains
 
@@ -233,25 +232,24 @@ class UserModel(UnitGains):
 class StaticModel(UserModel):
     """A model whose users look at the rank alone, so that no page has to be laid out."""
 
-    def seen(self, rank: Floats) -> Floats:
+    def seen(self, rank: Any) -> Any:
         """V: the chance that a rank is read, 1 for the first."""
         raise NotImplementedError
 
-    def endless(self) -> float:
+    def endless(self) -> Any:
         """Sum of V over all ranks, if there is no last one."""
         raise NotImplementedError
 
     def read_to(self, ranks: int | None) -> float:
         """Sum of V up to a rank, or over all."""
-        return self.endless() if ranks is None else float(self.seen(_upto(ranks)).sum())
+        return self.endless() if ranks is None else float(self.seen(upto(ranks)).sum())
 
     def continuation(self, page: Page) -> Floats:
         """C: the chance to read the next rank, over that to read this one; 0 after the last."""
-        seen = self.seen(_upto(page.gains.shape[1] + 1))
-        going_on = seen[1:] / np.maximum(seen[:-1], np.finfo(float).tiny)
+        chance = going_on(self.seen, page.gains.shape[1])
         if self.last is not None:
-            going_on[self.last - 1 :] = 0.0
-        return np.broadcast_to(np.minimum(going_on, 1.0), page.gains.shape)
+            chance[self.last - 1 :] = 0.0
+        return np.broadcast_to(chance, page.gains.shape)
 
     def expected(
         self,
@@ -280,22 +278,13 @@ def plain(total: Floats, depth: Floats) -> Expected:
     return Expected(total / depth, total, depth, np.ones(depth.shape), depth)
 
 
-def _upto(ranks: int) -> Floats:
+def upto(ranks: int) -> Floats:
+    """Ranks from 1."""
     return np.arange(1.0, ranks + 1)
 
 
-Maker = Callable[[Any], UserModel]
-MODELS: dict[type[Measure], Maker] = {}
-"""What makes the user model of measures that are none themselves."""
-
-_F = TypeVar("_F", bound=Maker)
-
-
-def model_of(kind: type[Measure]) -> Callable[[_F], _F]:
-    """Enter a function that makes the user model of a measure of this kind."""
-
-    def enter(make: _F) -> _F:
-        MODELS[kind] = make
-        return make
-
-    return enter
+def going_on(viewed: Callable[[Any], Any], ranks: int) -> Floats:
+    """C of V: the chance to read the next rank, over that to read this one."""
+    seen = np.asarray(viewed(upto(ranks + 1)))
+    chance: Floats = np.minimum(seen[1:] / np.maximum(seen[:-1], np.finfo(float).tiny), 1.0)
+    return chance

@@ -14,10 +14,16 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.measures.users.continuation import viewed
 
 _CELLS = 1 << 19
 """Ranks that are held at once: few enough for the caches of a processor, many enough for NumPy."""
+
+
+def viewed(continuation: Floats) -> Floats:
+    """V of C: the chance that each rank is read, 1 for the first."""
+    seen = np.ones(continuation.shape)
+    np.cumprod(continuation[..., :-1], axis=-1, out=seen[..., 1:])
+    return seen
 
 
 @dataclass(frozen=True, eq=False)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
@@ -91,16 +92,23 @@ class UnitGains(Measure):
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Gain of each row."""
-        if isinstance(self.gains.kind, tuple):
-            worth = np.zeros(rows.grade.size)
-            for grade, gain in self.gains.kind:
-                worth[rows.grade == grade] = gain
-            return worth
+        top: float | Floats = 1.0
         if self.gains.kind in {"graded", "levels"}:
-            gains = self.gains if self.gains.kind == "levels" else LINEAR
-            top = top_gain(judged, gains, self.max_grade, rows, str(self))
-            return np.asarray(gains.of(rows.grade) / top)
-        return (rows.grade >= self.rel).astype(np.float64)
+            top = top_gain(judged, self._scale(), self.max_grade, rows, str(self))
+        return np.asarray(self.unit_gain(rows.grade, top), dtype=np.float64)
+
+    def unit_gain(self, grades: NDArray[Any], top: Any) -> Any:
+        """Gain of grades, where `top` is the highest of the scale, for graded ones."""
+        if isinstance(self.gains.kind, tuple):
+            worth = np.zeros(grades.shape, np.result_type(grades, np.float64))
+            for grade, gain in self.gains.kind:
+                worth[grades == grade] = gain
+            return worth
+        graded = self.gains.kind in {"graded", "levels"}
+        return self._scale().of(grades) / top if graded else grades >= self.rel
+
+    def _scale(self) -> Gain:
+        return self.gains if self.gains.kind == "levels" else LINEAR
 
     def gaining(self, judged: JudgedRuns) -> Rows:
         """Judged retrieved documents whose gain is not 0, with their gains."""

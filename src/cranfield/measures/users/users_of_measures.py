@@ -19,6 +19,9 @@ ERR is no expected utility: it is the mean of 1/i over the rank i at which the u
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
 from cranfield.base.arrays import Floats
@@ -33,18 +36,9 @@ from cranfield.measures.grammar import parse_measure
 from cranfield.measures.parameters import parameter
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
-from cranfield.measures.users.model import (
-    LAST,
-    MODELS,
-    Costs,
-    Expected,
-    StaticModel,
-    UserModel,
-    model_of,
-    plain,
-)
+from cranfield.measures.users.expected_reciprocal_rank import ExpectedReciprocalRank, satisfying
+from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel, plain
 from cranfield.measures.users.page import Page
-from cranfield.measures.users.rank_biased import ExpectedReciprocalRank
 from cranfield.measures.users.satisfied import SatisfiedModel
 from cranfield.measures.users.unit_gains import MAX_GRADE, highest_of
 
@@ -56,26 +50,16 @@ class Top(StaticModel):
 
     @property
     def last(self) -> int | None:
-        """The cutoff."""
         return self.cutoff
 
-    def seen(self, rank: Floats) -> Floats:
-        """1 in the top k."""
-        return np.ones(rank.shape)
+    def seen(self, rank: Any) -> Any:
+        return rank**0
 
 
 class First(SatisfiedModel):
     """Whoever finds something stops."""
 
     info = Info("RR")
-
-    def continuation(self, page: Page) -> Floats:
-        """1 where there is no gain."""
-        return np.where(page.gains == 0, 1.0, 0.0)
-
-    def patience(self, rank: Floats) -> Floats:
-        """1."""
-        return np.ones(rank.shape)
 
     def satisfaction(self, gains: Floats) -> Floats:
         """1 for any gain."""
@@ -134,62 +118,37 @@ class Satisfied(SatisfiedModel):
     gains: Gain = parameter(Gain("exponential"), no_loss, GAINS_DOC)
     max_grade: int | None = MAX_GRADE
 
-    def continuation(self, page: Page) -> Floats:
-        """1 less the chance to be satisfied."""
-        return np.asarray(1.0 - page.gains)
-
-    def patience(self, rank: Floats) -> Floats:
-        """1."""
-        return np.ones(rank.shape)
-
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         """Chance that each row satisfies."""
-        return self.gains.of(rows.grade) / (self._highest(judged) + 1.0)
+        return np.asarray(satisfying(self.gains.of(rows.grade), self._highest(judged)))
 
     def most(self, judged: JudgedRuns) -> float:
         """Chance that a document of the highest gain satisfies."""
         highest = self._highest(judged)
-        return highest / (highest + 1.0)
+        return float(satisfying(highest, highest))
 
     def _highest(self, judged: JudgedRuns) -> float:
         top = highest_of(judged, self.max_grade, str(self))
         return float(self.gains.of(np.arange(top + 1)).max())
 
 
-@model_of(Precision)
-def _top(measure: Precision) -> Top:
-    return Top(rel=measure.rel, cutoff=measure.cutoff)
-
-
-@model_of(ReciprocalRank)
-def _first(measure: ReciprocalRank) -> First:
-    return First(rel=measure.rel)
-
-
-@model_of(AveragePrecision)
-def _recaller(measure: AveragePrecision) -> Recaller:
-    return Recaller(rel=measure.rel)
-
-
-@model_of(ExpectedReciprocalRank)
 def _satisfied(measure: ExpectedReciprocalRank) -> Satisfied:
     if isinstance(measure.max_grade, str):
         raise MeasureError(f"{measure}: its user model needs one scale of grades for all topics")
     return Satisfied(gains=measure.gains, max_grade=measure.max_grade)
 
 
+_MODELS: dict[type[Measure], Callable[[Any], UserModel]] = {
+    Precision: lambda measure: Top(rel=measure.rel, cutoff=measure.cutoff),
+    ReciprocalRank: lambda measure: First(rel=measure.rel),
+    AveragePrecision: lambda measure: Recaller(rel=measure.rel),
+    ExpectedReciprocalRank: _satisfied,
+}
+"""What makes the user model of measures that are none themselves."""
+
+
 def user_model(measure: Measure | str) -> UserModel:
-    """Return the user model of a measure.
-
-    Parameters
-    ----------
-    measure
-        A measure or its text.
-
-    Raises
-    ------
-    MeasureError
-        If it has none.
+    """Return the user model of a measure, or of its text.
 
     Examples
     --------
@@ -207,6 +166,6 @@ def user_model(measure: Measure | str) -> UserModel:
     if isinstance(measure, UserModel):
         return measure
     for kind in type(measure).__mro__:
-        if kind in MODELS:
-            return MODELS[kind](measure)
+        if kind in _MODELS:
+            return _MODELS[kind](measure)
     raise MeasureError(f"{measure} has no user model")

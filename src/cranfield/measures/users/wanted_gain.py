@@ -6,15 +6,18 @@ tell the rest of these models, such as `ETU(INST)`, `Depth(INST)` and `Residual(
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import measure
+from cranfield.measures.gains import Discount
 from cranfield.measures.parameters import integer, number, optional, parameter
+from cranfield.measures.users.inst_chances import read, trigamma
 from cranfield.measures.users.model import Costs, Expected, StaticModel, UserModel, plain
 from cranfield.measures.users.page import Page
-from cranfield.measures.users.reading import read, trigamma
 
 _T_DOC = "gain that the user wants in all: the number of relevant documents, if gains are binary"
 # Below 1/2 a user who finds all at once would go on with a chance that is no chance.
@@ -30,6 +33,11 @@ _LEFT = r", \quad T_i = T - \sum_{j \le i} g_j"
 _VIEWED = r"\quad V(r) = \prod_{i<r} C(i)"
 _INSQ_WEIGHTS = r"\quad W(r) \propto \frac{1}{(r + 2T - 1)^2}"
 _SDCG_WEIGHTS = r"\quad W(r) = \frac{1 / \log_2(r + 1)}{\sum_{j=1}^{k} 1 / \log_2(j + 1)}"
+
+
+def wanted(gain: Any, rank: Any) -> Any:
+    """V where nothing is found: the product of ((i + 2T - 1) / (i + 2T))^2 over the ranks above."""
+    return (2 * gain / (rank + 2 * gain - 1)) ** 2
 
 
 @measure(
@@ -49,7 +57,6 @@ class INST(UserModel):
 
     @property
     def last(self) -> int | None:
-        """The depth."""
         return self.depth
 
     def continuation(self, page: Page) -> Floats:
@@ -93,12 +100,10 @@ class INSQ(StaticModel):
 
     @property
     def last(self) -> int | None:
-        """The depth."""
         return self.depth
 
-    def seen(self, rank: Floats) -> Floats:
-        """Products of ((i + 2T - 1) / (i + 2T))^2."""
-        return np.asarray((2.0 * self.T / (rank + 2.0 * self.T - 1.0)) ** 2)
+    def seen(self, rank: Any) -> Any:
+        return wanted(self.T, rank)
 
     def read_to(self, ranks: int | None) -> float:
         """Sum of V, with or without end."""
@@ -119,11 +124,11 @@ class INSQ(StaticModel):
 class ScaledDCG(StaticModel):
     """DCG over the most that k ranks could have; unlike nDCG it knows no ideal ranking."""
 
+    discount = Discount()
+
     @property
     def last(self) -> int | None:
-        """The cutoff."""
         return self.cutoff
 
-    def seen(self, rank: Floats) -> Floats:
-        """Discount of the rank."""
-        return np.asarray(1.0 / np.log2(rank + 1.0))
+    def seen(self, rank: Any) -> Any:
+        return 1.0 / self.discount.of(rank)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from cranfield.base.errors import MeasureError
 from cranfield.measures import Measure
 from cranfield.measures.users.expectation import Expectation
-from cranfield.measures.users.model import UserModel
+from cranfield.measures.users.model import LAST, StaticModel, UserModel
 
 INPUTS = {
     "intents": "the subtopics of documents",
@@ -81,3 +81,18 @@ def check_grades_decide(measure: Measure) -> None:
             f"{measure} depends on more than the grades by rank: {why}; nothing can be said of its"
             f" scale, and there is no image; {HINT}"
         )
+
+
+def reads_many_ranks(measure: Measure) -> int | None:
+    """Ranks that are laid out to score a run of a user model without sums of its own.
+
+    Examples
+    --------
+    >>> from cranfield.measures import EU, RBP, BPM
+    >>> reads_many_ranks(BPM), reads_many_ranks(EU("AP@5")), reads_many_ranks(RBP)
+    (1000, 1000, None)
+    """
+    model = measure.model if isinstance(measure, Expectation) else measure
+    if not isinstance(model, UserModel) or isinstance(model, StaticModel):
+        return None
+    return model.ranks(measure.depth if isinstance(measure, Expectation) else None) or LAST

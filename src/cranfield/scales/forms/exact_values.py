@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from math import lcm
 from typing import Any
 
 import numpy as np
@@ -20,11 +21,24 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
-from cranfield.scales.forms.evaluating import FITS, Keys, keys_of
-from cranfield.scales.forms.exact_numbers import MOST_DIGITS, UNITY, Number, Terms, quotient, terms
-from cranfield.scales.forms.form import Form, form
-from cranfield.scales.forms.logarithms import ONE, approximate, scaled
+from cranfield.scales.forms.exact_numbers import (
+    MOST_DIGITS,
+    ONE,
+    UNITY,
+    Number,
+    Terms,
+    approximate,
+    quotient,
+    scaled,
+    terms,
+)
+from cranfield.scales.forms.form import Additive, Form, Stateful
+from cranfield.scales.forms.measure_forms import form
+from cranfield.scales.forms.walk import Walk
 from cranfield.scales.runs import score_runs
+
+FITS = 2**62
+"""Integers up to here are held in int64, others in arrays of Python integers."""
 
 TOLERANCE = 2.0**-40
 """Floats nearer to each other than this, relative to the largest, count as equal."""
@@ -40,8 +54,8 @@ class Values:
         The distinct values, ascending; shape (values, bases). Floats, in one column, if not exact.
     place
         For each run the place of its value among them, from 0.
-    bases, whole
-        A key stands for the sum of key / whole / ln(base).
+    bases, unit
+        A key stands for the sum of key * unit / ln(base).
     below, constant
         What that is divided by, and what is then added.
     exact
@@ -53,7 +67,7 @@ class Values:
     keys: NDArray[Any]
     place: NDArray[np.int64]
     bases: tuple[Fraction, ...] = (ONE,)
-    whole: int = 1
+    unit: Fraction = ONE
     below: Terms = UNITY
     constant: Fraction = Fraction(0)
     exact: bool = True
@@ -68,7 +82,7 @@ class Values:
         """Value at a place."""
         if not self.exact:
             return float(self.keys[place, 0])
-        row = (Fraction(int(key), self.whole) for key in self.keys[place])
+        row = (int(key) * self.unit for key in self.keys[place])
         found = quotient(terms(zip(self.bases, row, strict=True)), self.below)
         if self.factor != 1.0:
             return float(found) * self.factor + float(self.constant)
@@ -93,33 +107,19 @@ def exact_values(
     grades: int = 1,
     judgments: Sequence[int] | int | None = None,
 ) -> Values:
-    """Score runs, exactly if the measure has a form.
+    """Score runs, of shape (runs, ranks), exactly if the measure has a form.
 
-    Parameters
-    ----------
-    measure
-        The measure.
-    runs
-        Grades by rank, shape (runs, ranks).
-    grades
-        The highest grade.
-    judgments
-        As for :func:`.form`: grades of the topic's documents, or the number
-        of those of the highest grade; by default as many as there are ranks.
-
-    Returns
-    -------
-    Values
+    Judgments are as for :func:`.form`.
 
     Examples
     --------
     >>> from cranfield.measures import AP, DCG
     >>> runs = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-    >>> found = exact_values(AP, runs)
-    >>> [str(found.value(i)) for i in found.place]
+    >>> values = exact_values(AP, runs)
+    >>> [str(values.value(place)) for place in values.place]
     ['0', '1/4', '1/2', '1']
-    >>> found = exact_values(DCG, runs)
-    >>> [str(found.value(i)) for i in found.place]
+    >>> values = exact_values(DCG, runs)
+    >>> [str(values.value(place)) for place in values.place]
     ['0', '0.63093', '1', '1.63093']
     """
     # One run shows the measure's own objections, such as a grade that it has no room for.
@@ -138,19 +138,37 @@ def exact_values(
 
 def values_of(found: Form, runs: Ints) -> Values:
     """Score runs exactly by a form."""
-    keys = keys_of(found.shape, runs)
-    rows = keys.rows
+    rows, bases, unit = _summed(found.shape, runs)
     if not found.below:
         # A topic without relevant documents scores 0, whatever the run.
         rows = np.zeros_like(rows)
     distinct, place = _distinct(rows)
-    if len(keys.bases) > 1:
-        order = _ascending(Keys(distinct, keys.bases, keys.whole))
+    if len(bases) > 1:
+        order = _ascending(distinct, bases)
         rank = np.empty_like(order)
         rank[order] = np.arange(order.size)
         distinct, place = distinct[order], rank[place]
     about = found.below, found.constant
-    return Values(distinct, place, keys.bases, keys.whole, *about, factor=found.factor)
+    return Values(distinct, place, bases, unit, *about, factor=found.factor)
+
+
+def _summed(
+    shape: Additive | Stateful, runs: Ints
+) -> tuple[NDArray[Any], tuple[Fraction, ...], Fraction]:
+    """Sums of a form, a column for each base of logarithms, in whole multiples of a unit."""
+    if isinstance(shape, Stateful):
+        values, unit = Walk.along(shape, runs)
+        return values[:, None], (ONE,), unit
+    ranks = [rank for rank, row in enumerate(shape.coefficients) if any(row)]
+    bases = sorted({shape.bases[rank] for rank in ranks}) or [ONE]
+    below = lcm(*(weight.denominator for row in shape.coefficients for weight in row))
+    whole = [[int(weight * below) for weight in shape.coefficients[rank]] for rank in ranks]
+    kind: Any = np.int64 if sum(max(map(abs, row)) for row in whole) < FITS else object
+    column = {base: place for place, base in enumerate(bases)}
+    rows = np.zeros((len(runs), len(bases)), dtype=kind)
+    for rank, row in zip(ranks, whole, strict=True):
+        rows[:, column[shape.bases[rank]]] += np.array(row, dtype=kind)[runs[:, rank]]
+    return rows, tuple(bases), Fraction(1, below)
 
 
 def _distinct(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -166,10 +184,10 @@ def _distinct(rows: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
     return rows[first], np.asarray(place, dtype=np.int64).ravel()
 
 
-def _ascending(keys: Keys) -> NDArray[np.int64]:
+def _ascending(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int64]:
     """Order of distinct values, exactly: floats tell most of them apart, digits the others."""
-    factors = np.array([approximate(base) for base in keys.bases])
-    rough = keys.rows.astype(np.float64)
+    factors = np.array([approximate(base) for base in bases])
+    rough = keys.astype(np.float64)
     slack = (rough.shape[1] + 4) * 2.0**-51 * float((np.abs(rough) @ factors).max())
     rough = rough @ factors
     order = np.argsort(rough, kind="stable")
@@ -181,8 +199,8 @@ def _ascending(keys: Keys) -> NDArray[np.int64]:
     while members.size:
         if bits > MOST_DIGITS:
             raise PolicyError("two values agree to so many digits that they cannot be told")
-        rows = keys.rows[members].astype(object)
-        heights = rows @ np.array([scaled(base, bits) for base in keys.bases], dtype=object)
+        rows = keys[members].astype(object)
+        heights = rows @ np.array([scaled(base, bits) for base in bases], dtype=object)
         error = int(np.abs(rows).sum(axis=1).max())
         by_height = np.argsort(heights, kind="stable")
         if (np.diff(heights[by_height]) > 2 * error).all():

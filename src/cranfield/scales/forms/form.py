@@ -4,28 +4,39 @@ There are two. The value of an *additive* measure is a sum over ranks of a weigh
 grade at the rank decides (P, DCG, RBP). The value of a *stateful* one is a sum as well, but the
 contribution of a rank depends on a small state of what came before (AP: the number of relevant
 documents so far; ERR: the chance that the user still reads). Nothing in a form is a float.
+
+Forms come from the laws of the measures themselves, through which fractions pass as floats do:
+`exactly` makes the measure whose parameters are fractions. Where a definition has a parameter that
+is no whole number, such as p = 0.8, p = 1/3 or a gain of 0.1, it means that number, not the binary
+float beside it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.measures import Measure
-from cranfield.scales.forms.exact_numbers import UNITY, Terms, quotient
-from cranfield.scales.forms.logarithms import ONE, approximate
-from cranfield.scales.judgments import pool
+from cranfield.base.errors import MeasureError
+from cranfield.measures.base import Measure
+from cranfield.measures.gains import Gain
+from cranfield.measures.parameters import fraction_of
+from cranfield.measures.users.expected_reciprocal_rank import satisfying
+from cranfield.scales.forms.exact_numbers import ONE, UNITY, ZERO, Terms, approximate, quotient
+
+Row = tuple[Fraction, ...]
+"""A number for each grade from 0, or for each rank."""
 
 
 def rising(weights: Sequence[Fraction]) -> bool:
     """Tell whether no weight is below the one before it."""
-    return all(one <= other for one, other in pairwise(weights))
+    return all(lower <= upper for lower, upper in pairwise(weights))
 
 
 @dataclass(frozen=True)
@@ -37,28 +48,30 @@ class Additive:
     bases
         For each rank the number r whose inverse logarithm 1/ln r its weights are rational
         multiples of; 1 for rational weights. Bases are not powers, so that equal ones, and only
-        equal ones, have weights in rational proportion (see `logarithms.py`).
+        equal ones, have weights in rational proportion (see `exact_numbers.py`).
     coefficients
         For each rank the rational factor of each grade 0..c.
     """
 
     bases: tuple[Fraction, ...]
-    coefficients: tuple[tuple[Fraction, ...], ...]
+    coefficients: tuple[Row, ...]
+
+    @classmethod
+    def rational(cls, coefficients: Sequence[Row]) -> Additive:
+        return cls((ONE,) * len(coefficients), tuple(coefficients))
 
     @property
     def length(self) -> int:
-        """Number of ranks."""
         return len(self.bases)
 
     @property
     def grades(self) -> int:
-        """The highest grade."""
         return len(self.coefficients[0]) - 1
 
     def weights(self) -> Floats:
         """Weights as floats; shape (length, grades + 1)."""
         factors = [approximate(base) for base in self.bases]
-        table = np.array([[float(one) for one in row] for row in self.coefficients])
+        table = np.array([[float(weight) for weight in row] for row in self.coefficients])
         return np.asarray(table * np.array(factors)[:, None])
 
     def stateful(self) -> Stateful | None:
@@ -87,15 +100,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True)
 class Stateful:
-    """A sum over ranks of contributions that depend on a state; subclasses say how.
-
-    Attributes
-    ----------
-    length
-        Number of ranks.
-    grades
-        The highest grade.
-    """
+    """A sum over `length` ranks of contributions that depend on a state; subclasses say how."""
 
     length: int
     grades: int
@@ -119,16 +124,15 @@ class Stateful:
 class OneState(Stateful):
     """An additive form with rational coefficients, seen as a stateful one."""
 
-    coefficients: tuple[tuple[Fraction, ...], ...]
+    coefficients: tuple[Row, ...]
 
     def step(self, rank: int, state: Any, grade: int) -> Step:
-        """The weight of the grade; the state stays as it is."""
         return Step(self.coefficients[rank - 1][grade], state)
 
 
 @dataclass(frozen=True)
 class AtMost(Stateful):
-    """A form on the runs with at most so many relevant documents."""
+    """A form on the runs with at most `limit` documents of grade `rel` or above."""
 
     form: Stateful
     limit: int
@@ -136,20 +140,17 @@ class AtMost(Stateful):
 
     @classmethod
     def of(cls, form: Stateful, limit: int, rel: int) -> AtMost:
-        """Restrict a form to runs with at most `limit` documents of grade `rel` or above."""
         return cls(form.length, form.grades, form, limit, rel)
 
     @property
     def start(self) -> Hashable:
-        """The state of the form, and no relevant document."""
         return (self.form.start, 0)
 
     def step(self, rank: int, state: Any, grade: int) -> Step | None:
-        """The step of the form, while relevant documents are left."""
         inner, seen = state
         seen += grade >= self.rel
-        found = self.form.step(rank, inner, grade) if seen <= self.limit else None
-        return found and Step(found.contribution, (found.state, seen))
+        step = self.form.step(rank, inner, grade) if seen <= self.limit else None
+        return step and Step(step.contribution, (step.state, seen))
 
 
 @dataclass(frozen=True)
@@ -173,7 +174,7 @@ class Form:
 
     shape: Additive | Stateful
     below: Terms = UNITY
-    constant: Fraction = Fraction(0)
+    constant: Fraction = ZERO
     factor: float = 1.0
 
     @property
@@ -185,6 +186,27 @@ class Form:
     def offset(self) -> float:
         """The constant as a float."""
         return float(self.constant)
+
+
+def exactly(measure: Any) -> Any:
+    """The same measure with fractions for numbers: its laws make fractions of fractions."""
+    exact = copy(measure)
+    for name, value in vars(measure).items():
+        if isinstance(value, float):
+            vars(exact)[name] = fraction_of(value)
+        elif isinstance(value, Gain):
+            vars(exact)[name] = value.exactly()
+    return exact
+
+
+def upto(highest: int) -> Any:
+    """Whole numbers from 0 as an array of fractions, for laws of arrays."""
+    return np.array([Fraction(number) for number in range(highest + 1)], dtype=object)
+
+
+def row_of(values: Any) -> Row:
+    """What a law makes of an array of fractions."""
+    return tuple(map(Fraction, np.asarray(values).astype(object)))
 
 
 class Setting(NamedTuple):
@@ -208,78 +230,41 @@ class Setting(NamedTuple):
         """Ranks that count."""
         return self.length if measure.cutoff is None else min(self.length, measure.cutoff)
 
-    def recall_base(self, rel: int) -> int:
+    def relevant(self, measure: Any) -> tuple[bool, ...]:
+        """Whether each grade counts as relevant."""
+        return tuple(grade >= max(measure.rel, 0) for grade in range(self.grades + 1))
+
+    def recall_base(self, measure: Any) -> int:
         """Number of relevant documents of the topic."""
-        return sum(grade >= max(rel, 0) for grade in self.judgments)
+        return sum(grade >= max(measure.rel, 0) for grade in self.judgments)
 
+    def highest(self, measure: Any) -> int:
+        """The highest grade of the measure's scale, which no grade may exceed."""
+        if measure.max_grade == "topic":
+            raise MeasureError(f"{measure}: its scale depends on the grades of the topic")
+        highest = int(measure.max_grade or self.grades)
+        if self.grades > highest:
+            raise MeasureError(f"{measure}: grade {self.grades} is above max_grade={highest}")
+        return highest
 
-Maker = Callable[[Any, Setting], Form | None]
-M = TypeVar("M", bound=Maker)
-FORMS: dict[type[Measure], Maker] = {}
-"""How the form of each class of measures is made."""
+    def gains(self, gain: Gain, highest: int | None = None) -> Row:
+        """Gain of each grade up to the highest, of runs by default."""
+        return row_of(gain.exactly().of(upto(highest or self.grades)))
 
+    def unit_gains(self, measure: Any) -> Row:
+        """Gain of each grade, for a measure of gains from 0 to 1."""
+        top = self.highest(measure) if measure.gains.kind == "graded" else 1
+        return row_of(exactly(measure).unit_gain(upto(self.grades), top))
 
-def form_of(*kinds: type[Measure]) -> Callable[[M], M]:
-    """Enter a function that makes the form of measures of some classes.
+    def stops(self, measure: Any) -> Row:
+        """Chance that each grade satisfies, for ERR and its like."""
+        worth = self.gains(measure.gains, self.highest(measure))
+        return tuple(satisfying(gain, max(worth)) for gain in worth)
 
-    The function takes the measure and a :class:`Setting`, and returns None for parameters with
-    which there is no form.
-    """
+    def best(self, gains: Sequence[Fraction]) -> list[Fraction]:
+        """Positive gains of the topic's documents, falling: the ideal ranking."""
+        return sorted((gains[grade] for grade in self.judgments if gains[grade] > 0), reverse=True)
 
-    def enter(maker: M) -> M:
-        FORMS.update(dict.fromkeys(kinds, maker))
-        return maker
-
-    return enter
-
-
-def form(
-    measure: Measure,
-    length: int,
-    grades: int = 1,
-    judgments: Sequence[int] | int | None = None,
-) -> Form | None:
-    """Return the form of a measure's values.
-
-    Parameters
-    ----------
-    measure
-        A measure.
-    length
-        Number N of ranks of the runs; those below the measure's cutoff count nothing.
-    grades
-        The highest grade c.
-    judgments
-        Grades of the topic's judged documents, or how many it has of the highest grade; by
-        default as many as the runs are long.
-
-    Returns
-    -------
-    Form or None
-        None for a measure that has none.
-
-    Raises
-    ------
-    PolicyError
-        For judgments that are no grades 0..c.
-
-    Examples
-    --------
-    >>> from cranfield.measures import DCG, IPrec
-    >>> found = form(DCG, 3)
-    >>> found.shape.bases, round(found.unit, 3)
-    ((Fraction(2, 1), Fraction(3, 1), Fraction(2, 1)), 0.693)
-    >>> form(IPrec @ 0.1, 3) is None
-    True
-    """
-    # These enter the forms of all measures.
-    import cranfield.scales.forms.additive
-    import cranfield.scales.forms.graded
-    import cranfield.scales.forms.of_users
-    import cranfield.scales.forms.stateful  # noqa: F401
-
-    maker = FORMS.get(type(measure))
-    if maker is None:
-        return None
-    measure.require_complete()
-    return maker(measure, Setting(length, grades, pool(judgments, length, grades)))
+    def rows(self, row: Row, depth: int) -> list[Row]:
+        """The same weights at each rank down to a depth, and none below."""
+        return [row if rank < depth else (ZERO,) * len(row) for rank in range(self.length)]

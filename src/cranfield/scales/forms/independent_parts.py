@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.scales.forms.exact_numbers import approximate
 from cranfield.scales.forms.form import Additive
-from cranfield.scales.forms.logarithms import approximate
 
 Exact = NDArray[Any]
 """Whole numbers: int64 where they fit, Python's where they do not."""
@@ -109,7 +109,7 @@ def split(form: Additive, rel: int) -> list[Part]:
     Examples
     --------
     >>> from cranfield.measures import DCG
-    >>> from cranfield.scales.forms.form import form
+    >>> from cranfield.scales.forms.measure_forms import form
     >>> parts = split(form(DCG(discount="max(1,log2(rank))"), 6).shape, 1)
     >>> [(part.ranks, part.keys.tolist()) for part in parts]
     [((3,), [0, 1]), ((0, 1), [0, 1, 2]), ((2,), [0, 1]), ((4,), [0, 1]), ((5,), [0, 1])]

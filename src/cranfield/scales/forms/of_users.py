@@ -1,4 +1,4 @@
-"""The forms of user models: of those who look at ranks alone, or stop at the first relevant one.
+"""The forms of user models: of those who look at ranks alone, stop when satisfied, or play.
 
 Utility is what is found over the ranks that are read, sum V g / sum V. It has a form where sum V is
 the same for all runs (P, RBP, INSQ, SDCG), or where the run is over once something is found: NERR
@@ -11,29 +11,22 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import accumulate
-from typing import Any
+from itertools import accumulate, pairwise
+from typing import Any, NamedTuple
 
 from cranfield.base.errors import PolicyError
-from cranfield.measures import Measure
-from cranfield.measures.parameters import fraction_of
+from cranfield.measures.base import Measure
+from cranfield.measures.users.bejewelled import BPM, BPMDynamic
 from cranfield.measures.users.expectation import Expectation
 from cranfield.measures.users.model import LAST, StaticModel, UserModel
-from cranfield.measures.users.nerr import NERR8, NERR9, NERR10, NERR11
 from cranfield.measures.users.rank_biased import RankBiasedPrecision
+from cranfield.measures.users.satisfied import NERR8, NERR9, NERR10, NERR11, SatisfiedModel
 from cranfield.measures.users.users_of_measures import First, Satisfied, Top
 from cranfield.measures.users.wanted_gain import INSQ, ScaledDCG
-from cranfield.scales.forms.additive import (
-    ZERO,
-    grade_gains,
-    highest_grade,
-    unit_gains,
-)
-from cranfield.scales.forms.blended import FirstWorth
-from cranfield.scales.forms.exact_numbers import Terms, rational, terms
-from cranfield.scales.forms.form import Additive, Form, Setting, Stateful, Step, form_of
-from cranfield.scales.forms.logarithms import ONE, root
-from cranfield.scales.forms.players import Told, player_form
+from cranfield.scales.forms.additive import inverse
+from cranfield.scales.forms.exact_numbers import ONE, ZERO, Terms, rational, terms
+from cranfield.scales.forms.form import Additive, Form, Row, Setting, Stateful, Step, exactly
+from cranfield.scales.forms.stateful import Cascade, FirstFound
 
 FEW = 2_000
 """Ranks over which weights are added up as fractions; beyond, as floats."""
@@ -41,177 +34,171 @@ FEW = 2_000
 MOST_DIGITS_AT = 200
 """Ranks over which chances are added up at each rank, whose fractions get longer and longer."""
 
-TOLD = ("EU", "ETU")
-"""What is told of a user model that has a form; costs and depths are low where they are good."""
 
-View = Callable[[int], tuple[Fraction, Fraction]]
-"""For a rank the base and the factor of the chance that it is read."""
+class Told(NamedTuple):
+    """What of a user model is told.
+
+    Attributes
+    ----------
+    total
+        Whether all that is found (ETU), and not what a rank gives (EU).
+    depth
+        The last rank that is read, where that is not the model's own.
+    deepest
+        The last rank whose gains count.
+    """
+
+    total: bool
+    depth: int | None
+    deepest: int
 
 
-def _wants(measure: Any) -> Fraction:
-    return 2 * fraction_of(measure.T)
-
-
-def _viewed(model: StaticModel) -> View | None:
-    """V of a model that looks at ranks alone, as a factor of 1 / ln(base)."""
-    if isinstance(model, Top):
-        return lambda rank: (ONE, ONE)
-    if isinstance(model, RankBiasedPrecision):
-        p = fraction_of(model.p)
-        return lambda rank: (ONE, p ** (rank - 1))
-    if isinstance(model, INSQ):
-        wanted = _wants(model)
-        return lambda rank: (ONE, (wanted / (rank + wanted - 1)) ** 2)
+def _viewed(model: StaticModel) -> Callable[[int], tuple[Fraction, Fraction]]:
+    """For a rank the chance that it is read, as a base and a factor of 1 / ln(base)."""
     if isinstance(model, ScaledDCG):
-        # Over ln 2, which `_whole` brings back where the sum of all V does not cancel it.
-        return _discount
-    return None
+        # Over ln 2, which `_divisor` brings back where the sum of all V does not cancel it.
+        return lambda rank: inverse(model.discount, rank)
+    exact = exactly(model)
+    return lambda rank: (ONE, exact.seen(Fraction(rank)))
 
 
-def _discount(rank: int) -> tuple[Fraction, Fraction]:
-    base, power = root(Fraction(rank + 1))
-    return base, Fraction(1, power)
-
-
-def _whole(model: StaticModel, view: View, end: int | None, kind: str) -> tuple[Terms, float]:
+def _divisor(model: StaticModel, end: int | None, told: Told) -> tuple[Terms, float]:
     """What sum V g is divided by, and a factor of what cannot be said in fractions."""
-    if kind == "ETU":
+    if told.total:
         return (terms({Fraction(2): ONE}) if isinstance(model, ScaledDCG) else rational(1)), 1.0
     if end is None and isinstance(model, RankBiasedPrecision):
-        return rational(1 / (1 - fraction_of(model.p))), 1.0
+        return rational(exactly(model).endless()), 1.0
     if end is None or end > FEW:
         return rational(1), 1.0 / model.read_to(end)
     sums: dict[Fraction, Fraction] = {}
-    for base, factor in map(view, range(1, end + 1)):
+    for base, factor in map(_viewed(model), range(1, end + 1)):
         sums[base] = sums.get(base, ZERO) + factor
     return terms(sums), 1.0
 
 
-def _static(model: StaticModel, setting: Setting, told: Told) -> Form | None:
-    view = _viewed(model)
-    if view is None:
-        return None
-    end = model.ranks(told.depth)
+def _static(model: StaticModel, setting: Setting, told: Told) -> Form:
+    end, view = model.ranks(told.depth), _viewed(model)
     deepest = told.deepest if end is None else min(told.deepest, end)
-    gains = unit_gains(model, setting)
+    gains = setting.unit_gains(model)
     bases, rows = [], []
     for rank in range(1, setting.length + 1):
         base, factor = view(rank) if rank <= deepest else (ONE, ZERO)
         bases.append(base)
         rows.append(tuple(gain * factor for gain in gains))
-    below, factor_of_all = _whole(model, view, end, told.kind)
+    below, factor_of_all = _divisor(model, end, told)
     return Form(Additive(tuple(bases), tuple(rows)), below, factor=factor_of_all)
 
 
-@form_of(INSQ, ScaledDCG)
-def _weights(measure: StaticModel, setting: Setting) -> Form | None:
-    return _static(measure, setting, Told.of(measure, setting))
-
-
-@dataclass(frozen=True)
-class Reader(Stateful):
-    """Total utility of a reader whom gains satisfy; the state is the chance that a rank is read.
-
-    Attributes
-    ----------
-    gains
-        Of each grade, which is the chance to be satisfied.
-    going_on
-        For each rank that is read the chance to go on, if not satisfied.
-    depth
-        Ranks whose gains count.
-    """
-
-    gains: tuple[Fraction, ...]
-    going_on: tuple[Fraction, ...]
-    depth: int
-
-    @property
-    def start(self) -> Hashable:
-        """Every user begins to read."""
-        return ONE
-
-    def step(self, rank: int, state: Any, grade: int) -> Step:
-        """The gain, by the chance that the rank is read."""
-        if rank > len(self.going_on):
-            return Step(ZERO, ZERO)
-        gain = self.gains[grade] if rank <= self.depth else ZERO
-        return Step(state * gain, state * (1 - gain) * self.going_on[rank - 1])
-
-
-def _going_on(model: UserModel, ranks: int) -> list[Fraction] | None:
-    """The chance to go on from each rank without any gain."""
-    if isinstance(model, (NERR8, First, Satisfied)):
-        return [ONE] * ranks
-    if isinstance(model, NERR9):
-        return [Fraction(rank, rank + 1) for rank in range(1, ranks + 1)]
-    if isinstance(model, NERR10):
-        return [fraction_of(model.p)] * ranks
-    if isinstance(model, NERR11):
-        wanted = _wants(model)
-        return [((rank + wanted - 1) / (rank + wanted)) ** 2 for rank in range(1, ranks + 1)]
-    return None
-
-
-def _cascade_gains(model: UserModel, setting: Setting) -> tuple[Fraction, ...]:
-    if not isinstance(model, Satisfied):
-        return unit_gains(model, setting)
-    worth = grade_gains(model.gains, highest_grade(model, setting))
-    return tuple(one / (max(worth) + 1) for one in worth)
-
-
-def _cascade(model: UserModel, setting: Setting, told: Told) -> Form | None:
+def _satisfied(model: SatisfiedModel, setting: Setting, told: Told) -> Form | None:
     end = min(setting.length, model.ranks(told.depth) or LAST)
-    going_on = _going_on(model, end)
-    if going_on is None:
-        return None
-    gains = _cascade_gains(model, setting)
-    if told.kind == "ETU":
-        return Form(Reader(setting.length, setting.grades, gains, tuple(going_on), told.deepest))
+    seen = [exactly(model).patience(Fraction(rank)) for rank in range(1, end + 2)]
+    gains = setting.stops(model) if isinstance(model, Satisfied) else setting.unit_gains(model)
+    deepest, size = min(end, told.deepest), (setting.length, setting.grades)
+    if told.total:
+        going_on = tuple(after / here for here, after in pairwise(seen))
+        return Form(Cascade(*size, gains, (ONE,) * deepest, going_on))
     if not set(gains) <= {ZERO, ONE}:
         return None
-    if end > MOST_DIGITS_AT and set(going_on) != {ONE}:
+    if end > MOST_DIGITS_AT and set(seen) != {ONE}:
         raise PolicyError(
             f"the chances to read {end} ranks have too many digits for an exact image of {model};"
             f" up to length {MOST_DIGITS_AT} it is feasible"
         )
     # Whoever finds something stops there: V of the rank over the sum of V so far.
-    seen = list(accumulate([ONE, *going_on[:-1]], Fraction.__mul__))
-    worth = [view / read for view, read in zip(seen, accumulate(seen), strict=True)]
-    deepest = min(end, told.deepest)
-    rows = tuple(
-        tuple(worth[rank] if gain and rank < deepest else None for gain in gains)
-        for rank in range(setting.length)
-    )
-    return Form(FirstWorth(setting.length, setting.grades, rows))
+    worth = [view / read for view, read in zip(seen, accumulate(seen), strict=True)][:deepest]
+    rows = tuple(tuple(value if gain else None for gain in gains) for value in worth)
+    return Form(FirstFound(*size, rows))
 
 
-@form_of(NERR8, NERR9, NERR10, NERR11)
-def _nerr(measure: UserModel, setting: Setting) -> Form | None:
-    return _cascade(measure, setting, Told.of(measure, setting))
+@dataclass(frozen=True)
+class Player(Stateful):
+    """A Bejeweled player; the state is what was found, or None after the stop.
+
+    Attributes
+    ----------
+    model
+        The model with fractions for numbers, which has the limits.
+    gains
+        Of each grade.
+    depth
+        Ranks whose gains count.
+    end
+        The last rank that is read.
+    total
+        Whether all that is found counts, and not what a rank gives.
+    """
+
+    model: Any
+    gains: Row
+    depth: int
+    end: int
+    total: bool
+
+    @property
+    def start(self) -> Hashable:
+        return ZERO
+
+    def step(self, rank: int, state: Any, grade: int) -> Step:
+        """What was found, at the rank where the player stops; at the last one, where it will be."""
+        if state is None:
+            return Step(ZERO, None)
+        gain = self.gains[grade] if rank <= self.depth else ZERO
+        found = state + gain
+        if self.stops(rank, state, gain):
+            return Step(self.value(found, rank), None)
+        if rank < self.length:
+            return Step(ZERO, found)
+        while not self.stops(rank, found, ZERO) or rank == self.length:
+            rank += 1
+        return Step(self.value(found, rank), None)
+
+    def stops(self, rank: int, before: Fraction, gain: Fraction) -> bool:
+        """Whether a player stops at a rank, after so much gain before it."""
+        enough, most = self.model.limits(rank, before)
+        return bool(rank >= self.end or before + gain >= enough or rank >= most)
+
+    def value(self, found: Fraction, rank: int) -> Fraction:
+        """Utility of a player who stops at a rank."""
+        return found if self.total else found / rank
 
 
-@form_of(Expectation)
-def _expectation(measure: Expectation, setting: Setting) -> Form | None:
-    if measure.kind not in TOLD or measure.unit is not None:
+_LIMITS = ("T", "K", "hb", "hc", "median")
+
+
+def _player(model: Any, setting: Setting, told: Told) -> Form | None:
+    """The form of a player whose numbers floats hold.
+
+    A player stops by comparing sums; with gains such as 1/3 floats compare others.
+    """
+    if model.unit is not None:
+        return None
+    exact, gains = exactly(model), setting.unit_gains(model)
+    limits = [vars(exact)[name] for name in _LIMITS if name in vars(exact)]
+    if any(number.denominator & (number.denominator - 1) for number in (*limits, *gains)):
+        return None
+    end = model.ranks(told.depth) or LAST
+    size = setting.length, setting.grades
+    return Form(Player(*size, exact, gains, told.deepest, end, told.total))
+
+
+_MODELS: dict[type[Measure], Callable[[Any, Setting, Told], Form | None]] = {
+    **dict.fromkeys((Top, RankBiasedPrecision, INSQ, ScaledDCG), _static),
+    **dict.fromkeys((NERR8, NERR9, NERR10, NERR11, First, Satisfied), _satisfied),
+    **dict.fromkeys((BPM, BPMDynamic), _player),
+}
+"""How the form of each user model is made."""
+
+
+def of_model(model: UserModel, setting: Setting) -> Form | None:
+    """EU, of a model that is a measure itself."""
+    return _MODELS[type(model)](model, setting, Told(False, None, setting.depth(model)))
+
+
+def of_expectation(measure: Expectation, setting: Setting) -> Form | None:
+    """EU and ETU; of costs and depths, low is good, and they have no form."""
+    maker = _MODELS.get(type(measure.model))
+    if maker is None or measure.kind not in {"EU", "ETU"}:
         return None
     # The cutoff is the measure's; its user model may not know of it.
-    model, told = measure.model, Told(measure.kind, measure.depth, setting.depth(measure))
-    if isinstance(model, StaticModel):
-        return _static(model, setting, told)
-    return _cascade(model, setting, told) or player_form(model, setting, told)
-
-
-def reads_many_ranks(measure: Measure) -> int | None:
-    """Ranks that are laid out to score a run of a user model without sums of its own.
-
-    Examples
-    --------
-    >>> from cranfield.measures import EU, RBP, BPM
-    >>> reads_many_ranks(BPM), reads_many_ranks(EU("AP@5")), reads_many_ranks(RBP)
-    (1000, 1000, None)
-    """
-    model = measure.model if isinstance(measure, Expectation) else measure
-    if not isinstance(model, UserModel) or isinstance(model, StaticModel):
-        return None
-    return model.ranks(measure.depth if isinstance(measure, Expectation) else None) or LAST
+    told = Told(measure.kind == "ETU", measure.depth, setting.depth(measure))
+    return maker(measure.model, setting, told)

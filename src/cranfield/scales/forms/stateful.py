@@ -1,101 +1,165 @@
-"""The forms of the measures whose ranks depend on what came before: AP, RR, ERR and others."""
+"""Measures where a rank counts by what came before: RR, AP, GAP and the cascades such as ERR."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Any
 
-from cranfield.measures.ranked.average_precision import AveragePrecision, GeometricAveragePrecision
-from cranfield.measures.ranked.precision import ReciprocalRank, Success
-from cranfield.measures.ranked.preference import BinaryPreference, GeometricBinaryPreference
-from cranfield.measures.ranked.sets import SetAveragePrecision
-from cranfield.measures.users.rank_biased import (
-    ExpectedReciprocalRank,
-    NormalisedExpectedReciprocalRank,
+from cranfield.measures.ranked.graded_ap import GradedAveragePrecision, KishidaAveragePrecision
+from cranfield.measures.ranked.precision import ReciprocalRank, summed_over
+from cranfield.measures.ranked.weighted_rank import (
+    IntentwiseRankBiasedUtility,
+    WeightedReciprocalRank,
 )
-from cranfield.scales.forms.additive import ZERO, grade_gains, highest_grade
-from cranfield.scales.forms.exact_numbers import rational
-from cranfield.scales.forms.form import Form, Setting, Stateful, Step, form_of, rising
-from cranfield.scales.forms.logarithms import ONE
+from cranfield.measures.users.expected_reciprocal_rank import NormalisedExpectedReciprocalRank
+from cranfield.scales.forms.exact_numbers import ONE, ZERO, rational
+from cranfield.scales.forms.form import (
+    Form,
+    Row,
+    Setting,
+    Stateful,
+    Step,
+    exactly,
+    rising,
+    row_of,
+    upto,
+)
 
 
 @dataclass(frozen=True)
-class FirstRelevant(Stateful):
-    """RR and Success: only the first relevant document counts."""
+class FirstFound(Stateful):
+    """Measures of the first relevant document: its rank and its grade decide.
 
-    depth: int
-    rel: int
-    reciprocal: bool
+    `worth` has for each rank that counts the value of each grade; None for one not relevant. The
+    state is whether something was found.
+    """
+
+    worth: tuple[tuple[Fraction | None, ...], ...]
 
     def step(self, rank: int, state: Any, grade: int) -> Step:
-        """1 / rank, or 1, for the first relevant document; the state is whether it was found."""
-        if state or grade < self.rel or rank > self.depth:
-            return Step(ZERO, state)
-        return Step(Fraction(1, rank) if self.reciprocal else ONE, 1)
+        worth = self.worth[rank - 1][grade] if rank <= len(self.worth) and not state else None
+        return Step(ZERO, state) if worth is None else Step(worth, 1)
 
 
-@form_of(ReciprocalRank, Success)
-def _first(measure: Any, setting: Setting) -> Form:
-    reciprocal = isinstance(measure, ReciprocalRank)
-    depth = setting.depth(measure)
-    return Form(
-        FirstRelevant(setting.length, setting.grades, depth, max(measure.rel, 0), reciprocal)
-    )
+def first_found(measure: Any, setting: Setting) -> Form:
+    """RR, WRR and Success."""
+    exact, relevant = exactly(measure), setting.relevant(measure)
+    worth = []
+    for rank in range(1, setting.depth(measure) + 1):
+        row: Row = (ONE,) * len(relevant)
+        if isinstance(measure, ReciprocalRank):
+            row = (exact.worth(Fraction(rank)),) * len(relevant)
+        elif isinstance(measure, WeightedReciprocalRank):
+            highest = 0 if measure.betas else setting.highest(measure)
+            row = row_of(exact.worth(rank, upto(setting.grades), highest))
+        worth.append(tuple(one if yes else None for one, yes in zip(row, relevant, strict=True)))
+    return Form(FirstFound(setting.length, setting.grades, tuple(worth)))
 
 
 @dataclass(frozen=True)
-class PrecisionSum(Stateful):
-    """AP times RB: the precision at each relevant document, the state being their number."""
+class ByCount(Stateful):
+    """What the relevant documents number 1, 2, ... add; the state is how many there were."""
 
     depth: int
-    rel: int
+    relevant: tuple[bool, ...]
+    steps: Row
 
     def step(self, rank: int, state: Any, grade: int) -> Step:
-        """(relevant so far) / rank for a relevant document."""
-        if grade < self.rel or rank > self.depth:
+        if not self.relevant[grade] or rank > self.depth:
             return Step(ZERO, state)
-        return Step(Fraction(state + 1, rank), state + 1)
-
-
-@form_of(AveragePrecision, GeometricAveragePrecision)
-def _ap(measure: Any, setting: Setting) -> Form:
-    base = setting.recall_base(measure.rel)
-    if measure.denominator == "min" and measure.cutoff is not None:
-        base = min(base, measure.cutoff)
-    depth = setting.depth(measure)
-    shape = PrecisionSum(setting.length, setting.grades, depth, max(measure.rel, 0))
-    return Form(shape, rational(base))
+        return Step(self.steps[state], state + 1)
 
 
 @dataclass(frozen=True)
-class SquaredCount(Stateful):
-    """The square of the number of relevant documents, as a sum of odd numbers."""
+class MeanSoFar(Stateful):
+    """AP and gAP: the mean gain so far at each document with a gain; the state is their sum."""
 
     depth: int
-    rel: int
+    gains: Row
+    law: Any
+
+    @property
+    def start(self) -> Hashable:
+        return ZERO
 
     def step(self, rank: int, state: Any, grade: int) -> Step:
-        """(n + 1)^2 - n^2 for the relevant document number n + 1."""
-        if grade < self.rel or rank > self.depth:
+        gain = self.gains[grade]
+        if not gain or rank > self.depth:
             return Step(ZERO, state)
-        return Step(Fraction(2 * state + 1), state + 1)
+        return Step(self.law.mean_so_far(state + gain, rank), state + gain)
 
 
-@form_of(SetAveragePrecision)
-def _set_ap(measure: SetAveragePrecision, setting: Setting) -> Form:
-    depth = setting.depth(measure)
-    shape = SquaredCount(setting.length, setting.grades, depth, max(measure.rel, 0))
-    return Form(shape, rational(depth * setting.recall_base(measure.rel)))
+def average_precision(measure: Any, setting: Setting) -> Form:
+    """AP and GMAP."""
+    gains = tuple(Fraction(yes) for yes in setting.relevant(measure))
+    shape = MeanSoFar(setting.length, setting.grades, setting.depth(measure), gains, measure)
+    return Form(shape, rational(int(summed_over(measure, setting.recall_base(measure)))))
+
+
+def _best(values: list[Fraction], measure: Any) -> list[Fraction]:
+    """What the ideal ranking has, as far as it counts."""
+    return values[: measure.cutoff] if measure.denominator == "min" else values
+
+
+def mean_gains(measure: KishidaAveragePrecision, setting: Setting) -> Form:
+    gains = setting.gains(measure.gains)
+    shape = MeanSoFar(setting.length, setting.grades, setting.depth(measure), gains, measure)
+    ideal = accumulate(_best(setting.best(gains), measure))
+    below = sum((measure.mean_so_far(gain, rank) for rank, gain in enumerate(ideal, 1)), ZERO)
+    return Form(shape, rational(below))
+
+
+@dataclass(frozen=True)
+class SharedGrades(Stateful):
+    """GAP: a document counts what it shares with those above, of which the state holds the number.
+
+    `weights` is G of each grade, which does not fall.
+    """
+
+    depth: int
+    weights: Row
+
+    @property
+    def start(self) -> Hashable:
+        return (0,) * self.grades
+
+    def step(self, rank: int, state: Any, grade: int) -> Step:
+        """Sum of G(min of both grades) over the documents so far, over the rank."""
+        if not grade or rank > self.depth:
+            return Step(ZERO, state)
+        seen = tuple(many + (other == grade) for other, many in enumerate(state, 1))
+        shared = (many * self.weights[min(other, grade)] for other, many in enumerate(seen, 1))
+        return Step(sum(shared, ZERO) / rank, seen)
+
+
+def shared_grades(measure: GradedAveragePrecision, setting: Setting) -> Form:
+    weights = row_of([exactly(measure).weight(grade) for grade in range(setting.grades + 1)])
+    shape = SharedGrades(setting.length, setting.grades, setting.depth(measure), weights)
+    below = sum(_best([weights[grade] for grade in setting.judgments], measure), ZERO)
+    return Form(shape, rational(below))
 
 
 @dataclass(frozen=True)
 class Cascade(Stateful):
-    """ERR: the state is the chance that the user still reads."""
+    """Users who stop where a document satisfies; the state is the chance that they still read.
 
-    depth: int
-    stops: tuple[Fraction, ...]
+    Attributes
+    ----------
+    stops
+        For each grade the chance to stop there.
+    worth
+        For each rank that counts, what it is worth to stop there, or with ERR's chance to be
+        satisfied as gain, to read there.
+    patience
+        For each rank the chance to go on of those whom nothing satisfies; 1 where not given.
+    """
+
+    stops: Row
+    worth: Row
+    patience: Row = ()
 
     @property
     def rises(self) -> bool:
@@ -104,72 +168,29 @@ class Cascade(Stateful):
 
     @property
     def start(self) -> Hashable:
-        """Every user begins to read."""
         return ONE
 
     def step(self, rank: int, state: Any, grade: int) -> Step:
-        """The chance to read on to here and to stop here, over the rank."""
+        if rank > len(self.worth):
+            return Step(ZERO, ONE)
+        going_on = self.patience[rank - 1] if self.patience else ONE
         stop = self.stops[grade]
-        if not stop or rank > self.depth:
-            return Step(ZERO, state)
-        return Step(state * stop / rank, state * (1 - stop))
+        return Step(state * stop * self.worth[rank - 1], state * (1 - stop) * going_on)
 
 
-@form_of(ExpectedReciprocalRank, NormalisedExpectedReciprocalRank)
-def _err(measure: Any, setting: Setting) -> Form:
-    depth, highest = setting.depth(measure), highest_grade(measure, setting)
-    gains = grade_gains(measure.gains, highest)
-    stops = tuple(one / (max(gains) + 1) for one in gains)
-    shape = Cascade(setting.length, setting.grades, depth, stops)
-    if isinstance(measure, ExpectedReciprocalRank):
+def cascade(measure: Any, setting: Setting) -> Form:
+    """ERR, nERR and iRBU."""
+    exact, stops = exactly(measure), setting.stops(measure)
+    utility = isinstance(measure, IntentwiseRankBiasedUtility)
+    ranks = range(1, max(setting.depth(measure), len(setting.judgments)) + 1)
+    worth = tuple(exact.utility(rank) if utility else exact.worth(ONE, rank) for rank in ranks)
+    shape = Cascade(setting.length, setting.grades, stops, worth[: setting.depth(measure)])
+    if not isinstance(measure, NormalisedExpectedReciprocalRank):
         return Form(shape)
-    ideal = Cascade(setting.length, setting.grades, len(setting.judgments), stops)
+    ideal = Cascade(len(setting.judgments), setting.grades, stops, worth)
     judgments = sorted(setting.judgments, key=stops.__getitem__, reverse=True)
     best, state = ZERO, ideal.start
     for rank, grade in enumerate(judgments[: measure.cutoff], 1):
         contribution, state = ideal.step(rank, state, grade)
         best += contribution
     return Form(shape, rational(best))
-
-
-@dataclass(frozen=True)
-class Preference(Stateful):
-    """Bpref times RB: the state is the number of relevant documents so far.
-
-    Attributes
-    ----------
-    depth, rel
-        Ranks that count, and the lowest relevant grade.
-    most, of
-        How many that stand above count at most, and what they are divided by; None for the number
-        of documents above.
-    """
-
-    depth: int
-    rel: int
-    most: int
-    of: int | None
-
-    def step(self, rank: int, state: Any, grade: int) -> Step:
-        """One minus the share of the non-relevant documents that stand above."""
-        if grade < self.rel or rank > self.depth:
-            return Step(ZERO, state)
-        if self.of is None and rank == 1:
-            return Step(ZERO, state + 1)
-        worse, of = min(rank - 1 - state, self.most), rank - 1 if self.of is None else self.of
-        return Step(1 - Fraction(worse, of) if of else ONE, state + 1)
-
-
-@form_of(BinaryPreference, GeometricBinaryPreference)
-def _bpref(measure: Any, setting: Setting) -> Form:
-    base = setting.recall_base(measure.rel)
-    others = len(setting.judgments) - base
-    most, of = {
-        "N": (setting.length, others),
-        "R": (base, base),
-        "trec_eval": (base, min(base, others)),
-        "relative": (setting.length, None),
-    }[measure.form]
-    depth = setting.depth(measure)
-    shape = Preference(setting.length, setting.grades, depth, max(measure.rel, 0), most, of)
-    return Form(shape, rational(base))

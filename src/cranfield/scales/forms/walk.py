@@ -14,6 +14,7 @@ from math import gcd, lcm
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import PolicyError
@@ -22,6 +23,8 @@ from cranfield.scales.forms.independent_parts import WORD, Exact
 
 MOST_STATES = 2**14
 """States over all ranks."""
+
+_NOTHING = Fraction(0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,7 +74,7 @@ class Walk:
     gains
         For each rank the contributions; shape (states before the rank, grades + 1).
     after
-        For each rank the states that follow, as an index; -1 for what is ruled out.
+        For each rank the states that follow, as an index; -1 for what is ruled out or not met.
     """
 
     unit: Fraction
@@ -80,47 +83,61 @@ class Walk:
 
     @classmethod
     def of(cls, form: Stateful) -> Walk:
-        """Follow a form through all its states.
+        """Follow a form through all its states."""
+        return cls._followed(form, None)[0]
 
-        Raises
-        ------
-        PolicyError
-            When there are too many.
-        """
+    @classmethod
+    def along(cls, form: Stateful, runs: Ints) -> tuple[Exact, Fraction]:
+        """Follow a form down some runs alone; return their values, and the unit of these."""
+        walk, steps = cls._followed(form, runs)
+        values = np.zeros(len(runs), dtype=walk.kind)
+        for gains, step in zip(walk.gains, steps, strict=True):
+            values += gains.ravel()[step]
+        return values, walk.unit
+
+    @classmethod
+    def _followed(cls, form: Stateful, runs: Ints | None) -> tuple[Walk, list[NDArray[np.int32]]]:
+        """Make the walk; and say for each rank which step each run takes, by state and grade."""
         states: list[Hashable] = [form.start]
-        steps: list[list[list[Fraction]]] = []
+        contributions: list[list[Fraction]] = []
         after: list[Ints] = []
-        total = 0
+        taken: list[NDArray[np.int32]] = []
+        total, width = 0, form.grades + 1
+        at = np.zeros(0 if runs is None else len(runs), dtype=np.int64)
         for rank in range(1, form.length + 1):
-            found: dict[Hashable, int] = {}
-            here, following = [], []
             total += len(states)
-            if total > MOST_STATES:
+            if runs is None and total > MOST_STATES:
                 raise PolicyError(
                     f"runs of length {form.length} with {form.grades + 1} grades lead through too"
                     f" many states; up to length {rank - 1} they may not"
                 )
-            for state in states:
-                row, to = [], []
-                for grade in range(form.grades + 1):
-                    step = form.step(rank, state, grade)
-                    row.append(Fraction(0) if step is None else step.contribution)
-                    to.append(-1 if step is None else found.setdefault(step.state, len(found)))
-                here.append(row)
-                following.append(to)
-            steps.append(here)
-            after.append(np.array(following, dtype=np.int64))
-            states = list(found)
-        flat = {one for level in steps for row in level for one in row}
-        below = lcm(*(one.denominator for one in flat))
+            met = np.full(len(states) * width, runs is None)
+            if runs is not None:
+                step_of = at * width + runs[:, rank - 1]
+                met[step_of] = True
+                taken.append(step_of.astype(np.int32))
+            following: dict[Hashable, int] = {}
+            gains, to = [_NOTHING] * met.size, np.full(met.size, -1, dtype=np.int64)
+            for place in np.flatnonzero(met).tolist():
+                state, grade = divmod(place, width)
+                step = form.step(rank, states[state], grade)
+                if step is not None:
+                    gains[place] = step.contribution
+                    to[place] = following.setdefault(step.state, len(following))
+            contributions.append(gains)
+            after.append(to.reshape(-1, width))
+            states = list(following)
+            if runs is not None:
+                at = to[step_of]
+        flat = {gain for level in contributions for gain in level}
+        below = lcm(*(gain.denominator for gain in flat))
         # Without fractions on the way, whose common divisors take long to find.
-        scaled = {one: one.numerator * (below // one.denominator) for one in flat}
+        scaled = {gain: gain.numerator * (below // gain.denominator) for gain in flat}
         common = gcd(*scaled.values()) or 1
-        whole = [[[scaled[one] // common for one in row] for row in level] for level in steps]
-        reach = sum(max(abs(one) for row in level for one in row) for level in whole)
-        kind: Any = np.int64 if reach < WORD else object
-        gains = tuple(np.array(level, dtype=kind) for level in whole)
-        return cls(Fraction(common, below), gains, tuple(after))
+        whole = [[scaled[gain] // common for gain in level] for level in contributions]
+        kind: Any = np.int64 if sum(max(map(abs, level)) for level in whole) < WORD else object
+        tables = tuple(np.array(level, dtype=kind).reshape(-1, width) for level in whole)
+        return cls(Fraction(common, below), tables, tuple(after)), taken
 
     @property
     def kind(self) -> Any:
@@ -128,13 +145,7 @@ class Walk:
         return self.gains[0].dtype
 
     def run(self, runs: Ints) -> Exact:
-        """Walk down runs; return their values.
-
-        Raises
-        ------
-        PolicyError
-            For a run that is ruled out.
-        """
+        """Walk down runs; return their values."""
         state = np.zeros(len(runs), dtype=np.int64)
         value = np.zeros(len(runs), dtype=self.kind)
         for gains, after, grade in zip(self.gains, self.after, runs.T, strict=True):

@@ -11,10 +11,10 @@ from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.measures import Measure
-from cranfield.scales.forms.eligible import check_grades_decide, lowest_relevant
-from cranfield.scales.forms.form import Additive, AtMost, Stateful, form
+from cranfield.scales.forms.eligible import check_grades_decide, lowest_relevant, reads_many_ranks
+from cranfield.scales.forms.form import Additive, AtMost, Stateful
 from cranfield.scales.forms.independent_parts import TooManySumsError, split
-from cranfield.scales.forms.of_users import reads_many_ranks
+from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.forms.walk import Walk
 from cranfield.scales.images.halves import last_bags
 from cranfield.scales.images.listed import Constant, Enumerated, Table

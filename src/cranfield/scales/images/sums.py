@@ -24,8 +24,8 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
+from cranfield.scales.forms.exact_numbers import approximate, scaled
 from cranfield.scales.forms.independent_parts import Exact, Part, total_runs, total_sums
-from cranfield.scales.forms.logarithms import approximate, scaled
 from cranfield.scales.images.counting import count_pairs
 from cranfield.scales.images.lexicographic import Lexicographic
 from cranfield.scales.images.representation import LARGEST, MOST_VALUES, Gaps, check_runs

@@ -7,7 +7,8 @@ import numpy as np
 from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure
 from cranfield.scales.forms.exact_values import exact_values
-from cranfield.scales.forms.form import Form, form
+from cranfield.scales.forms.form import Form
+from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.orders.total_orders import rbto, sbto
 from cranfield.scales.runs import all_runs, checked_runs
 from cranfield.scales.verdicts.enumeration import (

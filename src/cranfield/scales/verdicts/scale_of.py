@@ -11,7 +11,8 @@ from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.forms.eligible import check_grades_decide
 from cranfield.scales.forms.exact_values import exact_values
-from cranfield.scales.forms.form import Additive, form
+from cranfield.scales.forms.form import Additive
+from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.judgments import check_base, pool
 from cranfield.scales.orders.total_orders import rbto, sbto
 from cranfield.scales.runs import all_runs, as_measure, check_size

@@ -1,0 +1,115 @@
+"""Expected reciprocal rank, and the chance to be satisfied and stop that it shares with others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cranfield.base.arrays import Floats
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import ratio
+from cranfield.measures.base import Measure, measure
+from cranfield.measures.gained import GAINS_DOC, gained, ideal, no_loss
+from cranfield.measures.gains import Gain
+from cranfield.measures.parameters import parameter
+from cranfield.measures.users.unit_gains import SCALE_END, top_gain
+
+
+def satisfying(gain: Any, top: Any) -> Any:
+    """Chance that a document of a gain satisfies, where the highest gain is `top`.
+
+    For exponential gains that is (2^g - 1) / 2^max_grade.
+    """
+    return gain / (top + 1)
+
+
+def stopping(rows: Rows, top: float | Floats) -> Floats:
+    """Chance that a user stops at each row, satisfied; `top` is the highest gain."""
+    stop = satisfying(rows.gains, top)
+    going_on = rows.running_product(1.0 - stop)
+    out: Floats = rows.before(going_on, 1.0) * stop
+    return out
+
+
+def stopping_at(
+    judged: JudgedRuns, rows: Rows, gains: Gain, max_grade: int | str | None, name: str
+) -> Floats:
+    """Chance that a user stops at each row, as in `stopping`, kept with the judged runs."""
+    key = ("stopping", rows, gains, max_grade)
+    found: Floats | None = judged.views.get(key)
+    if found is None:
+        top = top_gain(judged, gains, max_grade, rows, name)
+        found = judged.views[key] = stopping(rows, top)
+    return found
+
+
+class _ERR(Measure):
+    gains: Gain = parameter(
+        Gain("exponential"),
+        no_loss,
+        GAINS_DOC + "; a document satisfies with probability gain / (highest gain + 1)",
+    )
+    max_grade: int | str | None = SCALE_END
+
+    def worth(self, stop: Any, rank: Any) -> Any:
+        """The chance to stop at a rank, over the rank."""
+        return stop / rank
+
+    def _err(self, judged: JudgedRuns) -> Floats:
+        rows = gained(judged, self.gains)
+        stop = stopping_at(judged, rows, self.gains, self.max_grade, str(self))
+        return rows.total(self.worth(stop, rows.rank))
+
+    def _ideal_err(self, judged: JudgedRuns) -> Floats:
+        best = ideal(judged, self.gains)
+        if self.cutoff is not None:
+            best = best.where(best.rank <= self.cutoff)
+        top = top_gain(judged, self.gains, self.max_grade, best, str(self))
+        return best.total(self.worth(stopping(best, top), best.rank))
+
+
+@measure(
+    "ERR",
+    summary="Expected reciprocal rank at which a user stops, satisfied.",
+    formula=r"\sum_r \frac1r R_r \prod_{i<r} (1 - R_i),"
+    r" \quad R_i = \frac{2^{g_i} - 1}{2^{g_{max}}}",
+    source="Chapelle and others (2009); Sakai (2013), section 2.2",
+    family="user models",
+    needs="graded judgments (binary ones do)",
+    scale_note="not interval (Ferrante et al. 2019)",
+    elsewhere={
+        "gdeval": "ERR@k with max_grade=4",
+        "ir_measures": "ERR@k is max_grade=4",
+        "NTCIREVAL": "ERR@k with gains='linear'",
+    },
+    monotone=True,
+)
+class ExpectedReciprocalRank(_ERR):
+    """ERR; a document of grade g satisfies with probability (2^g - 1) / 2^max_grade.
+
+    With `gains='linear'` the probability is g / (max_grade + 1), as in NTCIREVAL; with
+    `max_grade='topic'` the scale of each topic ends at the highest grade that it has.
+    """
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """Sum over ranks of the chance to stop there, over the rank."""
+        return self._err(judged)
+
+
+@measure(
+    "nERR",
+    summary="ERR over that of the ideal ranking of all judged documents.",
+    formula=r"ERR@k \,/\, iERR@k",
+    source="Sakai (2013), section 2.2",
+    family="user models",
+    needs="graded judgments (binary ones do)",
+    scale_note="not interval; within a topic it is ERR by a constant",
+    elsewhere={"NTCIREVAL": "nERR@k with gains='linear'"},
+    monotone=True,
+)
+class NormalisedExpectedReciprocalRank(_ERR):
+    """ERR, normalised."""
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        """ERR over ideal ERR."""
+        return ratio(self._err(judged), self._ideal_err(judged))

@@ -46,17 +46,6 @@ def read_xml(source: Source) -> Read:
     """Read a log of the TREC Session track.
 
     Entities that the file declares itself are refused, and nothing outside the file is opened.
-
-    Parameters
-    ----------
-    source
-        The file; it may be packed.
-
-    Raises
-    ------
-    InputError
-        With the line, for XML that is not well-formed, a session, query or rank that stands twice,
-        a result without a document, ranks and times that are no numbers.
     """
     reader = _Reader(source.name)
     reader.parse(source.read())

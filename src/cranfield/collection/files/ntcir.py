@@ -65,13 +65,6 @@ _RUN = Form("run", ";", ("topic", "q0", "doc", "rank", "score", "tag"))
 def recognised(chunk: bytes, kind: str) -> bool:
     """Tell whether text is certainly in one of these formats, by its first line.
 
-    Parameters
-    ----------
-    chunk
-        The beginning of the text, in any encoding that keeps ASCII.
-    kind
-        `qrels` or `run`.
-
     Examples
     --------
     >>> recognised(b"1 d7 L2", "qrels"), recognised(b"1 0 d7 2", "qrels")
@@ -93,31 +86,7 @@ def recognised(chunk: bytes, kind: str) -> bool:
 def read_ntcir(
     source: Source, kind: str, lines: LineMap, *, encoding: str = "utf-8"
 ) -> Iterator[Part]:
-    """Parse a file chunk by chunk; note the lines.
-
-    Parameters
-    ----------
-    source
-        The file.
-    kind
-        `qrels` or `run`.
-    lines
-        Is told the line of each row.
-    encoding
-        Of the text.
-
-    Yields
-    ------
-    Part
-        The rows of a chunk: `topic`, `doc` and `grade` with `intent` or `class`, or the columns
-        of a run.
-
-    Raises
-    ------
-    InputError
-        Naming the line: a wrong number of fields, a grade that is not L0, L1 and so on, a score
-        that is no finite number, an empty id or class.
-    """
+    """Parse a file chunk by chunk; note the lines."""
     form: Form | None = _RUN if kind == "run" else None
     first_line = 1
     for chunk in source.chunks():

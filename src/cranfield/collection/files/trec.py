@@ -21,22 +21,7 @@ _HEAD = 1 << 16
 def read_text(
     source: Source, layout: str, kind: str, lines: LineMap, encoding: str
 ) -> Iterable[Part] | None:
-    """Read a file of lines, or return None for a format that is none of lines.
-
-    Parameters
-    ----------
-    source
-        The file.
-    layout
-        `trec`, `ntcir`, `prels`, `xqrels`; or `text`, which is `ntcir` where that is certain from
-        the first line, else `trec`.
-    kind
-        `qrels` or `run`.
-    lines
-        Is told the line of each row.
-    encoding
-        Of the text.
-    """
+    """Read a file of lines, or return None for a format that is none of lines."""
     if layout == "text":
         from cranfield.collection.files.ntcir import recognised
 

@@ -39,17 +39,7 @@ class ByIntent:
     topics: int
 
     def total(self, values: Floats) -> Floats:
-        """Sum a value of each intent and system over the intents of each topic.
-
-        Parameters
-        ----------
-        values
-            Shape (intents, systems).
-
-        Returns
-        -------
-        array, shape (topics, systems)
-        """
+        """Sum a value of each intent and system over the intents of each topic."""
         out = np.zeros((self.topics, values.shape[1]))
         np.add.at(out, self.topic, values)
         return out
@@ -60,15 +50,6 @@ def by_intent(judged: JudgedRuns, name: str, rel: int = 1) -> ByIntent:
 
     A document that is judged for a topic, but not for one of its intents, counts as judged not
     relevant to that intent. Which documents are unjudged is the same for all intents.
-
-    Parameters
-    ----------
-    judged
-        Runs judged by subtopic.
-    name
-        The measure that needs it, for messages.
-    rel
-        Lowest relevant grade; intents without a relevant document are left out.
 
     Examples
     --------

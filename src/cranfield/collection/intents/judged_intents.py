@@ -51,15 +51,7 @@ class Intents:
         return np.asarray(self.exists.sum(axis=1)[:, None])
 
     def relevant(self, rel: int, topic: Ints) -> Intents:
-        """Leave out the intents of which no document has a grade of at least `rel`.
-
-        Parameters
-        ----------
-        rel
-            Lowest relevant grade.
-        topic
-            Topic of each judgment; shape (judgments,).
-        """
+        """Leave out the intents of which no document has a grade of at least `rel`."""
         if rel <= 1:
             return self
         best = np.zeros(self.exists.shape, dtype=self.grade.dtype)
@@ -84,22 +76,7 @@ class Intents:
 
 
 def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
-    """Lay out the grades by intent, in the order of the flat judgments.
-
-    Parameters
-    ----------
-    qrels
-        Judgments with subtopics.
-    flat
-        The same with one judgment a document.
-    table
-        Probabilities and types; without, all intents with a relevant document are equally likely.
-
-    Raises
-    ------
-    InputError
-        For an intent with a relevant document that the table does not name.
-    """
+    """Lay out the grades by intent, in the order of the flat judgments."""
     if qrels.subtopics is None:
         raise InputError("says nothing of subtopics", source=qrels.origin.name)
     relevant = qrels.grades >= 1

@@ -86,13 +86,6 @@ class Order:
 def order_of(run: Run, ties: str) -> Order:
     """Order the documents of each topic.
 
-    Raises
-    ------
-    PolicyError
-        For an unknown policy.
-    InputError
-        For `rank` when the run has no rank column, or one without integers.
-
     Examples
     --------
     >>> from cranfield import read_run

@@ -79,37 +79,6 @@ def judge_shards(
 
     The documents of a shard keep their order, and their ranks are counted within the shard. Each
     run is read once and not kept.
-
-    Parameters
-    ----------
-    runs, qrels
-        As for :func:`judge`.
-    shardings
-        Partitions of the documents.
-    unmapped
-        What to do with documents that are in no shard: `error` or `drop`.
-    relevant_from
-        Grades: every shard must have a document of that grade or a higher one, for each of them.
-    ties, topics, unjudged, negative, depth, compat, jobs, progress
-        As for :func:`judge`. A system has a topic in every shard if its run has the topic. The
-        depth is that of the whole ranking: what lies below it is in no shard.
-
-    Returns
-    -------
-    JudgedRuns
-        The runs judged on the whole collection, documents that are in no shard included.
-    tuple of JudgedShards
-        One for each partition. The highest grade of the collection is that of each shard too, so
-        that a measure that is relative to it means the same everywhere.
-
-    Raises
-    ------
-    CranfieldError
-        When a shard has no relevant document of any topic.
-    InputError
-        As :func:`judge`, and for a document that is in no shard.
-    PolicyError
-        For an unknown policy.
     """
     chosen = policies(
         compat, ties=ties, topics=topics, unjudged=unjudged, negative=negative, depth=depth

@@ -77,14 +77,7 @@ def part_of(source: str, entries: Iterable[Entry]) -> Part:
 
 
 def joined(parts: Sequence[Part], measure: str | None) -> Scores:
-    """Put the systems of all parts side by side; labels are in order of appearance.
-
-    Raises
-    ------
-    InputError
-        Where parts hold different measures, the same system, or only some of them shards; for
-        what is no score, and for two scores in one place.
-    """
+    """Put the systems of all parts side by side; labels are in order of appearance."""
     picked = [part.of(measure) for part in parts]
     _check_alike(parts, [kind for kind, _ in picked], measure)
     _check_systems(parts)

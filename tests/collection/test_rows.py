@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from cranfield.collection.judged.judged_runs import Judgments
+from cranfield.collection.judged.judgments import Judgments
 from cranfield.collection.judged.rows import Rows
 
 SHAPE = (3, 2)

@@ -20,7 +20,8 @@ from cranfield.base.checks import as_array, check_whole
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.judged.coverage import Coverage
-from cranfield.collection.judged.judged_runs import JudgedRuns, Judgments
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judgments import Judgments
 from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures import Measure, parse_measure

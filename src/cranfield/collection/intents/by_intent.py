@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.collection.intents.judged_intents import Intents
-from cranfield.collection.judged.annotations import Annotations
-from cranfield.collection.judged.judged_runs import JudgedRuns, Judgments
+from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
+from cranfield.collection.judged.judgments import Judgments
 from cranfield.collection.judged.rows import Rows
 
 

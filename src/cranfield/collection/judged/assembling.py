@@ -13,9 +13,9 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.collection.document_tables import DocumentTable
 from cranfield.collection.intents.judged_intents import Intents
-from cranfield.collection.judged.annotations import Annotations, Groups
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
-from cranfield.collection.judged.judged_runs import JudgedRuns, Judgments
+from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
+from cranfield.collection.judged.judgments import Groups, Judgments
 from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.qrels import Qrels, topic_order

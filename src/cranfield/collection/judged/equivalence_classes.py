@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from cranfield.base.arrays import Ints
-from cranfield.collection.judged.annotations import Annotations
-from cranfield.collection.judged.judged_runs import JudgedRuns, Judgments
+from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
+from cranfield.collection.judged.judgments import Judgments
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import places
 

@@ -13,69 +13,62 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, Ints
+from cranfield.base.arrays import Ints
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.intents.judged_intents import Intents
-from cranfield.collection.judged.annotations import Annotations, Groups
 from cranfield.collection.judged.coverage import Coverage
+from cranfield.collection.judged.judgments import Groups, Judgments
 from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import places
 from cranfield.tabular import frame_html
 
 
 @dataclass(frozen=True, eq=False)
-class Judgments:
-    """What the judgments say of each topic, without document names.
+class Annotations:
+    """What was given to :func:`cranfield.judge` besides judgments; None where nothing was.
 
     Attributes
     ----------
-    topics
-        Number of topics.
-    topic, grade
-        Topic and grade of each judgment, ordered by topic and falling grade.
-    judged_from
-        The lowest grade that counts as a judgment.
-    max_grade
-        The highest grade of all judgments, those of topics that do not count included.
-    columns
-        Other columns of the judgments by name, such as `class` or `stratum`.
-    kept
-        What was made of them, so that each is made once.
+    lengths
+        A row for each retrieved document with a known length, judged or not; `gains` is the length.
+    groups
+        Groups of documents.
+    intents
+        Grades by intent, where judgments have subtopics.
+    aspects
+        The same runs judged on other aspects than relevance, by name.
+    queries
+        Where rankings are sessions of several queries: a row for each retrieved document, judged or
+        not; `grade` is the number of the query that it answers, from 1, rising with the rank.
     """
 
-    topics: int
-    topic: Ints
-    grade: Ints
-    judged_from: int
-    max_grade: int = 0
-    columns: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False)
+    lengths: Rows | None = None
+    groups: Groups | None = None
+    intents: Intents | None = None
+    aspects: Mapping[str, JudgedRuns] = field(default_factory=dict)
+    queries: Rows | None = None
 
-    def count(self, low: int, high: int | None = None) -> Ints:
-        """Judgments of each topic with low <= grade (< high); shape (topics, 1)."""
-        key = ("count", max(low, self.judged_from), high)
-        found: Ints | None = self.kept.get(key)
-        if found is None:
-            chosen = self.grade >= max(low, self.judged_from)
-            if high is not None:
-                chosen &= self.grade < high
-            found = np.bincount(self.topic[chosen], minlength=self.topics)[:, None]
-            found.flags.writeable = False
-            self.kept[key] = found
-        return found
+    def top(self, cutoff: int) -> Annotations:
+        """Keep what belongs to the ranks up to a cutoff."""
+        return replace(
+            self,
+            lengths=self.lengths and self.lengths.where(self.lengths.rank <= cutoff),
+            groups=self.groups
+            and replace(self.groups, rows=self.groups.rows.where(self.groups.rows.rank <= cutoff)),
+            aspects={name: one.top(cutoff) for name, one in self.aspects.items()},
+            queries=self.queries and self.queries.where(self.queries.rank <= cutoff),
+        )
 
-    def ideal(self, gains: Floats) -> Rows:
-        """Rows of the ideal ranking: the judgments with a positive gain, best first."""
-        # Judgments are in order of grade, which mostly is that of gains.
-        same = self.topic[1:] == self.topic[:-1]
-        falls = (self.topic[1:] > self.topic[:-1]) | (same & (gains[1:] <= gains[:-1]))
-        order = np.flatnonzero(gains > 0)
-        if not falls.all():
-            order = order[np.lexsort((-gains[order], self.topic[order]))]
-        topic = self.topic[order]
-        return Rows(topic, places(topic), self.grade[order], (self.topics, 1), gains[order])
+    def condensed(self, judged: Rows) -> Annotations:
+        """Keep what belongs to judged documents, at the ranks that they move up to."""
+        return replace(
+            self,
+            lengths=self.lengths and _moved(self.lengths, judged),
+            groups=self.groups and replace(self.groups, rows=_moved(self.groups.rows, judged)),
+            aspects={name: one.condensed() for name, one in self.aspects.items()},
+            queries=self.queries and _moved(self.queries, judged),
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -252,3 +245,14 @@ class JudgedRuns:
         topics, systems = self.shape
         size = f"{counted(topics, 'topic')}, {counted(systems, 'system')}"
         return f"JudgedRuns({size}, {self.documents.cell.size:,} judged rows)"
+
+
+def _moved(rows: Rows, judged: Rows) -> Rows:
+    """Take over the ranks that documents have among the judged ones."""
+    # Ranks stay far below 2^31, so that a cell and a rank fit into one number.
+    wanted, given = (one.cell << 32 | one.rank for one in (rows, judged))
+    at = np.searchsorted(given, wanted)
+    kept = given[np.minimum(at, max(given.size - 1, 0))] == wanted if given.size else at < 0
+    moved = judged.seen[at[kept]]
+    gains = rows.gains[kept] if rows.gains.size else rows.gains
+    return Rows(rows.cell[kept], moved, rows.grade[kept], rows.shape, gains)

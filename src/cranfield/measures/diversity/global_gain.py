@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
-from cranfield.collection.judged.annotations import Groups
-from cranfield.collection.judged.judged_runs import JudgedRuns, Judgments
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judgments import Groups, Judgments
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure
 from cranfield.measures.gains import LINEAR, Gain

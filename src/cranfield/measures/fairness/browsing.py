@@ -18,8 +18,8 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, quoted
-from cranfield.collection.judged.annotations import Groups
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judgments import Groups
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure
 from cranfield.measures.parameters import choice, number, parameter

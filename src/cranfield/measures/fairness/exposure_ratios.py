@@ -33,8 +33,8 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.collection.judged.annotations import Groups
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judgments import Groups
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure

@@ -27,8 +27,8 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
-from cranfield.collection.judged.annotations import Groups
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judgments import Groups
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.browsing import Exposing, gathered, of_judged

@@ -19,7 +19,8 @@ from cranfield.measures.sessions.clicks import Clicks, ClickU
 from cranfield.scores import Scores
 from cranfield.scores.several_measures import by_system
 from cranfield.sessions.concatenating import concatenated
-from cranfield.sessions.data import LISTS, Sessions, first_of_each
+from cranfield.sessions.data import Sessions
+from cranfield.sessions.log import LISTS, first_of_each
 from cranfield.sessions.reading import read_sessions
 from cranfield.tabular import frame_html
 

@@ -9,8 +9,9 @@
 """
 
 from cranfield.sessions.concatenating import ConcatenatedSessions, concatenated
-from cranfield.sessions.data import SessionCounts, Sessions
+from cranfield.sessions.data import Sessions
 from cranfield.sessions.history import followed_by
+from cranfield.sessions.log import SessionCounts
 from cranfield.sessions.reading import read_session_topics, read_sessions
 
 __all__ = [

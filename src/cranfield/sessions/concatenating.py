@@ -19,7 +19,7 @@ from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import places
 from cranfield.collection.run import Run
-from cranfield.sessions.data import LISTS, Sessions, first_of_each
+from cranfield.sessions.log import LISTS, SessionLog, first_of_each
 from cranfield.sources.origin import Origin
 
 DUPLICATES = {
@@ -46,7 +46,7 @@ class ConcatenatedSessions(Sequence[Run]):
         Documents below the depth, or below the lowest click.
     """
 
-    sessions: Sessions
+    sessions: SessionLog
     rows: pl.DataFrame
     removed: int
     cut: int
@@ -169,7 +169,7 @@ class ConcatenatedSessions(Sequence[Run]):
 
 
 def concatenated(
-    sessions: Sessions,
+    sessions: SessionLog,
     *,
     depth: int | None = None,
     duplicates: str = "first",

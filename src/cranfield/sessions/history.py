@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from dataclasses import replace
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.files.many_runs import Runs, read_runs
+from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
-from cranfield.sessions.data import CLICKS, LISTS, QUERIES, RESULTS, Sessions
+from cranfield.sessions.log import CLICKS, LISTS, QUERIES, RESULTS, SessionLog
+
+Log = TypeVar("Log", bound=SessionLog)
 
 
-def followed_by(sessions: Sessions, runs: Any, *, ties: str = "trec") -> Sessions:
+def followed_by(sessions: Log, runs: Any, *, ties: str = "trec") -> Log:
     """Let systems answer the query that each session ends with.
 
     The TREC Session track gives a history, of queries with results and clicks, and a current query;
@@ -96,15 +99,19 @@ def followed_by(sessions: Sessions, runs: Any, *, ties: str = "trec") -> Session
         both = pl.concat([repeated(history).select(*schema), more.select(*schema)])
         return renumbered(both).sort(*LISTS, maintain_order=True)
 
-    return Sessions(
+    return replace(
+        sessions,
         names=tuple(sessions.names[i] for i in kept),
         topics=tuple(sessions.topics[i] for i in kept),
-        systems=tuple(_names(read, many)),
+        systems=tuple(
+            distinct_names(
+                [run.name for run in read], [many.stem(i) for i in range(len(read))], stacklevel=3
+            )
+        ),
         current=(None,) * len(kept),
         queries=joined(sessions.queries, repeated(asked), QUERIES),
         results=joined(sessions.results, results, RESULTS),
         clicks=renumbered(repeated(sessions.clicks)).select(*CLICKS),
-        source=sessions.source,
         lost_clicks=sessions.lost_clicks * len(read),
     )
 
@@ -137,23 +144,3 @@ def _answers(run: Run, place: dict[str, int], system: int, ties: str) -> pl.Data
         }
     ).with_columns(title=pl.lit(None, pl.String), snippet=pl.lit(None, pl.String))
     return frame.filter(pl.Series(session >= 0))
-
-
-def _names(read: list[Run], many: Runs) -> list[str]:
-    """Name the systems: by run tag while these are different, else by file name."""
-    names = [run.name for run in read]
-    twice = {name for name in names if names.count(name) > 1}
-    if not twice:
-        return names
-    names = [(many.stem(i) or name) if name in twice else name for i, name in enumerate(names)]
-    again = next((name for name in names if names.count(name) > 1), None)
-    if again is not None:
-        raise InputError(f"two runs are called {quoted(again)}; give each a name of its own")
-    warnings.warn(
-        CranfieldWarning(
-            f"several files have the run tag {quoted(sorted(twice)[0])};"
-            " their systems are called by file name"
-        ),
-        stacklevel=3,
-    )
-    return names

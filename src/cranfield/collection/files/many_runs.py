@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from glob import glob, has_magic
 from os import PathLike, fspath
@@ -10,7 +12,7 @@ from typing import Any, overload
 
 import polars as pl
 
-from cranfield.base.errors import InputError
+from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.run import Run
@@ -187,3 +189,26 @@ def _files(path: str) -> Iterator[str]:
         yield from files
     else:
         yield path
+
+
+def distinct_names(
+    names: Sequence[str], stems: Sequence[str | None], *, stacklevel: int = 4
+) -> list[str]:
+    """Name the systems: by run tag while these are different, else by file name."""
+    times = Counter(names)
+    if max(times.values(), default=1) == 1:
+        return list(names)
+    renamed = [
+        stem if stem and times[name] > 1 else name for name, stem in zip(names, stems, strict=True)
+    ]
+    again = next((name for name, number in Counter(renamed).items() if number > 1), None)
+    if again is not None:
+        raise InputError(f"two runs are called {quoted(again)}; give each a name of its own")
+    tag = min(name for name, number in times.items() if number > 1)
+    warnings.warn(
+        CranfieldWarning(
+            f"several files have the run tag {quoted(tag)}; their systems are called by file name"
+        ),
+        stacklevel=stacklevel,
+    )
+    return renamed

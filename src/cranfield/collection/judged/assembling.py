@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -10,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import CranfieldWarning, InputError, quoted
+from cranfield.base.errors import InputError, quoted
 from cranfield.collection.document_tables import DocumentTable
 from cranfield.collection.intents.judged_intents import Intents
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
@@ -52,27 +51,6 @@ class Beside:
 _NONE = np.zeros(0, dtype=np.int64)
 NOTHING = Beside(_NONE, _NONE, _NONE, np.zeros(0))
 """Of a run that was not looked up in a table."""
-
-
-def named(parts: Sequence[Part]) -> list[str]:
-    """Name the systems: by run tag while these are different, else by file name."""
-    names = [part.name for part in parts]
-    seen: set[str] = set()
-    twice = {name for name in names if name in seen or seen.add(name)}  # type: ignore[func-returns-value]
-    if not twice:
-        return names
-    renamed = [part.stem if part.name in twice and part.stem else part.name for part in parts]
-    if len(set(renamed)) < len(renamed):
-        name = next(name for name in renamed if renamed.count(name) > 1)
-        raise InputError(f"two runs are called {quoted(name)}; give each a name of its own")
-    warnings.warn(
-        CranfieldWarning(
-            f"several files have the run tag {quoted(sorted(twice)[0])};"
-            " their systems are called by file name"
-        ),
-        stacklevel=4,
-    )
-    return renamed
 
 
 @dataclass(frozen=True, eq=False)

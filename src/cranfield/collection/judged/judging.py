@@ -13,11 +13,11 @@ import numpy as np
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.collection.document_tables import DocumentTable, read_groups, read_lengths
-from cranfield.collection.files.many_runs import Runs, read_runs
+from cranfield.collection.files.many_runs import Runs, distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.intents.judged_intents import intents_of
 from cranfield.collection.intents.probabilities import read_intents
-from cranfield.collection.judged.assembling import Beside, Known, Part, assembled, named
+from cranfield.collection.judged.assembling import Beside, Known, Part, assembled
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.policies import Policies, policies
 from cranfield.collection.judged.ranking import Order, order_of
@@ -132,7 +132,7 @@ def judge(
 
     found = list(of_each_run(many, of_run, jobs, progress))
     parts = [part for part, _ in found]
-    names = named(parts)
+    names = distinct_names([part.name for part in parts], [part.stem for part in parts])
     judged = assembled(names, parts, judgments, chosen, known)
     if others:
         tables = Known(known.tables)

@@ -10,9 +10,9 @@ import numpy as np
 
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.files.many_runs import read_runs
+from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
-from cranfield.collection.judged.assembling import Part, assembled, named
+from cranfield.collection.judged.assembling import Part, assembled
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import Progress, judge_one, of_each_run
 from cranfield.collection.judged.policies import Policies, policies
@@ -105,7 +105,7 @@ def judge_shards(
 
     found = list(of_each_run(many, of_run, jobs, progress))
     parts = [part for part, _, _ in found]
-    names = named(parts)
+    names = distinct_names([part.name for part in parts], [part.stem for part in parts])
 
     def together(parts: Sequence[Part], judgments: Qrels) -> JudgedRuns:
         judged = assembled(names, parts, judgments, chosen)

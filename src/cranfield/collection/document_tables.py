@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.words import counted
 from cranfield.collection.files.named_columns import DOC
-from cranfield.collection.keys import KeyIndex
+from cranfield.collection.keys import DocIndex
 from cranfield.collection.qrels import topic_order
 from cranfield.sources.schemas import Column, optional, schema_of_lines
 from cranfield.sources.tables import Table, read_table, two_columns
@@ -44,15 +45,16 @@ class DocumentTable:
     name: str
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_index", KeyIndex(self.docs.hash().to_numpy()))
+        # It is made before threads share it.
+        self._index  # noqa: B018
+
+    @cached_property
+    def _index(self) -> DocIndex:
+        return DocIndex(self.docs)
 
     def found(self, docs: pl.Series) -> tuple[Ints, Ints]:
         """Return pairs (row of `docs`, row of this table) of the same document, in no order."""
-        index: KeyIndex = vars(self)["_index"]
-        asked, found = index.candidates(docs.hash().to_numpy())
-        # Equal keys are only a claim; the documents decide.
-        true = (docs.gather(asked) == self.docs.gather(found)).to_numpy()
-        return asked[true], found[true]
+        return self._index.pairs(docs)
 
     def __repr__(self) -> str:
         groups = f", {counted(len(self.names), 'group')}" if self.names else ""

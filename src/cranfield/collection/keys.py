@@ -141,6 +141,21 @@ class KeyIndex:
         return asked, self.order[left]
 
 
+class DocIndex:
+    """Look up documents among a fixed list of them."""
+
+    def __init__(self, docs: pl.Series) -> None:
+        self._docs = docs
+        self._index = KeyIndex(docs.hash().to_numpy())
+
+    def pairs(self, docs: pl.Series) -> tuple[Indices, Indices]:
+        """Pairs (row asked, row of the index) of the same document, in no order."""
+        asked, rows = self._index.candidates(docs.hash().to_numpy())
+        # Equal keys are only a claim; the documents decide.
+        true = (docs.gather(asked) == self._docs.gather(rows)).to_numpy()
+        return asked[true], rows[true]
+
+
 def _spread(asked: Indices, left: Indices, counts: Indices) -> tuple[Indices, Indices]:
     """Repeat each asked row for every equal key of the index."""
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)

@@ -160,10 +160,5 @@ def repeated(
     """Build the error for a document that stands twice in one topic."""
     first, again = rows
     line = origin.line(first)
-    return InputError(
-        f"{what} twice in one topic" + (f", first in line {line}" if line else ""),
-        source=origin.name,
-        line=origin.line(again),
-        topic=topics[codes[again]],
-        doc=docs[again],
-    )
+    reason = f"{what} twice in one topic" + (f", first in line {line}" if line else "")
+    return origin.wrong(reason, again, topics[codes[again]], docs[again])

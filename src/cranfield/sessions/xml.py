@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from math import nan
-from xml.parsers import expat
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.sources.chunks import Source
+from cranfield.sources.xml import XmlReader
 
 _ID = re.compile(r"clueweb\d+id|docid|docno|doc")
 _TEXTS = {"query", "title", "snippet", "rank"}
@@ -47,53 +47,24 @@ def read_xml(source: Source) -> Read:
 
     Entities that the file declares itself are refused, and nothing outside the file is opened.
     """
-    reader = _Reader(source.name)
-    reader.parse(source.read())
+    reader = _Reader(source)
+    reader.parse()
     if not reader.read.names:
         raise InputError("holds no session", source=source.name)
     return reader.read
 
 
-class _Reader:
+class _Reader(XmlReader):
     """Takes a log apart, element by element."""
 
-    def __init__(self, name: str) -> None:
-        self.name = name
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
         self.read = Read()
-        self.parser = expat.ParserCreate()
-        self.parser.buffer_text = True
-        self.parser.StartElementHandler = self.start
-        self.parser.EndElementHandler = self.end
-        self.parser.CharacterDataHandler = self.data
-        self.parser.EntityDeclHandler = self.entity
-        self.parser.ExternalEntityRefHandler = self.outside
         self.path: list[str] = []
         self.text: list[str] | None = None
         self.seen: set[object] = set()
         self.query = 0
         self.item: dict[str, str] = {}
-
-    def parse(self, data: bytes) -> None:
-        """Read the whole file."""
-        try:
-            self.parser.Parse(data, True)
-        except expat.ExpatError as error:
-            reason = expat.ErrorString(error.code)
-            raise InputError(
-                f"is no well-formed XML: {reason}", source=self.name, line=error.lineno
-            ) from None
-
-    def wrong(self, reason: str) -> InputError:
-        """Make the error for what stands here."""
-        return InputError(reason, source=self.name, line=self.parser.CurrentLineNumber)
-
-    def entity(self, *_: object) -> None:
-        """Refuse declarations of entities, which can grow without bound or name other files."""
-        raise self.wrong("declares entities of its own, which are not read")
-
-    def outside(self, *_: object) -> int:
-        """Refuse what stands in other files."""
-        raise self.wrong("refers to something outside the file, which is not read")
 
     def once(self, what: str, *key: object) -> None:
         """Refuse what stands twice."""

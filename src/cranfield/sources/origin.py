@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.base.errors import InputError
+
 
 @dataclass
 class LineMap:
@@ -58,6 +60,10 @@ class Origin:
 
     name: str
     lines: LineMap | None = None
+
+    def wrong(self, reason: str, row: int, topic: str, doc: str) -> InputError:
+        """Make the error that names a row by its line, topic and document."""
+        return InputError(reason, source=self.name, line=self.line(row), topic=topic, doc=doc)
 
     def line(self, row: int) -> int | None:
         """Line of the row, or None where lines mean nothing (a dict, a data frame)."""

@@ -1,10 +1,12 @@
-"""The columns of the TREC formats."""
+"""The columns of the formats whose lines are separated by blanks."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 import polars as pl
+
+_TEXT, _WHOLE, _NUMBER = pl.String, pl.Int32, pl.Float64
 
 
 @dataclass(frozen=True)
@@ -25,20 +27,26 @@ class Layout:
 
 RUN = Layout(
     "run",
-    {
-        "topic": pl.String,
-        "q0": pl.String,
-        "doc": pl.String,
-        "rank": pl.Int32,
-        "score": pl.Float64,
-        "tag": pl.String,
-    },
+    {"topic": _TEXT, "q0": _TEXT, "doc": _TEXT, "rank": _WHOLE, "score": _NUMBER, "tag": _TEXT},
     read=("topic", "doc", "rank", "score", "tag"),
     optional=frozenset({"rank"}),
     more_allowed=True,
 )
 QRELS = Layout(
     "qrels",
-    {"topic": pl.String, "subtopic": pl.String, "doc": pl.String, "grade": pl.Int32},
+    {"topic": _TEXT, "subtopic": _TEXT, "doc": _TEXT, "grade": _WHOLE},
     read=("topic", "subtopic", "doc", "grade"),
 )
+PRELS = Layout(
+    "prels",
+    {"topic": _TEXT, "doc": _TEXT, "grade": _WHOLE, "method": _TEXT, "inclusion": _NUMBER},
+    read=("topic", "doc", "grade", "inclusion"),
+)
+"""Of the Million Query and Web tracks: a document's grade, and its chance to be in the sample."""
+
+XQRELS = Layout(
+    "xqrels",
+    {"topic": _TEXT, "iteration": _TEXT, "doc": _TEXT, "stratum": _TEXT, "grade": _WHOLE},
+    read=("topic", "doc", "stratum", "grade"),
+)
+"""Of sample_eval.pl: qrels with the stratum before the grade; below 0 is pooled, not sampled."""

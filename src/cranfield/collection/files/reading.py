@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from os import PathLike, fspath
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted
+from cranfield.base.arrays import Bools
+from cranfield.base.errors import CranfieldWarning, PolicyError, quoted
 from cranfield.collection.files.blank_separated import Part
 from cranfield.collection.files.trec import OF_QRELS, read_text
 from cranfield.collection.keys import TopicCoder
@@ -82,7 +83,13 @@ def read_qrels(
     extra = {name: columns.labels(name) for name in _COLUMNS if columns.has(name)}
     grades = columns.joined("grade")
     if "inclusion" in extra:
-        _check_chances(extra["inclusion"], columns, origin)
+        chances = extra["inclusion"]
+        _refuse(
+            columns,
+            origin,
+            ~((chances >= 0) & (chances <= 1)),
+            lambda row: f"inclusion probability {chances[row]:g} is not from 0 to 1",
+        )
     return Qrels(
         topics=tuple(columns.coder.names),
         codes=columns.codes,
@@ -250,18 +257,12 @@ def _subtopics(columns: _Columns, wanted: bool | None) -> pl.Series | None:
     return column if isinstance(several, int) and several > 1 else None
 
 
-def _check_chances(chances: np.ndarray[Any, Any], columns: _Columns, origin: Origin) -> None:
-    """Refuse inclusion probabilities that are none."""
-    wrong = ~((chances >= 0) & (chances <= 1))
+def _refuse(columns: _Columns, origin: Origin, wrong: Bools, reason: Callable[[int], str]) -> None:
+    """Refuse the first row that is wrong."""
     if wrong.any():
         row = int(wrong.argmax())
-        raise InputError(
-            f"inclusion probability {chances[row]:g} is not from 0 to 1",
-            source=origin.name,
-            line=origin.line(row),
-            topic=columns.coder.names[int(columns.codes[row])],
-            doc=columns.docs[row],
-        )
+        topic = columns.coder.names[int(columns.codes[row])]
+        raise origin.wrong(reason(row), row, topic, columns.docs[row])
 
 
 def _intents(
@@ -271,17 +272,15 @@ def _intents(
     column = pl.concat(columns.values.pop("intent"))
     if wanted is False or (wanted is None and column.n_unique() == 1):
         return None
-    wrong = np.flatnonzero((column == NO_INTENT).to_numpy() & (grades > 0))
-    if wrong.size:
-        row = int(wrong[0])
-        raise InputError(
-            f"intent {NO_INTENT} is for documents that are relevant to no intent, and the grade is"
-            f" {grades[row]}",
-            source=origin.name,
-            line=origin.line(row),
-            topic=columns.coder.names[int(columns.codes[row])],
-            doc=columns.docs[row],
-        )
+    _refuse(
+        columns,
+        origin,
+        (column == NO_INTENT).to_numpy() & (grades > 0),
+        lambda row: (
+            f"intent {NO_INTENT} is for documents that are relevant to no intent, and the"
+            f" grade is {grades[row]}"
+        ),
+    )
     return column
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import chain
 
 from cranfield.collection.files.blank_separated import Part, read_parts
-from cranfield.collection.files.layouts import QRELS, RUN
+from cranfield.collection.files.layouts import PRELS, QRELS, RUN, XQRELS
 from cranfield.sources.chunks import Source
 from cranfield.sources.origin import LineMap
 
@@ -21,24 +21,23 @@ _HEAD = 1 << 16
 def read_text(
     source: Source, layout: str, kind: str, lines: LineMap, encoding: str
 ) -> Iterable[Part] | None:
-    """Read a file of lines, or return None for a format that is none of lines."""
-    if layout == "text":
-        from cranfield.collection.files.ntcir import recognised
+    """Read a file of lines, and note the line of each row; None for a format that is none of lines.
 
-        source, first = _peeked(source)
-        layout = "ntcir" if recognised(first[:_HEAD], kind) else "trec"
-    if layout == "trec":
-        return read_parts(source, RUN if kind == "run" else QRELS, lines, encoding=encoding)
-    if layout == "ntcir":
-        from cranfield.collection.files.ntcir import read_ntcir
+    The layout is `trec`, `ntcir`, `prels`, `xqrels`; or `text`, which is `ntcir` where that is
+    certain from the first line, else `trec`. The kind is `qrels` or `run`.
+    """
+    if layout in {"text", "ntcir"}:
+        from cranfield.collection.files.ntcir import read_ntcir, recognised
 
-        return read_ntcir(source, kind, lines, encoding=encoding)
-    if layout in OF_QRELS:
-        from cranfield.collection.files import sampled as sampled_files
-
-        read = sampled_files.read_prels if layout == "prels" else sampled_files.read_xqrels
-        return read(source, kind, lines, encoding=encoding)
-    return None
+        if layout == "text":
+            source, first = _peeked(source)
+            layout = "ntcir" if recognised(first[:_HEAD], kind) else "trec"
+        if layout == "ntcir":
+            return read_ntcir(source, kind, lines, encoding=encoding)
+    layouts = {"trec": RUN if kind == "run" else QRELS, "prels": PRELS, "xqrels": XQRELS}
+    if layout not in layouts:
+        return None
+    return read_parts(source, layouts[layout], lines, encoding=encoding)
 
 
 @dataclass(frozen=True)
@@ -48,7 +47,6 @@ class _Peeked(Source):
     rest: Iterator[bytes] = field(default_factory=lambda: iter(()))
 
     def chunks(self, size: int | None = None) -> Iterator[bytes]:
-        """Yield the chunks, the first one included."""
         return self.rest
 
 

@@ -6,7 +6,6 @@ import warnings
 from dataclasses import dataclass
 from os import PathLike, fspath
 from typing import Any
-from xml.parsers import expat
 
 import numpy as np
 import polars as pl
@@ -19,6 +18,7 @@ from cranfield.sources.chunks import Source
 from cranfield.sources.schemas import Column, optional, schema_of_lines
 from cranfield.sources.tables import read_table, three_columns
 from cranfield.sources.values import ID, NUMBER
+from cranfield.sources.xml import XmlReader
 
 _TYPES = {
     **dict.fromkeys(("inf", "informational", "faceted"), False),
@@ -142,36 +142,28 @@ def _warn_of_sums(frame: pl.DataFrame, name: str) -> None:
         )
 
 
+class _TopicReader(XmlReader):
+    """Takes topics of the TREC Web track apart."""
+
+    def __init__(self, source: Source) -> None:
+        super().__init__(source)
+        self.topics: dict[str, list[tuple[str, str]]] = {}
+
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
+        if tag == "topic":
+            self.topics[attributes.get("number", "")] = []
+        elif tag == "subtopic" and self.topics:
+            subtopics = self.topics[next(reversed(self.topics))]
+            subtopics.append((attributes.get("number", ""), attributes.get("type", "inf")))
+
+
 def _of_topics(source: Source) -> list[dict[str, Any]]:
     """Read the subtopics of topics of the TREC Web track."""
-    found: dict[str, list[tuple[str, str]]] = {}
-    parser = expat.ParserCreate()
-
-    def start(name: str, given: dict[str, str]) -> None:
-        if name == "topic":
-            found[given.get("number", "")] = []
-        elif name == "subtopic" and found:
-            kind = given.get("type", "inf")
-            found[next(reversed(found))].append((given.get("number", ""), kind))
-
-    def refuse(*_: Any) -> None:
-        raise InputError(
-            "declares entities of its own", source=source.name, line=parser.CurrentLineNumber
-        )
-
-    parser.StartElementHandler = start
-    parser.EntityDeclHandler = refuse
-    try:
-        parser.Parse(source.read(), True)
-    except expat.ExpatError as error:
-        raise InputError(
-            f"is no well-formed XML: {expat.ErrorString(error.code)}",
-            source=source.name,
-            line=error.lineno,
-        ) from None
+    reader = _TopicReader(source)
+    reader.parse()
     rows = [
         {"topic": topic, "intent": name, "probability": 1 / len(subtopics), "type": kind}
-        for topic, subtopics in found.items()
+        for topic, subtopics in reader.topics.items()
         for name, kind in subtopics
     ]
     if not rows:

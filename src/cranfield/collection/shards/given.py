@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,7 @@ import polars as pl
 
 from cranfield.base.words import counted
 from cranfield.collection.files.named_columns import DOC
-from cranfield.collection.keys import KeyIndex
+from cranfield.collection.keys import DocIndex
 from cranfield.collection.qrels import topic_order
 from cranfield.collection.shards.sharding import Sharding, Shards, random_shards
 from cranfield.sources.schemas import FRAMES, Column, Schema
@@ -47,17 +48,19 @@ class GivenShards(Sharding):
     docs: pl.Series
     codes: Shards
     name: str = "shards"
-    _index: KeyIndex = field(init=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "_index", KeyIndex(self.docs.hash().to_numpy()))
+        # It is made before threads share it.
+        self._index  # noqa: B018
+
+    @cached_property
+    def _index(self) -> DocIndex:
+        return DocIndex(self.docs)
 
     def _of(self, docs: pl.Series) -> Shards:
-        asked, found = self._index.candidates(docs.hash().to_numpy())
-        # Equal keys are only a claim; the documents decide.
-        true = (docs.gather(asked) == self.docs.gather(found)).to_numpy()
+        asked, rows = self._index.pairs(docs)
         out = np.full(len(docs), -1, dtype=np.int32)
-        out[asked[true]] = self.codes[found[true]]
+        out[asked] = self.codes[rows]
         return out
 
     def describe(self) -> dict[str, Any]:

@@ -179,10 +179,9 @@ def _parts(
 
 
 def _in_no_shard(table: Run | Qrels, row: int, number: int, what: str) -> InputError:
-    return InputError(
+    return table.origin.wrong(
         f"{counted(number, what)} in no shard; unmapped='drop' leaves out such documents",
-        source=table.origin.name,
-        line=table.origin.line(row),
-        topic=table.topics[table.codes[row]],
-        doc=table.docs[row],
+        row,
+        table.topics[table.codes[row]],
+        table.docs[row],
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 
 def counted(number: int, noun: str) -> str:
     """Write a number with its noun.
@@ -12,3 +14,15 @@ def counted(number: int, noun: str) -> str:
     ('1 topic', '2,000 runs')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def some_of(words: Iterable[str], most: int) -> str:
+    """List the first few words, and say so when there are more.
+
+    Examples
+    --------
+    >>> some_of(["a", "b", "c"], 2)
+    'a, b, …'
+    """
+    listed = list(words)
+    return ", ".join(listed[:most]) + (", …" if len(listed) > most else "")

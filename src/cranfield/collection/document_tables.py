@@ -15,8 +15,9 @@ from cranfield.base.words import counted
 from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.keys import DocIndex
 from cranfield.collection.qrels import topic_order
+from cranfield.sources.columns import two_columns
 from cranfield.sources.schemas import Column, optional, schema_of_lines
-from cranfield.sources.tables import Table, read_table, two_columns
+from cranfield.sources.tables import Table, read_table
 from cranfield.sources.values import ID, NUMBER
 
 

@@ -9,8 +9,9 @@ import polars as pl
 
 from cranfield.base.errors import InputError
 from cranfield.collection.files.named_columns import DOC, SCORE
+from cranfield.sources.columns import two_columns
 from cranfield.sources.schemas import FRAMES, Column, Lines, Schema, optional
-from cranfield.sources.tables import Table, read_table, two_columns
+from cranfield.sources.tables import Table, read_table
 from cranfield.sources.values import GRADE, ID, Kind, absent, anything, finite
 
 _NO_TIME = frozenset({"", "na", "nan"})

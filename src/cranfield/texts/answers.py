@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldWarning, InputError, MeasureError, quoted
-from cranfield.base.words import counted
+from cranfield.base.words import counted, some_of
+from cranfield.sources.columns import pairs_of, read_columns
 from cranfield.sources.schemas import Lines, Schema, optional
-from cranfield.sources.tables import Table, fitted, pairs_of, read_columns
+from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import anything
 from cranfield.texts.columns import (
     AMOUNT,
@@ -278,11 +279,10 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
                     )
                 matches[t, s, place] = (position, 1.0 if isnan(support) else support)
     if others:
-        shown = ", ".join(quoted(topic) for topic in list(others)[:3])
         warnings.warn(
             CranfieldWarning(
                 f"{tables[0].source}: answers to {counted(len(others), 'topic')} without nuggets"
-                f" are left out ({shown}{', …' if len(others) > 3 else ''})"
+                f" are left out ({some_of(map(quoted, others), 3)})"
             ),
             stacklevel=3,
         )

@@ -12,8 +12,9 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, quoted
 from cranfield.base.words import counted
+from cranfield.sources.columns import pairs_of
 from cranfield.sources.schemas import Column, Schema, optional
-from cranfield.sources.tables import Table, pairs_of, read_table
+from cranfield.sources.tables import Table, read_table
 from cranfield.texts.columns import LABEL, LACKS, NAME, SUPPORT, SYSTEM, TOPIC, YES, stem_of
 
 _CITATIONS = Schema(

@@ -12,8 +12,9 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import counted
+from cranfield.sources.columns import pairs_of
 from cranfield.sources.schemas import Lines, Schema, optional
-from cranfield.sources.tables import Table, pairs_of, read_table
+from cranfield.sources.tables import Table, read_table
 from cranfield.texts.columns import AMOUNT, IMPORTANCE, LABEL, LACKS, NUGGET, TOPIC
 
 _NTCIR = ("topic", "nugget", "weight", "vital_length")

@@ -12,9 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted
-from cranfield.base.words import counted
+from cranfield.base.words import counted, some_of
+from cranfield.sources.columns import pairs_of
 from cranfield.sources.schemas import Column, Schema
-from cranfield.sources.tables import pairs_of, read_table
+from cranfield.sources.tables import read_table
 from cranfield.texts.columns import LACKS, SYSTEM, TEXT, TOPIC, stem_of
 
 Tokeniser = Callable[[str], list[str]]
@@ -157,11 +158,10 @@ def judge_summaries(
         else:
             found[topics[topic], s] = numbered(text)
     if others:
-        shown = ", ".join(quoted(topic) for topic in list(others)[:3])
         warnings.warn(
             CranfieldWarning(
                 f"texts of {counted(len(others), 'topic')} without references are left out"
-                f" ({shown}{', …' if len(others) > 3 else ''})"
+                f" ({some_of(map(quoted, others), 3)})"
             ),
             stacklevel=2,
         )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from cranfield.sources.columns import three_columns
 from cranfield.sources.schemas import Column, Schema, optional
-from cranfield.sources.tables import three_columns
 from cranfield.sources.values import GRADE, ID, NUMBER, RANK, TAG
 
 TOPIC = Column("topic", ID, "query_id qid q_id topic_id query queryid")

@@ -12,6 +12,7 @@ import polars as pl
 
 from cranfield.base.arrays import Bools
 from cranfield.base.errors import CranfieldWarning, PolicyError, quoted
+from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import Part
 from cranfield.collection.files.trec import OF_QRELS, read_text
 from cranfield.collection.keys import TopicCoder
@@ -181,7 +182,8 @@ def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[P
             return parts, Origin(source.name, lines), source.stem
     # What the text formats do not need is only loaded here; it would be most of their time.
     from cranfield.collection.files.named_columns import QRELS, RUN
-    from cranfield.sources.tables import columns_of_file, columns_of_records, fitted, read_columns
+    from cranfield.sources.columns import columns_of_file, columns_of_records, read_columns
+    from cranfield.sources.tables import fitted
 
     schema = RUN if kind == "run" else QRELS
     stem = "run"
@@ -285,10 +287,9 @@ def _intents(
 
 
 def _warn_of_tags(tags: list[str], origin: Origin, stem: str) -> None:
-    shown = ", ".join(quoted(tag) for tag in tags[:3]) + (", …" if len(tags) > 3 else "")
     warnings.warn(
         CranfieldWarning(
-            f"{origin.name}: {len(tags)} different run tags ({shown});"
+            f"{origin.name}: {len(tags)} different run tags ({some_of(map(quoted, tags), 3)});"
             f" the system is called {quoted(stem)}"
         ),
         stacklevel=3,

@@ -15,8 +15,9 @@ from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.files.named_columns import TOPIC
 from cranfield.sources.chunks import Source
+from cranfield.sources.columns import three_columns
 from cranfield.sources.schemas import Column, optional, schema_of_lines
-from cranfield.sources.tables import read_table, three_columns
+from cranfield.sources.tables import read_table
 from cranfield.sources.values import ID, NUMBER
 from cranfield.sources.xml import XmlReader
 

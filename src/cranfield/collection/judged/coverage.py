@@ -9,7 +9,7 @@ import polars as pl
 
 from cranfield.base.errors import CranfieldWarning, quoted
 from cranfield.base.escape import html
-from cranfield.base.words import counted
+from cranfield.base.words import counted, some_of
 from cranfield.tabular import frame_html
 
 
@@ -138,5 +138,5 @@ def _topics_note(
     counts = [len(getattr(row, field)) for row in rows]
     worst = rows[counts.index(max(counts))]
     topics = getattr(worst, field)
-    shown = ", ".join(quoted(topic) for topic in topics[:5]) + (", …" if len(topics) > 5 else "")
+    shown = some_of(map(quoted, topics), 5)
     return f"{_of(rows, systems)} {what} ({_most(worst, systems)}{len(topics)}: {shown})"

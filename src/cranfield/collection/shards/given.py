@@ -14,8 +14,9 @@ from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.keys import DocIndex
 from cranfield.collection.qrels import topic_order
 from cranfield.collection.shards.sharding import Sharding, Shards, random_shards
+from cranfield.sources.columns import two_columns
 from cranfield.sources.schemas import FRAMES, Column, Schema
-from cranfield.sources.tables import read_table, two_columns
+from cranfield.sources.tables import read_table
 from cranfield.sources.values import ID
 
 _SHARDS = Schema(

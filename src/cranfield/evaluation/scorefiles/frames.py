@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted
 from cranfield.evaluation.scorefiles.cells import role_of
 from cranfield.evaluation.scorefiles.tables import ScoreTable
-from cranfield.sources.tables import columns_of_frame, parquet_frame
+from cranfield.sources.columns import columns_of_frame, parquet_frame
 
 
 def from_frame(data: Any, source: str = "a table", stem: str = "run") -> ScoreTable:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import islice
 
 from cranfield.base.errors import InputError, MeasureError, quoted
+from cranfield.base.words import some_of
 from cranfield.measures import Measure, parse_measures
 
 LOOKED_AT = 50
@@ -60,7 +61,7 @@ def chosen(kinds: Sequence[str], measure: str | None, source: str) -> str:
     """
     if measure is None and len(kinds) == 1:
         return kinds[0]
-    some = ", ".join(kinds[:10]) + (", …" if len(kinds) > 10 else "")
+    some = some_of(kinds, 10)
     if measure is None:
         raise InputError(f"name the measure: there are {some}", source=source)
     if measure in kinds:

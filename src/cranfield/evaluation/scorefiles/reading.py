@@ -19,7 +19,7 @@ from cranfield.evaluation.scorefiles.tables import from_table
 from cranfield.measures import Measure
 from cranfield.scores import Scores
 from cranfield.sources.chunks import Source
-from cranfield.sources.tables import is_frame
+from cranfield.sources.columns import is_frame
 
 
 def read_scores(data: Any, *, measure: str | Measure | None = None, format: str = "auto") -> Scores:

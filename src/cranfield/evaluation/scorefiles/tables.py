@@ -91,9 +91,7 @@ def from_table(table: ScoreTable) -> Part:
             )
         if "topic" not in place:
             others = sorted([*others, place.pop("score")])
-    if "system" in place or "score" in place:
-        return part_of(table.source, _long(table, place, others, topics))
-    return part_of(table.source, _wide(table, place, others, topics))
+    return part_of(table.source, _entries(table, place, others, topics))
 
 
 def _with_names(table: ScoreTable, others: list[int], *, topic_is_first: bool) -> list[int]:
@@ -169,67 +167,33 @@ def _fractions(table: ScoreTable, k: int) -> bool:
     )
 
 
-def _long(
+def _entries(
     table: ScoreTable, place: dict[str, int], others: list[int], topics: list[str]
 ) -> Iterator[Entry]:
-    """Take a score from each row, or one of each measure where these are columns."""
-    count = len(table.rows)
+    """Take a score from each row of a long table, and of each system from a row of a wide one."""
+    long, by_score = "system" in place or "score" in place, "score" in place
+    nothing: list[str | None] = [None] * len(topics)
     labels = {role: table.labels(place[role], role) for role in place if role != "score"}
-    systems = labels.get("system", [table.stem] * count)
-    measures: Sequence[str | None] = labels.get("measure", [None] * count)
-    shards: Sequence[str | None] = labels.get("shard", [None] * count)
-    if "score" in place:
-        columns = [place["score"]]
-    elif not others or ("measure" in place and len(others) > 1):
+    systems = labels.get("system", [table.stem] * len(topics))
+    measures: Sequence[str | None] = labels.get("measure", nothing)
+    shards: Sequence[str | None] = labels.get("shard", nothing)
+    columns = [place["score"]] if by_score else others
+    if not columns or (long and "measure" in place and len(columns) > 1):
         raise InputError("has no column of scores", source=table.source)
-    else:
-        columns = others
-        _check_twice(table, columns, "measures")
-    by_column = "score" not in place and "measure" not in place
-    for row in range(count):
-        for k in columns:
-            measure = table.names[k] if by_column else measures[row]
-            cell = table.score(row, k)
-            yield Entry(measure, topics[row], systems[row], shards[row], cell, table.lines[row])
-
-
-def _wide(
-    table: ScoreTable, place: dict[str, int], others: list[int], topics: list[str]
-) -> Iterator[Entry]:
-    """Take a score of each system from each row."""
-    if not others:
-        raise InputError("has no column of scores", source=table.source)
-    _check_twice(table, others, "systems")
-    count = len(table.rows)
-    measures: Sequence[str | None] = [None] * count
-    shards: Sequence[str | None] = [None] * count
-    if "measure" in place:
-        measures = table.labels(place["measure"], "measure")
-    if "shard" in place:
-        shards = table.labels(place["shard"], "shard")
-    # A column a measure is one run's table.
-    by_measure = "measure" not in place and are_measures(table.names[k] for k in others)
-    seen = set()
-    for row in range(count):
-        key = measures[row], topics[row], shards[row]
-        if key in seen:
-            raise InputError(
-                "two rows for one topic",
-                source=table.source,
-                line=table.lines[row],
-                topic=topics[row],
-            )
-        seen.add(key)
-        for k in others:
-            name, cell, line = table.names[k], table.score(row, k), table.lines[row]
-            if by_measure:
-                yield Entry(name, topics[row], table.stem, shards[row], cell, line)
-            else:
-                yield Entry(measures[row], topics[row], name, shards[row], cell, line)
-
-
-def _check_twice(table: ScoreTable, columns: list[int], what: str) -> None:
     names = [table.names[k] for k in columns]
-    if len(set(names)) < len(names):
+    if not by_score and len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
+        what = "measures" if long else "systems"
         raise InputError(f"two {what} are called {quoted(twice)}", source=table.source)
+    # A column a measure is one run's table.
+    by_measure = not by_score and "measure" not in place and (long or are_measures(names))
+    seen = set()
+    for row, topic in enumerate(topics):
+        key, line = (measures[row], topic, shards[row]), table.lines[row]
+        if not long and key in seen:
+            raise InputError("two rows for one topic", source=table.source, line=line, topic=topic)
+        seen.add(key)
+        for k in columns:
+            measure = table.names[k] if by_measure else measures[row]
+            system = systems[row] if long or by_measure else table.names[k]
+            yield Entry(measure, topic, system, shards[row], table.score(row, k), line)

@@ -8,8 +8,9 @@ from os import PathLike
 from typing import Any
 
 from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.sources.columns import is_frame
 from cranfield.sources.schemas import FRAMES, Column, Schema
-from cranfield.sources.tables import Table, is_frame, read_table
+from cranfield.sources.tables import Table, read_table
 from cranfield.sources.values import Kind, anything
 
 _NAME = Kind(lambda cell: None if cell is None else str(cell), missing=anything)

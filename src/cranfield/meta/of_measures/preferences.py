@@ -12,8 +12,9 @@ import polars as pl
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.scores import Scores
 from cranfield.sources.chunks import Source
+from cranfield.sources.columns import Columns, columns_of_frame, csv_frame, is_frame
 from cranfield.sources.schemas import Column, Schema, optional
-from cranfield.sources.tables import Columns, Table, columns_of_frame, csv_frame, fitted, is_frame
+from cranfield.sources.tables import Table, fitted
 from cranfield.sources.values import Kind, absent, anything, plain
 
 

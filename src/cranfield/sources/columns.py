@@ -1,0 +1,271 @@
+"""Any source as named columns: files of all formats, data frames, rows and mappings."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike, fspath
+from typing import Any
+
+import polars as pl
+
+from cranfield.base.errors import InputError, quoted
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.schemas import Lines, Schema
+from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
+from cranfield.sources.values import Cells
+
+
+@dataclass(frozen=True)
+class Columns:
+    """Named columns as they were given, each taken when it is asked for.
+
+    Attributes
+    ----------
+    source
+        Name to show in messages.
+    names
+        Names of the columns, as they were given.
+    cells
+        Returns a column by its place.
+    lines
+        Line of each row; None where rows have none.
+    """
+
+    source: str
+    names: Sequence[object]
+    cells: Callable[[int], Cells]
+    lines: Sequence[int] | None = None
+
+    @classmethod
+    def of(
+        cls, columns: Mapping[Any, Cells], source: str, lines: Sequence[int] | None = None
+    ) -> Columns:
+        return cls(source, list(columns), list(columns.values()).__getitem__, lines)
+
+    @classmethod
+    def of_rows(
+        cls,
+        names: Sequence[object],
+        rows: Sequence[Sequence[Any]],
+        source: str,
+        lines: Sequence[int] | None = None,
+    ) -> Columns:
+        return cls(source, names, lambda k: [row[k] for row in rows], lines)
+
+    def matched(self, schema: Schema) -> dict[str, Cells]:
+        """Take the columns of a schema, by its names for them."""
+        places = schema.places(self.names, self.source)
+        return {name: self.cells(k) for name, k in places.items()}
+
+
+def read_columns(data: Any, schema: Schema) -> Columns:
+    """Take any source as named columns."""
+    if isinstance(data, (str, PathLike)):
+        return columns_of_file(Source(fspath(data)), schema)
+    source = schema.called or schema.kind
+    if isinstance(data, Mapping) and schema.mapping is not None:
+        return Columns.of(schema.mapping(data, source), source)
+    if is_frame(data):
+        return columns_of_frame(data, source)
+    rows = isinstance(data, Iterable) and not isinstance(data, (bytes, bytearray, Mapping))
+    if rows and schema.tuples is not None:
+        return columns_of_records(list(data), schema, source)
+    called = schema.called or f"a {schema.kind}"
+    raise InputError(f"{type(data).__name__} cannot be read as {called}")
+
+
+def is_frame(data: Any) -> bool:
+    """Tell whether something is a data frame."""
+    # Asking a lazy frame itself for its columns would cost, and warn.
+    return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
+
+
+def columns_of_frame(data: Any, source: str) -> Columns:
+    """Take a data frame of any library that narwhals knows."""
+    import narwhals.stable.v1 as nw
+
+    with _refusing(f"{type(data).__name__} is no data frame that can be read", source, Exception):
+        # Each library has its own ways to refuse a frame, such as one with a name twice.
+        frame = nw.from_native(data)
+        frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
+        names = list(frame.columns)
+
+    def cells(k: int) -> Cells:
+        series: Any = frame[names[k]]
+        # An object column may hide anything; through Python each value is seen as it is. What Arrow
+        # has no type for (complex numbers, wide integers) Python can still show.
+        if series.dtype == nw.Object or series.dtype.is_temporal():
+            return list(series.to_list())
+        try:
+            return pl.Series(series.to_arrow())
+        except Exception:
+            return list(series.to_list())
+
+    return Columns(source, names, cells)
+
+
+def columns_of_records(
+    rows: Sequence[Any], schema: Schema, source: str, lines: Sequence[int] | None = None
+) -> Columns:
+    """Take mappings, named tuples, data classes, or plain tuples where the schema has them."""
+    if not rows:
+        raise schema.empty(source)
+    kind, shape, tuples = type(rows[0]).__name__, _shape(rows[0]), schema.tuples or ()
+    plain = shape is None or isinstance(shape, int)
+    if plain and not tuples:
+        raise InputError(
+            f"row 1 is {kind}; a row of a {schema.kind} is a mapping or a named tuple",
+            source=source,
+        )
+    size = shape if isinstance(shape, int) else 0
+    if plain and not len(schema.required) <= size <= len(tuples):
+        raise InputError(
+            f"{kind} is no row of a {schema.kind}; named tuples, mappings and tuples"
+            f" ({', '.join(tuples)}) are",
+            source=source,
+        )
+    other = next((k for k, row in enumerate(rows) if _shape(row) != shape), None)
+    if other is not None:
+        like = "a mapping" if shape is Mapping else kind
+        like = f"a tuple of {size} values" if plain else like
+        raise InputError(f"row {other + 1} is not {like}", source=source)
+    if plain:
+        return Columns.of_rows(tuples[:size], rows, source, lines)
+    if isinstance(shape, tuple):
+        fields = {name: [getattr(row, name) for row in rows] for name in shape}
+        return Columns.of(fields, source, lines)
+    names = dict.fromkeys(name for row in rows for name in row)
+    return Columns.of({name: [row.get(name) for row in rows] for name in names}, source, lines)
+
+
+def _shape(row: Any) -> type[Mapping[Any, Any]] | tuple[str, ...] | int | None:
+    """Tell kinds of rows apart: mappings, fields of named ones, the length of plain tuples."""
+    if isinstance(row, Mapping):
+        return Mapping
+    fields = getattr(row, "_fields", None) or getattr(row, "__dataclass_fields__", None)
+    if fields and isinstance(fields, (tuple, Mapping)):
+        return tuple(fields)
+    return len(row) if isinstance(row, (tuple, list)) else None
+
+
+def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
+    """Read a file with named columns, or lines of a schema that has them."""
+    form = form or FORMAT_OF_SUFFIX.get(source.suffix, "")
+    form = form if form in schema.formats else schema.otherwise
+    if not form and schema.lines is None:
+        suffixes = [end for end, of in FORMAT_OF_SUFFIX.items() if of in schema.formats]
+        listed = f"{', '.join(suffixes[:-1])} and {suffixes[-1]}"
+        raise InputError(
+            f"{schema.things} are read from {listed}, and its name ends in none of them",
+            source=source.name,
+        )
+    raw, name = source.read(), source.name
+    if not raw.strip():
+        raise schema.empty(name)
+    if not form and schema.lines is not None:
+        return _columns_of_lines(decoded(raw, name), schema.lines, schema.things, name)
+    if form == "parquet":
+        return columns_of_frame(parquet_frame(raw, name, schema.readable), name)
+    text = decoded(raw, name)
+    if form in {"csv", "tsv"}:
+        separator = "\t" if form == "tsv" else ","
+        if not schema.numbered:
+            return columns_of_frame(csv_frame(raw, name, separator, schema.readable or form), name)
+        (head, *rows), lines = separated(text, name, separator)
+        return Columns.of_rows(head, rows, name, lines[1:])
+    if form == "jsonl":
+        numbers, records = zip(*json_lines(text, name), strict=True)
+        return columns_of_records(records, schema, name, numbers)
+    parsed = parsed_json(text, name)
+    if isinstance(parsed, Mapping) and schema.mapping is not None:
+        return Columns.of(schema.mapping(parsed, name), name)
+    if isinstance(parsed, list):
+        return columns_of_records(parsed, schema, name)
+    what = "neither an object nor an array" if schema.mapping else f"no array of {schema.things}"
+    raise InputError(f"holds {what}", source=name)
+
+
+def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.DataFrame:
+    """Read CSV as a table of text; rows and lines are not the same where a cell has several."""
+    with _refusing(f"is no readable {readable}", source):
+        return pl.read_csv(raw, separator=separator, infer_schema=False)
+
+
+def parquet_frame(raw: bytes, source: str, readable: str = "") -> pl.DataFrame:
+    """Read a table of Parquet."""
+    with _refusing(f"is no readable {readable or 'parquet'}", source):
+        return pl.read_parquet(io.BytesIO(raw))
+
+
+@contextmanager
+def _refusing(
+    what: str,
+    source: str,
+    errors: Any = (pl.exceptions.PolarsError, pl.exceptions.PanicException),
+) -> Iterator[None]:
+    """Turn what a library raises into an InputError of one line."""
+    try:
+        yield
+    except errors as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{what}: {reason}", source=source) from None
+
+
+def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Columns:
+    rows: list[list[Any]] = []
+    numbers: list[int] = []
+    for number, line in lines_of(text):
+        fields = form.cut(line)
+        if not fields:
+            continue
+        if len(fields) < form.least or (len(fields) > len(form.names) and not form.loose):
+            listed = " ".join(form.names[: form.least])
+            if not form.loose:
+                listed += "".join(f" [{name}]" for name in form.names[form.least :])
+            raise InputError(
+                f"{len(fields)} columns where a line of {things} has {form.least} ({listed})",
+                source=source,
+                line=number,
+            )
+        if rows and not form.loose and len(fields) != len(rows[0]):
+            raise InputError(
+                f"{len(fields)} columns after lines of {len(rows[0])}", source=source, line=number
+            )
+        rows.append(fields)
+        numbers.append(number)
+    names = form.names[: max(map(len, rows), default=form.least)]
+    filled = [[*row[: len(names)], *[None] * (len(names) - len(row))] for row in rows]
+    return Columns.of_rows(names, filled, source, numbers)
+
+
+def three_columns(
+    data: Mapping[Any, Any], names: tuple[str, str, str], inside: str, source: str
+) -> dict[str, list[Any]]:
+    """Make columns of a mapping of mappings."""
+    columns: tuple[list[Any], ...] = ([], [], [])
+    for name, mapping in pairs_of(data, names[0], inside, source):
+        columns[0].extend([name] * len(mapping))
+        columns[1].extend(mapping.keys())
+        columns[2].extend(mapping.values())
+    return dict(zip(names, columns, strict=True))
+
+
+def two_columns(*names: str) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
+    """Make columns of the keys and the values of a mapping."""
+    return lambda data, source: dict(zip(names, (list(data), list(data.values())), strict=True))
+
+
+def pairs_of(
+    data: Mapping[Any, Any], outer: str, inside: str, source: str
+) -> Iterator[tuple[Any, Mapping[Any, Any]]]:
+    """Go through a mapping of mappings, and refuse anything else in it."""
+    for name, mapping in data.items():
+        if not isinstance(mapping, Mapping):
+            raise InputError(
+                f"{outer} {quoted(name)} has {type(mapping).__name__} where {{{inside}}} is wanted",
+                source=source,
+            )
+        yield name, mapping

@@ -3,7 +3,7 @@
 # isort: skip_file
 from .document_tables import read_groups as read_groups, read_lengths as read_lengths
 from .intents.probabilities import read_intents as read_intents
-from .judged.annotations import Annotations as Annotations
+from .judged.judged_runs import Annotations as Annotations
 from .judged.coverage import Coverage as Coverage, SystemCoverage as SystemCoverage
-from .judged.judged_runs import Judgments as Judgments
+from .judged.judgments import Judgments as Judgments
 from .judged.rows import Rows as Rows

@@ -56,7 +56,7 @@ class Judgments:
         return found
 
     def ideal(self, gains: Floats) -> Rows:
-        """Rows of the ideal ranking: the judgments with a positive gain, best first."""
+        """Rows of the ideal ranking: the judgments with a positive gain of `gains`, best first."""
         # Judgments are in order of grade, which mostly is that of gains.
         same = self.topic[1:] == self.topic[:-1]
         falls = (self.topic[1:] > self.topic[:-1]) | (same & (gains[1:] <= gains[:-1]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from html import escape
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -50,6 +49,8 @@ _MARKDOWN = {
     "&": "&amp;",
 }
 
+_HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;", "'": "&#x27;"})
+
 _OPEN_UNDERSCORE = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 _BLOCK = re.compile(r"^(\d{0,9})([#+-](?=[\s#]|$)|-(?=--)|[.)](?=\s|$))")
 
@@ -88,4 +89,4 @@ def html(text: str) -> str:
     >>> html("<img src=x onerror='alert(1)'>")
     '&lt;img src=x onerror=&#x27;alert(1)&#x27;&gt;'
     """
-    return escape(plain(text), quote=True)
+    return plain(text).translate(_HTML)

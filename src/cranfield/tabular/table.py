@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from cranfield.base.words import counted
-from cranfield.tabular import html, latex, markdown, text
 from cranfield.tabular.content import Content
 
 SHOWN = 20
@@ -55,6 +54,8 @@ class Table(Content):
 
     def to_text(self) -> str:
         """Return it for the eye: columns aligned by blanks; no bold, marks behind the numbers."""
+        from cranfield.tabular import text
+
         return text.written(self)
 
     def to_latex(
@@ -83,6 +84,8 @@ class Table(Content):
         Numbers are set by LaTeX's own means: equal decimals align; marks stand in a column of
         their own, so that they do not shift what they mark.
         """
+        from cranfield.tabular import latex
+
         return latex.written(self, caption=caption, label=label, long=long)
 
     def to_markdown(self, *, title: bool = True) -> str:
@@ -93,6 +96,8 @@ class Table(Content):
         title
             Whether title and notes stand above it.
         """
+        from cranfield.tabular import markdown
+
         return markdown.written(self, title=title)
 
     def to_html(self, *, limit: int | None = None) -> str:
@@ -103,6 +108,8 @@ class Table(Content):
         limit
             Rows that are shown at most; a last line says how many there are besides.
         """
+        from cranfield.tabular import html
+
         return html.written(self, limit=limit)
 
     def _repr_html_(self) -> str:

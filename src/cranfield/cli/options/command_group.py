@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pkgutil import resolve_name
+from importlib import import_module
 from typing import Any
 
 import click
@@ -24,6 +24,7 @@ class CommandGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.homes:
-            command: click.Command = resolve_name(self.homes[cmd_name])
+            module, _, name = self.homes[cmd_name].partition(":")
+            command: click.Command = getattr(import_module(module), name)
             return command
         return super().get_command(ctx, cmd_name)

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.html import label
-from cranfield.significance.comparison.groups import shortened
-from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.reporting.verdicts import against, group_letters
+from cranfield.significance.comparison.result import PairwiseComparison, decimals
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.pairs import ROUNDING
 
@@ -70,8 +70,7 @@ def places(part: Part) -> int:
     """Return how many decimals the scores of a measure are shown with."""
     if part.comparison is not None and part.comparison.mean_of == "mean":
         return part.comparison.places
-    largest = float(np.nanmax(np.abs(part.overall), initial=0.0))
-    return 4 if largest == 0 or largest > 0.05 else min(12, 3 - int(np.floor(np.log10(largest))))
+    return decimals(part.overall)
 
 
 def _measure(part: Part, topics: tuple[str, ...]) -> dict[str, Any]:
@@ -117,7 +116,7 @@ def _comparison(part: Part) -> dict[str, Any]:
         "half": None if one.half_widths is None else packed(one.half_widths),
         "holds": _bits(part.meaning.dominance.holds),
         **_against(one, low, high),
-        "letters": _letters(one),
+        "letters": group_letters(one),
         "order": one.order.tolist(),
     }
 
@@ -151,26 +150,6 @@ def _bits(values: NDArray[np.bool_]) -> str:
     return base64.b64encode(np.packbits(values, bitorder="little").tobytes()).decode()
 
 
-def _letters(one: PairwiseComparison) -> list[str] | None:
-    if one.baselines or one.alternative != "two-sided":
-        return None
-    groups = one.groups()
-    return [shortened(groups[name]) for name in one.systems]
-
-
-def verdicts(one: PairwiseComparison, baseline: str | None = None) -> list[str]:
-    """Say of each system what it is, compared with a baseline; nothing of baselines themselves."""
-    base = one.systems.index(one.baselines[0] if baseline is None else baseline)
-    chosen = one.second == base
-    sign = -1 if one.lower_is_better else 1
-    words = [""] * len(one.systems)
-    star = one.is_significant()
-    for k in np.flatnonzero(chosen):
-        above = sign * one.difference[k] > 0
-        words[one.first[k]] = ("better" if above else "worse") if star[k] else "not different"
-    return words
-
-
 def _against(one: PairwiseComparison, low: Floats, high: Floats) -> dict[str, Any]:
     """Return verdicts, differences and limits by system, of a comparison with baselines."""
     if not one.baselines:
@@ -182,7 +161,7 @@ def _against(one: PairwiseComparison, low: Floats, high: Floats) -> dict[str, An
     return {
         "baselines": [one.systems.index(name) for name in one.baselines],
         "against": {
-            "verdicts": verdicts(one),
+            "verdicts": against(one),
             "difference": packed(columns[0]),
             "low": packed(columns[1]),
             "high": packed(columns[2]),

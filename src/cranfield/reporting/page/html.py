@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from html import escape
-
-from cranfield.base.escape import plain
+from cranfield.base.escape import html, plain
 
 EMPTY = "(no name)"
 """What stands for an empty label."""
@@ -30,7 +28,7 @@ def text(value: object) -> Html:
     >>> text("<b>\\u202e&")
     '&lt;b&gt;\\\\u202e&amp;'
     """
-    return value if isinstance(value, Html) else Html(escape(plain(str(value)), quote=True))
+    return value if isinstance(value, Html) else Html(html(str(value)))
 
 
 def el(name: str, *children: object, **attributes: object) -> Html:

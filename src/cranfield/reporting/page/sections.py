@@ -10,9 +10,9 @@ from cranfield.base.arrays import best, best_first
 from cranfield.base.scale_types import Scale
 from cranfield.reporting.page import words
 from cranfield.reporting.page.contents import Contents, Part
-from cranfield.reporting.page.data import places, verdicts
+from cranfield.reporting.page.data import places
 from cranfield.reporting.page.html import Html, el, joined, label, named
-from cranfield.significance.comparison.groups import shortened
+from cranfield.reporting.verdicts import against, group_letters
 
 Rows = list[list[object]]
 
@@ -152,15 +152,13 @@ def _grouped(part: Part) -> tuple[str, list[str]]:
     if one is None:
         return "", nothing
     if one.baselines:
-        found = verdicts(one)
+        found = against(one)
         for name in one.baselines:
             at = one.systems.index(name)
             found[at] = found[at] or "baseline"
         return words.against(one), found
-    if one.alternative != "two-sided":
-        return "", nothing
-    groups = one.groups()
-    return "groups", [shortened(groups[name]) for name in one.systems]
+    letters = group_letters(one)
+    return ("", nothing) if letters is None else ("groups", letters)
 
 
 def scales(contents: Contents) -> Html:

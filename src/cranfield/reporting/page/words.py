@@ -9,8 +9,9 @@ import numpy as np
 from cranfield.base.arrays import best_first
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
+from cranfield.reporting import verdicts
 from cranfield.reporting.page.contents import Contents, Part
-from cranfield.reporting.page.data import places, verdicts
+from cranfield.reporting.page.data import places
 from cranfield.reporting.page.html import joined, label, named
 from cranfield.scales.statements.statements import MEANINGFUL, Meaning
 from cranfield.significance.comparison.result import PairwiseComparison
@@ -173,7 +174,7 @@ def _top_sentence(part: Part, one: PairwiseComparison) -> str:
 def _baseline_sentence(part: Part, one: PairwiseComparison) -> str:
     sentences = []
     for baseline in one.baselines:
-        words = verdicts(one, baseline)
+        words = verdicts.against(one, baseline)
         count = {word: words.count(word) for word in ("better", "worse", "not different")}
         at = _mean(part, one, one.systems.index(baseline))
         better, worse, alike = (count[word] for word in count)
@@ -234,7 +235,7 @@ def row_of(part: Part) -> list[str]:
     pairs = f"{one.count():,} of {len(one):,}"
     holds = f"{part.meaning.holds:,} of {one.count():,}" if one.count() else "–"
     if one.baselines:
-        words = verdicts(one)
+        words = verdicts.against(one)
         top = ", ".join(f"{words.count(word)} {word}" for word in ("better", "worse"))
     elif one.alternative == "two-sided":
         top = f"{len(one.top_group):,} of {len(one.systems):,}"

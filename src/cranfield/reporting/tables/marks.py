@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.reporting.verdicts import BETTER, group_letters, verdicts_of
 from cranfield.significance.comparison.groups import ALPHABET, letter, shortened
 from cranfield.significance.comparison.result import PairwiseComparison
 
@@ -94,7 +95,7 @@ def marks_of(
             one.require_all_pairs("letters")
         if kind == "groups":
             names = []
-            by_measure = {name: _groups(one) for name, one in found.items()}
+            by_measure = {name: group_letters(one) or [] for name, one in found.items()}
             meaning = f"systems that share a letter do not differ (p > {levels[0]:g})"
         else:
             names = [letter(k) for k in range(len(first.systems))]
@@ -136,10 +137,7 @@ def _symbols(found: PairwiseComparison, levels: Sequence[float]) -> list[str]:
 
 def beats(found: PairwiseComparison) -> NDArray[np.bool_]:
     """Tell which system, a row, beats which: they differ significantly, and its mean is better."""
-    sign = -1.0 if found.lower_is_better else 1.0
-    ahead = np.nan_to_num(found.matrix(sign * found.difference, mirrored=-1.0)) > 0
-    differ = np.nan_to_num(found.matrix(found.is_significant().astype(float))) > 0
-    return np.asarray(ahead & differ)
+    return np.asarray(verdicts_of(found) == BETTER)
 
 
 def _beaten(found: PairwiseComparison, names: Sequence[str]) -> list[str]:
@@ -147,8 +145,3 @@ def _beaten(found: PairwiseComparison, names: Sequence[str]) -> list[str]:
     return [
         shortened(between.join(names[int(k)] for k in np.flatnonzero(row))) for row in beats(found)
     ]
-
-
-def _groups(found: PairwiseComparison) -> list[str]:
-    letters = found.groups()
-    return [shortened(letters[name]) for name in found.systems]

@@ -10,7 +10,8 @@ import polars as pl
 from cranfield.base.errors import PolicyError
 from cranfield.reporting.charts.choosing import labels, titled
 from cranfield.reporting.charts.layout import headed, overlaid, row_size, rows_of, value_axis
-from cranfield.reporting.charts.of_scores.verdicts import (
+from cranfield.reporting.charts.theme import COLOURS, data_of
+from cranfield.reporting.verdicts import (
     BETTER,
     DIFFERENT,
     NONE,
@@ -18,7 +19,6 @@ from cranfield.reporting.charts.of_scores.verdicts import (
     WORSE,
     verdicts_of,
 )
-from cranfield.reporting.charts.theme import COLOURS, data_of
 from cranfield.scores.labels import place_of
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS

@@ -10,7 +10,8 @@ import polars as pl
 from cranfield.base.words import counted
 from cranfield.reporting.charts.choosing import labels, titled
 from cranfield.reporting.charts.layout import cell_size, column_axis, headed, overlaid, row_axis
-from cranfield.reporting.charts.of_scores.verdicts import (
+from cranfield.reporting.charts.theme import COLOURS, data_of
+from cranfield.reporting.verdicts import (
     BETTER,
     DIFFERENT,
     NONE,
@@ -18,7 +19,6 @@ from cranfield.reporting.charts.of_scores.verdicts import (
     WORSE,
     by_pair,
 )
-from cranfield.reporting.charts.theme import COLOURS, data_of
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 

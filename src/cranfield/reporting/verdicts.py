@@ -1,4 +1,4 @@
-"""What a comparison says of two systems, in a word."""
+"""What a comparison says of systems: words, and letters of groups."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from cranfield.significance.comparison.groups import shortened
 from cranfield.significance.comparison.result import PairwiseComparison
 
 BETTER, WORSE, SAME, DIFFERENT, NONE = (
@@ -64,3 +65,25 @@ def verdicts_of(comparison: PairwiseComparison) -> NDArray[Any]:
     out[comparison.first, comparison.second] = words
     out[comparison.second, comparison.first] = mirrored(words)
     return out
+
+
+def against(comparison: PairwiseComparison, baseline: str | None = None) -> list[str]:
+    """Say of each system what it is, compared with a baseline, the first by default.
+
+    Nothing is said of baselines themselves.
+    """
+    base = baseline or comparison.baselines[0]
+    chosen = comparison.second == comparison.systems.index(base)
+    out = [""] * len(comparison.systems)
+    for system, word in zip(comparison.first[chosen], by_pair(comparison)[chosen], strict=True):
+        # One that differs by its ranks alone, with the same mean, is not better.
+        out[system] = {DIFFERENT: WORSE, NONE: SAME}.get(word, word)
+    return out
+
+
+def group_letters(comparison: PairwiseComparison) -> list[str] | None:
+    """Return the letters of the groups of each system; None where there are no groups."""
+    if comparison.baselines or comparison.alternative != "two-sided":
+        return None
+    groups = comparison.groups()
+    return [shortened(groups[name]) for name in comparison.systems]

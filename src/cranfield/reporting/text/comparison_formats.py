@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-import io
-import json
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from cranfield.base.version import __version__
 from cranfield.reporting.tables.marks import kind_of, marks_of
 from cranfield.reporting.tables.scores_table import evaluation_table
+from cranfield.reporting.text.json_values import json_of
 from cranfield.scales.statements.statements import Meaning
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
@@ -46,9 +43,7 @@ def csv_text(found: Mapping[str, Meaning]) -> str:
         )
         for name, one in found.items()
     ]
-    out = io.BytesIO()
-    pl.concat(tables).write_csv(out)
-    return out.getvalue().decode()
+    return pl.concat(tables).write_csv()
 
 
 def _meant(found: Meaning) -> list[str]:
@@ -98,8 +93,7 @@ def json_text(found: Mapping[str, Meaning]) -> str:
         for pair, holds in zip(table["pairs"], one.dominance.holds, strict=True):
             pair["order holds on any scale"] = bool(holds)
         comparisons.append(table)
-    content = {"cranfield": __version__, "comparisons": comparisons}
-    return json.dumps(_plain(content), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_of({"cranfield": __version__, "comparisons": comparisons})
 
 
 def as_dict(found: PairwiseComparison) -> dict[str, Any]:
@@ -133,17 +127,3 @@ def as_dict(found: PairwiseComparison) -> dict[str, Any]:
     if found.omnibus is not None:
         table["omnibus"] = vars(found.omnibus)
     return table
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if isinstance(value, dict):
-        return {key: _plain(one) for key, one in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(one) for one in value]
-    if isinstance(value, np.generic):
-        value = value.item()
-    if isinstance(value, float) and not math.isfinite(value):
-        return None
-    return value

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
-
-import numpy as np
 
 from cranfield.base.scale_types import a_scale
 from cranfield.base.version import __version__
+from cranfield.reporting.text.json_values import json_of
 from cranfield.scales.verdicts.about import ScaleFacts
 from cranfield.scales.verdicts.verdicts import Verdict
 
@@ -91,9 +89,9 @@ def json_text(facts: ScaleFacts) -> str:
             "smallest gap": gaps.smallest,
             "largest gap": gaps.largest,
             "unused": gaps.unused,
-            "values": np.asarray(image.values()).tolist() if image.size <= 1000 else None,
+            "values": image.values() if image.size <= 1000 else None,
         }
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
+    return json_of(content)
 
 
 def _verdict(verdict: Verdict) -> dict[str, Any]:

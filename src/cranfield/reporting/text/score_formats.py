@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 
@@ -15,6 +13,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.base import Measure
 from cranfield.measures.names.trec_eval import trec_name
+from cranfield.reporting.text.json_values import json_of
 from cranfield.scores import Scores
 from cranfield.scores.several_measures import by_system, long_table
 
@@ -111,9 +110,7 @@ def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) ->
 
 def csv_text(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
     """CSV: by topic measure, topic, system, score; else a row a system and a column a measure."""
-    out = io.BytesIO()
-    table(scores, by_topic=by_topic).write_csv(out)
-    return out.getvalue().decode()
+    return table(scores, by_topic=by_topic).write_csv()
 
 
 def table(scores: Mapping[str, Scores], *, by_topic: bool) -> pl.DataFrame:
@@ -133,7 +130,7 @@ def json_text(
     content |= scores_content(scores, by_topic=by_topic)
     if notes is not None:
         content["notes"] = notes
-    return json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+    return json_of(content)
 
 
 def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
@@ -142,17 +139,11 @@ def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str,
     overall = {m: s.overall() for m, s in scores.items()}
     systems = {}
     for i, name in enumerate(first.systems):
-        entry: dict[str, object] = {
-            "overall": {m: _number(values[i]) for m, values in overall.items()}
-        }
+        entry: dict[str, object] = {"overall": {m: values[i] for m, values in overall.items()}}
         if by_topic:
             entry["topics"] = {
-                topic: {m: _number(s.values[t, i]) for m, s in scores.items()}
+                topic: {m: s.values[t, i] for m, s in scores.items()}
                 for t, topic in enumerate(first.topics)
             }
         systems[name] = entry
     return {"measures": list(scores), "topics": len(first.topics), "systems": systems}
-
-
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)

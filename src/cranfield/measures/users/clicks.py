@@ -64,7 +64,7 @@ class _Clicks(Measure):
             )
 
     def sums(self, judged: JudgedRuns, worth: Floats, *, by_rank: bool) -> Floats:
-        """Sum of P[C = 1] by worth of the grade (judged rows), over the rank if so wished."""
+        """Sum of P[C = 1] by worth of the judged rows, over the rank if so wished."""
         rows = judged.judged()
         click, last = self._of(self.clicks, rows.grade), self._of(self.satisfies, rows.grade)
         # Nobody knows what an unjudged document is; it is clicked on as grade 0.

@@ -145,12 +145,10 @@ class UserModel(UnitGains):
         best: bool = False,
         costs: Costs | None = None,
     ) -> Expected:
-        """What users can expect of judged runs.
+        """What users can expect of judged runs, which are cut off and condensed already.
 
         Parameters
         ----------
-        judged
-            Judged runs, cut off and condensed already.
         depth
             The last rank that is read; by default the model's own.
         best
@@ -159,12 +157,20 @@ class UserModel(UnitGains):
         costs
             What ranks cost; by default what the model says.
         """
+        if costs is None:
+            known = self.summed(judged, self.ranks(depth), best=best)
+            if known is not None:
+                return known
         laid = self.laid_out(judged, self.ranks(depth) or LAST, best=best, costs=costs)
         readings = (self._read(page) for page in laid)
         parts = [(one.utility, one.total, one.depth, one.total_cost) for one in readings]
         flat = np.concatenate([*parts, np.empty((4, 0))], axis=1)
         utility, total, read, spent = flat.reshape(4, *judged.shape[::-1]).transpose(0, 2, 1)
         return Expected(utility, total, read, spent / read, spent)
+
+    def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected | None:
+        """The same by sums over judged documents, down to a last rank; None if none are known."""
+        return None
 
     def unlike_others(self, judged: JudgedRuns, *, best: bool, end: int | None) -> Rows:
         """Judged documents up to rank `end` whose gain is not that of ranks without a judgment.
@@ -251,20 +257,9 @@ class StaticModel(UserModel):
             chance[self.last - 1 :] = 0.0
         return np.broadcast_to(chance, page.gains.shape)
 
-    def expected(
-        self,
-        judged: JudgedRuns,
-        *,
-        depth: int | None = None,
-        best: bool = False,
-        costs: Costs | None = None,
-    ) -> Expected:
-        """What users can expect of judged runs; sums over judged documents alone."""
-        if costs is not None:
-            return super().expected(judged, depth=depth, best=best, costs=costs)
-        ranks = self.ranks(depth)
-        rows = self.unlike_others(judged, best=best, end=ranks)
-        read, seen = self.read_to(ranks), rows.by_rank(self.seen)
+    def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
+        rows = self.unlike_others(judged, best=best, end=end)
+        read, seen = self.read_to(end), rows.by_rank(self.seen)
         if best:
             most = self.most(judged)
             total = most * read - rows.total((most - rows.gains) * seen)

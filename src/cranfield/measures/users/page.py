@@ -131,15 +131,10 @@ class Reading:
 
 @dataclass(frozen=True)
 class ByLength:
-    """Costs of a document: so much for each, and so much for its length.
+    """Costs of a document: so much `fixed` for each, and so much for a `unit` of its length.
 
-    Attributes
-    ----------
-    unit, fixed
-        Cost of a unit of length, and of any document.
-    missing
-        Length of documents whose length is not known, and of ranks beyond the list; without, those
-        beyond the list have none.
+    `missing` is the length of documents whose length is not known, and of ranks beyond the list;
+    without, those beyond the list have none.
     """
 
     unit: float
@@ -161,20 +156,7 @@ def filled(page: Page, missing: float | None) -> Floats:
 
 
 def page_of(gains: ArrayLike, lengths: ArrayLike | None = None) -> Page:
-    """Make a page of gains alone; all relevant documents are taken to be retrieved.
-
-    Parameters
-    ----------
-    gains
-        Gains by rank, shape (ranks,) or (rankings, ranks).
-    lengths
-        Lengths of documents, in the same shape.
-
-    Raises
-    ------
-    MeasureError
-        If those are no tables of numbers, or not of the same shape.
-    """
+    """Make a page of gains alone; all relevant documents are taken to be retrieved."""
     worth = _table("gains", gains)
     if not (worth >= 0).all():
         raise MeasureError("gains has a value that is not at least 0")
@@ -195,24 +177,11 @@ def pages(
     relevant: Ints,
     lengths: Rows | None,
 ) -> Iterator[Page]:
-    """Lay rankings out rank by rank, some at a time, in order of cell.
+    """Lay rankings out rank by rank down to a depth, some at a time, in order of cell.
 
-    Parameters
-    ----------
-    judged
-        Judged runs.
-    rows
-        Their judged documents.
-    gains
-        Gain of each row.
-    depth
-        Ranks to lay out.
-    other
-        Gain of all other ranks: of documents without a judgment, and beyond the list.
-    relevant
-        Relevant documents of each topic; shape (topics, 1).
-    lengths
-        Rows of documents with a known length, if lengths matter.
+    `gains` are those of the rows of judged documents, `other` that of all other ranks: of documents
+    without a judgment, and beyond the list. `relevant` are the relevant documents of each topic, of
+    shape (topics, 1), `lengths` rows of documents with a known length, if lengths matter.
     """
     cells = judged.shape[0] * judged.shape[1]
     retrieved = judged.retrieved.T.reshape(-1, 1)

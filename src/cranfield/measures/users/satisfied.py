@@ -25,7 +25,6 @@ from cranfield.measures.base import measure
 from cranfield.measures.parameters import number, parameter
 from cranfield.measures.users.model import (
     LAST,
-    Costs,
     Expected,
     UserModel,
     going_on,
@@ -61,18 +60,8 @@ class SatisfiedModel(UserModel):
         unsatisfied = 1.0 - self.satisfaction(page.gains)
         return np.asarray(going_on(self.patience, page.gains.shape[1]) * unsatisfied)
 
-    def expected(
-        self,
-        judged: JudgedRuns,
-        *,
-        depth: int | None = None,
-        best: bool = False,
-        costs: Costs | None = None,
-    ) -> Expected:
-        """What users can expect of judged runs; sums over judged documents alone."""
-        if costs is not None:
-            return super().expected(judged, depth=depth, best=best, costs=costs)
-        end = self.ranks(depth) or LAST
+    def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
+        end = end or LAST
         rows = self.unlike_others(judged, best=best, end=end)
         other = self.most(judged) if best else 0.0
         on = 1.0 - float(self.satisfaction(np.array([other]))[0])

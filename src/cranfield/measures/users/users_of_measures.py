@@ -37,7 +37,7 @@ from cranfield.measures.parameters import parameter
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.precision import Precision, ReciprocalRank
 from cranfield.measures.users.expected_reciprocal_rank import ExpectedReciprocalRank, satisfying
-from cranfield.measures.users.model import LAST, Costs, Expected, StaticModel, UserModel, plain
+from cranfield.measures.users.model import LAST, Expected, StaticModel, UserModel, plain
 from cranfield.measures.users.page import Page
 from cranfield.measures.users.satisfied import SatisfiedModel
 from cranfield.measures.users.unit_gains import MAX_GRADE, highest_of
@@ -78,18 +78,9 @@ class Recaller(UserModel):
         after[:, :-1] = ahead[:, 1:]
         return ratio(after, ahead)
 
-    def expected(
-        self,
-        judged: JudgedRuns,
-        *,
-        depth: int | None = None,
-        best: bool = False,
-        costs: Costs | None = None,
-    ) -> Expected:
-        """What users can expect of judged runs: the sums of V and V g, turned round."""
-        if costs is not None:
-            return super().expected(judged, depth=depth, best=best, costs=costs)
-        end = self.ranks(depth) or LAST
+    def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
+        """The sums of V and V g, turned round."""
+        end = end or LAST
         if best:
             parts = [_recalled(page) for page in self.laid_out(judged, end, best=True)]
             flat = np.concatenate([*parts, np.empty((3, 0))], axis=1)

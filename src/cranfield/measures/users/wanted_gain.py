@@ -1,22 +1,30 @@
-"""Users who want a certain gain, INST and INSQ; and scaled DCG.
+r"""Users who want a certain gain, INST and INSQ; and scaled DCG.
 
 Documents that are unjudged, or beyond the end of the list or the cutoff, have no gain. Wrappers
 tell the rest of these models, such as `ETU(INST)`, `Depth(INST)` and `Residual(INST)`.
+
+Both users go on from rank i with the chance ((i + a - 1) / (i + a))^2, where a is 2T less the gain
+so far (INSQ: 2T). Between two gains a is constant, and the product of these chances telescopes: the
+chance to read rank i is proportional to 1 / (i - 1 + a)^2. Its sums are differences of the trigamma
+function, also where the ranking has no end. Where every rank gains 1, it is i + a that is constant,
+and the chances fall geometrically.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import measure
 from cranfield.measures.gains import Discount
 from cranfield.measures.parameters import integer, number, optional, parameter
-from cranfield.measures.users.inst_chances import read, trigamma
-from cranfield.measures.users.model import Costs, Expected, StaticModel, UserModel, plain
+from cranfield.measures.users.model import Expected, StaticModel, UserModel, plain
 from cranfield.measures.users.page import Page
 
 _T_DOC = "gain that the user wants in all: the number of relevant documents, if gains are binary"
@@ -64,18 +72,8 @@ class INST(UserModel):
         above = page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1)
         return np.asarray(((above - 1.0) / above) ** 2)
 
-    def expected(
-        self,
-        judged: JudgedRuns,
-        *,
-        depth: int | None = None,
-        best: bool = False,
-        costs: Costs | None = None,
-    ) -> Expected:
-        """What users can expect of judged runs; between two gains chances have a closed form."""
-        if costs is not None:
-            return super().expected(judged, depth=depth, best=best, costs=costs)
-        end = self.ranks(depth)
+    def summed(self, judged: JudgedRuns, end: int | None, *, best: bool) -> Expected:
+        """Between two gains chances have a closed form."""
         rows = self.unlike_others(judged, best=best, end=end)
         how = read(rows, rows.gains, self.T, unjudged=float(best), end=end)
         if best:
@@ -132,3 +130,77 @@ class ScaledDCG(StaticModel):
 
     def seen(self, rank: Any) -> Any:
         return 1.0 / self.discount.of(rank)
+
+
+def trigamma(x: ArrayLike) -> Floats:
+    r"""Sum of 1 / (x + i)^2 over i = 0, 1, ... (Abramowitz and Stegun, 6.4.10 and 6.4.12).
+
+    x is above 0; infinity gives 0.
+
+    Examples
+    --------
+    >>> bool(np.isclose(trigamma(1.0), np.pi**2 / 6, rtol=1e-15))
+    True
+    """
+    given = np.asarray(x, dtype=np.float64)
+    # The series is exact to the last bits from 16 on.
+    near = given < 16.0
+    below, sums = given[near], np.zeros(np.count_nonzero(near))
+    for step in range(16):
+        sums += 1.0 / (below + step) ** 2
+    far = 1.0 / np.where(near, given + 16.0, given)
+    square = far * far
+    series = square * (1 / 6 - square * (1 / 30 - square * (1 / 42 - square / 30)))
+    out = np.asarray(far * (1.0 + far / 2 + series))
+    out[near] += sums
+    return out
+
+
+@dataclass(frozen=True)
+class Chances:
+    """Chance that each row's rank is read, and ranks read until users stop: (topics, systems)."""
+
+    seen: Floats
+    depth: Floats
+
+
+def read(
+    rows: Rows, gains: Floats, aim: float, *, unjudged: float = 0.0, end: int | None = None
+) -> Chances:
+    """Read rankings as a user of INST, who wants a gain of at least 1/2.
+
+    Rows are documents up to rank `end`, if there is a last one: all whose gain is not that of every
+    other rank, at least. `unjudged` is the gain of these, 0 or 1.
+    """
+    others = rows.rank - rows.seen
+    left = 2.0 * aim - rows.running(gains) - unjudged * others
+    to = rows.rank.astype(np.float64)
+    rank, a = rows.before(to, 0.0), rows.before(left, 2.0 * aim)
+    seen = rows.running_product(_going(rank, a, to, unjudged))
+    depth = rows.total(rows.before(seen, 1.0) * _stretch(rank, a, to, unjudged))
+
+    stop = np.full(rows.shape, np.inf if end is None else float(end))
+    rest = _stretch(rows.lasts(to, 0.0), rows.lasts(left, 2.0 * aim), stop, unjudged)
+    return Chances(seen, depth + rows.lasts(seen, 1.0) * rest)
+
+
+def _going(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
+    """Chance to come from a rank to a later one, with the same gains in between; 0 is the start."""
+    start = rank == 0
+    if unjudged:
+        return np.asarray(_fall(rank + a) ** (to - rank - start))
+    return np.asarray(((rank + a - np.where(start, 0.0, 1.0)) / (to + a - 1.0)) ** 2)
+
+
+def _stretch(rank: Floats, a: Floats, to: Floats, unjudged: float) -> Floats:
+    """Sum of the chances to read the ranks after `rank` up to `to`, over that to read `rank`."""
+    start = rank == 0
+    if unjudged:
+        fall = _fall(rank + a)
+        return np.asarray(np.where(start, 1.0, fall) * (1.0 - fall ** (to - rank)) / (1.0 - fall))
+    head = (rank + a - np.where(start, 0.0, 1.0)) ** 2
+    return np.asarray(head * (trigamma(rank + a) - trigamma(to + a)))
+
+
+def _fall(level: Floats) -> Floats:
+    return np.asarray(((level - 1.0) / level) ** 2)

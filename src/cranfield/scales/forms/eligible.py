@@ -37,14 +37,7 @@ def lowest_relevant(measure: Measure) -> int:
 
 
 def beyond_grades(measure: Measure) -> str:
-    """Say what a measure depends on besides the grades of a run; nothing if there is nothing.
-
-    Examples
-    --------
-    >>> from cranfield.measures import AP, Bpref, alpha_nDCG
-    >>> beyond_grades(Bpref), beyond_grades(alpha_nDCG @ 10), beyond_grades(AP)
-    ('which documents are judged', 'the subtopics of documents', '')
-    """
+    """Say what a measure depends on besides the grades of a run; nothing if there is nothing."""
     if measure.info.beyond_grades:
         return measure.info.beyond_grades
     if measure.info.inputs:
@@ -60,16 +53,7 @@ def beyond_grades(measure: Measure) -> str:
 
 
 def beyond_length(measure: Measure) -> str:
-    """Say what the order of padded rankings depends on besides their grades.
-
-    Markov precision of all ranks is among that: users walk about in the list, to its end.
-
-    Examples
-    --------
-    >>> from cranfield.measures import MP, SetP
-    >>> beyond_length(MP), beyond_length(MP(states="relevant")), beyond_length(SetP)
-    ('how many documents are retrieved', '', 'how many documents are retrieved')
-    """
+    """Say what the order of padded rankings depends on besides their grades."""
     return beyond_grades(measure) or measure.beyond_length
 
 
@@ -84,14 +68,7 @@ def check_grades_decide(measure: Measure) -> None:
 
 
 def reads_many_ranks(measure: Measure) -> int | None:
-    """Ranks that are laid out to score a run of a user model without sums of its own.
-
-    Examples
-    --------
-    >>> from cranfield.measures import EU, RBP, BPM
-    >>> reads_many_ranks(BPM), reads_many_ranks(EU("AP@5")), reads_many_ranks(RBP)
-    (1000, 1000, None)
-    """
+    """Ranks that are laid out to score a run of a user model without sums of its own."""
     model = measure.model if isinstance(measure, Expectation) else measure
     if not isinstance(model, UserModel) or isinstance(model, StaticModel):
         return None

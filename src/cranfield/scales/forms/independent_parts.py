@@ -41,21 +41,12 @@ class TooManySumsError(Exception):
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The distinct sums of some ranks.
+    """The distinct sums of some ranks, which count from 0.
 
-    Attributes
-    ----------
-    ranks
-        Which ranks, from 0.
-    unit, base
-        A key stands for the value key * unit / ln(base), or key * unit for the base 1.
-    weights
-        Key of each grade at each of the ranks; shape (ranks, grades + 1).
-    keys
-        The distinct sums, ascending.
-    key, count, runs
-        One entry for each pair of a sum and a number of relevant documents: index of the sum,
-        that number, and how many vectors of grades have both.
+    A key stands for the value key * unit / ln(base), or key * unit for the base 1. There is one for
+    each grade at each of the ranks, in `weights` of shape (ranks, grades + 1), and `keys` are the
+    distinct sums, ascending. Then there is an entry for each pair of a sum and a number of relevant
+    documents: index of the sum, that number, and how many vectors of grades have both.
     """
 
     ranks: tuple[int, ...]
@@ -92,19 +83,7 @@ class Part:
 
 
 def split(form: Additive, rel: int) -> list[Part]:
-    """Split a form into independent parts.
-
-    Parameters
-    ----------
-    form
-        The form.
-    rel
-        Lowest grade that counts as relevant.
-
-    Raises
-    ------
-    TooManySumsError
-        When a part has more than MOST_SUMS distinct sums.
+    """Split a form into independent parts; too many sums of one are a TooManySumsError.
 
     Examples
     --------

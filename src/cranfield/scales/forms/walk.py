@@ -29,15 +29,7 @@ _NOTHING = Fraction(0)
 
 @dataclass(frozen=True, eq=False)
 class Bag:
-    """Distinct whole numbers, ascending, and how many runs lead to each.
-
-    Attributes
-    ----------
-    values
-        The numbers.
-    runs
-        Number of runs of each; empty where they are not counted.
-    """
+    """Distinct whole numbers, ascending, and how many runs lead to each; empty if not counted."""
 
     values: Exact
     runs: Exact

@@ -15,49 +15,35 @@ from cranfield.base.errors import InputError
 
 @contextmanager
 def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file for writing that takes its name only when it is complete.
-
-    Examples
-    --------
-    >>> import tempfile, pathlib
-    >>> folder = pathlib.Path(tempfile.mkdtemp())
-    >>> with whole_file(folder / "x") as out:
-    ...     _ = out.write(b"done")
-    >>> (folder / "x").read_bytes()
-    b'done'
-    """
+    """Open a file for writing that takes its name only when it is complete."""
     target = Path(fspath(path))
+    name = None
     try:
-        special = target.exists() and not target.is_file()
+        # A pipe or a device is written to as it is; nothing can take its place.
+        if target.exists() and not target.is_file():
+            file: IO[bytes] = target.open("wb")
+        else:
+            handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
+            file = os.fdopen(handle, "wb")
     except (OSError, ValueError) as error:
         # Names that are too long, or that hold a NUL.
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(f"cannot be written: {reason}", source=str(target)) from error
-    if special:
-        # A pipe or a device is written to as it is; nothing can take its place.
-        try:
-            with target.open("wb") as out:
-                yield out
-        except OSError as error:
-            reason = (error.strerror or str(error)).lower()
-            raise InputError(f"cannot be written: {reason}", source=str(target)) from error
-        return
+        raise _refused(target, error) from error
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name[:40]}.", dir=target.parent)
-    except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(f"cannot be written: {reason}", source=str(target)) from error
-    try:
-        with os.fdopen(handle, "wb") as out:
-            yield out
-        # mkstemp makes files that only their owner reads; a result is an ordinary file.
-        mask = os.umask(0)
-        os.umask(mask)
-        Path(name).chmod(0o666 & ~mask)
-        Path(name).replace(target)
-    except BaseException as error:
-        Path(name).unlink(missing_ok=True)
-        if isinstance(error, OSError):
-            reason = (error.strerror or str(error)).lower()
-            raise InputError(f"cannot be written: {reason}", source=str(target)) from error
-        raise
+        with file:
+            yield file
+        if name is not None:
+            # mkstemp makes files that only their owner reads; a result is an ordinary file.
+            mask = os.umask(0)
+            os.umask(mask)
+            Path(name).chmod(0o666 & ~mask)
+            Path(name).replace(target)
+    except OSError as error:
+        raise _refused(target, error) from error
+    finally:
+        if name is not None:
+            Path(name).unlink(missing_ok=True)
+
+
+def _refused(target: Path, error: Exception) -> InputError:
+    reason = (getattr(error, "strerror", None) or str(error)).lower()
+    return InputError(f"cannot be written: {reason}", source=str(target))

@@ -26,13 +26,7 @@ _LATEX = {
 
 
 def plain(text: str) -> str:
-    """Escape what is not printable, so that a terminal shows it instead of obeying it.
-
-    Examples
-    --------
-    >>> plain("run\\x1b[2J")
-    'run\\\\x1b[2J'
-    """
+    """Escape what is not printable, so that a terminal shows it instead of obeying it."""
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
@@ -56,25 +50,13 @@ _BLOCK = re.compile(r"^(\d{0,9})([#+-](?=[\s#]|$)|-(?=--)|[.)](?=\s|$))")
 
 
 def latex(text: str) -> str:
-    r"""Escape what LaTeX would take as a command, or draw as another character.
-
-    Examples
-    --------
-    >>> latex("my_run 100%"), latex("a--b")
-    ('my\\_run 100\\%', 'a-\\/-b')
-    """
+    r"""Escape what LaTeX would take as a command, or draw as another character."""
     safe = "".join(_LATEX.get(char, char) for char in plain(text))
     return _LIGATURES.sub(lambda found: found[0] + r"\/", safe)
 
 
 def markdown(text: str) -> str:
-    r"""Escape what Markdown, or HTML inside it, would take as markup.
-
-    Examples
-    --------
-    >>> markdown("my_run *best* <b> a|b"), markdown("_x_")
-    ('my_run \\*best\\* &lt;b&gt; a&#124;b', '\\_x\\_')
-    """
+    r"""Escape what Markdown, or HTML inside it, would take as markup."""
     safe = "".join(_MARKDOWN.get(char, char) for char in plain(text))
     # Between letters an underscore is a character like others.
     safe = _OPEN_UNDERSCORE.sub(r"\\_", safe)
@@ -82,11 +64,5 @@ def markdown(text: str) -> str:
 
 
 def html(text: str) -> str:
-    """Escape what HTML would take as markup, in text and in attributes.
-
-    Examples
-    --------
-    >>> html("<img src=x onerror='alert(1)'>")
-    '&lt;img src=x onerror=&#x27;alert(1)&#x27;&gt;'
-    """
+    """Escape what HTML would take as markup, in text and in attributes."""
     return plain(text).translate(_HTML)

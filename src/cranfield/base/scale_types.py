@@ -28,11 +28,5 @@ class Scale(IntEnum):
 
 
 def a_scale(scale: Scale) -> str:
-    """Write a scale with its article.
-
-    Examples
-    --------
-    >>> a_scale(Scale.INTERVAL)
-    'an interval scale'
-    """
+    """Write a scale with its article."""
     return f"{'an' if scale in {Scale.INTERVAL, Scale.ORDINAL} else 'a'} {scale} scale"

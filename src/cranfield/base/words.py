@@ -6,13 +6,7 @@ from collections.abc import Iterable
 
 
 def counted(number: int, noun: str) -> str:
-    """Write a number with its noun.
-
-    Examples
-    --------
-    >>> counted(1, "topic"), counted(2000, "run")
-    ('1 topic', '2,000 runs')
-    """
+    """Write a number with its noun."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

@@ -16,13 +16,9 @@ TERMS = 100_000
 
 @dataclass(frozen=True, eq=False)
 class Places:
-    """Where a ranking has each item.
+    """First and last rank, from 1, of the group of ties that each item is in; 0 for one not there.
 
-    Attributes
-    ----------
-    top, bottom
-        First and last rank, from 1, of the group of ties that an item is in; 0 for an item that the
-        ranking does not have. Shape (items,), the same items for both rankings.
+    Both rankings have a place for the same items.
     """
 
     top: Ints

@@ -18,13 +18,7 @@ BLOCK = 2**20
 
 
 def same_things(x: Any, y: Any) -> tuple[Floats, Floats]:
-    """Return both as shape (sets, things); one set may stand against several.
-
-    Examples
-    --------
-    >>> [values.shape for values in same_things([1, 2, 3], [[3, 2, 1], [1, 3, 2]])]
-    [(2, 3), (2, 3)]
-    """
+    """Return both as shape (sets, things); one set may stand against several."""
     a, b = _numbers(x), _numbers(y)
     if a.shape[1] != b.shape[1]:
         raise CranfieldError(f"values of {a.shape[1]} things do not go with {b.shape[1]} others")

@@ -14,13 +14,7 @@ if TYPE_CHECKING:
 
 
 def number(value: float | None, places: int = 4) -> str:
-    """Write a number; what is none is empty, and what is rounded to nothing has no sign.
-
-    Examples
-    --------
-    >>> number(0.25), number(-1e-9), number(None)
-    ('0.2500', '0.0000', '')
-    """
+    """Write a number; what is none is empty, and what is rounded to nothing has no sign."""
     if value is None or isnan(value):
         return ""
     text = f"{value:.{places}f}"
@@ -63,14 +57,7 @@ def from_frame(
 
 
 def frame_html(frame: pl.DataFrame, title: str, *, limit: int = SHOWN, columns: int = 12) -> str:
-    """Show the start of a data frame in a notebook, and how much there is besides.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> "… and 1 more" in frame_html(pl.DataFrame({"n": [1, 2, 3]}), "Numbers", limit=2)
-    True
-    """
+    """Show the start of a data frame in a notebook, and how much there is besides."""
     shown = from_frame(frame[:limit, :columns], title)
     # The rows beyond the limit are counted, not made.
     rest = [[""] * len(shown.head)] * (frame.height - limit)

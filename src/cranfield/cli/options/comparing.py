@@ -46,15 +46,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
 
 @dataclass(frozen=True)
 class Comparing:
-    """How systems are to be compared: options of :func:`cranfield.compare`, as they were given.
-
-    Attributes
-    ----------
-    baseline
-        Systems to compare with; none for all pairs.
-    test, correction, alternative, alpha, missing, exact, resamples, seed
-        As there.
-    """
+    """How systems are to be compared: options of :func:`cranfield.compare`, as they were given."""
 
     baseline: tuple[str, ...]
     test: str | None

@@ -63,13 +63,7 @@ def table_of(scores: Any) -> Scores:
 
 
 def chosen(names: Sequence[str], asked: Sequence[str] | str | None) -> list[int]:
-    """Find systems by their names; all of them where none is asked for.
-
-    Examples
-    --------
-    >>> chosen(["bm25", "dense"], ["dense"]), chosen(["bm25", "dense"], None)
-    ([1], [0, 1])
-    """
+    """Find systems by their names; all of them where none is asked for."""
     if asked is None:
         return list(range(len(names)))
     if not isinstance(asked, str) and not isinstance(asked, Sequence):
@@ -98,12 +92,6 @@ def ordered(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:
 def titled(
     measure: str, before: str = "", after: str = "", *, lower_is_better: bool = False
 ) -> str:
-    """Name an axis after its measure.
-
-    Examples
-    --------
-    >>> titled("nDCG@10", "mean"), titled("", after="of a topic", lower_is_better=True)
-    ('mean nDCG@10', 'score of a topic (lower is better)')
-    """
+    """Name an axis after its measure."""
     words = [before, plain(measure) or "score", after, "(lower is better)" * lower_is_better]
     return " ".join(word for word in words if word)

@@ -33,24 +33,12 @@ TALL = 40
 
 
 def row_size(count: int) -> tuple[int, int]:
-    """Return height and type size of a row.
-
-    Examples
-    --------
-    >>> row_size(3), row_size(130)
-    ((24, 12), (13, 11))
-    """
+    """Return height and type size of a row."""
     return next(((step, size) for most, step, size in STEPS if count <= most), CROWDED)
 
 
 def cell_size(count: int) -> tuple[int, int]:
-    """Return side and type size of a cell of a matrix.
-
-    Examples
-    --------
-    >>> cell_size(3), cell_size(130)
-    ((28, 12), (11, 9))
-    """
+    """Return side and type size of a cell of a matrix."""
     return next(((step, size) for most, step, size in CELLS if count <= most), CROWDED_CELLS)
 
 

@@ -12,13 +12,7 @@ Named = Iterable[str | Measure] | Mapping[str, str | Measure] | str | Measure
 
 
 def named(measures: Named) -> dict[str, str | Measure]:
-    """Return measures by title.
-
-    Examples
-    --------
-    >>> named(["P", "AP"])
-    {'P': 'P', 'AP': 'AP'}
-    """
+    """Return measures by title."""
     if isinstance(measures, (str, Measure)):
         return {str(measures): measures}
     if not isinstance(measures, Iterable):

@@ -36,26 +36,11 @@ MISSING = ("missing score", "for lack of a score")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Part:
-    """One measure on the page.
+    """One measure on the page; no other part has its name.
 
-    Attributes
-    ----------
-    name
-        What it is called there; no other part has that name.
-    measure
-        The measure; None for scores whose measure is not known.
-    scores
-        The scores: those that were compared, where there is a comparison.
-    overall
-        The one number of each system: mean, sum or geometric mean of these scores.
-    meaning
-        The comparison with what it means; None where there is none.
-    refused
-        Why there is none.
-    assumptions
-        Checks of the residuals, where there is an analysis of variance.
-    scaling
-        Its scale, and what the interval-scaled version changes.
+    Scores are those that were compared, where there is a comparison, and `overall` is the one
+    number of each system: mean, sum or geometric mean of them. What there is not is None, and
+    `refused` says why there is no comparison.
     """
 
     name: str
@@ -88,24 +73,9 @@ class Part:
 class Contents:
     """Everything that the page shows.
 
-    Attributes
-    ----------
-    title
-        Heading of the page.
-    systems, topics
-        Labels; a part may have fewer topics.
-    parts
-        The measures, in order.
-    evaluation
-        Where the scores come from; None for scores or comparisons in hand.
-    inputs
-        Name and SHA-256 of each file that was read; None for what is no file.
-    command
-        The command that makes the page again.
-    date
-        As it was given; None by default, so that the same input gives the same page.
-    options
-        What the comparisons were asked for, by name.
+    A part may have fewer topics. There is no evaluation for scores or comparisons in hand, and no
+    date but one that was given, so that the same input gives the same page. Inputs are names of
+    files with their SHA-256, None for what is no file; options are those of the comparisons.
     """
 
     title: str

@@ -19,13 +19,7 @@ from cranfield.significance.pairs import ROUNDING
 
 
 def packed(values: NDArray[Any]) -> str:
-    """Write an array in base64 of its numbers as little-endian 64-bit floats, in order of rows.
-
-    Examples
-    --------
-    >>> packed(np.array([1.0]))
-    'AAAAAAAA8D8='
-    """
+    """Write an array in base64 of its numbers as little-endian 64-bit floats, in order of rows."""
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
 

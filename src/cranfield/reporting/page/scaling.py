@@ -36,18 +36,8 @@ ADDITIVE = ("P", "R", "F", "gP", "gR", "RBP", "DCG", "nDCG", "RR", "Success")
 class Scaled:
     """Conclusions by a measure, and by its interval-scaled version.
 
-    Attributes
-    ----------
-    name
-        Text form of the version.
-    before, after
-        Pairs that differ by the measure, and by the version.
-    lost, won
-        Pairs that no longer differ (S2NS), and those that only then do (NS2S).
-    tau
-        Kendall's tau of the means of systems.
-    note
-        What is to be known of the version, such as that it is a surrogate.
+    Pairs that differ by the measure, and by the version; those that no longer differ (S2NS), and
+    those that only then do (NS2S); Kendall's tau of the means; and that it is a surrogate, if so.
     """
 
     name: str
@@ -63,20 +53,9 @@ class Scaled:
 class Scaling:
     """What is known of the scale of a measure.
 
-    Attributes
-    ----------
-    declared
-        The scale that it declares; empty where nothing is known.
-    found
-        The scale for its own order on runs as long as its cutoff, in words.
-    why
-        The runs that show it, or the reason why nothing was found.
-    by_topic
-        Whether it depends on the recall base; None where that is not known.
-    scaled
-        What the interval-scaled version changes; None where there is none.
-    reason
-        Why there is none.
+    The scale that it declares, and that found for its own order on runs as long as its cutoff, with
+    the runs that show it; whether it depends on the recall base; what the interval-scaled version
+    changes, or the reason why there is none. What is not known is empty, or None.
     """
 
     declared: str

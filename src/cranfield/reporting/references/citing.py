@@ -180,13 +180,7 @@ def cite(*things: Any) -> References:
 
 
 def find_study(name: str) -> str:
-    """Find a study by its name.
-
-    Examples
-    --------
-    >>> find_study("False_Alarms")
-    'false-alarms'
-    """
+    """Find a study by its name."""
     asked = name.lower().replace("_", "-").replace(" ", "-")
     if asked not in STUDIES:
         raise PolicyError(f"there is no study {quoted(name)}; there are {', '.join(STUDIES)}")

@@ -23,18 +23,10 @@ MARKS = ("none", "symbols", "beaten", "groups")
 
 @dataclass(frozen=True)
 class Marks:
-    """Marks of all scores of a table.
+    """Marks of all scores of a table: of each system, by measure.
 
-    Attributes
-    ----------
-    by_measure
-        For each measure, the mark of each system, in order of the systems.
-    names
-        Letters that stand for the systems; empty where marks do not name systems.
-    legend
-        What the marks mean, and how they were found.
-    remarks
-        What the comparisons have to note.
+    Names are letters that stand for systems, where marks name them; the legend says what marks mean
+    and how they were found, remarks what the comparisons have to note.
     """
 
     by_measure: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -44,13 +36,7 @@ class Marks:
 
 
 def levels_of(alpha: Any) -> tuple[float, ...]:
-    """Read one level of significance, or several; the highest first.
-
-    Examples
-    --------
-    >>> levels_of(0.05), levels_of([0.01, 0.05])
-    ((0.05,), (0.05, 0.01))
-    """
+    """Read one level of significance, or several; the highest first."""
     given = [alpha] if isinstance(alpha, (int, float)) else alpha
     try:
         levels = sorted({float(one) for one in given}, reverse=True)

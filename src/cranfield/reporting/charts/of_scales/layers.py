@@ -17,17 +17,9 @@ SWEEPS = 24
 
 @dataclass(frozen=True, eq=False)
 class Layout:
-    """Places of nodes, and the ways of edges.
+    """Places across of nodes, and of each edge from layer to layer; how many pairs of edges cross.
 
-    Attributes
-    ----------
-    across
-        Of each node, shape (nodes,); neighbours in a layer are 1 apart or more.
-    ways
-        Of each edge: the places across that it goes through, one a layer from its lower end to its
-        upper end.
-    crossings
-        How many pairs of edges cross.
+    Neighbours in a layer are 1 apart or more.
     """
 
     across: Floats

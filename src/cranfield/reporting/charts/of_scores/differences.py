@@ -252,13 +252,7 @@ def _two(scores: Any, first: str, second: str) -> _Two:
 
 
 def _short(names: tuple[str, str], limit: int = 36) -> tuple[str, str]:
-    """Cut two names in the middle to fit into a line, so that they stay apart.
-
-    Examples
-    --------
-    >>> _short(("bm25", "a" * 20 + "b" * 20), limit=10)
-    ('bm25', 'aaaaaa…bbb')
-    """
+    """Cut two names in the middle to fit into a line, so that they stay apart."""
     head = limit * 2 // 3
     cut = [
         name if len(name) <= limit else f"{name[:head]}…{name[head + 1 - limit :]}"

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 
-from cranfield.base.arrays import best_first
+from cranfield.base.arrays import Bools, best_first
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.scores import Scores
@@ -87,6 +88,20 @@ def ordered(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:
     means = given.mean()[columns]
     columns = columns[best_first(np.round(means, DECIMALS), given.lower_is_better)]
     return given.select(systems=columns)
+
+
+def cells_of(
+    scores: Scores, chosen: Bools, names: Sequence[str], topics: Sequence[str]
+) -> pl.DataFrame:
+    """Return a row a chosen cell: its system, topic and score."""
+    system, topic = np.nonzero(chosen.T)
+    return pl.DataFrame(
+        {
+            "system": pl.Series([names[k] for k in system.tolist()], dtype=pl.String),
+            "topic": pl.Series([topics[k] for k in topic.tolist()], dtype=pl.String),
+            "score": scores.values[topic, system],
+        }
+    )
 
 
 def titled(

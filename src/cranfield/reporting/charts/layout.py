@@ -83,6 +83,15 @@ def value_axis(count: int, **more: Any) -> alt.Axis:
     return alt.Axis(orient="top" if count > TALL else "bottom", **more)
 
 
+def score_axis(field: str, title: str, count: int, scale: Any = None) -> alt.X:
+    """Return the channel of scores beside so many rows; its axis need not begin at zero."""
+    import altair as alt
+
+    return alt.X(
+        f"{field}:Q", title=title, scale=scale or alt.Scale(zero=False), axis=value_axis(count)
+    )
+
+
 def headed(title: str, *below: str) -> alt.TitleParams:
     """Return a title with lines of explanation below it."""
     import altair as alt

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -66,17 +66,29 @@ def by_colour(field: str, values: Sequence[str], title: str | None = None) -> di
 
     colours = [COLOURS[k % len(COLOURS)] for k in range(len(values))]
     dashes = [list(DASHES[(k // len(COLOURS)) % len(DASHES)]) for k in range(len(values))]
-    named = field if title is None else title
-    shown = alt.Legend(title=named, symbolLimit=0, labelLimit=300, symbolOpacity=1)
-    channel = f"{_escaped(field)}:N"
+    legend = alt.Legend(
+        title=field if title is None else title, symbolLimit=0, labelLimit=300, symbolOpacity=1
+    )
+    name = _escaped(field)
     return {
-        "color": alt.Color(
-            channel, scale=alt.Scale(domain=list(values), range=colours), legend=shown
-        ),
-        "strokeDash": alt.StrokeDash(
-            channel, scale=alt.Scale(domain=list(values), range=dashes), legend=shown
-        ),
+        "color": coded(alt.Color, name, values, colours, legend=legend),
+        "strokeDash": coded(alt.StrokeDash, name, values, dashes, legend=legend),
     }
+
+
+def coded(
+    channel: Callable[..., Any],
+    field: str,
+    values: Iterable[Any],
+    looks: Iterable[Any],
+    kind: str = "N",
+    **options: Any,
+) -> Any:
+    """Return a channel that gives each value of a field its look."""
+    import altair as alt
+
+    scale = alt.Scale(domain=list(values), range=list(looks))
+    return channel(f"{field}:{kind}", scale=scale, **options)
 
 
 def _escaped(field: str) -> str:

@@ -12,7 +12,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.reporting.charts.naming import Named, named
 from cranfield.reporting.charts.of_scales.shares import DRAWN, shares_up_to
-from cranfield.reporting.charts.theme import COLOURS, data_of, themed
+from cranfield.reporting.charts.theme import COLOURS, coded, data_of, themed
 from cranfield.scales.images.making import image
 from cranfield.scales.images.values import Image
 from cranfield.scales.runs import check_size
@@ -115,7 +115,7 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
     )
     straight = alt.Chart(data_of(pl.DataFrame({"share": [0.0, 1.0], "value": [low, high]})))
     layers: list[alt.Chart] = [straight.mark_line(color="#bbbbbb", strokeWidth=5).encode(x=x, y=y)]
-    domain = list(SHARES.values())
+    domain = SHARES.values()
     for kind in ("runs", "values"):
         if table[kind].null_count():
             continue
@@ -126,12 +126,8 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
                 x=x,
                 y=y,
                 order="order:Q",
-                color=alt.Color(
-                    "of:N", title=None, scale=alt.Scale(domain=domain, range=list(COLOURS[:2]))
-                ),
-                strokeDash=alt.StrokeDash(
-                    "of:N", title=None, scale=alt.Scale(domain=domain, range=[[1, 0], [3, 3]])
-                ),
+                color=coded(alt.Color, "of", domain, COLOURS[:2], title=None),
+                strokeDash=coded(alt.StrokeDash, "of", domain, [[1, 0], [3, 3]], title=None),
             )
         )
     about = f"{_short(found.size)} values of {_short(found.runs)} runs"

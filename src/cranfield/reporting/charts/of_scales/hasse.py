@@ -8,7 +8,7 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError
 from cranfield.reporting.charts.of_scales.layers import Layout, layered
-from cranfield.reporting.charts.theme import COLOURS, data_of, themed
+from cranfield.reporting.charts.theme import COLOURS, coded, data_of, themed
 from cranfield.scales.orders.partial_order import covers, levels
 from cranfield.scales.runs import all_runs, check_size, more_than
 
@@ -79,9 +79,11 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
             y=y,
             order="order:Q",
             detail="edge:N",
-            strokeDash=alt.StrokeDash(
-                "step:N",
-                scale=alt.Scale(domain=kinds, range=[STEPS[kind] for kind in kinds]),
+            strokeDash=coded(
+                alt.StrokeDash,
+                "step",
+                kinds,
+                [STEPS[kind] for kind in kinds],
                 legend=alt.Legend(title="one step up", symbolSize=400),
             ),
         )
@@ -98,11 +100,12 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
         opacity=1,
         strokeWidth=2.5,
     ).encode(
-        stroke=alt.Stroke(
-            "total:O",
-            scale=alt.Scale(
-                domain=totals, range=[COLOURS[k % len(COLOURS)] for k in range(len(totals))]
-            ),
+        stroke=coded(
+            alt.Stroke,
+            "total",
+            totals,
+            [COLOURS[k % len(COLOURS)] for k in range(len(totals))],
+            kind="O",
             legend=alt.Legend(title=title, symbolType="square", symbolSize=160),
         ),
         tooltip=["run:N", "level:Q", "total:Q"],

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.words import counted
-from cranfield.reporting.charts.choosing import labels, ordered, titled
-from cranfield.reporting.charts.layout import headed, overlaid, row_size, rows_of, value_axis
+from cranfield.reporting.charts.choosing import cells_of, labels, ordered, titled
+from cranfield.reporting.charts.layout import headed, overlaid, row_size, rows_of, score_axis
 from cranfield.reporting.charts.theme import COLOURS, data_of
 from cranfield.scores import Scores
 
@@ -71,12 +71,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     y = rows_of(names, "system")
 
     def x(field: str) -> alt.X:
-        return alt.X(
-            f"{field}:Q",
-            title=title,
-            scale=alt.Scale(zero=False),
-            axis=value_axis(len(names)),
-        )
+        return score_axis(field, title, len(names))
 
     base = alt.Chart(data_of(boxes)).encode(
         y=y,
@@ -145,15 +140,7 @@ def boxes_of(scores: Scores, names: Sequence[str]) -> tuple[pl.DataFrame, pl.Dat
             "high": high,
         }
     )
-    topics = labels(scores.topics)
-    system, topic = np.nonzero((~inside & ~np.isnan(values)).T)
-    beyond = pl.DataFrame(
-        {
-            "system": pl.Series([names[k] for k in system.tolist()], dtype=pl.String),
-            "topic": pl.Series([topics[k] for k in topic.tolist()], dtype=pl.String),
-            "score": values[topic, system],
-        }
-    )
+    beyond = cells_of(scores, ~inside & ~np.isnan(values), names, labels(scores.topics))
     return boxes, beyond
 
 

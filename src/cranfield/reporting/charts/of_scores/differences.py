@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.reporting.charts.choosing import labels, table_of, titled
 from cranfield.reporting.charts.layout import column_axis, headed, overlaid
-from cranfield.reporting.charts.theme import COLOURS, data_of
+from cranfield.reporting.charts.theme import COLOURS, coded, data_of
 from cranfield.scores.labels import place_of
 from cranfield.significance.pairs import Pairs
 
@@ -86,7 +87,7 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
                 axis=column_axis("topic", 10, labelOverlap=False if roomy else "greedy"),
             ),
             y=y,
-            color=two.colour,
+            color=two.look(alt.Color, 0),
             tooltip=two.tooltip,
         )
     )
@@ -155,7 +156,13 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
     points = (
         alt.Chart(data_of(two.frame))
         .mark_point(filled=True, size=55, opacity=0.75)
-        .encode(x=x, y=y, color=two.colour, shape=two.shape, tooltip=two.tooltip)
+        .encode(
+            x=x,
+            y=y,
+            color=two.look(alt.Color, 0),
+            shape=two.look(alt.Shape, 1),
+            tooltip=two.tooltip,
+        )
     )
     return overlaid(
         diagonal.encode(x=x, y=y),
@@ -179,27 +186,13 @@ class _Two:
     kinds: list[str]
     note: str
 
-    @property
-    def colour(self) -> alt.Color:
+    def look(self, channel: Callable[..., Any], look: int) -> Any:
+        """Return the channel that tells the kinds apart: by colour, look 0, or by shape."""
         import altair as alt
 
-        return alt.Color("kind:N", scale=self._scale(0), legend=self._legend())
-
-    @property
-    def shape(self) -> alt.Shape:
-        import altair as alt
-
-        return alt.Shape("kind:N", scale=self._scale(1), legend=self._legend())
-
-    def _scale(self, look: int) -> alt.Scale:
-        import altair as alt
-
-        return alt.Scale(domain=self.kinds, range=[one[look] for one in LOOKS[: len(self.kinds)]])
-
-    def _legend(self) -> alt.Legend:
-        import altair as alt
-
-        return alt.Legend(title=None, orient="bottom", direction="vertical", labelLimit=SIDE)
+        legend = alt.Legend(title=None, orient="bottom", direction="vertical", labelLimit=SIDE)
+        looks = [one[look] for one in LOOKS[: len(self.kinds)]]
+        return coded(channel, "kind", self.kinds, looks, legend=legend)
 
     @property
     def tooltip(self) -> list[alt.Tooltip]:

@@ -6,14 +6,12 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-import polars as pl
 
 from cranfield.base.arrays import best_first
 from cranfield.base.words import counted
-from cranfield.reporting.charts.choosing import DECIMALS, labels, ordered, titled
+from cranfield.reporting.charts.choosing import DECIMALS, cells_of, labels, ordered, titled
 from cranfield.reporting.charts.layout import cell_size, column_axis, headed, row_axis
 from cranfield.reporting.charts.theme import data_of, themed
-from cranfield.scores import Scores
 from cranfield.scores.averages import Averages
 
 if TYPE_CHECKING:
@@ -70,7 +68,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     title = titled(shown.measure, lower_is_better=shown.lower_is_better)
     tall = height * len(names)
     chart: alt.Chart = (
-        alt.Chart(data_of(_cells(shown, names, topics)))
+        alt.Chart(data_of(cells_of(shown, ~np.isnan(shown.values), names, topics)))
         .mark_rect(aria=False)
         .encode(
             x=alt.X(
@@ -113,16 +111,4 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
             f" easiest topic is {easiest} with a mean of {by_topic[order[0]]:.4g}, the hardest is"
             f" {hardest}.",
         )
-    )
-
-
-def _cells(scores: Scores, names: Sequence[str], topics: Sequence[str]) -> pl.DataFrame:
-    """Return a row a system and topic that has a score."""
-    system, topic = np.nonzero(~np.isnan(scores.values.T))
-    return pl.DataFrame(
-        {
-            "system": pl.Series([names[k] for k in system.tolist()], dtype=pl.String),
-            "topic": pl.Series([topics[k] for k in topic.tolist()], dtype=pl.String),
-            "score": scores.values[topic, system],
-        }
     )

@@ -9,8 +9,8 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError
 from cranfield.reporting.charts.choosing import labels, titled
-from cranfield.reporting.charts.layout import headed, overlaid, row_size, rows_of, value_axis
-from cranfield.reporting.charts.theme import COLOURS, data_of
+from cranfield.reporting.charts.layout import headed, overlaid, row_size, rows_of, score_axis
+from cranfield.reporting.charts.theme import COLOURS, coded, data_of
 from cranfield.reporting.verdicts import (
     BETTER,
     DIFFERENT,
@@ -96,6 +96,7 @@ def intervals_chart(
         centre = int(order[0])
     frame = _table(comparison, names, centre)
     kinds = [kind for kind in LOOKS if kind in set(frame["verdict"])]
+    colours, shapes = zip(*(LOOKS[kind] for kind in kinds), strict=True)
     says = f"compared with {names[centre]}"
     step, _ = row_size(len(names))
     title = titled(
@@ -112,21 +113,12 @@ def intervals_chart(
         around = alt.Scale(zero=False, domain=[ends[0] - 0.1, ends[1] + 0.1])
 
     def x(field: str) -> alt.X:
-        return alt.X(
-            f"{field}:Q",
-            title=title,
-            scale=around,
-            axis=value_axis(len(names)),
-        )
+        return score_axis(field, title, len(names), around)
 
     legend = alt.Legend(title=says, orient="top", titleLimit=WIDTH, labelLimit=WIDTH, columns=4)
     base = alt.Chart(data_of(frame)).encode(
         y=y,
-        color=alt.Color(
-            "verdict:N",
-            scale=alt.Scale(domain=kinds, range=[LOOKS[kind][0] for kind in kinds]),
-            legend=legend,
-        ),
+        color=coded(alt.Color, "verdict", kinds, colours, legend=legend),
         tooltip=[
             "system:N",
             alt.Tooltip("mean:Q", title=comparison.mean_of, format=".4f"),
@@ -143,11 +135,7 @@ def intervals_chart(
     lines = base.mark_rule(strokeWidth=2, aria=False).encode(x=x("low"), x2="high:Q")
     points = base.mark_point(filled=True, size=min(60, 3.5 * step), opacity=1).encode(
         x=x("mean"),
-        shape=alt.Shape(
-            "verdict:N",
-            scale=alt.Scale(domain=kinds, range=[LOOKS[kind][1] for kind in kinds]),
-            legend=legend,
-        ),
+        shape=coded(alt.Shape, "verdict", kinds, shapes, legend=legend),
     )
     counts = dict(frame["verdict"].value_counts().iter_rows())
     told = ", ".join(f"{counts[kind]} {kind}" for kind in kinds if kind != "reference")

@@ -10,7 +10,7 @@ import polars as pl
 from cranfield.base.words import counted
 from cranfield.reporting.charts.choosing import labels, titled
 from cranfield.reporting.charts.layout import cell_size, column_axis, headed, overlaid, row_axis
-from cranfield.reporting.charts.theme import COLOURS, data_of
+from cranfield.reporting.charts.theme import COLOURS, coded, data_of
 from cranfield.reporting.verdicts import (
     BETTER,
     DIFFERENT,
@@ -92,9 +92,11 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     both = not comparison.baselines and comparison.alternative == "two-sided"
     codes = {*cells["v"], *(-cells["v"] if both else [])}
     kinds = [kind for code, kind in WORDS.items() if code in codes]
-    fill = alt.Color(
-        "verdict:N",
-        scale=alt.Scale(domain=kinds, range=[FILLS[kind] for kind in kinds]),
+    fill = coded(
+        alt.Color,
+        "verdict",
+        kinds,
+        [FILLS[kind] for kind in kinds],
         legend=alt.Legend(
             title="The system of the row is",
             orient="bottom",

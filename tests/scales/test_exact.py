@@ -25,7 +25,7 @@ from cranfield.scales.forms.measure_forms import FORMS, form
 from cranfield.scales.images.making import image
 from cranfield.scales.orders.total_orders import induced
 from cranfield.scales.runs import all_runs, as_measure, score_runs
-from cranfield.scales.verdicts import enumeration
+from cranfield.scales.verdicts import run_set
 from cranfield.scales.verdicts.over_topics import scale_over_topics
 from cranfield.scales.verdicts.scale_of import scale_of
 
@@ -145,7 +145,7 @@ def test_images_and_scales_agree(
     assert (found.own.scale is INTERVAL) == values.gaps().equispaced
     own = exact_values(as_measure(text, length), all_runs(length, grades), grades)
     assert own.size == values.size
-    monkeypatch.setattr(enumeration, "LISTED", 1)
+    monkeypatch.setattr(run_set, "LISTED", 1)
     proved = scale_of(text, length, grades).own
     assert not proved.decided or proved.scale is found.own.scale
 

@@ -16,7 +16,7 @@ from cranfield.scales.forms.exact_numbers import Irrational, Number
 from cranfield.scales.forms.exact_values import TOLERANCE, exact_values
 from cranfield.scales.judgments import check_base
 from cranfield.scales.runs import all_runs, as_measure, check_size
-from cranfield.scales.verdicts.enumeration import LISTED, completed
+from cranfield.scales.verdicts.run_set import LISTED, completed
 from cranfield.scales.verdicts.verdicts import Run, TopicsReport, Witness
 
 MOST_TOPICS = 2_500

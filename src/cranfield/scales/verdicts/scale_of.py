@@ -4,29 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
-from cranfield.base.checks import check_whole
-from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
-from cranfield.scales.forms.eligible import check_grades_decide
-from cranfield.scales.forms.exact_values import exact_values
-from cranfield.scales.forms.form import Additive
-from cranfield.scales.forms.measure_forms import form
-from cranfield.scales.judgments import check_base, pool
-from cranfield.scales.orders.total_orders import rbto, sbto
-from cranfield.scales.runs import all_runs, as_measure, check_size
-from cranfield.scales.verdicts.beyond import verdicts_beyond
-from cranfield.scales.verdicts.enumeration import (
-    RANK_BASED,
-    SET_BASED,
-    against,
-    can_be_listed,
-    completed,
-    count_feasible,
-    feasible,
-    own_verdict,
-)
+from cranfield.scales.verdicts.by_listing import against_total_orders, own_verdict
+from cranfield.scales.verdicts.by_search import searched_verdicts
+from cranfield.scales.verdicts.run_set import run_set
 from cranfield.scales.verdicts.verdicts import ScaleReport
 
 
@@ -83,43 +64,15 @@ def scale_of(
     its own order: ordinal; not interval: the step from 0 to 1/16, for (0, 0, 0, 0) and
     (0, 0, 0, 1), is 1/16; the step from 1/16 to 1/12, for (0, 0, 0, 1) and (0, 0, 1, 0), is 1/48
     """
-    measure = as_measure(measure, length)
-    check_grades_decide(measure)
-    size = measure.cutoff if length is None else length
-    if size is None:
-        raise PolicyError(f"give the length of the runs, such as scale_of({measure}, 10)")
-    check_size(size, grades)
-    whole = completed(measure, size)
-    if isinstance(judgments, (int, np.integer)):
-        check_base(judgments)
-    judged = list(pool(judgments, size, grades))
-    check_whole("the recall base", len(judged), 1)
-    stated: int | tuple[int, ...] | None = None
-    if isinstance(judgments, (int, np.integer)):
-        stated = int(judgments)
-    elif judgments is not None:
-        stated = tuple(int(grade) for grade in judgments)
-    # A number of relevant documents leaves their grades open; so does the default.
-    free, exactly = stated is None, isinstance(stated, tuple)
-    sign = -1 if whole.info.lower_is_better else 1
-    about = (str(whole), size, grades, stated)
-    if can_be_listed(size, grades):
-        runs = all_runs(size, grades)
-        if not free:
-            runs = runs[feasible(runs, judged, exactly=exactly)]
-        values = exact_values(whole, runs, grades, judged)
-        return ScaleReport(
-            *about,
-            len(runs),
-            own_verdict(values, runs),
-            against(SET_BASED, sbto(runs, grades), values, runs, sign),
-            against(RANK_BASED, rbto(runs, grades), values, runs, sign),
-            values.exact,
-        )
-    found = form(whole, size, grades, judged)
-    additive = found if found is not None and isinstance(found.shape, Additive) else None
-    verdicts = verdicts_beyond(
-        whole, size, grades, judged, additive if free else None, sign, exactly=exactly
-    )
-    total = (grades + 1) ** size if free else count_feasible(judged, size, grades, exactly=exactly)
-    return ScaleReport(*about, total, *verdicts, found is not None)
+    asked = run_set(measure, length, grades, judgments)
+    about = (str(asked.measure), asked.length, asked.grades, asked.stated)
+    if asked.can_be_listed(asked.length):
+        runs = asked.listed(asked.length)
+        values = asked.values(runs)
+        set_based, rank_based = against_total_orders(asked, values, runs)
+        own, count, exact = own_verdict(values, runs), len(runs), values.exact
+    else:
+        form = asked.form()
+        own, set_based, rank_based = searched_verdicts(asked, form)
+        count, exact = asked.count(), form is not None
+    return ScaleReport(*about, count, own, set_based, rank_based, exact)

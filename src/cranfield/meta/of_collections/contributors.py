@@ -78,3 +78,29 @@ def retrieved_where_judged(runs: TracedRuns) -> Ints:
     judged = np.isin(np.arange(runs.judged.shape[0]), runs.topic)
     out: Ints = runs.judged.retrieved * judged[:, None]
     return out
+
+
+def pool_of(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
+    """Tell which judgments are of documents in the pool of that depth."""
+    kept = np.zeros(runs.grade.size, dtype=bool)
+    kept[runs.number[in_pool(runs, contributes, depth)]] = True
+    return kept
+
+
+def counts_of(
+    runs: TracedRuns, contributes: Bools, depth: int | None, kept: Bools, top: int, rel: int
+) -> dict[str, Any]:
+    """Count what is judged, and what is not judged among the top documents."""
+    chosen = kept & (runs.topic >= 0)
+    seen = runs.restricted(kept).top(top)
+    retrieved = seen.retrieved.sum(axis=0)
+    unjudged = retrieved - seen.judged().count.sum(axis=0)
+    some = retrieved > 0
+    return {
+        "depth": depth,
+        "judged": int(chosen.sum()),
+        "relevant": int((chosen & (runs.grade >= rel)).sum()),
+        "unjudged": float(unjudged.sum() / retrieved.sum()) if some.any() else None,
+        "largest unjudged": float((unjudged[some] / retrieved[some]).max()) if some.any() else None,
+        "lacking": None if depth is None else int(unjudged_in_pool(runs, contributes, depth).sum()),
+    }

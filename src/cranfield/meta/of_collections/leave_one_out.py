@@ -2,100 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.words import counted
-from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures import Measure, parse_measures
-from cranfield.meta.of_collections.leave_one_out_tables import (
-    of_rankings,
-    of_systems,
-    places,
-    summarised,
-)
+from cranfield.meta.of_collections.left_out import LeaveOneOut, left_out
 from cranfield.meta.of_collections.pools import Pools, pools
 from cranfield.meta.of_collections.rankings import LISTS, Wanted, lists_of, overall
 from cranfield.meta.of_collections.tracing import traced
-from cranfield.meta.policies import check_policies
-from cranfield.meta.work.parts import run_parts
-from cranfield.tabular import frame_html
-
-OTHERS = ("keep", "drop")
-"""What becomes of judgments from outside the pool of the given runs."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LeaveOneOut:
-    """What happens to each team when its unique contributions are taken from the judgments.
-
-    Attributes
-    ----------
-    measures
-        Text forms of the measures.
-    lists
-        Kinds of lists: `raw`, `condensed`.
-    pools
-        Who contributed what: the teams, the contributing runs, the depth.
-    others
-        What became of judgments from outside the pool: `keep` or `drop`.
-    systems
-        Table with a row a measure, list and system: its `team`, whether its run `contributes`, its
-        overall score `before` and `after` its team is left out, the `difference` (after minus
-        before, null without a score), the `change %` (null where the score was 0), its `rank
-        before` and `rank after`, and the `rank change` (positive: it fell).
-    teams
-        Table with a row a team: what it contributed; see :class:`Pools`.
-    rankings
-        Table with a row a measure, list and team left out: Kendall's `tau` of all systems ordered
-        by the scores with all judgments and by those with the judgments without the team (null
-        where all systems are tied), the `largest rank change` of any system between these orders,
-        and of the team's own runs the `mean drop` and the `largest drop`.
-    summary
-        Table with a row a measure and list, over the systems of teams that contributed: the `mean
-        drop` and `largest drop` of the overall score and the same in percent, the `largest gain`
-        (the largest are 0 if there is none), the `largest rank change` in either direction, and
-        over all teams the `mean tau` and the `lowest tau`. A drop is a change for the worse,
-        whether a measure wants high scores or low ones.
-    """
-
-    measures: tuple[str, ...]
-    lists: tuple[str, ...]
-    pools: Pools
-    others: str
-    systems: pl.DataFrame
-    teams: pl.DataFrame
-    rankings: pl.DataFrame
-    summary: pl.DataFrame
-
-    def judged_without(self, team: str) -> JudgedRuns:
-        """Return all runs, judged without the unique contributions of a team.
-
-        Raises
-        ------
-        PolicyError
-            For a team that is not there.
-        """
-        if team not in self.pools.teams:
-            raise PolicyError(f"there is no team {quoted(team)}")
-        kept = self.pools.without(self.pools.teams.index(team), self.others)
-        return self.pools.runs.restricted(kept)
-
-    def _repr_html_(self) -> str:
-        return frame_html(self.summary, repr(self))
-
-    def __repr__(self) -> str:
-        return (
-            f"LeaveOneOut({counted(len(self.pools.teams), 'team')},"
-            f" {counted(len(self.pools.team_of), 'system')}, depth {self.pools.depth}:"
-            f" {', '.join(self.measures)}; {', '.join(self.lists)})"
-        )
+from cranfield.meta.work.options import Depth, OneOf, Rel, check_options
+from cranfield.meta.work.parts import Progress, run_parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,15 +36,15 @@ def leave_one_out(
     *,
     teams: Any = None,
     contributors: Any = None,
-    depth: int | None = None,
-    others: str = "keep",
+    depth: Depth = None,
+    others: Annotated[str, OneOf(("keep", "drop"))] = "keep",
     lists: str | Sequence[str] = LISTS,
-    rel: int = 1,
+    rel: Rel = 1,
     compat: str | None = None,
     jobs: int = 1,
     backend: str | None = None,
     folder: str | PathLike[str] | None = None,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Progress | None = None,
     **policies: Any,
 ) -> LeaveOneOut:
     r"""Leave out the unique contributions of each team in turn.
@@ -207,10 +129,8 @@ def leave_one_out(
     >>> found.teams.select("team", "unique", "unique relevant").rows()
     [('A', 1, 1), ('B', 1, 0)]
     """
-    check_policies("leave_one_out", policies, traced)
+    check_options(leave_one_out, locals(), traced)
     wanted = Wanted(tuple(dict.fromkeys(parse_measures(measures, compat=compat))), lists_of(lists))
-    if others not in OTHERS:
-        raise PolicyError(f"others {quoted(others)} is none of {', '.join(OTHERS)}")
     known = pools(
         runs,
         qrels,
@@ -240,24 +160,7 @@ def leave_one_out(
             progress=progress,
         )
         after[todo] = parts["score"].to_numpy().reshape(todo.size, *before.shape)
-    systems = pl.concat(
-        of_systems(known, wanted, place, before[place], after[(slice(None), *place)])
-        for place in places(wanted)
-    )
-    rankings = pl.concat(
-        of_rankings(known, wanted, place, before[place], after[(slice(None), *place)])
-        for place in places(wanted)
-    )
-    return LeaveOneOut(
-        tuple(wanted.names),
-        wanted.lists,
-        known,
-        others,
-        systems,
-        known.by_team,
-        rankings,
-        summarised(known, wanted, systems, rankings),
-    )
+    return left_out(known, wanted, others, before, after)
 
 
 def _about(known: Pools, wanted: Wanted, others: str) -> dict[str, Any]:

@@ -4,38 +4,59 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Bools
+from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.policies import DEEPEST
 from cranfield.measures import Measure, parse_measures
-from cranfield.meta.of_collections.contributors import contributing, in_pool, judged_depths
-from cranfield.meta.of_collections.pool_depth_tables import (
-    COUNTS,
-    RANKINGS,
-    compared,
+from cranfield.meta.of_collections.contributors import (
+    contributing,
     counts_of,
-    of_systems,
-    with_shares,
+    judged_depths,
+    pool_of,
 )
-from cranfield.meta.of_collections.rankings import Wanted, lists_of, overall
+from cranfield.meta.of_collections.rankings import Wanted, agreement, lists_of, overall, ranks
 from cranfield.meta.of_collections.tracing import TracedRuns, traced
-from cranfield.meta.policies import check_policies
-from cranfield.tabular import frame_html
+from cranfield.meta.study import Study
+from cranfield.meta.work.options import Numbers, Rel, Whole, check_options
+from cranfield.tabular import Table, from_frame
 
 DEPTHS = (10, 20, 50, 100)
 """Depths of pools."""
 
+LABELS = {"measure": pl.String, "list": pl.String, "depth": pl.Int64}
+RANKINGS = {
+    **LABELS,
+    **dict.fromkeys(("mean score", "difference", "tau"), pl.Float64),
+    "largest rank change": pl.Int64,
+}
+COUNTS = {
+    **dict.fromkeys(("depth", "judged", "relevant"), pl.Int64),
+    **dict.fromkeys(("unjudged", "largest unjudged"), pl.Float64),
+    "lacking": pl.Int64,
+}
+"""Columns of the tables, and their types."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PoolDepths:
+class PoolDepths(
+    Study,
+    name="pool-depth",
+    source="Zobel (1998)",
+    keys={
+        "pools": ("depth",),
+        "pool rankings": ("measure", "list", "depth"),
+        "pool systems": ("measure", "list", "depth", "system"),
+    },
+    main="rankings",
+):
     """Systems scored by pools of several depths; made by :func:`pool_depths`.
 
     Attributes
@@ -87,10 +108,29 @@ class PoolDepths:
         """
         check_whole("depth", depth, 1, DEEPEST)
         contributes = contributing(self.runs, self.contributors, judged_depths(self.runs), None)
-        return self.runs.restricted(_pool(self.runs, contributes, depth))
+        return self.runs.restricted(pool_of(self.runs, contributes, depth))
 
-    def _repr_html_(self) -> str:
-        return frame_html(self.rankings, repr(self))
+    def frames(self) -> dict[str, pl.DataFrame]:
+        return dict(zip(self.keys, (self.pools, self.rankings, self.systems), strict=True))
+
+    def about(self) -> dict[str, Any]:
+        options = self._chosen("measures", "lists", "depths", "contributors")
+        return {"study": "pool depths", **options}
+
+    def tables(self) -> list[Table]:
+        runs = f"Shallower pools of {counted(len(self.contributors), 'contributing run')}"
+        return [
+            from_frame(
+                self.pools.with_columns(pl.col("depth").cast(pl.String).fill_null("all")),
+                f"{runs}: what they judge; unjudged: share of the top {self.top}",
+                left=["depth"],
+            ),
+            from_frame(
+                self.rankings,
+                "Shallower pools: scores, and the order of systems, against those by all judgments",
+                left=["measure", "list"],
+            ),
+        ]
 
     def __repr__(self) -> str:
         return (
@@ -104,12 +144,12 @@ def pool_depths(
     runs: Any,
     qrels: Any,
     measures: str | Measure | Iterable[str | Measure],
-    depths: int | Sequence[int] = DEPTHS,
+    depths: Annotated[int | Sequence[int], Numbers()] = DEPTHS,
     *,
     contributors: Any = None,
     lists: str | Sequence[str] = "raw",
-    top: int = 10,
-    rel: int = 1,
+    top: Annotated[int, Whole(1, DEEPEST)] = 10,
+    rel: Rel = 1,
     compat: str | None = None,
     **policies: Any,
 ) -> PoolDepths:
@@ -171,15 +211,13 @@ def pool_depths(
     >>> found.systems["score"].round(4).to_list()
     [1.0, 0.5, 0.6667, 0.6667, 0.6667, 0.6667]
     """
-    check_policies("pool_depths", policies, traced)
+    check_options(pool_depths, locals(), traced)
     wanted = Wanted(tuple(dict.fromkeys(parse_measures(measures, compat=compat))), lists_of(lists))
     chosen = _depths(depths)
-    check_whole("top", top, 1, DEEPEST)
-    check_whole("rel", rel, 1)
     made = traced(runs, qrels, compat=compat, **policies)
     contributes = contributing(made, contributors, judged_depths(made), chosen[-1])
     full = made.judged
-    kept = [_pool(made, contributes, depth) for depth in chosen]
+    kept = [pool_of(made, contributes, depth) for depth in chosen]
     kept.append(np.ones(made.grade.size, dtype=bool))
     scores = np.array([overall(made.blocks(one), wanted) for one in kept])
     rankings, systems = [], []
@@ -189,9 +227,9 @@ def pool_depths(
             before = scores[-1, k, m]
             for depth, after in zip((*chosen, None), scores[:, k, m], strict=True):
                 labels = {"measure": measure, "list": kind, "depth": depth}
-                systems.append(of_systems(labels, full.systems, after, lower))
+                systems.append(_of_systems(labels, full.systems, after, lower))
                 if depth is not None:
-                    rankings.append({**labels, **compared(before, after, lower)})
+                    rankings.append({**labels, **_compared(before, after, lower)})
     rows = [
         counts_of(made, contributes, depth, one, top, rel)
         for depth, one in zip((*chosen, None), kept, strict=True)
@@ -203,7 +241,7 @@ def pool_depths(
         tuple(name for name, one in zip(full.systems, contributes, strict=True) if one),
         int(top),
         made,
-        with_shares(pl.DataFrame(rows, COUNTS)),
+        _with_shares(pl.DataFrame(rows, COUNTS)),
         pl.DataFrame(rankings, RANKINGS).with_columns(
             pl.col("mean score", "difference", "tau").fill_nan(None)
         ),
@@ -223,8 +261,43 @@ def _depths(depths: int | Sequence[int]) -> tuple[int, ...]:
     return tuple(sorted({int(depth) for depth in given}))
 
 
-def _pool(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
-    """Tell which judgments are of documents in the pool of that depth."""
-    kept = np.zeros(runs.grade.size, dtype=bool)
-    kept[runs.number[in_pool(runs, contributes, depth)]] = True
-    return kept
+def _with_shares(counts: pl.DataFrame) -> pl.DataFrame:
+    """Add the shares of all judgments, which stand in the last row."""
+    return counts.select(
+        "depth",
+        "judged",
+        (pl.col("judged") / pl.col("judged").last()).alias("judged share"),
+        "relevant",
+        (pl.col("relevant") / pl.col("relevant").last()).fill_nan(None).alias("relevant share"),
+        "unjudged",
+        "largest unjudged",
+        "lacking",
+    )
+
+
+def _compared(before: Floats, after: Floats, lower: bool) -> dict[str, Any]:
+    known = ~np.isnan(before)
+    moved = np.abs(ranks(after, after, lower) - ranks(before, before, lower))[known]
+    return {
+        "mean score": float(after[known].mean()) if known.any() else None,
+        "difference": float((after - before)[known].mean()) if known.any() else None,
+        "tau": agreement(before, after),
+        "largest rank change": int(moved.max()) if known.any() else None,
+    }
+
+
+def _of_systems(
+    labels: dict[str, Any], systems: tuple[str, ...], scores: Floats, lower: bool
+) -> pl.DataFrame:
+    columns = {
+        name: pl.Series([value] * len(systems), dtype=LABELS[name])
+        for name, value in labels.items()
+    }
+    return pl.DataFrame(
+        {
+            **columns,
+            "system": pl.Series(systems, dtype=pl.String),
+            "score": scores,
+            "rank": ranks(scores, scores, lower),
+        }
+    ).with_columns(pl.col("score").fill_nan(None), pl.col("rank").fill_nan(None).cast(pl.Int64))

@@ -9,10 +9,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Ints
-from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.judged.policies import DEEPEST
 from cranfield.meta.of_collections.contributors import (
     contributing,
     in_pool,
@@ -22,7 +20,7 @@ from cranfield.meta.of_collections.contributors import (
 )
 from cranfield.meta.of_collections.teams import teams_of
 from cranfield.meta.of_collections.tracing import TracedRuns, traced
-from cranfield.meta.policies import check_policies
+from cranfield.meta.work.options import Depth, Rel, check_options
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -124,8 +122,8 @@ def pools(
     *,
     teams: Any = None,
     contributors: Any = None,
-    depth: int | None = None,
-    rel: int = 1,
+    depth: Depth = None,
+    rel: Rel = 1,
     **policies: Any,
 ) -> Pools:
     """Find out which judgments each team contributed.
@@ -175,11 +173,8 @@ def pools(
     >>> found.by_team.select("team", "contributed", "unique", "unique relevant").rows()
     [('a', 2, 1, 1), ('b', 2, 1, 0)]
     """
-    check_policies("pools", policies, traced)
-    check_whole("rel", rel, 1)
-    if depth is not None:
-        check_whole("depth", depth, 1, DEEPEST)
-    elif isinstance(contributors, str) and contributors == "judged":
+    check_options(pools, locals(), traced)
+    if depth is None and isinstance(contributors, str) and contributors == "judged":
         raise PolicyError("contributors='judged' needs a depth: which of both is to be found?")
     made = traced(runs, qrels, **policies)
     reach = judged_depths(made)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,6 +19,7 @@ from cranfield.collection.judged.judgments import Judgments
 from cranfield.collection.judged.policies import Policies, policies
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.qrels import Qrels
+from cranfield.meta.work.folder import hash_of_runs
 
 ROWS = 200_000
 """Judged rows in a block of systems, at about."""
@@ -54,15 +53,9 @@ class TracedRuns:
 
     def fingerprint(self) -> str:
         """Return a hash of all that scores of these runs depend on, besides measures."""
-        digest = hashlib.sha256()
-        judged = self.judged
-        labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
-        digest.update(json.dumps(labels, ensure_ascii=False).encode())
-        rows = judged.documents
-        for one in (rows.cell, rows.rank, self.number, judged.retrieved, self.topic, self.grade):
-            digest.update(np.ascontiguousarray(one, dtype=np.int64).tobytes())
-        digest.update(judged.scored.tobytes())
-        return digest.hexdigest()
+        judged, rows = self.judged, self.judged.documents
+        numbers = (rows.cell, rows.rank, self.number, judged.retrieved, self.topic, self.grade)
+        return hash_of_runs(judged, *numbers)
 
     def restricted(self, kept: Bools) -> JudgedRuns:
         """Return the same runs with some of the judgments only.

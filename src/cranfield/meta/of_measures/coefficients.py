@@ -15,7 +15,15 @@ from cranfield.correlation import tau_ap
 from cranfield.correlation.overlap import overlap
 from cranfield.correlation.rbo import check, places_of_scores
 
-METHODS = ("tau", "tau-a", "tau-ap", "rbo", "pearson", "spearman")
+METHODS = {
+    "tau": "Kendall's tau-b",
+    "tau-a": "Kendall's tau-a",
+    "tau-ap": "Symmetric tau AP",
+    "rbo": "Rank-biased overlap",
+    "pearson": "Pearson's correlation",
+    "spearman": "Spearman's rho",
+}
+"""The coefficients, and what they are called."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,16 +62,8 @@ def ordered(values: Floats, compared: Floats, gap: Floats) -> Ordered:
     return Ordered(values, levels)
 
 
-def check_options(method: str, ties: str, p: Any) -> dict[str, Any]:
-    """Return the options that a method has.
-
-    Raises
-    ------
-    PolicyError
-        For an unknown method, or an option that does not fit.
-    """
-    if method not in METHODS:
-        raise PolicyError(f"method {quoted(method)} is none of {', '.join(METHODS)}")
+def options_of(method: str, ties: str, p: Any) -> dict[str, Any]:
+    """Return the options that a method has, checked."""
     if method == "rbo":
         return {"ties": ties, "p": check(p, ties)}
     if method == "tau-ap":

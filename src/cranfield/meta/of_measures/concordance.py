@@ -13,16 +13,23 @@ from cranfield.base.arrays import Ints
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.measures import Measure
 from cranfield.meta.of_measures.by_measure import by_measure, sign_pvalue, signs
+from cranfield.meta.study import Study
 from cranfield.scores import Scores
 from cranfield.scores.several_measures import aligned
-from cranfield.tabular import frame_html
+from cranfield.tabular import Table
 
 MARKS = ((0.01, "‡"), (0.05, "†"))
 """How significance is marked in the table of the paper."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Concordance:
+class Concordance(
+    Study,
+    name="concordance",
+    source="Sakai (2013)",
+    keys={"concordance": ("first", "second")},
+    main="matrix",
+):
     """How often measures that disagree are concordant with the gold standard.
 
     Attributes
@@ -76,8 +83,20 @@ class Concordance:
             columns[b if b != "measure" else "measure "] = [cells[a, b] for a in self.measures[:-1]]
         return pl.DataFrame(columns)
 
-    def _repr_html_(self) -> str:
-        return frame_html(self.matrix(), repr(self))
+    def frames(self) -> dict[str, pl.DataFrame]:
+        return {"concordance": self.pairs}
+
+    def about(self) -> dict[str, Any]:
+        return {"gold": list(self.gold)}
+
+    def tables(self) -> list[Table]:
+        title = (
+            f"Concordance with {' and '.join(self.gold)}, where two measures disagree: left /"
+            " above; ‡ and † for p up to 0.01 and 0.05 (sign test); number of disagreements"
+        )
+        matrix = self.matrix()
+        # What a measure is called says nothing of the column of names.
+        return [Table(title, ["", *matrix.columns[1:]], [list(row) for row in matrix.rows()])]
 
     def __repr__(self) -> str:
         return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -12,17 +12,31 @@ import polars as pl
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.words import counted
-from cranfield.meta.of_measures.coefficients import Ordered, agreement, check_options, ordered
-from cranfield.meta.of_scales.scale_study import DECIMALS
+from cranfield.meta.of_collections.rankings import DECIMALS
+from cranfield.meta.of_measures.coefficients import (
+    METHODS,
+    Ordered,
+    agreement,
+    options_of,
+    ordered,
+)
+from cranfield.meta.study import Study
+from cranfield.meta.work.options import OneOf, check_options
 from cranfield.scores import Scores
 from cranfield.scores.several_measures import aligned, complete
 from cranfield.significance.pairs import ROUNDING
 from cranfield.significance.prepare import as_scores
-from cranfield.tabular import frame_html
+from cranfield.tabular import Table, number
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Correlations:
+class Correlations(
+    Study,
+    name="correlations",
+    source="Ferrante, Ferro and Fuhr (2021)",
+    keys={"correlations": ("first", "second", "lowest topic")},
+    main="table",
+):
     """How far measures agree, each with each.
 
     Attributes
@@ -104,8 +118,28 @@ class Correlations:
         """Return the table with a row a pair of measures."""
         return self.table
 
-    def _repr_html_(self) -> str:
-        return frame_html(self.table, repr(self))
+    def frames(self) -> dict[str, pl.DataFrame]:
+        return {"correlations": self.table}
+
+    def about(self) -> dict[str, Any]:
+        return {"coefficient": self.method, "coefficient options": self.options}
+
+    def tables(self) -> list[Table]:
+        name = METHODS[self.method]
+        return [
+            Table(
+                title,
+                ["", *self.measures],
+                [
+                    [measure, *(number(float(value), 3) for value in row)]
+                    for measure, row in zip(self.measures, values, strict=True)
+                ],
+            )
+            for title, values in (
+                (f"{name} of the orders of systems over all topics", self.overall),
+                (f"{name} topic by topic, mean over topics", self.by_topic),
+            )
+        ]
 
     def __repr__(self) -> str:
         return (
@@ -117,7 +151,7 @@ class Correlations:
 def correlate(
     scores_by_measure: Mapping[str, Any],
     *,
-    method: str = "tau",
+    method: Annotated[str, OneOf(tuple(METHODS))] = "tau",
     missing: str = "error",
     ties: str = "b",
     p: float = 0.9,
@@ -178,7 +212,8 @@ def correlate(
     >>> found.overall.shape, found.table.columns[:4]
     ((3, 3), ['first', 'second', 'overall', 'by topic'])
     """
-    options = check_options(method, ties, p)
+    check_options(correlate, locals())
+    options = options_of(method, ties, p)
     scores, notes = complete(_comparable(scores_by_measure), missing)
     names = tuple(scores)
     some = next(iter(scores.values()))

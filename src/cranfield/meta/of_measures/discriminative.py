@@ -5,27 +5,34 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 import polars as pl
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.meta.of_measures.by_measure import by_measure
+from cranfield.meta.study import Study, percent
 from cranfield.meta.work.folder import fingerprint
-from cranfield.meta.work.parts import Progress, run_parts
+from cranfield.meta.work.options import Seed, check_options
+from cranfield.meta.work.parts import Work, run_parts, with_work
 from cranfield.scores import Scores
 from cranfield.scores.several_measures import aligned
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
 from cranfield.significance.options import Options
 from cranfield.significance.tests.catalogue import find_test
-from cranfield.tabular import frame_html
+from cranfield.tabular import Table, number
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class DiscriminativePower:
+class DiscriminativePower(
+    Study,
+    name="discriminative-power",
+    source="Sakai (2006); Sakai (2013)",
+    keys={"power": ("measure",), "pairs": ("measure", "first", "second")},
+    main="summary",
+):
     """How many pairs of systems each measure tells apart, and how surely.
 
     Attributes
@@ -106,8 +113,47 @@ class DiscriminativePower:
             )
         )
 
-    def _repr_html_(self) -> str:
-        return frame_html(self.summary, repr(self))
+    def heading(self) -> list[str]:
+        topics = " or ".join(map(str, sorted(set(self.topics.values()))))
+        drawn = f", {self.resamples:,} samples, seed {self.seed}" if self.resamples else ""
+        return [
+            f"{counted(len(self.measures), 'measure')}, {counted(self.systems, 'system')},"
+            f" {topics} topics; test {self.test}, correction {self.correction},"
+            f" alpha {self.alpha:g}{drawn}"
+        ]
+
+    def _notes(self) -> list[str]:
+        """Say each note once, with the measures it is of."""
+        measures: dict[str, list[str]] = {}
+        for name, some in self.notes.items():
+            for note in some:
+                measures.setdefault(note.replace(f" {name} is ", " it is "), []).append(name)
+        return [f"note: {', '.join(names)}: {note}" for note, names in measures.items()]
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        return {"power": self.summary, "pairs": self.pairs}
+
+    def about(self) -> dict[str, Any]:
+        names = ("test", "correction", "alpha", "resamples", "seed", "systems", "topics")
+        notes = {name: list(notes) for name, notes in self.notes.items() if notes}
+        return {**self._chosen(*names), "notes": notes}
+
+    def tables(self) -> list[Table]:
+        rows = [
+            [
+                row["measure"],
+                f"{row['significant']:,}",
+                percent(row["power"]),
+                number(row["smallest significant"]),
+                number(row["largest not"]),
+                number(row["mean p"]),
+            ]
+            for row in self.summary.iter_rows(named=True)
+        ]
+        head = ("measure", "differ", "power", "smallest that differs", "largest that does not")
+        pairs = counted(self.systems * (self.systems - 1) // 2, "pair")
+        title = f"Discriminative power: of {pairs} of systems, those that differ"
+        return [Table(title, (*head, "mean p"), rows)]
 
     def __repr__(self) -> str:
         best = self.summary.row(0, named=True)
@@ -118,6 +164,7 @@ class DiscriminativePower:
         )
 
 
+@with_work
 def discriminative_power(
     scores_by_measure: Any,
     *,
@@ -125,12 +172,9 @@ def discriminative_power(
     correction: str = "randomised-tukey",
     alpha: float = 0.05,
     resamples: int = 5_000,
-    seed: int = 0,
+    seed: Seed = 0,
     missing: str | None = None,
-    jobs: int = 1,
-    backend: str | None = None,
-    folder: str | PathLike[str] | None = None,
-    progress: Progress | None = None,
+    **work: Unpack[Work],
 ) -> DiscriminativePower:
     r"""Compare measures by how many pairs of systems they tell apart at a significance level.
 
@@ -187,6 +231,7 @@ def discriminative_power(
     >>> found.summary["measure", "pairs", "significant"].rows()
     [('nDCG@20', 28, 8), ('P@5', 28, 4)]
     """
+    check_options(discriminative_power, locals())
     given = aligned(by_measure(scores_by_measure), shards=True)
     info = find_test(test).info
     correct = find_correction(correction)
@@ -211,10 +256,7 @@ def discriminative_power(
         (given, options),
         {f"measure-{number}": name for number, name in enumerate(names, 1)},
         about=about,
-        jobs=jobs,
-        backend=backend,
-        folder=folder,
-        progress=progress,
+        **work,
     )
     told = found.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())
     random = info.random or CORRECTIONS[correct].random

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
@@ -15,13 +15,25 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.meta.of_measures.by_measure import by_measure, sign_pvalue, signs
 from cranfield.meta.of_measures.preferences import joined, read_preferences
+from cranfield.meta.study import Study
+from cranfield.meta.work.options import Flag, check_options
 from cranfield.scores import Scores
 from cranfield.scores.several_measures import aligned
-from cranfield.tabular import frame_html
+from cranfield.tabular import Table, from_frame
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PredictivePower:
+class PredictivePower(
+    Study,
+    name="predictive-power",
+    source="Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013)",
+    keys={
+        "preferences": ("measure",),
+        "assessors": ("assessor", "measure"),
+        "versus": ("first", "second"),
+    },
+    main="summary",
+):
     """How often measures predict the preferences of people.
 
     Attributes
@@ -66,8 +78,25 @@ class PredictivePower:
     by_assessor: pl.DataFrame
     versus: pl.DataFrame
 
-    def _repr_html_(self) -> str:
-        return frame_html(self.summary, repr(self))
+    def frames(self) -> dict[str, pl.DataFrame]:
+        every = zip(self.keys, (self.summary, self.by_assessor, self.versus), strict=True)
+        return {name: frame for name, frame in every if name == "preferences" or frame.height}
+
+    def about(self) -> dict[str, Any]:
+        return self._chosen("majority", "confidence")
+
+    def tables(self) -> list[Table]:
+        columns = ["measure", "preferences", "correct", "wrong", "tied", "predicted", "low", "high"]
+        title = (
+            "Predictive power: preferences of people that a measure predicts, with"
+            f" {self.confidence:g} confidence limits; p that it does no better than a coin"
+        )
+        some = self.summary.select(*columns, "of decided", "p", "missing")
+        tables = [from_frame(some, title, left=["measure"])]
+        if self.versus.height:
+            title = "Preferences that only one of two measures predicts (sign test)"
+            tables.append(from_frame(self.versus, title, left=["first", "second"]))
+        return tables
 
     def __repr__(self) -> str:
         best = self.summary.row(0, named=True)
@@ -82,7 +111,7 @@ def predictive_power(
     scores_by_measure: Any,
     preferences: Any,
     *,
-    majority: bool = False,
+    majority: Annotated[bool, Flag()] = False,
     confidence: float = 0.95,
 ) -> PredictivePower:
     r"""Compare measures by how many preferences of people between two runs they predict.
@@ -143,8 +172,7 @@ def predictive_power(
     >>> found.summary["measure", "correct", "wrong", "tied", "predicted"].rows()
     [('RR', 2, 0, 0, 1.0), ('P@2', 0, 0, 2, 0.0)]
     """
-    if not isinstance(majority, (bool, np.bool_)):
-        raise PolicyError(f"majority is True or False, not {majority!r}")
+    check_options(predictive_power, locals())
     if not isinstance(confidence, Real) or not 0 < confidence < 1:
         raise PolicyError(f"confidence is a number above 0 and below 1, not {confidence!r}")
     scores = aligned(by_measure(scores_by_measure))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -16,10 +16,16 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
-from cranfield.meta.of_scales.scale_study_options import study_options
+from cranfield.meta.of_collections.rankings import DECIMALS
+from cranfield.meta.of_scales.options import ScaleOptions, scale_options
+from cranfield.meta.study import Study
+from cranfield.meta.work.folder import judged_fingerprint
+from cranfield.meta.work.options import Numbers, OneOf, check_options
+from cranfield.meta.work.parts import Work, run_parts, with_work
+from cranfield.scales.images.values import TIES
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.tabular import frame_html
+from cranfield.tabular import Table, number
 
 MEASURES = (
     "P",
@@ -51,15 +57,22 @@ TESTS = (
 )
 """Its tests, with their corrections, in the order of its table 5."""
 
-DECIMALS = 8
-"""To which averages are rounded before systems are ordered by them (footnote 9 there)."""
-
 ROUNDING = 2.0**-48
 """Scores that differ by less than this part of the largest may be equal in truth."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ScaleStudy:
+class ScaleStudy(
+    Study,
+    name="scales",
+    source="Ferrante, Ferro and Fuhr (2021)",
+    keys={
+        "correlation": ("cutoff", "measure"),
+        "pairs": ("cutoff", "first", "second"),
+        "changes": ("cutoff", "measure", "test"),
+    },
+    main="correlation",
+):
     """What interval scaling changes.
 
     Attributes
@@ -94,8 +107,58 @@ class ScaleStudy:
     pairs: pl.DataFrame
     changes: pl.DataFrame
 
-    def _repr_html_(self) -> str:
-        return frame_html(self.correlation, repr(self))
+    def heading(self) -> list[str]:
+        return [
+            f"{self.systems} systems, {self.topics} topics; ties ranked {self.ties};"
+            " Sig: pairs that differ by the measure; S2NS: no longer by its interval-scaled"
+            " version; NS2S: only by that"
+        ]
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        return self._chosen(*self.keys)
+
+    def about(self) -> dict[str, Any]:
+        return self._chosen("systems", "topics", "ties")
+
+    def tables(self) -> list[Table]:
+        by_cutoff = [self._correlation("overall")]
+        low = self.correlation["lowest"].min()
+        if not isinstance(low, float) or low < 1:
+            by_cutoff.append(self._correlation("by topic"))
+        pairs = [self._pairs(cutoff) for cutoff in self.cutoffs]
+        return [*by_cutoff, *pairs, *(self._changes(cutoff) for cutoff in self.cutoffs)]
+
+    def _correlation(self, which: str) -> Table:
+        title = (
+            "Kendall's tau of a measure and its interval-scaled version, of the means of systems"
+            if which == "overall"
+            else "The same topic by topic, mean over topics"
+        )
+        rows = []
+        for name in self.measures:
+            mine = self.correlation.filter(pl.col("measure") == name)
+            rows.append([name, *(number(tau, 4) for tau in mine[which].to_list())])
+        return Table(title, ["measure", *(f"@{k}" for k in self.cutoffs)], rows)
+
+    def _pairs(self, cutoff: int) -> Table:
+        title = f"Kendall's tau of two measures, and of their interval-scaled versions, @{cutoff}"
+        rows = [
+            [a, b, number(x, 4), number(y, 4), f"{change:+.2f}%"]
+            for _, a, b, x, y, change in self.pairs.filter(pl.col("cutoff") == cutoff).rows()
+        ]
+        head = ["first", "second", "measures", "interval-scaled", "change"]
+        return Table(title, head, rows, (0, 1))
+
+    def _changes(self, cutoff: int) -> Table:
+        pairs = self.systems * (self.systems - 1) // 2
+        title = f"Of {pairs:,} pairs of systems, those that differ, @{cutoff}"
+        rows = [
+            [name, test, f"{sig:,}", _part(lost, sig), _part(won, sig), f"{number(share, 2)}%"]
+            for _, name, test, sig, lost, won, share in self.changes.filter(
+                pl.col("cutoff") == cutoff
+            ).rows()
+        ]
+        return Table(title, ["measure", "test", "Sig", "S2NS", "NS2S", "changed"], rows, (0, 1))
 
     def __repr__(self) -> str:
         return (
@@ -104,15 +167,16 @@ class ScaleStudy:
         )
 
 
+@with_work
 def study_scales(
     judged: JudgedRuns,
     measures: str | Measure | Iterable[str | Measure] = MEASURES,
     *,
-    cutoffs: Sequence[int] = CUTOFFS,
+    cutoffs: Annotated[Sequence[int], Numbers()] = CUTOFFS,
     tests: Iterable[tuple[str, str]] = TESTS,
-    ties: str = "unique",
+    ties: Annotated[str, OneOf(TIES)] = "unique",
     alpha: float = 0.05,
-    progress: Callable[[str], None] | None = None,
+    **work: Unpack[Work],
 ) -> ScaleStudy:
     """Compare measures with their interval-scaled versions on the same runs.
 
@@ -130,8 +194,8 @@ def study_scales(
         How interval-scaled versions rank ties: `unique`, `mid`, `min` or `max`.
     alpha
         Significance level.
-    progress
-        Called with a line before each step that takes a while.
+    jobs, backend, folder, progress
+        As for :func:`cranfield.meta.run_parts`; a part is a measure at a cutoff.
 
     Returns
     -------
@@ -159,60 +223,84 @@ def study_scales(
     >>> found.correlation["overall"][0], found.changes["S2NS"][0]
     (1.0, 0)
     """
-    options = study_options(measures, cutoffs, tests, ties, alpha)
+    options = scale_options(measures, cutoffs, tests, ties, alpha)
+    check_options(study_scales, locals())
     if not isinstance(judged, JudgedRuns):
         raise PolicyError(f"the study takes what judge() returns, not {type(judged).__name__}")
     if len(judged.systems) < 2:
         raise PolicyError(f"the study compares systems, and there is {len(judged.systems)}")
     options.require(judged.judgments.max_grade, len(judged.systems) * len(judged.topics))
-    names = options.names
-    correlation: list[dict[str, Any]] = []
-    pairs: list[dict[str, Any]] = []
-    changes: list[dict[str, Any]] = []
-    for cutoff in options.cutoffs:
-        both: list[tuple[Scores, Scores]] = []
-        for name, (plain, ranked) in zip(names, options.versions(cutoff), strict=True):
-            if progress is not None:
-                progress(f"{name}@{cutoff}")
-            scores = score(judged, [plain, ranked])
-            both.append((scores[plain], scores[ranked]))
-            correlation.append({"cutoff": cutoff, "measure": name, **_agreement(*both[-1])})
-            for test, correct in options.tests:
-                counts = _changed(*both[-1], test, correct, alpha)
-                changes.append({"cutoff": cutoff, "measure": name, "test": test, **counts})
-        for i, j in combinations(range(len(names)), 2):
-            original, scaled = (
-                float(kendall_tau(_means(both[i][k]), _means(both[j][k]))) for k in (0, 1)
-            )
-            pairs.append(
-                {
-                    "cutoff": cutoff,
-                    "first": names[i],
-                    "second": names[j],
-                    "original": original,
-                    "interval": scaled,
-                    "change %": 100 * (scaled / original - 1) if original else np.nan,
-                }
-            )
+    found = run_parts(
+        _compared,
+        (judged, options),
+        {
+            f"cutoff-{cutoff}-measure-{place + 1}": (cutoff, place)
+            for cutoff in options.cutoffs
+            for place in range(len(options.measures))
+        },
+        about={"study": "scales", **options.about(), "runs": judged_fingerprint(judged)},
+        **work,
+    )
+    changes = found.select(*_AT, "changes").explode("changes").unnest("changes").drop_nulls("test")
+    pairs = [
+        pair for _, part in found.group_by("cutoff", maintain_order=True) for pair in _pairs(part)
+    ]
     return ScaleStudy(
-        names,
+        options.names,
         options.cutoffs,
         ties,
         len(judged.systems),
         len(judged.topics),
-        pl.DataFrame(correlation, {**_AT, **_floats("overall", "by topic", "lowest")}),
+        found.select(*_AT, *_TAUS),
         pl.DataFrame(pairs, {**_PAIR, **_floats("original", "interval", "change %")}),
-        pl.DataFrame(changes, {**_AT, "test": pl.String, **_COUNTS, **_floats("changed %")}),
+        changes,
     )
 
 
 _AT = {"cutoff": pl.Int64, "measure": pl.String}
+_TAUS = ("overall", "by topic", "lowest")
 _PAIR = {"cutoff": pl.Int64, "first": pl.String, "second": pl.String}
 _COUNTS = dict.fromkeys(("Sig", "S2NS", "NS2S"), pl.Int64)
 
 
 def _floats(*names: str) -> dict[str, type[pl.Float64]]:
     return dict.fromkeys(names, pl.Float64)
+
+
+def _compared(shared: tuple[JudgedRuns, ScaleOptions], task: tuple[int, int]) -> pl.DataFrame:
+    """Compare a measure with its interval-scaled version: a row with what is found."""
+    judged, options = shared
+    cutoff, place = task
+    plain, ranked = options.versions(cutoff)[place]
+    scores = score(judged, [plain, ranked])
+    both = scores[plain], scores[ranked]
+    changes = [
+        {"test": test, **_changed(*both, test, correct, options.alpha)}
+        for test, correct in options.tests
+    ]
+    row = {"cutoff": cutoff, "measure": options.names[place], **_agreement(*both)}
+    row |= {"means": _means(both[0]).tolist(), "ranked": _means(both[1]).tolist()}
+    means = dict.fromkeys(("means", "ranked"), pl.List(pl.Float64))
+    change = pl.Struct({"test": pl.String, **_COUNTS, **_floats("changed %")})
+    schema = {**_AT, **_floats(*_TAUS), **means, "changes": pl.List(change)}
+    return pl.DataFrame([{**row, "changes": changes}], schema)
+
+
+def _pairs(part: pl.DataFrame) -> Iterator[dict[str, Any]]:
+    """Compare the measures at a cutoff two at a time, before and after."""
+    for one, other in combinations(part.iter_rows(named=True), 2):
+        original, scaled = (
+            float(kendall_tau(np.array(one[name]), np.array(other[name])))
+            for name in ("means", "ranked")
+        )
+        yield {
+            "cutoff": one["cutoff"],
+            "first": one["measure"],
+            "second": other["measure"],
+            "original": original,
+            "interval": scaled,
+            "change %": 100 * (scaled / original - 1) if original else np.nan,
+        }
 
 
 def _means(scores: Scores) -> Floats:
@@ -244,3 +332,7 @@ def _changed(
     lost, won = int((before & ~after).sum()), int((~before & after).sum())
     share = 100 * (lost + won) / found if found else np.nan
     return {"Sig": found, "S2NS": lost, "NS2S": won, "changed %": share}
+
+
+def _part(count: int, of: int) -> str:
+    return f"{count:,} ({100 * count / of:.2f}%)" if of else f"{count:,}"

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import numbers
@@ -176,14 +175,3 @@ def publication_bias(AA: Any, AD: Any, MA: Any, MD: Any) -> Any:  # noqa: N803
     with np.errstate(invalid="ignore", divide="ignore"):
         bias = 1 - active / (active + against + agree / 2 + disagree / 2)
     return bias if bias.ndim else float(bias)
-
-
-def renamed(table: pl.DataFrame) -> pl.DataFrame:
-    """Give the counts of a table the names of Urbano, Marrero and Martin (2013).
-
-    Examples
-    --------
-    >>> renamed(pl.DataFrame({"AA": [1], "MA": [0]})).columns
-    ['success', 'lack of power']
-    """
-    return table.rename({old: new for old, new in URBANO.items() if old in table.columns})

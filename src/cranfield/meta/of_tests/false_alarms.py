@@ -4,28 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 from scipy.special import betaincinv
 
 from cranfield.base.arrays import Indices
-from cranfield.base.checks import check_whole
 from cranfield.base.streams import stream
+from cranfield.base.words import counted
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
-from cranfield.meta.of_tests.study_input import StudyInput, checked_sizes, study_input
-from cranfield.meta.work.parts import MOST_REPEATS, Progress, blocks, run_parts
+from cranfield.meta.of_tests.given import Given, checked_sizes, given_tests
+from cranfield.meta.study import Study
+from cranfield.meta.work.options import Repeats, Seed, Sizes, check_options
+from cranfield.meta.work.parts import Work, blocks, run_parts, with_work
 from cranfield.scores import Scores
-from cranfield.tabular import frame_html
+from cranfield.tabular import Table, from_frame
 
 LIMITS = 0.95
 """Confidence level of the limits of the share of sets with a false alarm."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class FalseAlarms:
+class FalseAlarms(
+    Study,
+    name="false-alarms",
+    source="Ferro and Sanderson (2022)",
+    keys={"false alarms": ("size", "test")},
+    main="summary",
+):
     """What tests find among systems that are equal.
 
     Attributes
@@ -83,8 +90,18 @@ class FalseAlarms:
             pl.Series("high", np.where(count == done_ones, 1.0, high)),
         ).select("size", "test", "per pair", "any pair", "low", "high", "undone")
 
-    def _repr_html_(self) -> str:
-        return frame_html(self.summary(), repr(self))
+    def heading(self) -> list[str]:
+        return [f"alpha {self.alpha:g}, seed {self.seed}"]
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        return {"false alarms": self.summary()}
+
+    def tables(self) -> list[Table]:
+        title = (
+            f"False alarms: among {self.systems} systems made equal by swapping their scores"
+            f" within topics, {counted(self.repeats, 'repeat')}"
+        )
+        return [from_frame(self.summary(), title, left=["test"])]
 
     def __repr__(self) -> str:
         return (
@@ -93,22 +110,20 @@ class FalseAlarms:
         )
 
 
+@with_work
 def false_alarms(
     scores: Any,
     tests: Iterable[Any] = ("anova-1", "anova-2"),
     *,
     by_shard: Any = None,
-    sizes: Sequence[int] | None = None,
-    repeats: int = 1000,
-    seed: int = 0,
+    sizes: Sizes = None,
+    repeats: Repeats = 1000,
+    seed: Seed = 0,
     systems: Sequence[str] | None = None,
     alpha: float = 0.05,
     missing: str | None = None,
     resamples: int = 1000,
-    jobs: int = 1,
-    backend: str | None = None,
-    folder: str | PathLike[str] | None = None,
-    progress: Progress | None = None,
+    **work: Unpack[Work],
 ) -> FalseAlarms:
     """Test tests on systems that are known to be equal.
 
@@ -163,9 +178,8 @@ def false_alarms(
     │ t+none  ┆ 0.047556 ┆ 0.635    │
     └─────────┴──────────┴──────────┘
     """
-    check_whole("repeats", repeats, 1, MOST_REPEATS)
-    check_whole("the seed", seed, 0)
-    given = study_input(scores, by_shard, tests, systems, None, alpha, missing, resamples)
+    check_options(false_alarms, locals())
+    given = given_tests(scores, by_shard, tests, systems, None, alpha, missing, resamples)
     topics = len(given.scores.topics)
     wanted = checked_sizes([topics] if sizes is None else sizes, topics, f"the {topics} topics")
     found = run_parts(
@@ -177,10 +191,7 @@ def false_alarms(
             for start, stop in blocks(repeats, 25)
         },
         about={"study": "false alarms", **given.about(seed)},
-        jobs=jobs,
-        backend=backend,
-        folder=folder,
-        progress=progress,
+        **work,
     )
     [members] = given.groups.values()
     return FalseAlarms(
@@ -197,7 +208,7 @@ def false_alarms(
     )
 
 
-def _swapped_block(shared: tuple[StudyInput, int], task: tuple[int, int, int]) -> pl.DataFrame:
+def _swapped_block(shared: tuple[Given, int], task: tuple[int, int, int]) -> pl.DataFrame:
     """Do some repeats of one size."""
     given, seed = shared
     size, start, stop = task

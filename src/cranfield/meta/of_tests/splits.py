@@ -3,39 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from os import PathLike
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Indices
-from cranfield.base.checks import check_whole
 from cranfield.base.streams import stream
 from cranfield.meta.of_tests.agreement import agreement
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
-from cranfield.meta.of_tests.split_result import NUMBERS, SplitStudy
-from cranfield.meta.of_tests.study_input import StudyInput, study_input
-from cranfield.meta.work.parts import MOST_REPEATS, Progress, blocks, run_parts
+from cranfield.meta.of_tests.given import Given, given_tests
+from cranfield.meta.of_tests.split_study import NUMBERS, SplitStudy
+from cranfield.meta.work.options import Repeats, Seed, Sizes, check_options
+from cranfield.meta.work.parts import Work, blocks, run_parts, with_work
 
 
+@with_work
 def split_topics(
     scores: Any,
     tests: Iterable[Any] = ("anova-1", "anova-2", "anova-2f"),
     *,
     by_shard: Any = None,
-    sizes: Sequence[int] | None = None,
-    repeats: int = 100,
-    seed: int = 0,
+    sizes: Sizes = None,
+    repeats: Repeats = 100,
+    seed: Seed = 0,
     systems: Sequence[str] | None = None,
     teams: Any = None,
     alpha: float = 0.05,
     missing: str | None = None,
     resamples: int = 1000,
-    jobs: int = 1,
-    backend: str | None = None,
-    folder: str | PathLike[str] | None = None,
-    progress: Progress | None = None,
+    **work: Unpack[Work],
 ) -> SplitStudy:
     """Test the tests: draw two disjoint sets of topics, and see how far tests agree on them.
 
@@ -101,9 +98,8 @@ def split_topics(
     │ anova-2f ┆ 41.0  ┆ 42.5  │
     └──────────┴───────┴───────┘
     """
-    check_whole("repeats", repeats, 1, MOST_REPEATS)
-    check_whole("the seed", seed, 0)
-    given = study_input(scores, by_shard, tests, systems, teams, alpha, missing, resamples)
+    check_options(split_topics, locals())
+    given = given_tests(scores, by_shard, tests, systems, teams, alpha, missing, resamples)
     wanted = given.sizes(sizes)
     tasks = {
         f"{where:03d}-{size:05d}-{start:06d}-{stop:06d}": (where, size, start, stop)
@@ -116,10 +112,7 @@ def split_topics(
         (given, seed),
         tasks,
         about={"study": "split topics", **given.about(seed)},
-        jobs=jobs,
-        backend=backend,
-        folder=folder,
-        progress=progress,
+        **work,
     )
     return SplitStudy(
         given.scores.measure,
@@ -141,7 +134,7 @@ def draw(topics: int, size: int, repeat: int, seed: int) -> tuple[Indices, Indic
     return np.sort(drawn[:size]), np.sort(drawn[size:])
 
 
-def _split_block(shared: tuple[StudyInput, int], task: tuple[int, int, int, int]) -> pl.DataFrame:
+def _split_block(shared: tuple[Given, int], task: tuple[int, int, int, int]) -> pl.DataFrame:
     """Do some repeats of one size for one group of systems."""
     given, seed = shared
     where, size, start, stop = task
@@ -152,7 +145,7 @@ def _split_block(shared: tuple[StudyInput, int], task: tuple[int, int, int, int]
 
 
 def _split(
-    given: StudyInput, group: str, members: Indices, size: int, repeat: int, seed: int
+    given: Given, group: str, members: Indices, size: int, repeat: int, seed: int
 ) -> pl.DataFrame:
     verdicts, done = [], []
     for which, topics in enumerate(draw(len(given.scores.topics), size, repeat, seed)):

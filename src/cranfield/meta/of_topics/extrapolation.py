@@ -12,16 +12,18 @@ from scipy.special import ndtr, stdtr, stdtrit
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
-from cranfield.meta.of_tests.study_input import checked_sizes
+from cranfield.base.words import counted
+from cranfield.meta.of_tests.given import checked_sizes
 from cranfield.meta.of_topics.generalizability import generalizability
 from cranfield.meta.of_topics.power import power
-from cranfield.meta.of_topics.topic_scores import topic_scores
+from cranfield.meta.of_topics.topic_samples import topic_scores
 from cranfield.meta.of_topics.variance_components import Generalizability
+from cranfield.meta.study import Study, labelled, of_measure
 from cranfield.significance.corrections.catalogue import find_correction
 from cranfield.significance.corrections.studentised import studentised_range_isf
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import ROUNDING
-from cranfield.tabular import frame_html
+from cranfield.tabular import Table, from_frame
 
 CORRECTIONS = ("tukey", "none", "bonferroni")
 """Corrections whose critical value does not depend on the scores."""
@@ -37,7 +39,13 @@ MEANS = ("observed", "shrunk", "normal", "normal low", "normal high")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Extrapolation:
+class Extrapolation(
+    Study,
+    name="extrapolation",
+    source="Brennan (2001); Louis (1984)",
+    keys={"extrapolation": ("measure", "topics", "means")},
+    main="table",
+):
     """What numbers of topics are expected to find.
 
     Attributes
@@ -76,8 +84,30 @@ class Extrapolation:
     generalizability: Generalizability
     notes: tuple[str, ...] = ()
 
-    def _repr_html_(self) -> str:
-        return frame_html(self.table, repr(self))
+    def frames(self) -> dict[str, pl.DataFrame]:
+        return {"extrapolation": of_measure(self.measure, self.table)}
+
+    def about(self) -> dict[str, Any]:
+        sizes, options = ("measure", "systems", "topics"), ("correction", "alpha", "confidence")
+        return {"study": "extrapolation", **self._chosen(*sizes, *options)}
+
+    def tables(self) -> list[Table]:
+        parts = {
+            name: self.table.filter(pl.col("means") == name).drop("means")
+            for name in ("shrunk", "normal low", "normal high")
+        }
+        table = parts.pop("shrunk")
+        for name, part in parts.items():
+            other = part.select("topics", pl.col("significant").alias(name))
+            table = table.join(other, on="topics")
+        title = (
+            f"{labelled(self.measure)}what numbers of topics would find of"
+            f" {counted(self.pairs, 'pair')} (two-way ANOVA, {self.correction}, alpha"
+            f" {self.alpha:g}), and tau with the true ranking and with one by other topics; normal"
+            " low, high: significant pairs, were systems normal"
+        )
+        places = {**dict.fromkeys(("significant", *parts), 1), "tau truth": 2, "tau repeat": 2}
+        return [from_frame(table, title, left=[], places=places)]
 
     def __repr__(self) -> str:
         label = f"{self.measure}: " if self.measure else ""

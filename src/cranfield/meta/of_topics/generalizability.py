@@ -9,8 +9,9 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
-from cranfield.meta.of_topics.topic_scores import check_share, topic_scores
+from cranfield.meta.of_topics.topic_samples import topic_scores
 from cranfield.meta.of_topics.variance_components import Generalizability
+from cranfield.meta.work.options import Confidence, Target, check_options
 from cranfield.significance.models.anova import two_way
 from cranfield.significance.pairs import ROUNDING
 
@@ -19,7 +20,11 @@ SOURCES = ("system", "topic", "system:topic")
 
 
 def generalizability(
-    scores: Any, *, confidence: float = 0.95, missing: str | None = None
+    scores: Any,
+    *,
+    confidence: Confidence = 0.95,
+    missing: str | None = None,
+    target: Target = 0.95,
 ) -> Generalizability:
     r"""Split the variance of scores, and say how far they generalise to other topics.
 
@@ -42,6 +47,8 @@ def generalizability(
     missing
         What to do where a system has no score for a topic: `error`, which is the default; `drop`
         leaves such topics out; `zero` counts 0.
+    target
+        Coefficient whose number of topics is shown, between 0 and 1.
 
     Returns
     -------
@@ -95,7 +102,7 @@ def generalizability(
     >>> found.topics_for(0.95)
     TopicsFor(target=0.95, topics=11, low=7, high=17)
     """
-    check_share("confidence", confidence)
+    check_options(generalizability, locals())
     ready = topic_scores(scores, missing)
     squares, df = mean_squares(ready.flat)
     topics, systems = ready.flat.shape
@@ -129,17 +136,12 @@ def generalizability(
             }
         ),
         notes=(*ready.notes, *negative),
+        target=float(target),
     )
 
 
 def mean_squares(values: Floats) -> tuple[Floats, Floats]:
-    """Return mean squares and degrees of freedom of systems, topics and their interaction.
-
-    Parameters
-    ----------
-    values
-        Scores of shape (topics, systems), without gaps.
-    """
+    """Return mean squares and degrees of freedom of systems, topics and their interaction."""
     table, _ = two_way(values)
     sources = [table.sources.index(one) for one in ("System", "Topic", "Error")]
     return table.ms[sources], table.df[sources]

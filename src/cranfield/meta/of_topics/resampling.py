@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from os import PathLike
-from typing import Any
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 import polars as pl
@@ -12,22 +11,28 @@ import polars as pl
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError
 from cranfield.meta.of_tests.fast_tests import TestChoice
-from cranfield.meta.of_tests.study_input import checked_sizes
-from cranfield.meta.of_topics.result import Stability
-from cranfield.meta.of_topics.tables import (
+from cranfield.meta.of_tests.given import checked_sizes
+from cranfield.meta.of_topics.sample_study import (
     MAYBE,
     TAUS,
     TOP_SCHEMA,
+    Stability,
     agreement,
     firsts,
     of_top,
     rank_table,
     ranks_of,
 )
-from cranfield.meta.of_topics.topic_samples import AllTopics, blocks, examined, ranked
-from cranfield.meta.of_topics.topic_scores import check_share, topic_scores
+from cranfield.meta.of_topics.topic_samples import (
+    AllTopics,
+    examined,
+    ranked,
+    sample_blocks,
+    topic_scores,
+)
 from cranfield.meta.work.folder import fingerprint
-from cranfield.meta.work.parts import Progress, run_parts
+from cranfield.meta.work.options import Confidence, Flag, Repeats, Seed, Sizes, check_options
+from cranfield.meta.work.parts import Work, run_parts, with_work
 
 MOST_TOPICS = 100_000
 """In a sample with replacement."""
@@ -36,24 +41,22 @@ TOP = (1, 3, 5, 10)
 """Numbers of systems whose set is followed by default."""
 
 
+@with_work
 def stability(
     scores: Any,
     *,
-    sizes: Iterable[int] | None = None,
-    repeats: int = 1000,
-    replace: bool = False,
+    sizes: Sizes = None,
+    repeats: Repeats = 1000,
+    replace: Annotated[bool, Flag()] = False,
     test: str = "anova-2",
     correction: str | None = None,
     alpha: float = 0.05,
     resamples: int = 1000,
     top: Iterable[int] | None = None,
-    confidence: float = 0.95,
+    confidence: Confidence = 0.95,
     missing: str | None = None,
-    seed: int = 0,
-    jobs: int = 1,
-    backend: str | None = None,
-    folder: str | PathLike[str] | None = None,
-    progress: Progress | None = None,
+    seed: Seed = 0,
+    **work: Unpack[Work],
 ) -> Stability:
     """Draw samples of the topics, and see how much of the result stays.
 
@@ -128,11 +131,7 @@ def stability(
     >>> found.by_size["tau"].round(2).to_list()
     [0.58, 1.0]
     """
-    check_whole("repeats", repeats, 1, 10**6)
-    check_whole("the seed", seed, 0)
-    check_share("confidence", confidence)
-    if not isinstance(replace, bool):
-        raise PolicyError(f"replace is True or False, not {replace!r}")
+    check_options(stability, locals())
     ready = topic_scores(scores, missing, test)
     given = ready.scores
     topics, systems = ready.flat.shape
@@ -149,11 +148,11 @@ def stability(
         ranks=ranked(means[None], ready.flat, given.lower_is_better)[0],
         signs=np.where(found.significant, found.order, 0).astype(np.int64),
     )
-    tasks = dict(blocks(0, topics, True, repeats))
+    tasks = dict(sample_blocks(0, topics, True, repeats))
     for size in wanted:
         # Without replacement there is one sample of all topics.
         number = 1 if size == topics and not replace else repeats
-        tasks |= dict(blocks(size, size, replace, number))
+        tasks |= dict(sample_blocks(size, size, replace, number))
     rows = run_parts(
         examined,
         whole,
@@ -168,10 +167,7 @@ def stability(
             "replace": replace,
             "seed": int(seed),
         },
-        jobs=jobs,
-        backend=backend,
-        folder=folder,
-        progress=progress,
+        **work,
     )
     drawn = rows.filter(pl.col("key") > 0)
     ranks = ranks_of(drawn)

@@ -1,22 +1,36 @@
-"""Samples of topics: the ranking of the systems on each, and which pairs differ."""
+"""Scores by topic, and samples of topics: the ranking of the systems, and which pairs differ."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import PolicyError
 from cranfield.base.streams import stream
 from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.of_tests.fast_tests import TestChoice, verdict_or_none
+from cranfield.meta.work.parts import blocks
 from cranfield.significance.pairs import ROUNDING
 from cranfield.significance.ranks import mid_ranks
+from cranfield.significance.prepare import Ready, as_scores, prepared
+from cranfield.significance.tests.catalogue import find_test
 
 BLOCK = 250
 """Samples in a part of the work; it is not part of what a seed means."""
+
+
+def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> Ready:
+    """Make scores ready that a study samples, or generalises, by topic: no gaps, no shards."""
+    given = as_scores(scores)
+    given.flat()
+    if missing == "available":
+        raise PolicyError("all systems have the same topics here: missing='available' does not fit")
+    return prepared(given, find_test(test).info, missing or "error")
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,14 +72,13 @@ class Block:
     stop: int
 
 
-def blocks(key: int, size: int, replace: bool, repeats: int) -> Iterator[tuple[str, Block]]:
+def sample_blocks(key: int, size: int, replace: bool, repeats: int) -> Iterator[tuple[str, Block]]:
     """Yield the parts of the samples of one size, with their names.
 
     Key 0 is for samples that are only ranked, not tested.
     """
     what = f"size-{size:05d}" if key else "ranks"
-    for start in range(0, repeats, BLOCK):
-        stop = min(start + BLOCK, repeats)
+    for start, stop in blocks(repeats, BLOCK):
         yield f"{what}-{start:07d}-{stop:07d}", Block(key, size, replace, start, stop)
 
 
@@ -114,14 +127,9 @@ def examined(whole: AllTopics, block: Block) -> pl.DataFrame:
 
 
 def ranked(means: Floats, values: Floats, lower_is_better: bool) -> Ints:
-    """Return twice the mid-ranks of systems, the best first.
+    """Return twice the mid-ranks by means, shape (samples, systems), the best first.
 
-    Parameters
-    ----------
-    means
-        Shape (samples, systems).
-    values
-        The scores they are means of: they say what may be rounding.
+    The values that they are means of say what may be rounding.
     """
     order = np.argsort(means if lower_is_better else -means, axis=1, kind="stable")
     ordered = np.take_along_axis(means if lower_is_better else -means, order, axis=1)

@@ -11,8 +11,10 @@ import polars as pl
 from scipy.special import chdtri, fdtri
 
 from cranfield.base.checks import check_whole
-from cranfield.meta.of_topics.topic_scores import check_share
-from cranfield.tabular import frame_html
+from cranfield.base.words import counted
+from cranfield.meta.study import Study, labelled, of_measure, with_limits
+from cranfield.meta.work.options import Share
+from cranfield.tabular import Table, from_frame
 
 SIZES = (5, 10, 20, 25, 50, 75, 100, 150, 200, 300, 500)
 """Numbers of topics in a table, besides that of the scores."""
@@ -48,7 +50,18 @@ class TopicsFor:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Generalizability:
+class Generalizability(
+    Study,
+    name="generalizability",
+    source="Brennan (2001); Bodoff and Li (2007); Feldt (1965);"
+    " Arteaga, Jeyaratnam and Franklin (1982)",
+    keys={
+        "variance": ("measure", "source"),
+        "coefficients": ("measure", "topics"),
+        "topics needed": ("measure", "coefficient", "target"),
+    },
+    main="components",
+):
     r"""Variance components of scores, and the coefficients that follow from them.
 
     Attributes
@@ -65,6 +78,8 @@ class Generalizability:
         negative where `variance` is 0.
     notes
         What was left out, filled in, or taken as 0.
+    target
+        Coefficient whose number of topics is shown.
     """
 
     measure: str
@@ -73,6 +88,7 @@ class Generalizability:
     confidence: float
     components: pl.DataFrame
     notes: tuple[str, ...] = ()
+    target: float = 0.95
 
     def relative(self, topics: int | None = None) -> Coefficient:
         r"""Return the generalizability coefficient of a number of topics.
@@ -138,7 +154,7 @@ class Generalizability:
         PolicyError
             For a target outside 0 to 1.
         """
-        check_share("the target", target)
+        Share().check("the target", target)
         odds = target / (1 - target)
         value, low, high = (
             # A number that is whole but for rounding is not raised to the next.
@@ -208,8 +224,60 @@ class Generalizability:
         below = mean * ((m - 1) * known * error + other * of_topics)
         return max(0.0, m * above / (n * below)) if below > 0 else math.inf
 
-    def _repr_html_(self) -> str:
-        return frame_html(self.components, repr(self))
+    def heading(self) -> list[str]:
+        measure = labelled(self.measure)
+        return [f"{measure}{self.systems} systems, {counted(self.topics, 'topic')}"]
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        components = self.components.cast({"df": pl.Int64})
+        every = zip(self.keys, (components, self.table(), self._needed()), strict=True)
+        return {name: of_measure(self.measure, frame) for name, frame in every}
+
+    def about(self) -> dict[str, Any]:
+        options = self._chosen("measure", "systems", "topics", "confidence")
+        return {"study": "generalizability", **options}
+
+    def tables(self) -> list[Table]:
+        measure, percent = labelled(self.measure), f"{100 * self.confidence:g}%"
+        rows = [
+            [
+                f"{row['topics']:,}",
+                *with_limits(row, "relative", 3),
+                *with_limits(row, "absolute", 3),
+            ]
+            for row in self.table().to_dicts()
+        ]
+        return [
+            from_frame(
+                self.components.cast({"df": pl.Int64}).select("source", "df", "variance", "share"),
+                f"{measure}where the variance of scores comes from",
+                left=["source"],
+                places={"variance": 5, "share": 3},
+            ),
+            Table(
+                f"{measure}generalizability by number of topics; relative: of differences and"
+                f" orders, absolute: of scores; within: {percent} limits",
+                ["topics", "relative", "within", "absolute", "within"],
+                rows,
+                (),
+            ),
+            from_frame(
+                self._needed(),
+                f"{measure}topics needed for {self.target:g}, with {percent} limits; empty: no"
+                " number does",
+                left=["coefficient"],
+                places=2,
+            ),
+        ]
+
+    def _needed(self) -> pl.DataFrame:
+        """Return the numbers of topics that reach the target."""
+        rows = [
+            {"coefficient": name, **vars(self.topics_for(self.target, absolute=absolute))}
+            for name, absolute in (("relative", False), ("absolute", True))
+        ]
+        numbers = dict.fromkeys(("topics", "low", "high"), pl.Int64)
+        return pl.DataFrame(rows, {"coefficient": pl.String, "target": pl.Float64, **numbers})
 
     def __repr__(self) -> str:
         label = f"{self.measure}: " if self.measure else ""

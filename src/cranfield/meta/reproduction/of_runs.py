@@ -8,6 +8,7 @@ from typing import Any
 
 import polars as pl
 
+from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_run
@@ -15,10 +16,10 @@ from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
 from cranfield.evaluation.evaluation import Evaluation, evaluate
 from cranfield.measures import Measure, parse_measures
-from cranfield.meta.policies import check_policies
-from cranfield.meta.reproduction.orders import check_order_options, order_agreement
+from cranfield.meta.reproduction.comparing import Notes, check_test, measured, same_roles
+from cranfield.meta.reproduction.orders import order_agreement
 from cranfield.meta.reproduction.result import ROLES, Reproduction
-from cranfield.meta.reproduction.tables import Notes, check_test, measured, same_roles
+from cranfield.meta.work.options import Persistence, Seed, check_options
 from cranfield.scores import Scores
 
 
@@ -29,8 +30,8 @@ def reproduce(
     qrels: Any,
     measures: str | Measure | Iterable[str | Measure] = ("AP", "nDCG@10", "P@10"),
     test: str = "t",
-    p: float = 0.9,
-    seed: int = 0,
+    p: Persistence = 0.9,
+    seed: Seed = 0,
     **policies: Any,
 ) -> Reproduction:
     """Measure how well runs were reproduced on the same collection and topics.
@@ -97,8 +98,9 @@ def reproduce(
     baseline      50  0.9613  0.3237  0.9618
     advanced      50  0.7766  0.0533  0.8448
     """
-    check_policies("reproduce", policies, judge)
-    check_order_options(p, policies.get("depth"))
+    check_options(reproduce, locals(), judge)
+    if policies.get("depth") is not None:
+        check_whole("depth", policies["depth"], 1)
     first, second = _runs(original, "original"), _runs(reproduced, "reproduced")
     roles = same_roles(first, second)
     test = check_test(test, paired=True)
@@ -142,7 +144,7 @@ def replicate(
     other_qrels: Any,
     measures: str | Measure | Iterable[str | Measure] = ("AP", "nDCG@10", "P@10"),
     test: str = "welch",
-    seed: int = 0,
+    seed: Seed = 0,
     **policies: Any,
 ) -> Reproduction:
     """Measure how well an experiment was replicated on another collection.
@@ -186,7 +188,7 @@ def replicate(
     >>> found.summary().select("ER", "DRI").rows()
     [(1.2222..., -0.0171...)]
     """
-    check_policies("replicate", policies, judge)
+    check_options(replicate, locals(), judge)
     first, second = _runs(original, "original"), _runs(replicated, "replicated")
     roles = same_roles(first, second)
     test = check_test(test, paired=False)

@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.meta.reproduction.comparing import Notes, check_test, measured, same_roles
 from cranfield.meta.reproduction.effects import one_system
 from cranfield.meta.reproduction.result import ROLES, Reproduction
-from cranfield.meta.reproduction.tables import Notes, check_test, measured, same_roles
+from cranfield.meta.work.options import Seed, check_options
 from cranfield.scores import Scores
 from cranfield.significance.prepare import as_scores
 
@@ -20,7 +21,7 @@ def reproduce_scores(
     *,
     test: str = "t",
     bounds: tuple[float, float] | None = None,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> Reproduction:
     """Measure how well scores were reproduced on the same topics.
 
@@ -61,11 +62,12 @@ def reproduce_scores(
     measure  RMSE baseline  RMSE advanced  p baseline  p advanced      ER      DRI
                     0.0577         0.0816      0.4226      1.0000  1.3333  -0.1667
     """
+    check_options(reproduce_scores, locals())
     return _of_scores(original, reproduced, "reproduction", test, bounds, seed)
 
 
 def replicate_scores(
-    original: Any, replicated: Any, *, test: str = "welch", seed: int = 0
+    original: Any, replicated: Any, *, test: str = "welch", seed: Seed = 0
 ) -> Reproduction:
     """Measure how well scores were replicated on other topics.
 
@@ -93,6 +95,7 @@ def replicate_scores(
     >>> replicate_scores(first, again).summary().select("ER", "DRI").rows()
     [(1.5, -0.2666...)]
     """
+    check_options(replicate_scores, locals())
     return _of_scores(original, replicated, "replication", test, None, seed)
 
 

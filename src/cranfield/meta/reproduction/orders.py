@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
-from cranfield.base.checks import check_whole
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
 from cranfield.correlation import rbo
+from cranfield.meta.work.options import Persistence, Whole, check_options
 
 
 def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
@@ -97,8 +96,8 @@ def order_agreement(
     original: Any,
     reproduced: Any,
     *,
-    p: float = 0.9,
-    depth: int | None = None,
+    p: Persistence = 0.9,
+    depth: Annotated[int | None, Whole(1)] = None,
     ties: str = "trec",
 ) -> pl.DataFrame:
     """Compare the order of documents in two runs.
@@ -139,7 +138,7 @@ def order_agreement(
     >>> found["tau"].to_list(), found["RBO"].round(4).to_list(), found["shared"].to_list()
     ([0.333..., None], [0.685, None], [2, 0])
     """
-    check_order_options(p, depth)
+    check_options(order_agreement, locals())
     first, second = read_run(original), read_run(reproduced)
     both = _ranked(first, ties, depth).join(
         _ranked(second, ties, depth), on=["topic", "doc"], how="full", coalesce=True, suffix=" 2"
@@ -164,14 +163,6 @@ def order_agreement(
         },
         orient="row",
     )
-
-
-def check_order_options(p: float, depth: int | None) -> None:
-    """Refuse a persistence or a depth that cannot be."""
-    if isinstance(p, bool) or not isinstance(p, Real) or not 0 < p < 1:
-        raise PolicyError(f"p must be a number between 0 and 1, not {p!r}")
-    if depth is not None:
-        check_whole("depth", depth, 1)
 
 
 def _ranked(run: Run, ties: str, depth: int | None) -> pl.DataFrame:

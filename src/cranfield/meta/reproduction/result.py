@@ -10,8 +10,9 @@ import polars as pl
 
 from cranfield.base.errors import quoted
 from cranfield.base.words import counted
+from cranfield.meta.study import Study
 from cranfield.significance.tests.catalogue import find_test
-from cranfield.tabular import frame_html, text_table
+from cranfield.tabular import Table, from_frame, number, text_table
 
 ROLES = ("baseline", "advanced")
 """What a system is in an experiment."""
@@ -21,7 +22,18 @@ ORDERS = ("tau", "KTU", "RBO")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Reproduction:
+class Reproduction(
+    Study,
+    name="reproduction",
+    source="Breuer and others (2020); Maistro and others (2023)",
+    keys={
+        "scores": ("measure", "role"),
+        "order means": ("role",),
+        "orders": ("role", "topic"),
+        "effects": ("measure",),
+    },
+    main="summary",
+):
     """How close an experiment came to the original one.
 
     Attributes
@@ -111,7 +123,6 @@ class Reproduction:
         return len(self.roles) == len(ROLES)
 
     def heading(self) -> list[str]:
-        """Return what was compared, in a few lines."""
         topics = self.scores["topics"].max(), self.scores["other topics"].max()
         same = self.kind == "reproduction"
         where = (
@@ -137,8 +148,54 @@ class Reproduction:
             blocks.append(_text(self.order_means()))
         return "\n\n".join(blocks)
 
-    def _repr_html_(self) -> str:
-        return frame_html(self.summary(), repr(self))
+    def frames(self) -> dict[str, pl.DataFrame]:
+        every = {
+            "scores": self.scores,
+            "order means": None if self.orders is None else self.order_means(),
+            "orders": self.orders,
+            "effects": self.effects if self.pairs else None,
+        }
+        return {name: frame for name, frame in every.items() if frame is not None}
+
+    def about(self) -> dict[str, Any]:
+        return {
+            "study": self.kind,
+            **self._chosen("measures", "roles"),
+            "systems": dict(self.systems),
+            **self._chosen("test", "seed", "persistence"),
+            "policies": dict(self.settings),
+            "notes": list(self.notes),
+        }
+
+    def tables(self) -> list[Table]:
+        same = self.kind == "reproduction"
+        tables: list[Table] = []
+        if self.orders is not None:
+            title = (
+                "Order of documents, means over topics: Kendall's tau of the union of both"
+                " rankings (tau) and of documents by rank (KTU), rank-biased overlap"
+                f" (RBO, p = {self.persistence:g})"
+            )
+            tables.append(from_frame(self.order_means(), title, left=["role"]))
+        tables.append(
+            from_frame(
+                self.scores.drop(["other topics"] if same else ["RMSE", "nRMSE"]).with_columns(
+                    p=pl.col("p").map_elements(_p_value, return_dtype=pl.String)
+                ),
+                f"Scores by topic, the test {self.test} of no difference"
+                + (", and the root mean square error" if same else ""),
+                left=["measure", "role"],
+                places={"statistic": 3},
+            )
+        )
+        if self.pairs:
+            title = (
+                "Effect of the advanced system: mean improvement, ratio (ER, 1 is best), relative"
+                " improvement (RI), and difference of these (DRI, 0 is best)"
+            )
+            effects = self.effects.drop(["other topics"] if same else [])
+            tables.append(from_frame(effects, title, left=["measure"]))
+        return tables
 
     def __repr__(self) -> str:
         return f"Reproduction({self.heading()[0]})"
@@ -156,11 +213,13 @@ def _text(table: pl.DataFrame) -> str:
     return text_table(table.columns, rows)
 
 
+def _p_value(p: float) -> str:
+    return "<0.0001" if p < 0.0001 else number(p)
+
+
 def _cell(name: str, cell: Any) -> str:
     if cell is None:
         return "-"
     if not isinstance(cell, float):
         return str(cell)
-    if name.startswith("p ") and cell < 0.0001:
-        return "<0.0001"
-    return f"{cell:.4f}"
+    return _p_value(cell) if name.startswith("p ") else f"{cell:.4f}"

@@ -12,9 +12,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Ints
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.version import __version__
 from cranfield.base.whole_files import whole_file
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.scores import Scores
 
 
@@ -28,6 +30,24 @@ def fingerprint(*scores: Scores) -> str:
         values = one.values + 0.0
         values[np.isnan(values)] = np.nan
         digest.update(values.tobytes())
+    return digest.hexdigest()
+
+
+def judged_fingerprint(judged: JudgedRuns) -> str:
+    """Return a hash of judged runs: all that scores of them depend on, besides measures."""
+    rows, judgments = judged.documents, judged.judgments
+    numbers = (rows.cell, rows.rank, rows.grade, judged.retrieved, judgments.topic, judgments.grade)
+    return hash_of_runs(judged, *numbers)
+
+
+def hash_of_runs(judged: JudgedRuns, *numbers: Ints) -> str:
+    """Return a hash of labels and policies, of arrays of whole numbers, and of what is scored."""
+    digest = hashlib.sha256()
+    labels = [list(judged.systems), list(judged.topics), judged.policies.describe()]
+    digest.update(json.dumps(labels, ensure_ascii=False).encode())
+    for one in numbers:
+        digest.update(np.ascontiguousarray(one, dtype=np.int64).tobytes())
+    digest.update(judged.scored.tobytes())
     return digest.hexdigest()
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from os import PathLike
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar
 
 import polars as pl
 
@@ -17,6 +18,7 @@ from cranfield.base.optional import optional_module
 from cranfield.meta.work.folder import ResultsFolder
 
 Task = TypeVar("Task")
+Function = TypeVar("Function", bound=Callable[..., Any])
 Progress = Callable[[int, int], None]
 
 BACKENDS = ("serial", "loky", "threading", "dask", "ray")
@@ -26,11 +28,29 @@ BACKENDS = ("serial", "loky", "threading", "dask", "ray")
 MOST_JOBS = 100_000
 """More workers than any cluster has."""
 
-MOST_REPEATS = 10**6
-"""More repeats would only fill the memory."""
-
 BLOCK = 10
 """Repeats in a part: few enough to be lost without regret, enough to be worth a file."""
+
+
+class Work(TypedDict, total=False):
+    """Where and how the parts of a study are done: what :func:`run_parts` takes, too.
+
+    None of it changes a result.
+    """
+
+    jobs: int
+    backend: str | None
+    folder: str | PathLike[str] | None
+    progress: Progress | None
+
+
+def with_work(function: Function) -> Function:
+    """Show the options of a study's work in its signature, which collects them as :class:`Work`."""
+    own = inspect.signature(function)
+    work = [one for name, one in _PARAMETERS.items() if name in Work.__annotations__]
+    named = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD]
+    function.__signature__ = own.replace(parameters=[*named, *work])  # type: ignore[attr-defined]
+    return function
 
 
 def blocks(repeats: int, each: int = BLOCK) -> list[tuple[int, int]]:
@@ -113,6 +133,9 @@ def run_parts(
     if kept is not None:
         kept.tidy()
     return pl.concat([done[name] for name in tasks])
+
+
+_PARAMETERS = inspect.signature(run_parts).parameters
 
 
 def _computed(

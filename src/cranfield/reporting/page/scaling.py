@@ -15,7 +15,7 @@ from cranfield.base.errors import CranfieldError, CranfieldWarning
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import Measure
-from cranfield.meta.of_scales.scale_study import DECIMALS
+from cranfield.meta.of_collections.rankings import DECIMALS
 from cranfield.scales.interval_scaled import Interval, interval
 from cranfield.scales.runs import depends_on_recall_base
 from cranfield.scales.verdicts.scale_of import scale_of

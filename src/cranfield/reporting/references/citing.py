@@ -19,6 +19,7 @@ from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import REGISTRY, Measure
 from cranfield.measures.grammar import parse_measure
 from cranfield.measures.texts.base import TEXT_MEASURES, TextMeasure, parse_text_measure
+from cranfield.meta.study import STUDIES, Study, result_of
 from cranfield.reporting.references.works import Entry, cited_in, entries
 from cranfield.scores import Scores
 from cranfield.significance.comparison.result import PairwiseComparison
@@ -28,29 +29,6 @@ from cranfield.significance.tests.catalogue import find_test
 
 KEY = "key "
 """Stands before the key of a work that was named by it."""
-
-STUDIES = {
-    "scales": ("ScaleStudy", "Ferrante, Ferro and Fuhr (2021)"),
-    "tests": ("SplitStudy", "Ferro and Sanderson (2022)"),
-    "false-alarms": ("FalseAlarms", "Ferro and Sanderson (2022)"),
-    "discriminative-power": ("DiscriminativePower", "Sakai (2006); Sakai (2013)"),
-    "swaps": ("Swaps", "Voorhees and Buckley (2002); Sanderson and Zobel (2005)"),
-    "pool-depth": ("PoolDepths", "Zobel (1998)"),
-    "leave-one-out": ("LeaveOneOut", "Zobel (1998); Sakai (2013)"),
-    "predictive-power": (
-        "PredictivePower",
-        "Sanderson, Paramita, Clough and Kanoulas (2010); Sakai (2013)",
-    ),
-    "concordance": ("Concordance", "Sakai (2013)"),
-    "stability": ("Stability", "Hall and Miller (2009)"),
-    "generalizability": (
-        "Generalizability",
-        "Brennan (2001); Bodoff and Li (2007); Feldt (1965);"
-        " Arteaga, Jeyaratnam and Franklin (1982)",
-    ),
-    "reproduction": ("Reproduction", "Breuer and others (2020); Maistro and others (2023)"),
-}
-"""Studies by name: the class of their result, and where they come from."""
 
 RESULTS = {
     "BayesianComparison": (
@@ -64,7 +42,7 @@ RESULTS = {
         "scales",
         "Ferrante, Ferro and Pontarollo (2019); Ferrante, Ferro and Fuhr (2021)",
     ),
-} | {kind: (f"study {name}", source) for name, (kind, source) in STUDIES.items()}
+}
 """Other results by their class: what they are called, and where they come from."""
 
 
@@ -206,6 +184,9 @@ def _sources(things: Iterable[Any]) -> Iterator[tuple[str, str]]:
             yield from _tested(thing.test, thing.correction)
         elif isinstance(thing, AnovaTable):
             yield "size of effects", "Rutherford (2011)"
+        elif isinstance(thing, Study):
+            yield f"study {thing.name}", thing.source
+            yield from _parts(thing)
         elif kind in RESULTS and type(thing).__module__.startswith("cranfield."):
             yield RESULTS[kind]
             yield from _parts(thing)
@@ -276,7 +257,7 @@ def _named(name: str) -> Iterator[tuple[str, str]]:
         return
     try:
         study = find_study(name)
-        yield f"study {study}", STUDIES[study][1]
+        yield f"study {study}", result_of(study).source
         return
     except PolicyError:
         pass

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.meta.of_tests.split_result import SplitStudy
+from cranfield.meta.of_tests.split_study import SplitStudy
 from cranfield.reporting.charts.theme import by_colour, data_of, themed
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.meta.of_collections.leave_one_out import LeaveOneOut
+from cranfield.meta.of_collections.left_out import LeaveOneOut
 from cranfield.reporting.charts.theme import COLOURS, data_of, themed
 
 if TYPE_CHECKING:
@@ -60,12 +60,11 @@ def leave_one_out_chart(found: LeaveOneOut, measure: str | None = None) -> alt.C
         names = ", ".join(found.measures)
         raise PolicyError(f"the study has no measure {quoted(measure)}: {names}")
     rows = _rows(found, measure)
-    unit = "run" if len(found.pools.teams) == len(found.pools.team_of) else "team"
     panels = []
     for kind in found.lists:
         part = rows.filter(pl.col("list") == kind)
         for what, title in (("score", f"{measure}, {kind} lists"), ("rank", "Ranks by it")):
-            panels.append(_panel(part, what, title, unit))
+            panels.append(_panel(part, what, title, found.unit))
     chart: alt.ConcatChart = alt.concat(*panels, columns=2)
     return themed(chart)
 

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 from cranfield.base.errors import PolicyError
-from cranfield.meta.of_topics.result import Stability
-from cranfield.meta.of_topics.tables import limits
+from cranfield.meta.of_topics.sample_study import Stability, limits
 from cranfield.reporting.charts.theme import by_colour, data_of, themed
 
 if TYPE_CHECKING:

@@ -10,19 +10,18 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.checks import check_whole
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.measures import parse_measure
 from cranfield.meta.reproduction.effects import (
     check_size,
     checked_bounds,
-    er_of,
-    improvement_of,
-    nrmse_of,
+    effect_ratio,
+    improvement,
+    normalised_rmse,
     outside,
-    ri_of,
-    rmse_of,
+    relative_improvement,
+    rmse,
 )
 from cranfield.meta.reproduction.result import ROLES
 from cranfield.scores import Scores
@@ -45,26 +44,18 @@ class Notes:
         self._measures: dict[str, list[str]] = {line: [] for line in lines}
 
     def add(self, line: str, measure: str = "") -> None:
-        """Keep a line, and the measure that it is about."""
         of = self._measures.setdefault(line, [])
         if measure and measure not in of:
             of.append(measure)
 
     def lines(self) -> tuple[str, ...]:
-        """Return the notes, each with its measures before it."""
         return tuple(
             f"{', '.join(of)}: {line}" if of else line for line, of in self._measures.items()
         )
 
 
 def check_test(test: str, *, paired: bool) -> str:
-    """Return the name of a test of two systems that suits the topics.
-
-    Raises
-    ------
-    PolicyError
-        For a test that does not exist, or that suits other topics.
-    """
+    """Return the name of a test of two systems that suits the topics."""
     info = find_test(test).info
     if info.paired != paired or info.model:
         wanted = "t, signed-rank or randomisation" if paired else "welch, t-unpaired or rank-sum"
@@ -91,36 +82,12 @@ def measured(
     bounds: tuple[float, float] | None = None,
     seed: int = 0,
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compare the scores of both sides, measure by measure.
+    """Compare the scores of both sides, measure by measure: the tables of scores and effects.
 
-    Parameters
-    ----------
-    original, again
-        Scores by measure; the systems are called by their roles.
-    roles
-        The roles that both sides have.
-    test
-        Name of a test that suits the topics.
-    notes
-        Where to put what a reader should know.
-    paired
-        Whether the topics of both sides are the same.
-    bounds
-        Of all scores; by default what each measure declares.
-    seed
-        Of tests that draw random numbers.
-
-    Returns
-    -------
-    scores, effects
-        The tables of :class:`cranfield.meta.reproduction.result.Reproduction`.
-
-    Raises
-    ------
-    CranfieldError
-        When no topic has the scores that are wanted, or a score is infinite or beyond 1e100.
+    Scores are by measure, of systems that are called by their roles. Notes take what a reader
+    should know; `paired` says whether the topics of both sides are the same, and bounds are by
+    default those that each measure declares.
     """
-    check_whole("the seed", seed, 0)
     scores: list[Row] = []
     effects: list[Row] = []
     for measure, one in original.items():
@@ -206,13 +173,13 @@ def _common(
 def _distances(
     x: Floats, y: Floats, limits: tuple[float, float] | None, measure: str, notes: Notes
 ) -> Row:
-    row = {"RMSE": rmse_of(x, y)}
+    row = {"RMSE": rmse(x, y)}
     if limits is None:
         notes.add("nRMSE needs a lowest and a highest score, and none are known", measure)
     elif outside(x, y, limits).size:
         notes.add(f"nRMSE is not defined: scores outside {limits[0]:g} to {limits[1]:g}", measure)
     else:
-        row["nRMSE"] = nrmse_of(x, y, limits)
+        row["nRMSE"] = normalised_rmse(x, y, limits)
     return row
 
 
@@ -242,8 +209,8 @@ def _tested(
 def _effects(x: Floats, y: Floats, measure: str, notes: Notes) -> Row:
     """Compare the improvements; x and y have shape (roles, topics), the baseline first."""
     row: Row = {"topics": x.shape[1], "other topics": y.shape[1]}
-    first, second = improvement_of(*x), improvement_of(*y)
-    ratios = ri_of(*x), ri_of(*y)
+    first, second = improvement(*x), improvement(*y)
+    ratios = relative_improvement(*x), relative_improvement(*y)
     if not first:
         notes.add("ER is not defined: the original effect is 0", measure)
     for ratio, side, values in zip(ratios, SIDES, (x, y), strict=True):
@@ -254,7 +221,7 @@ def _effects(x: Floats, y: Floats, measure: str, notes: Notes) -> Row:
     return row | {
         "original effect": first,
         "reproduced effect": second,
-        "ER": er_of(*x, *y),
+        "ER": effect_ratio(*x, *y),
         "original RI": ratios[0],
         "reproduced RI": ratios[1],
         "DRI": ratios[0] - ratios[1],

@@ -9,8 +9,11 @@ from typing import Any
 import polars as pl
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.meta.of_tests.agreement import publication_bias, renamed
-from cranfield.tabular import frame_html
+from cranfield.base.words import counted
+from cranfield.meta.of_tests.agreement import COUNTS, URBANO, publication_bias
+from cranfield.meta.of_tests.fast_tests import is_bound
+from cranfield.meta.study import Study, percent
+from cranfield.tabular import Table, number
 
 KEYS = ("group", "size", "sets", "first", "second")
 """Columns that say what the numbers of a row are of."""
@@ -32,8 +35,30 @@ NUMBERS = (
 """Columns with numbers."""
 
 
+BY_SIZE = (
+    ("significant first", "Pairs of systems that differ significantly, mean over repeats", 1),
+    ("jaccard", "Jaccard similarity of what a test finds on the one set and on the other", 2),
+    ("AA", "Active agreements (AA): significant on both sets, in the same direction", 1),
+    ("AD", "Active disagreements (AD): significant on both sets, in opposite directions", 1),
+    ("MA", "Mixed agreements (MA): significant on one set, and in the same order on the other", 1),
+    (
+        "MD",
+        "Mixed disagreements (MD): significant on one set, not in the same order on the other",
+        1,
+    ),
+    ("tau", "Kendall's tau of the rankings of systems on the two sets", 2),
+)
+"""Numbers that are shown by test and size: column, title, decimals."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class SplitStudy:
+class SplitStudy(
+    Study,
+    name="tests",
+    source="Ferro and Sanderson (2022)",
+    keys={"agreement": KEYS},
+    main="summary",
+):
     """How tests agree with themselves, and with each other, on other topics.
 
     Attributes
@@ -98,9 +123,7 @@ class SplitStudy:
             if name in {"jaccard", "overlap", "bias"}:
                 columns.append(known.count().alias(f"defined {name}"))
         table = self.repeated.group_by(*KEYS, maintain_order=True).agg(columns)
-        counts = [
-            table[name].fill_null(float("nan")).to_numpy() for name in ("AA", "AD", "MA", "MD")
-        ]
+        counts = [table[name].fill_null(float("nan")).to_numpy() for name in COUNTS]
         return table.with_columns(pl.Series("bias", publication_bias(*counts)))
 
     def table(
@@ -133,24 +156,73 @@ class SplitStudy:
         rows = self._summary.filter(pl.col("group") == group)
         if what not in rows.columns:
             raise PolicyError(f"there is no number {quoted(what)}; there are {', '.join(NUMBERS)}")
-        if second is not None:
-            self._known(second)
+        if second is not None and second not in self.tests:
+            raise PolicyError(f"the study has no test {quoted(second)}: {', '.join(self.tests)}")
         if sets not in {"1-2", "1-1", "2-2"}:
             raise PolicyError(f"sets {quoted(sets)} are none of 1-2, 1-1, 2-2")
         other = pl.col("first") if second is None else pl.lit(second)
         rows = rows.filter((pl.col("second") == other) & (pl.col("sets") == sets))
         return rows.pivot("size", index="first", values=what).rename({"first": "test"})
 
-    def _known(self, test: str) -> None:
-        if test not in self.tests:
-            raise PolicyError(f"the study has no test {quoted(test)}: {', '.join(self.tests)}")
-
     def urbano(self) -> pl.DataFrame:
         """Return :meth:`summary` with the names of Urbano, Marrero and Martin (2013)."""
-        return renamed(self.summary())
+        table = self.summary()
+        return table.rename({old: new for old, new in URBANO.items() if old in table.columns})
 
-    def _repr_html_(self) -> str:
-        return frame_html(self.summary(), repr(self))
+    def heading(self) -> list[str]:
+        lines = [
+            f"{self.measure or 'scores'}: {counted(self.topics, 'topic')}; two disjoint sets of"
+            f" {', '.join(map(str, self.sizes))} topics, {counted(self.repeats, 'repeat')};"
+            f" alpha {self.alpha:g}, seed {self.seed}"
+        ]
+        if self._summary.filter(pl.col("sets") == "1-2")["undone"].sum():
+            lines.append("note: some tests could not be done on some sets, which are left out")
+        return lines
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        return {"agreement": self.summary()}
+
+    def about(self) -> dict[str, Any]:
+        names = ("measure", "topics", "groups", "tests", "sizes", "repeats", "seed", "alpha")
+        return self._chosen(*names, "options")
+
+    def tables(self) -> list[Table]:
+        tables = []
+        for group, systems in self.groups.items():
+            label = "" if len(self.groups) == 1 else f"{group}: "
+            of = f"{label}of {systems * (systems - 1) // 2:,} pairs of {systems} systems"
+            tables += [self._sized(group, *what, of=of) for what in BY_SIZE]
+            tables += self._overlaps(group, of)
+            tables.append(self._largest(group, of))
+        return tables
+
+    def _sized(self, group: str, what: str, title: str, places: int, *, of: str) -> Table:
+        frame = self.table(what, group=group)
+        rows = [[str(row[0]), *(number(one, places) for one in row[1:])] for row in frame.rows()]
+        return Table(f"{title}; {of}", ["test", *map(str, self.sizes)], rows)
+
+    def _overlaps(self, group: str, of: str) -> list[Table]:
+        """Show how much of what a test finds another one finds, on the same topics."""
+        real = [test for test in self.tests if not is_bound(test)]
+        rows = []
+        for later, second in enumerate(real):
+            frame = self.table("overlap", second=second, sets="1-1", group=group)
+            for row in frame.filter(pl.col("test").is_in(real[:later])).rows():
+                rows.append([str(row[0]), second, *(number(one, 2) for one in row[1:])])
+        if not rows:
+            return []
+        title = f"Overlap of what two tests find on the same set; {of}"
+        return [Table(title, ["first", "second", *map(str, self.sizes)], rows, (0, 1))]
+
+    def _largest(self, group: str, of: str) -> Table:
+        size = max(self.sizes)
+        columns = {name: self.table(name, group=group)[str(size)] for name in (*COUNTS, "bias")}
+        rows = [
+            [test, *(number(columns[name][k], 1) for name in COUNTS), percent(columns["bias"][k])]
+            for k, test in enumerate(self.tests)
+        ]
+        title = f"Consistent and inconsistent results, and publication bias, sets of {size}; {of}"
+        return Table(title, ["test", *COUNTS, "bias"], rows)
 
     def __repr__(self) -> str:
         return (

@@ -24,22 +24,8 @@ TRIAL = {"a": [0.1, 0.5, 0.2, 0.7], "b": [0.4, 0.6, 0.3, 0.2], "c": [0.9, 0.3, 0
 
 
 @dataclass(frozen=True)
-class StudyOptions:
-    """The options of a study of scales; made by :func:`study_options`.
-
-    Attributes
-    ----------
-    measures
-        Measures without cutoff.
-    cutoffs
-        Lengths of runs.
-    tests
-        Names of tests, with the correction of each.
-    ties
-        How interval-scaled versions rank ties.
-    alpha
-        Significance level.
-    """
+class ScaleOptions:
+    """The options of a study of scales; made by :func:`scale_options`."""
 
     measures: tuple[Measure, ...]
     cutoffs: tuple[int, ...]
@@ -49,8 +35,11 @@ class StudyOptions:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Text forms of the measures."""
         return tuple(map(str, self.measures))
+
+    def about(self) -> dict[str, Any]:
+        """Return what the parts of a study depend on besides their tasks and the runs."""
+        return {"measures": self.names, "tests": self.tests, "ties": self.ties, "alpha": self.alpha}
 
     def versions(self, cutoff: int) -> list[tuple[Measure, Interval]]:
         """Return each measure at a cutoff, and its interval-scaled version."""
@@ -58,21 +47,9 @@ class StudyOptions:
         return [(one, Interval(one, ties=self.ties, raw=True)) for one in plain]
 
     def require(self, grades: int, runs: int) -> None:
-        """Refuse a study that needs ranks beyond reach.
+        """Refuse a study that needs ranks beyond reach, by the highest grade and how many rankings.
 
-        Parameters
-        ----------
-        grades
-            The highest grade of the judgments.
-        runs
-            Number of rankings: systems times topics.
-
-        Raises
-        ------
-        PolicyError
-            Naming the measures and cutoffs that are beyond reach, and why the first of them is.
-        MeasureError
-            For a measure that has no image.
+        The message names the measures and cutoffs that are, and why the first of them is.
         """
         refused: dict[str, str] = {}
         for cutoff in self.cutoffs:
@@ -89,38 +66,16 @@ class StudyOptions:
             )
 
 
-def study_options(
+def scale_options(
     measures: Any, cutoffs: Any, tests: Any, ties: str = "unique", alpha: float = 0.05
-) -> StudyOptions:
-    """Check what is asked of a study of scales.
-
-    Parameters
-    ----------
-    measures
-        Measures without cutoff, or their texts; or one.
-    cutoffs
-        Lengths of runs.
-    tests
-        Tests with the correction of each; none leaves out what they would say.
-    ties
-        How interval-scaled versions rank ties: `unique`, `mid`, `min` or `max`.
-    alpha
-        Significance level.
-
-    Raises
-    ------
-    PolicyError
-        For lists that are none or have something twice; without a measure or a cutoff; for
-        cutoffs that are no whole numbers from 1; for tests that do not exist or do not go with
-        their correction.
-    MeasureError
-        For wrong measures, and those that have no interval-scaled version.
+) -> ScaleOptions:
+    """Check what is asked of a study of scales; no tests leave out what they would say.
 
     Examples
     --------
-    >>> study_options(["P", "AP"], [5, 10], [("t", "holm")]).names
+    >>> scale_options(["P", "AP"], [5, 10], [("t", "holm")]).names
     ('P', 'AP')
-    >>> study_options("P", 5, [("t", "none")])
+    >>> scale_options("P", 5, [("t", "none")])
     Traceback (most recent call last):
     cranfield.PolicyError: cutoffs are a list of whole numbers, such as [5, 10], not '5'
     """
@@ -139,7 +94,7 @@ def study_options(
     _once([str(one) for one in wanted], "measure")
     _once([str(one) for one in lengths], "cutoff")
     _once([test for test, _ in chosen], "test")
-    made = StudyOptions(tuple(wanted), tuple(lengths), tuple(chosen), ties, alpha)
+    made = ScaleOptions(tuple(wanted), tuple(lengths), tuple(chosen), ties, alpha)
     made.versions(lengths[0])
     return made
 

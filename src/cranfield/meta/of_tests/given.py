@@ -24,7 +24,7 @@ ALL = "all systems"
 
 
 @dataclass(frozen=True, eq=False)
-class StudyInput:
+class Given:
     """Scores and tests that fit each other.
 
     Attributes
@@ -91,7 +91,7 @@ def checked_sizes(asked: Any, most: int, what: str) -> tuple[int, ...]:
     return tuple(int(size) for size in sizes)
 
 
-def study_input(
+def given_tests(
     scores: Any,
     by_shard: Any,
     tests: Iterable[Any],
@@ -100,7 +100,7 @@ def study_input(
     alpha: float,
     missing: str | None,
     resamples: int,
-) -> StudyInput:
+) -> Given:
     """Bring together what a study is given.
 
     Raises
@@ -128,7 +128,7 @@ def study_input(
     for one in chosen:
         if one.info.shards == "needed" and shards is None:
             raise PolicyError(f"{one.test} needs scores by shard")
-    made = StudyInput(whole, shards, tuple(chosen), _groups(whole, systems, teams))
+    made = Given(whole, shards, tuple(chosen), _groups(whole, systems, teams))
     for one in chosen:
         # What cannot be tested on all topics is an error; on a few of them it is a finding.
         one.check(made.by_shard if one.by_shard and made.by_shard is not None else whole)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import polars as pl
@@ -14,89 +13,35 @@ from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import html, latex
 from cranfield.base.escape import markdown as safe
 from cranfield.base.version import __version__
-from cranfield.tabular import Table, from_frame, number
+from cranfield.meta.study import Findings
+from cranfield.tabular import from_frame
 from cranfield.tabular.html import SMALL
-from cranfield.tabular.table import SHOWN
-
-FEW = 10
-"""Rows that are shown of tables of teams and systems; the data frames have all."""
 
 
-@dataclass(frozen=True)
-class StudyText:
-    """What a study has to say.
-
-    Attributes
-    ----------
-    heading
-        Lines on what was done.
-    tables
-        What people read.
-    frames
-        What programs read: by name, a table and the names of its columns that say what a row is of.
-    about
-        Options and sizes, for JSON.
-    """
-
-    heading: Sequence[str]
-    tables: Sequence[Table]
-    frames: Mapping[str, tuple[pl.DataFrame, Sequence[str]]]
-    about: Mapping[str, Any] = field(default_factory=dict)
-
-    def _repr_html_(self) -> str:
-        return html_text(self, limit=SHOWN)
-
-
-by_column = from_frame
-"""Shows a data frame as it is."""
-
-__all__ = [
-    "WRITERS",
-    "StudyText",
-    "Table",
-    "by_column",
-    "check_table",
-    "first_rows",
-    "number",
-    "written",
-]
-
-
-def first_rows(
-    frame: pl.DataFrame, title: str, *, left: Sequence[str], places: Mapping[str, int] | int = 4
-) -> Table:
-    """Show the first rows as :func:`by_column` does, and say how many there are."""
-    more = "" if len(frame) <= FEW else f"; {FEW} of {len(frame):,}"
-    return by_column(frame.head(FEW), f"{title}{more}", left=left, places=places)
-
-
-def plain_text(study: StudyText) -> str:
-    """Write the tables for the eye."""
+def plain_text(study: Findings) -> str:
     parts = ["\n".join(study.heading)] if study.heading else []
     return "\n\n".join([*parts, *(table.to_text() for table in study.tables)]) + "\n"
 
 
-def markdown(study: StudyText) -> str:
-    """Write the tables in Markdown."""
+def markdown(study: Findings) -> str:
     parts = [f"{safe(line)}\n" for line in study.heading]
     for table in study.tables:
         parts.append(f"### {safe(table.title)}\n\n{table.to_markdown(title=False)}")
     return "\n".join(parts)
 
 
-def latex_text(study: StudyText) -> str:
+def latex_text(study: Findings) -> str:
     """Write booktabs tables, each with its title as caption."""
     heading = "".join(f"% {latex(line)}\n" for line in study.heading)
     return heading + "\n".join(table.to_latex(caption=True) for table in study.tables)
 
 
-def html_text(study: StudyText, limit: int | None = None) -> str:
-    """Write the tables in HTML, for a notebook or a page."""
+def html_text(study: Findings) -> str:
     heading = [f'<p style="{SMALL}">{html(line)}</p>\n' for line in study.heading]
-    return "".join([*heading, *(table.to_html(limit=limit) for table in study.tables)])
+    return "".join([*heading, *(table.to_html() for table in study.tables)])
 
 
-def csv_text(study: StudyText) -> str:
+def csv_text(study: Findings) -> str:
     """Write CSV: the table, where there is one; else a row a number, of all tables."""
     out = io.BytesIO()
     if len(study.frames) == 1:
@@ -123,7 +68,7 @@ def csv_text(study: StudyText) -> str:
     return out.getvalue().decode()
 
 
-def json_text(study: StudyText) -> str:
+def json_text(study: Findings) -> str:
     """JSON with the tables as lists of rows; no number is null."""
     frames = {name: _rows(frame) for name, (frame, _) in study.frames.items()}
     content = {"cranfield": __version__, **study.about, **frames}
@@ -136,7 +81,7 @@ def _rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
     return known.to_dicts()
 
 
-WRITERS: dict[str, Callable[[StudyText], str]] = {
+WRITERS: dict[str, Callable[[Findings], str]] = {
     "text": plain_text,
     "markdown": markdown,
     "latex": latex_text,
@@ -148,39 +93,18 @@ WRITERS: dict[str, Callable[[StudyText], str]] = {
 
 
 def check_table(table: str, names: Iterable[str]) -> None:
-    """Refuse a table that is none of those of a study.
-
-    Raises
-    ------
-    PolicyError
-        When there is no such table.
-    """
+    """Refuse a table that is none of those of a study."""
     known = list(names)
     if table not in known:
         there = ", ".join(known)
         raise PolicyError(f"the study has no table {quoted(table)}; there are {there}")
 
 
-def written(study: StudyText, format: str, table: str | None = None) -> str:
-    """Write a study.
-
-    Parameters
-    ----------
-    study
-        What it has to say.
-    format
-        A key of :data:`WRITERS`.
-    table
-        The one table that is wanted, by its name; by default all.
-
-    Raises
-    ------
-    PolicyError
-        When there is no such table.
-    """
+def written(study: Findings, format: str, table: str | None = None) -> str:
+    """Write a study in a format of :data:`WRITERS`, or one of its tables by its name."""
     if table is not None:
         check_table(table, study.frames)
         frame, keys = study.frames[table]
-        shown = by_column(frame, table, left=keys)
-        study = StudyText(study.heading, [shown], {table: (frame, keys)}, study.about)
+        shown = from_frame(frame, table, left=keys)
+        study = Findings(study.heading, [shown], {table: (frame, keys)}, study.about)
     return WRITERS[format](study)

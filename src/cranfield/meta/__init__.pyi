@@ -1,0 +1,39 @@
+"""The public names, each declared once: loaded when first used, known to type checkers."""
+
+# isort: skip_file
+from .of_collections.leave_one_out import leave_one_out as leave_one_out
+from .of_collections.left_out import LeaveOneOut as LeaveOneOut
+from .of_collections.pool_depth import PoolDepths as PoolDepths, pool_depths as pool_depths
+from .of_collections.pools import Pools as Pools, pools as pools
+from .of_collections.teams import teams_of as teams_of
+from .of_measures.concordance import Concordance as Concordance, concordance as concordance
+from .of_measures.correlations import Correlations as Correlations, correlate as correlate
+from .of_measures.discriminative import (
+    DiscriminativePower as DiscriminativePower,
+    discriminative_power as discriminative_power,
+)
+from .of_measures.predictive import (
+    PredictivePower as PredictivePower,
+    predictive_power as predictive_power,
+)
+from .of_measures.swap_rates import Swaps as Swaps
+from .of_measures.swap_method import swap_method as swap_method
+from .of_scales.scale_study import ScaleStudy as ScaleStudy, study_scales as study_scales
+from .of_tests.agreement import agreement as agreement, publication_bias as publication_bias
+from .of_tests.false_alarms import FalseAlarms as FalseAlarms, false_alarms as false_alarms
+from .of_tests.split_study import SplitStudy as SplitStudy
+from .of_tests.splits import split_topics as split_topics
+from .of_topics.extrapolation import Extrapolation as Extrapolation, extrapolate as extrapolate
+from .of_topics.generalizability import (
+    Generalizability as Generalizability,
+    generalizability as generalizability,
+)
+from .of_topics.resampling import stability as stability
+from .of_topics.sample_study import Stability as Stability
+from .reproduction.of_runs import replicate as replicate, reproduce as reproduce
+from .reproduction.of_scores import (
+    replicate_scores as replicate_scores,
+    reproduce_scores as reproduce_scores,
+)
+from .reproduction.result import Reproduction as Reproduction
+from .work.parts import run_parts as run_parts

@@ -1,0 +1,142 @@
+"""Options of studies, declared once: in the signature, with what they may be.
+
+An annotation such as `Annotated[int, Whole(1)]` says what an option takes. :func:`check_options`
+holds what was given against it, and the command line makes its own options from it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from numbers import Real
+from typing import Annotated, Any, Protocol, get_args, get_type_hints
+
+import numpy as np
+
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.collection.judged.policies import DEEPEST
+from cranfield.meta.work.parts import Work
+
+MOST_REPEATS = 10**6
+"""More repeats would only fill the memory."""
+
+
+class Kind(Protocol):
+    """What an option may be."""
+
+    def check(self, name: str, value: Any) -> None: ...
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number within limits; messages may call it something else."""
+
+    least: int
+    most: int | None = None
+    called: str = ""
+
+    def check(self, name: str, value: Any) -> None:
+        check_whole(self.called or name, value, self.least, self.most)
+
+
+@dataclass(frozen=True)
+class Share:
+    """A number between 0 and 1, both excluded."""
+
+    def check(self, name: str, value: Any) -> None:
+        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < 1:
+            raise PolicyError(f"{name} must be a number between 0 and 1, not {value!r}")
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """One of several names."""
+
+    names: tuple[str, ...]
+
+    def check(self, name: str, value: Any) -> None:
+        if value not in self.names:
+            raise PolicyError(f"{name} {quoted(value)} is none of {', '.join(self.names)}")
+
+
+@dataclass(frozen=True)
+class Flag:
+    """True or False."""
+
+    def check(self, name: str, value: Any) -> None:
+        if not isinstance(value, (bool, np.bool_)):
+            raise PolicyError(f"{name} is True or False, not {value!r}")
+
+
+@dataclass(frozen=True)
+class Numbers:
+    """Several numbers, which each study checks against its data; the least of whole ones."""
+
+    least: int | None = 1
+
+    def check(self, name: str, value: Any) -> None:
+        """Leave it to the study."""
+
+
+Repeats = Annotated[int, Whole(1, MOST_REPEATS)]
+Seed = Annotated[int, Whole(0, called="the seed")]
+Rel = Annotated[int, Whole(1)]
+Confidence = Persistence = Target = Annotated[float, Share()]
+Depth = Annotated[int | None, Whole(1, DEEPEST)]
+Sizes = Annotated[Sequence[int] | None, Numbers(2)]
+
+
+@cache
+def declared(function: Callable[..., Any]) -> Mapping[str, Kind]:
+    """Return what the options of a study may be, by name."""
+    hints = get_type_hints(function, include_extras=True)
+    found = {name: _kind(hint) for name, hint in hints.items()}
+    return {name: kind for name, kind in found.items() if kind is not None}
+
+
+def _kind(hint: Any) -> Kind | None:
+    if hasattr(hint, "__metadata__"):
+        kind: Kind = hint.__metadata__[0]
+        return kind
+    return next((kind for part in get_args(hint) if (kind := _kind(part)) is not None), None)
+
+
+def check_options(
+    function: Callable[..., Any],
+    given: Mapping[str, Any],
+    judging: Callable[..., Any] | None = None,
+) -> None:
+    """Hold what a study was given against its declaration, before anything is read.
+
+    Parameters
+    ----------
+    function
+        The study.
+    given
+        Its `locals()` where it begins: options that go on to :func:`run_parts` are `work`, and
+        those of judging `policies`.
+    judging
+        The function that takes the policies, by keyword.
+    """
+    parameters = inspect.signature(function).parameters
+    for name, kind in declared(function).items():
+        if given[name] is not None or parameters[name].default is not None:
+            kind.check(name, given[name])
+    for name in given.get("work", ()):
+        if name not in Work.__annotations__:
+            raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
+    if judging is None:
+        return
+    known = [
+        name
+        for name, parameter in inspect.signature(judging).parameters.items()
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY
+    ]
+    for name in given["policies"]:
+        if name not in known:
+            raise PolicyError(
+                f"{function.__name__} has no option {quoted(name)}; of judging: {', '.join(known)}"
+            )

@@ -20,9 +20,9 @@ import numpy as np
 
 import cranfield as cf
 from cranfield.meta import split_topics
-from cranfield.reporting.studies.as_text import written
-from cranfield.reporting.studies.of_tests import shown
+from cranfield.meta.study import findings
 from cranfield.reporting.tables import topics_table
+from cranfield.reporting.text.studies import written
 
 HOSTILE = (
     *(r"under_score", r"100%", r"a&b", r"#1", r"{curly}", r"back\slash", r"~tilde^hat"),
@@ -79,7 +79,7 @@ def document() -> str:
             caption="Many systems", label="tab:long", long=True
         ),
         topics_table({"AP": scores(HOSTILE[:4], 6, 5)}).to_latex(caption=True),
-        written(shown(split_topics(few, ["t", "anova-2"], sizes=[5], repeats=5)), "latex"),
+        written(findings(split_topics(few, ["t", "anova-2"], sizes=[5], repeats=5)), "latex"),
         r"See \ref{tab:baseline}, \ref{tab:groups} and \ref{tab:long}.",
     ]
     return PREAMBLE + "\\clearpage\n".join(f"{one}\n" for one in parts) + "\\end{document}\n"

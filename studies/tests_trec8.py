@@ -15,7 +15,7 @@ from pathlib import Path
 
 from cranfield.evaluation.by_shard import score_shards
 from cranfield.meta import false_alarms, split_topics
-from cranfield.meta.of_tests.split_result import SplitStudy
+from cranfield.meta.of_tests.split_study import SplitStudy
 
 SIZES = (5, 10, 25)
 MODELS = {

@@ -18,7 +18,7 @@ from cranfield.meta.of_measures.concordance import concordance
 from cranfield.meta.of_measures.correlations import correlate
 from cranfield.meta.of_measures.discriminative import discriminative_power
 from cranfield.meta.of_measures.predictive import predictive_power
-from cranfield.meta.of_measures.swaps import swap_method
+from cranfield.meta.of_measures.swap_method import swap_method
 from cranfield.meta.of_topics.extrapolation import extrapolate
 from cranfield.meta.of_topics.generalizability import generalizability
 from cranfield.meta.of_topics.resampling import stability

@@ -21,9 +21,9 @@ from cranfield.measures.names.trec_eval import FAMILIES, NICKNAMES, SINGLE
 from cranfield.measures.sessions import click_u
 from cranfield.measures.texts import TEXT_MEASURES, parse_text_measures
 from cranfield.meta.reproduction.orders import order_agreement, position_tau, union_tau
+from cranfield.meta.study import STUDIES
 from cranfield.reporting import charts
 from cranfield.reporting.page.report_page import report
-from cranfield.reporting.references.citing import STUDIES
 
 PACKAGE = Path(cranfield.__file__).resolve().parent
 ROOT = Path(os.environ.get("BEHAVIOUR_ROOT") or PACKAGE.parents[1])

@@ -11,7 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.meta import extrapolate, leave_one_out, pool_depths, reproduce, stability
-from cranfield.reporting.studies.as_text import WRITERS
+from cranfield.reporting.text.studies import WRITERS
 from tests.cli.running import cranfield
 
 RUNS = tuple(f"s{s}.run" for s in range(6))

@@ -9,13 +9,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from cranfield.cli.studies import measures as study_measures
-from cranfield.cli.studies import study_options
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta import discriminative_power, swap_method
-from cranfield.meta.of_measures import coefficients
-from cranfield.meta.work import parts as work
-from cranfield.reporting.studies.as_text import WRITERS
 from tests.cli.running import cranfield
 
 
@@ -152,9 +147,3 @@ def test_errors(scores: Path, folder: Path) -> None:
         assert err.count("\n") == 1
     _, err = cranfield(folder, "study", "measures", status=2)
     assert "give QRELS and at least one RUN, or --scores FILE" in err
-
-
-def test_names_that_are_written_out() -> None:
-    assert study_options.BACKENDS == work.BACKENDS
-    assert tuple(WRITERS) == study_options.OUTPUTS
-    assert study_measures.COEFFICIENTS == coefficients.METHODS

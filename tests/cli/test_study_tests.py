@@ -10,7 +10,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.meta import false_alarms, split_topics
-from cranfield.reporting.studies.as_text import WRITERS
+from cranfield.reporting.text.studies import WRITERS
 from tests.cli.running import cranfield
 
 RUNS = tuple(f"s{s}.run" for s in range(6))

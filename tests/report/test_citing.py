@@ -7,7 +7,6 @@ import importlib.util
 import pkgutil
 import re
 from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +21,8 @@ from cranfield.measures import REGISTRY
 from cranfield.measures.grammar import ON_DEMAND, WRAPPERS
 from cranfield.measures.texts import TEXT_MEASURES
 from cranfield.meta import split_topics, study_scales
-from cranfield.reporting.references.citing import RESULTS, STUDIES
+from cranfield.meta.study import STUDIES, Study, result_of
+from cranfield.reporting.references.citing import RESULTS
 from cranfield.reporting.references.works import cited_in, entries
 from cranfield.significance import CORRECTIONS, TESTS
 from cranfield.texts import read_citations
@@ -147,6 +147,7 @@ def test_sources_of_corrections_and_studies() -> None:
     texts = [
         *(one.source for one in CORRECTIONS.values()),
         *(source for _, source in RESULTS.values()),
+        *(result_of(name).source for name in STUDIES),
     ]
     for source in texts:
         found, missing = cited_in(source)
@@ -272,8 +273,7 @@ def test_entry_of_the_library_agrees_with_its_file() -> None:
     assert f"version: {cf.__version__}" in cff
 
 
-def test_every_study_has_a_result(ev: cf.Evaluation) -> None:
-    def name(thing: Any) -> str:
-        return type(thing).__name__
-
-    assert name(split_topics(ev["RBP"], ["t"], sizes=[3], repeats=2)) == STUDIES["tests"][0]
+def test_every_study_has_a_result() -> None:
+    results = {name: result_of(name) for name in STUDIES}
+    assert {name: kind.name for name, kind in results.items()} == {name: name for name in STUDIES}
+    assert set(results.values()) == set(Study.__subclasses__())

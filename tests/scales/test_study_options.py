@@ -11,8 +11,8 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import MeasureError, PolicyError
 from cranfield.meta import study_scales
+from cranfield.meta.of_scales.options import scale_options
 from cranfield.meta.of_scales.scale_study import CUTOFFS, MEASURES, TESTS
-from cranfield.meta.of_scales.scale_study_options import study_options
 
 T = [("t", "none")]
 
@@ -24,7 +24,7 @@ def judged() -> cf.JudgedRuns:
 
 
 def test_the_study_of_the_paper_is_within_reach() -> None:
-    study_options(MEASURES, CUTOFFS, TESTS).require(1, 129 * 50)
+    scale_options(MEASURES, CUTOFFS, TESTS).require(1, 129 * 50)
 
 
 @pytest.mark.parametrize(
@@ -39,10 +39,12 @@ def test_the_study_of_the_paper_is_within_reach() -> None:
 def test_beyond_reach_at_once(
     judged: cf.JudgedRuns, measures: list[str], cutoffs: list[int], beyond: list[str]
 ) -> None:
-    steps: list[str] = []
+    steps: list[int] = []
     start = time.perf_counter()
     with pytest.raises(PolicyError) as caught:
-        study_scales(judged, measures, cutoffs=cutoffs, tests=T, progress=steps.append)
+        study_scales(
+            judged, measures, cutoffs=cutoffs, tests=T, progress=lambda *done: steps.extend(done)
+        )
     assert time.perf_counter() - start < 10
     assert steps == []
     start_of = f"the study needs exact ranks, which are beyond reach for {', '.join(beyond)}: "
@@ -51,12 +53,12 @@ def test_beyond_reach_at_once(
 
 
 def test_ranks_of_runs_reach_less_far(judged: cf.JudgedRuns) -> None:
-    options = study_options(["RR"], [100], T)
+    options = scale_options(["RR"], [100], T)
     options.require(1, 100)
     with pytest.raises(PolicyError, match="RR@100.*use ties='unique'"):
-        study_options(["RR"], [100], T, "mid").require(1, 100)
+        scale_options(["RR"], [100], T, "mid").require(1, 100)
     with pytest.raises(PolicyError, match="DCG@20"):
-        study_options(["DCG"], [20], T).require(9, 100)
+        scale_options(["DCG"], [20], T).require(9, 100)
 
 
 # Without its types, which forbid what is wrong here.

@@ -24,12 +24,10 @@ from .of_tests.false_alarms import FalseAlarms as FalseAlarms, false_alarms as f
 from .of_tests.split_study import SplitStudy as SplitStudy
 from .of_tests.splits import split_topics as split_topics
 from .of_topics.extrapolation import Extrapolation as Extrapolation, extrapolate as extrapolate
-from .of_topics.generalizability import (
-    Generalizability as Generalizability,
-    generalizability as generalizability,
-)
+from .of_topics.generalizability import generalizability as generalizability
 from .of_topics.resampling import stability as stability
 from .of_topics.sample_study import Stability as Stability
+from .of_topics.variance_components import Generalizability as Generalizability
 from .reproduction.of_runs import replicate as replicate, reproduce as reproduce
 from .reproduction.of_scores import (
     replicate_scores as replicate_scores,

@@ -131,8 +131,9 @@ def findings(
         for name, frame in study.frames().items():
             before = [frames[name][0]] if name in frames else []
             frames[name] = pl.concat([*before, frame]), study.keys[name]
-    for kind, same in groupby(studies, type):
-        tables += kind.side_by_side(list(same))
+    for _, group in groupby(studies, type):
+        same = list(group)
+        tables += same[0].side_by_side(same)
     parts = [study.about() for study in studies]
     whole = {"studies": parts} if each else {k: v for part in parts for k, v in part.items()}
     return Findings([*heading, *notes], tables, frames, {**whole, **about})

@@ -16,7 +16,8 @@ from scipy.stats import kendalltau
 
 import cranfield as cf
 from cranfield.base.errors import MeasureError, PolicyError
-from cranfield.meta.of_collections.leave_one_out import LeaveOneOut, leave_one_out
+from cranfield.meta.of_collections.leave_one_out import leave_one_out
+from cranfield.meta.of_collections.left_out import LeaveOneOut
 from cranfield.meta.of_collections.tracing import traced
 from tests.meta.of_collections.test_pools import QRELS, RUNS, TEAMS, ranked
 

@@ -159,7 +159,7 @@ def test_missing_scores() -> None:
         correlate({"one": THREE["one"], "two": nothing}, missing="drop")
 
 
-@given(st.randoms(use_true_random=False), st.sampled_from(METHODS))
+@given(st.randoms(use_true_random=False), st.sampled_from(tuple(METHODS)))
 @settings(max_examples=30)
 def test_order_of_topics_and_systems_does_not_matter(random: Any, method: str) -> None:
     def shuffled(scores: Scores) -> Scores:

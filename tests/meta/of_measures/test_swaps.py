@@ -14,10 +14,8 @@ from hypothesis import strategies as st
 from scipy import optimize, stats
 
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.meta.of_measures.swap_counts import draw
-from cranfield.meta.of_measures.swap_options import BINS
-from cranfield.meta.of_measures.swap_result import Swaps
-from cranfield.meta.of_measures.swaps import swap_method
+from cranfield.meta.of_measures.swap_method import BINS, draw, swap_method
+from cranfield.meta.of_measures.swap_rates import Swaps
 from cranfield.scores import Scores
 
 

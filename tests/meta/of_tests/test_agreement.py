@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 
 import numpy as np
-import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import kendalltau
 
 from cranfield.base.errors import PolicyError
-from cranfield.meta.of_tests.agreement import COUNTS, URBANO, agreement, publication_bias, renamed
+from cranfield.meta.of_tests.agreement import COUNTS, URBANO, agreement, publication_bias
 from cranfield.meta.of_tests.fast_tests import Verdict
+from cranfield.meta.of_tests.splits import split_topics
+from cranfield.scores import Scores
 
 # Six systems would have 15 pairs; here are 11, each of a kind of its own.
 # order on set 1, significant on set 1, order on set 2, significant on set 2, what it counts as
@@ -154,5 +155,7 @@ def test_tau_is_that_of_the_means() -> None:
 
 
 def test_names_of_others() -> None:
-    table = renamed(pl.DataFrame({name: [1] for name in (*COUNTS, "neither", "size")}))
-    assert set(table.columns) == {*URBANO.values(), "size"}
+    scores = Scores(np.random.default_rng(1).random((8, 3)), tuple("abcdefgh"), tuple("xyz"))
+    table = split_topics(scores, ["t"], sizes=[3], repeats=2).urbano()
+    assert set(URBANO.values()) < set(table.columns)
+    assert not set(COUNTS) & set(table.columns)

@@ -11,7 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.meta.of_tests import split_result
+from cranfield.meta.of_tests import split_study
 from cranfield.meta.of_tests.agreement import publication_bias
 from cranfield.meta.of_tests.fast_tests import TestChoice
 from cranfield.meta.of_tests.splits import draw, split_topics
@@ -128,7 +128,7 @@ def test_the_summary_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
         calls.append(counts)
         return publication_bias(*counts)
 
-    monkeypatch.setattr(split_result, "publication_bias", counted)
+    monkeypatch.setattr(split_study, "publication_bias", counted)
     before = study.summary()
     for what in ("AA", "AD", "bias"):
         study.table(what)

@@ -18,8 +18,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.streams import stream
 from cranfield.meta.of_topics.resampling import stability
-from cranfield.meta.of_topics.result import Stability
-from cranfield.meta.of_topics.tables import of_top
+from cranfield.meta.of_topics.sample_study import Stability, of_top
 from cranfield.scores import Scores
 
 

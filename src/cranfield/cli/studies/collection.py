@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
@@ -16,17 +16,26 @@ from cranfield.cli.options.judging import (
     missing_option,
     one_of,
     opened_runs,
-    resamples_option,
     wanted_measures,
 )
 from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.scores import given_scores, refuse, score_files_option
-from cranfield.cli.studies.study_options import StudyOptions, study_options, whole_numbers
+from cranfield.cli.studies.study_options import StudyOptions, option, study_options
+from cranfield.collection.files.reading import read_qrels
+from cranfield.evaluation.evaluation import score
+from cranfield.meta.of_collections.leave_one_out import leave_one_out
+from cranfield.meta.of_collections.left_out import LeaveOneOut
+from cranfield.meta.of_collections.pool_depth import PoolDepths, pool_depths
+from cranfield.meta.of_collections.tracing import TracedRuns, traced
+from cranfield.meta.of_tests.fast_tests import read_choice
+from cranfield.meta.of_topics.extrapolation import CORRECTIONS, Extrapolation, extrapolate
+from cranfield.meta.of_topics.generalizability import generalizability
+from cranfield.meta.of_topics.resampling import stability
+from cranfield.meta.of_topics.sample_study import Stability
+from cranfield.meta.of_topics.variance_components import Generalizability
+from cranfield.meta.study import Study
+from cranfield.meta.work.options import Share
 from cranfield.scores import Scores
-
-if TYPE_CHECKING:
-    from cranfield.meta.of_collections.tracing import TracedRuns
-    from cranfield.reporting.studies.of_collections import Study
 
 EPILOG = """\b
 Examples:
@@ -45,11 +54,12 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
 @click.argument("runs", metavar="[RUN...]", nargs=-1)
 @measures_option(("AP",))
 @score_files_option
-@click.option("--teams", help="Table of systems and their teams, to be left out together.")
-@click.option(
+@option(leave_one_out, "teams", "Table of systems and their teams, to be left out together.")
+@option(
+    leave_one_out,
+    "depth",
+    "Ranks that each run contributed.  [default: found in the judgments]",
     "--pool-depth",
-    type=click.IntRange(1),
-    help="Ranks that each run contributed.  [default: found in the judgments]",
 )
 @click.option(
     "--contributors",
@@ -58,48 +68,29 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
     help="Runs that made the pool: all; judged, if their top documents down to --pool-depth are;"
     " or a file with their tags, one a line.",
 )
-@one_of("--others", ("keep", "drop"), "Judgments of documents that no contributor pooled.", "keep")
-@click.option(
-    "--depths", default="10,20,50,100", show_default=True, help="Depths of shallower pools."
-)
+@option(leave_one_out, "others", "Judgments of documents that no contributor pooled.")
+@option(pool_depths, "depths", "Depths of shallower pools.")
 @one_of(
     "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
 )
-@click.option("--sizes", help="Topics in a sample.  [default: ten up to all]")
-@click.option(
-    "--repeats",
-    type=click.IntRange(1),
-    default=1000,
-    show_default=True,
-    help="Samples of each size.",
-)
-@click.option("--replace", is_flag=True, help="A sample may have a topic more than once.")
-@click.option(
-    "--test",
-    "-t",
-    "test",
-    default="anova-2",
-    show_default=True,
-    help="How pairs of systems are compared, such as t+holm.",
+@option(stability, "sizes", "Topics in a sample.  [default: ten up to all]")
+@option(stability, "repeats", "Samples of each size.")
+@option(stability, "replace", "A sample may have a topic more than once.")
+@option(
+    stability, "test", "How pairs of systems are compared, such as t+holm.", "--test", "-t", "test"
 )
 @alpha_option
 @missing_option(("error", "drop", "zero"))
-@resamples_option(1000, " of tests that need them")
-@click.option(
-    "--target",
-    type=float,
-    default=0.95,
-    show_default=True,
-    help="Coefficient whose number of topics is wanted.",
-)
-@study_options
+@option(stability, "resamples", "Random samples of tests that need them.")
+@option(generalizability, "target", "Coefficient whose number of topics is wanted.")
+@study_options()
 def collection(
     qrels: str | None,
     runs: tuple[str, ...],
     asked: tuple[str, ...],
     score_files: tuple[str, ...],
     test: str,
-    sizes: str | None,
+    sizes: list[int] | None,
     repeats: int,
     replace: bool,
     alpha: float,
@@ -116,17 +107,13 @@ def collection(
     generalise, and what other numbers of topics would find. With --scores only what is about
     topics.
     """
-    from cranfield.meta.of_tests.fast_tests import read_choice
-    from cranfield.meta.of_topics.topic_scores import check_share
-    from cranfield.reporting.studies.of_collections import shown, table_names
-
     # Before any file is read.
     choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
     if choice.by_shard:
         raise PolicyError(f"{choice.test} needs scores by shard, which samples of topics lack")
-    check_share("--target", target)
-    options.check_table(table_names(judgments=not score_files))
-    wanted = None if sizes is None else whole_numbers(sizes, "--sizes", 2)
+    Share().check("--target", target)
+    of_scores = (Stability, Generalizability, Extrapolation)
+    options.check_table(*(() if score_files else (LeaveOneOut, PoolDepths)), *of_scores)
     found: list[Study] = []
     notes = []
     if score_files:
@@ -137,7 +124,7 @@ def collection(
         scores, pools = _of_pools(qrels, runs, asked, of_runs, options)
         found += pools
     sampling: dict[str, Any] = {
-        "sizes": wanted,
+        "sizes": sizes,
         "repeats": repeats,
         "replace": replace,
         "test": choice.test,
@@ -147,25 +134,25 @@ def collection(
         "missing": missing,
     }
     for one in scores.values():
-        found += _of_topics(one, sampling, options, notes)
-    options.show(shown(*found, target=target, notes=notes))
+        found += _of_topics(one, sampling, target, options, notes)
+    options.show(*found, notes=notes, each=True)
 
 
 def _of_topics(
-    scores: Scores, sampling: Mapping[str, Any], options: StudyOptions, notes: list[str]
+    scores: Scores,
+    sampling: Mapping[str, Any],
+    target: float,
+    options: StudyOptions,
+    notes: list[str],
 ) -> list[Study]:
     """Study the topics by the scores of one measure; what cannot be done is noted."""
-    from cranfield.meta.of_topics.extrapolation import CORRECTIONS, extrapolate
-    from cranfield.meta.of_topics.generalizability import generalizability
-    from cranfield.meta.of_topics.resampling import stability
-
     missing, correction = sampling["missing"], sampling["correction"]
     correction = correction if correction in CORRECTIONS else CORRECTIONS[0]
     label = f"stability {scores.measure}".strip()
     with options.work(label, label) as work:
         found: list[Study] = [stability(scores, seed=options.seed, **sampling, **work)]
     try:
-        found.append(generalizability(scores, missing=missing))
+        found.append(generalizability(scores, missing=missing, target=target))
         found.append(
             extrapolate(scores, correction=correction, alpha=sampling["alpha"], missing=missing)
         )
@@ -185,16 +172,11 @@ def _of_pools(
     options: StudyOptions,
 ) -> tuple[Mapping[str, Scores], list[Study]]:
     """Judge the runs, score them, and study their judgments."""
-    from cranfield.evaluation.evaluation import score
-    from cranfield.meta.of_collections.leave_one_out import leave_one_out
-    from cranfield.meta.of_collections.pool_depth import pool_depths
-
     if qrels is None or not runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
     refuse(("unjudged",), "is --lists here")
     refuse(OF_DOCUMENTS, "does not go with pools")
     refuse(("depth",), "does not go with pools: cut off the measures, such as AP@100")
-    depths = whole_numbers(given["depths"], "--depths")
     lists = ("raw", "condensed") if given["lists"] == "both" else (given["lists"],)
     rel, compat = options.judging["rel"], options.judging["compat"]
     wanted = wanted_measures(asked, rel, compat)
@@ -223,14 +205,11 @@ def _of_pools(
                     **work,
                 )
             )
-    found.append(pool_depths(made, None, wanted, depths, **common))
+    found.append(pool_depths(made, None, wanted, given["depths"], **common))
     return scores, found
 
 
 def _traced(qrels: str, runs: tuple[str, ...], options: StudyOptions) -> TracedRuns:
-    from cranfield.collection.files.reading import read_qrels
-    from cranfield.meta.of_collections.tracing import traced
-
     judging = options.judging
     reading = {"format": judging["input_format"], "encoding": judging["encoding"]}
     many = opened_runs(qrels, runs, judging["input_format"], judging["encoding"])

@@ -12,20 +12,29 @@ from cranfield.cli.options.judging import (
     alpha_option,
     measures_option,
     missing_option,
-    one_of,
-    resamples_option,
     wanted_measures,
 )
 from cranfield.cli.options.scores import given_scores, on_command_line, score_files_option
 from cranfield.cli.studies.study_options import (
     StudyOptions,
     folder_name,
+    option,
     study_options,
-    whole_numbers,
 )
 from cranfield.measures import Measure
+from cranfield.meta.of_measures.concordance import Concordance, concordance
+from cranfield.meta.of_measures.correlations import Correlations, correlate
+from cranfield.meta.of_measures.discriminative import DiscriminativePower, discriminative_power
+from cranfield.meta.of_measures.predictive import PredictivePower, predictive_power
+from cranfield.meta.of_measures.swap_method import BINS, swap_method
+from cranfield.meta.of_measures.swap_rates import Swaps
+from cranfield.meta.of_tests.given import SIZES
+from cranfield.meta.study import Study
 from cranfield.scores import Scores
 from cranfield.scores.missing import MISSING
+from cranfield.scores.several_measures import aligned, complete
+from cranfield.significance.corrections.catalogue import find_correction
+from cranfield.significance.tests.catalogue import find_test
 
 EPILOG = """\b
 Examples:
@@ -36,8 +45,6 @@ Examples:
 """
 
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
-# These modules take long to load.
-COEFFICIENTS = ("tau", "tau-a", "tau-ap", "rbo", "pearson", "spearman")
 
 
 @click.command(epilog=EPILOG)
@@ -57,21 +64,17 @@ COEFFICIENTS = ("tau", "tau-a", "tau-ap", "rbo", "pearson", "spearman")
     metavar="FILE",
     help="What people preferred: a CSV file with the columns topic, first, second, preferred.",
 )
-@click.option("--majority", is_flag=True, help="Join preferences for the same two runs into one.")
-@click.option(
-    "--test", "-t", default="randomisation", show_default=True, help="Test of pairs of systems."
-)
+@option(predictive_power, "majority", "Join preferences for the same two runs into one.")
+@option(discriminative_power, "test", "Test of pairs of systems.", "--test", "-t")
 @click.option("--correction", "-c", help="For many comparisons; by default the test's own.")
-@resamples_option(5_000)
+@option(discriminative_power, "resamples", "Random samples.")
 @alpha_option
 @missing_option(MISSING, " by one of the measures")
-@click.option("--sizes", help="Topics in each of two sets.  [default: 5,10,25,50,125 that fit]")
-@click.option(
-    "--repeats", type=click.IntRange(1), default=100, show_default=True, help="Draws of each size."
-)
-@click.option("--bins", help="Where bins of differences begin.  [default: 0,0.01,...,0.2]")
-@one_of("--coefficient", COEFFICIENTS, "How orders of systems are compared.", "tau")
-@study_options
+@option(swap_method, "sizes", "Topics in each of two sets.  [default: 5,10,25,50,125 that fit]")
+@option(swap_method, "repeats", "Draws of each size.", default=100)
+@option(swap_method, "bins", "Where bins of differences begin.  [default: 0,0.01,...,0.2]")
+@option(correlate, "method", "How orders of systems are compared.", "--coefficient")
+@study_options()
 def measures(
     qrels: str | None,
     runs: tuple[str, ...],
@@ -85,9 +88,9 @@ def measures(
     resamples: int,
     alpha: float,
     missing: str | None,
-    sizes: str | None,
+    sizes: list[int] | None,
     repeats: int,
-    bins: str | None,
+    bins: list[float] | None,
     coefficient: str,
     options: StudyOptions,
 ) -> None:
@@ -96,26 +99,15 @@ def measures(
     Discriminative power, the swap method, and how far measures agree; with --gold the concordance
     test, with --preferences predictive power (Sakai 2013, section 5).
     """
-    from cranfield.meta.of_measures.concordance import concordance
-    from cranfield.meta.of_measures.correlations import correlate
-    from cranfield.meta.of_measures.discriminative import discriminative_power
-    from cranfield.meta.of_measures.predictive import predictive_power
-    from cranfield.meta.of_measures.swap_options import BINS
-    from cranfield.meta.of_measures.swaps import swap_method
-    from cranfield.meta.of_tests.study_input import SIZES
-    from cranfield.reporting.studies.of_measures import shown, table_names
-    from cranfield.scores.several_measures import aligned, complete
-    from cranfield.significance.corrections.catalogue import find_correction
-    from cranfield.significance.tests.catalogue import find_test
-
     # Before any file is read.
     info = find_test(test).info
     correction = info.corrections[0] if correction is None else find_correction(correction)
-    wanted = None if sizes is None else whole_numbers(sizes, "--sizes")
-    edges = BINS if bins is None else _numbers(bins)
     if majority and preferences is None:
         raise PolicyError("--majority is of --preferences")
-    options.check_table(table_names(gold=bool(gold), preferences=preferences is not None))
+    kinds: list[type[Study]] = [DiscriminativePower, Swaps, Correlations]
+    kinds += [Concordance] if gold else []
+    kinds += [PredictivePower] if preferences is not None else []
+    options.check_table(*kinds)
     every, own, golden = _scores(qrels, runs, asked, gold, score_files, options.judging)
     notes: tuple[str, ...] = ()
     if missing is not None:
@@ -123,16 +115,25 @@ def measures(
         every, notes = complete(aligned(every), missing)
         own = {name: every[name] for name in own}
     # What is quick comes first: a wrong file of preferences is found at once.
-    matched = concordance(every, golden) if golden else None
-    preferred = preferences and predictive_power(own, preferences, majority=majority)
-    correlated = correlate(own, method=coefficient) if len(own) > 1 else None
-    swaps = {}
+    quick: list[Study] = [correlate(own, method=coefficient)] if len(own) > 1 else []
+    if golden:
+        quick.append(concordance(every, golden))
+    if preferences:
+        quick.append(predictive_power(own, preferences, majority=majority))
+    swaps = []
     topics = len(next(iter(own.values())).topics)
-    drawn = wanted or [size for size in SIZES if size <= topics // 2] or None
+    drawn = sizes or [size for size in SIZES if size <= topics // 2] or None
     for name, part in _folders(own).items():
         with options.work(f"swaps by {name}", part) as work:
-            swaps[name] = swap_method(
-                own[name], sizes=drawn, repeats=repeats, bins=edges, seed=options.seed, **work
+            swaps.append(
+                swap_method(
+                    own[name],
+                    sizes=drawn,
+                    repeats=repeats,
+                    bins=BINS if bins is None else bins,
+                    seed=options.seed,
+                    **work,
+                )
             )
     with options.work("discriminative power", "discriminative-power") as work:
         power = discriminative_power(
@@ -144,16 +145,8 @@ def measures(
             seed=options.seed,
             **work,
         )
-    options.show(
-        shown(
-            power=power,
-            swaps=swaps,
-            correlations=correlated,
-            concordance=matched,
-            predictive=preferred or None,
-            notes=notes,
-        )
-    )
+    left: dict[str, Any] = {"left out or filled in": list(notes)} if notes else {}
+    options.show(power, *swaps, *quick, notes=[f"note: {note}" for note in notes], **left)
 
 
 def _scores(
@@ -190,10 +183,3 @@ def _folders(names: Iterable[str]) -> dict[str, str]:
         again = sum(one == folder for one in found.values())
         found[name] = f"{folder}-{again + 1}" if again else folder
     return found
-
-
-def _numbers(text: str) -> list[float]:
-    try:
-        return [float(part) for part in text.split(",")]
-    except ValueError:
-        raise PolicyError(f"--bins takes numbers such as 0,0.05,0.1, not {text!r}") from None

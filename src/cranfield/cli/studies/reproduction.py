@@ -9,8 +9,11 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.judging import aspects_of, measures_option, wanted_measures
-from cranfield.cli.studies.study_options import StudyOptions, quick_study_options
+from cranfield.cli.studies.study_options import StudyOptions, option, study_options
 from cranfield.collection.files.reading import read_qrels, read_run
+from cranfield.meta.reproduction.comparing import check_test
+from cranfield.meta.reproduction.of_runs import replicate, reproduce
+from cranfield.meta.reproduction.result import Reproduction
 
 EPILOG = """\b
 Examples:
@@ -39,15 +42,8 @@ Examples:
     "-t",
     help="Of both sets of scores.  [default: t; with --other-qrels welch]",
 )
-@click.option(
-    "-p",
-    "persistence",
-    type=float,
-    default=0.9,
-    show_default=True,
-    help="Persistence of rank-biased overlap.",
-)
-@quick_study_options
+@option(reproduce, "p", "Persistence of rank-biased overlap.", "-p", "persistence")
+@study_options(work=False)
 def reproduction(
     qrels: str,
     original_baseline: str | None,
@@ -66,10 +62,6 @@ def reproduction(
     the effect of the advanced system are compared. On another collection (--other-qrels) it was
     replicated: only distributions of scores and effects can be compared.
     """
-    from cranfield.meta.reproduction.of_runs import replicate, reproduce
-    from cranfield.meta.reproduction.tables import check_test
-    from cranfield.reporting.studies.reproduction import shown, table_names
-
     originals = _given({"baseline": original_baseline, "advanced": original_advanced})
     repeated = _given({"baseline": baseline, "advanced": advanced})
     if not originals or set(originals) != set(repeated):
@@ -77,7 +69,9 @@ def reproduction(
             "give --original-baseline and --baseline, --original-advanced and --advanced, or all"
             " four"
         )
-    options.check_table(table_names(orders=other_qrels is None, effects=len(originals) == 2))
+    lacking = [] if other_qrels is None else ["order means", "orders"]
+    lacking += [] if len(originals) == 2 else ["effects"]
+    options.check_table(Reproduction, without=lacking)
     judging = dict(options.judging)
     rel = judging.pop("rel")
     reading: dict[str, Any] = {
@@ -99,12 +93,12 @@ def reproduction(
         {role: read_run(path, **reading) for role, path in side.items()}
         for side in (originals, repeated)
     ]
-    found = (
+    study = (
         reproduce(*sides, p=persistence, **common)
         if other_qrels is None
         else replicate(*sides, other_qrels=read_qrels(other_qrels, **of_qrels), **common)
     )
-    options.show(shown(found))
+    options.show(study)
 
 
 def _given(runs: Mapping[str, str | None]) -> dict[str, str]:

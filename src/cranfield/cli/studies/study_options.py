@@ -1,14 +1,15 @@
-"""Options that studies share: how they are repeated, where the work is done, what is written."""
+"""Options of studies: made of what studies declare, and those that all of them share."""
 
 from __future__ import annotations
 
 import functools
+import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import click
 
@@ -16,17 +17,80 @@ from cranfield.base.errors import PolicyError
 from cranfield.cli.options.judging import judging_options, one_of
 from cranfield.cli.options.output import write
 from cranfield.cli.options.progress import progress_bar
-
-if TYPE_CHECKING:
-    from cranfield.reporting.studies.as_text import StudyText
+from cranfield.meta.study import Study, findings
+from cranfield.meta.work.options import Flag, Numbers, OneOf, Whole, declared
+from cranfield.meta.work.parts import BACKENDS, Work
+from cranfield.reporting.text.studies import WRITERS, check_table, written
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[[Any], Any]
 
-# These modules take long to load, so their names are written out here.
-BACKENDS = ("serial", "loky", "threading", "dask", "ray")
-OUTPUTS = ("text", "markdown", "latex", "html", "csv", "json")
 
-_WORK: tuple[Callable[[Any], Any], ...] = (
+class NumberList(click.ParamType):  # type: ignore[type-arg]
+    """Numbers with commas between them: whole ones from a least one, or any."""
+
+    name = "text"
+
+    def __init__(self, least: int | None) -> None:
+        self.least = least
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> list[float]:
+        kind = float if self.least is None else int
+        option = max(param.opts, key=len) if param is not None else "it"
+        try:
+            found = [kind(part) for part in value.split(",")]
+        except ValueError:
+            found = []
+        if found and (self.least is None or min(found) >= self.least):
+            return found
+        wanted = (
+            "numbers such as 0,0.05,0.1"
+            if self.least is None
+            else f"whole numbers from {self.least}, such as 5,10,20"
+        )
+        raise PolicyError(f"{option} takes {wanted}, not {value!r}")
+
+
+def option(study: Callable[..., Any], name: str, text: str, *flags: str, **more: Any) -> Decorator:
+    """Make an option of what a study declares: its kind and its default; the text is for people.
+
+    Parameters
+    ----------
+    study
+        The function.
+    name
+        Of the parameter.
+    text
+        What it does; a default that it tells is not shown again.
+    flags
+        What the option is called, where that is not the name.
+    more
+        What else click should know.
+    """
+    default = more.pop("default", inspect.signature(study).parameters[name].default)
+    kind = declared(study).get(name)
+    told = "[default:" in text or default is None
+    if isinstance(kind, Flag):
+        more["is_flag"] = True
+    elif isinstance(kind, Numbers):
+        more["type"] = NumberList(kind.least)
+        default = None if told else ",".join(map(str, default))
+    elif isinstance(kind, Whole):
+        more["type"] = click.IntRange(kind.least)
+    elif isinstance(kind, OneOf):
+        more["type"] = click.Choice(list(kind.names))
+    else:
+        more["type"] = float if isinstance(default, float) else str
+    shown = {} if told or isinstance(kind, Flag) else {"default": default, "show_default": True}
+    return click.option(*(flags or (f"--{name.replace('_', '-')}",)), help=text, **shown, **more)
+
+
+_SEED = click.option(
+    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws."
+)
+_WORK: tuple[Decorator, ...] = (
     one_of("--backend", BACKENDS, "Where --jobs run: by default processes of this machine."),
     click.option(
         "--resume",
@@ -34,9 +98,8 @@ _WORK: tuple[Callable[[Any], Any], ...] = (
         help="Keep finished parts here, and take those that are there already.",
     ),
 )
-_QUICK: tuple[Callable[[Any], Any], ...] = (
-    click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws."),
-    one_of("--format", OUTPUTS, "How to write the tables.", "text"),
+_OUTPUT: tuple[Decorator, ...] = (
+    one_of("--format", WRITERS, "How to write the tables.", "text"),
     click.option("--table", metavar="NAME", help="One table of numbers only."),
     click.option("--output", "-o", help="File to write, whole or not at all."),
 )
@@ -67,16 +130,8 @@ class StudyOptions:
     judging: Mapping[str, Any]
 
     @contextmanager
-    def work(self, what: str, part: str | None = None) -> Iterator[dict[str, Any]]:
-        """Give what :func:`cranfield.meta.run_parts` wants to know, and show its progress.
-
-        Parameters
-        ----------
-        what
-            Shown beside the bar.
-        part
-            Name of the sub-folder, where a command does several studies.
-        """
+    def work(self, what: str, part: str | None = None) -> Iterator[Work]:
+        """Show the progress of a study; a command that does several has a sub-folder for each."""
         folder = self.resume
         if folder is not None and part is not None:
             folder = str(Path(folder) / folder_name(part))
@@ -88,57 +143,45 @@ class StudyOptions:
                 "progress": progress,
             }
 
-    def check_table(self, names: Iterable[str]) -> None:
-        """Refuse a table that the study cannot have, before it is done."""
-        from cranfield.reporting.studies.as_text import check_table
-
+    def check_table(self, *kinds: type[Study], without: Iterable[str] = ()) -> None:
+        """Refuse a table that the studies cannot have, before they are done."""
         if self.table is not None:
-            check_table(self.table, names)
+            lacking = set(without)
+            check_table(self.table, (n for kind in kinds for n in kind.keys if n not in lacking))
 
-    def show(self, study: StudyText) -> None:
-        """Write the study as it was asked for."""
-        from cranfield.reporting.studies.as_text import written
-
-        text = written(study, self.format, self.table)
+    def show(self, *studies: Study, **together: Any) -> None:
+        """Write the studies as it was asked for; see :func:`cranfield.meta.study.findings`."""
+        text = written(findings(*studies, **together), self.format, self.table)
         write(text, self.output)
 
 
-def study_options(command: Command) -> Command:
+def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command], Command]:
     """Add the options of studies, and those of reading and judging, to a command.
 
     The command gets them together as `options`, which is :class:`StudyOptions`. There is one
     `--jobs` for runs that are judged and for parts of the study.
     """
-    return _with_options(command, (_QUICK[0], *_WORK, *_QUICK[1:]))
+    added = ((_SEED,) if seed else ()) + (_WORK if work else ()) + _OUTPUT
+
+    def with_options(command: Command) -> Command:
+        @functools.wraps(command)
+        def collected(
+            seed: int = 0, backend: str | None = None, resume: str | None = None, **rest: Any
+        ) -> Any:
+            output = {name: rest.pop(name) for name in ("format", "table", "output")}
+            judging = {name: rest.pop(name) for name in JUDGING}
+            options = StudyOptions(seed, backend, resume, judging=judging, **output)
+            return command(options=options, **rest)
+
+        wrapped: Any = judging_options(collected)
+        for each in reversed(added):
+            wrapped = each(wrapped)
+        return wrapped  # type: ignore[no-any-return]
+
+    return with_options
 
 
-def quick_study_options(command: Command) -> Command:
-    """Add the same options but for those of long work: nothing to resume, and no backend."""
-    return _with_options(command, _QUICK)
-
-
-def _with_options(command: Command, added: Sequence[Callable[[Any], Any]]) -> Command:
-    @functools.wraps(command)
-    def collected(
-        seed: int,
-        format: str,
-        table: str | None,
-        output: str | None,
-        backend: str | None = None,
-        resume: str | None = None,
-        **rest: Any,
-    ) -> Any:
-        judging = {name: rest.pop(name) for name in JUDGING}
-        options = StudyOptions(seed, backend, resume, format, table, output, judging)
-        return command(options=options, **rest)
-
-    wrapped: Any = judging_options(collected)
-    for option in reversed(added):
-        wrapped = option(wrapped)
-    return wrapped  # type: ignore[no-any-return]
-
-
-def _names_of(decorate: Callable[[Callable[..., Any]], Any]) -> tuple[str, ...]:
+def _names_of(decorate: Decorator) -> tuple[str, ...]:
     """Return the names of the parameters that a decorator adds."""
 
     def nothing() -> None: ...
@@ -160,22 +203,3 @@ def folder_name(text: str) -> str:
     'swaps-RBP-p-0.8-10'
     """
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "scores"
-
-
-def whole_numbers(text: str, option: str, least: int = 1) -> list[int]:
-    """Read whole numbers with commas between them.
-
-    Examples
-    --------
-    >>> whole_numbers("5,10", "--sizes")
-    [5, 10]
-    """
-    try:
-        found = [int(part) for part in text.split(",")]
-    except ValueError:
-        found = []
-    if not found or min(found) < least:
-        raise PolicyError(
-            f"{option} takes whole numbers from {least}, such as 5,10,20, not {text!r}"
-        )
-    return found

@@ -12,13 +12,18 @@ from cranfield.cli.options.judging import (
     alpha_option,
     missing_option,
     opened_runs,
-    resamples_option,
     wanted_measures,
 )
 from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.scores import given_scores, refuse, score_files_option
-from cranfield.cli.studies.study_options import StudyOptions, study_options, whole_numbers
+from cranfield.cli.studies.study_options import StudyOptions, option, study_options
 from cranfield.collection.files.reading import read_qrels
+from cranfield.meta.of_tests.false_alarms import FalseAlarms
+from cranfield.meta.of_tests.false_alarms import false_alarms as alarms_of
+from cranfield.meta.of_tests.fast_tests import is_bound, read_choice
+from cranfield.meta.of_tests.split_study import SplitStudy
+from cranfield.meta.of_tests.splits import split_topics
+from cranfield.meta.study import Study
 
 if TYPE_CHECKING:
     from cranfield.evaluation.sharded_evaluation import ShardedEvaluation
@@ -49,10 +54,10 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 )
 @click.option("--shards", type=click.IntRange(2), help="Number of random shards of the documents.")
 @click.option("--shard-map", help="Table of documents and their shards, instead of random ones.")
-@click.option("--sizes", help="Topics in each of the two sets.  [default: 5,10,25,50,125 that fit]")
-@click.option(
-    "--repeats", type=click.IntRange(1), default=100, show_default=True, help="Draws of each size."
+@option(
+    split_topics, "sizes", "Topics in each of the two sets.  [default: 5,10,25,50,125 that fit]"
 )
+@option(split_topics, "repeats", "Draws of each size.")
 @click.option(
     "--false-alarms",
     type=click.IntRange(1),
@@ -60,11 +65,11 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
     help="Also count what tests find among systems made equal, N times.",
 )
 @click.option("--system", "systems", multiple=True, help="Only this system, and others named so.")
-@click.option("--teams", help="Table of systems and their teams: each team by itself, too.")
+@option(split_topics, "teams", "Table of systems and their teams: each team by itself, too.")
 @alpha_option
 @missing_option(("error", "drop", "zero", "available"))
-@resamples_option(1000, " of tests that need them")
-@study_options
+@option(split_topics, "resamples", "Random samples of tests that need them.")
+@study_options()
 def tests(
     qrels: str | None,
     runs: tuple[str, ...],
@@ -73,7 +78,7 @@ def tests(
     tests: tuple[str, ...],
     shards: int | None,
     shard_map: str | None,
-    sizes: str | None,
+    sizes: list[int] | None,
     repeats: int,
     false_alarms: int | None,
     systems: tuple[str, ...],
@@ -88,15 +93,9 @@ def tests(
     Two disjoint sets of topics are drawn again and again; each test compares all pairs of systems
     on both (Ferro and Sanderson 2022).
     """
-    from cranfield.meta.of_tests.false_alarms import false_alarms as alarms_of
-    from cranfield.meta.of_tests.fast_tests import is_bound, read_choice
-    from cranfield.meta.of_tests.splits import split_topics
-    from cranfield.reporting.studies.of_tests import shown, table_names
-
-    wanted = None if sizes is None else whole_numbers(sizes, "--sizes", 2)
     if shards is not None and shard_map is not None:
         raise PolicyError("--shards draws shards, --shard-map gives them: one of the two")
-    options.check_table(table_names(alarms=false_alarms is not None))
+    options.check_table(SplitStudy, *((FalseAlarms,) if false_alarms is not None else ()))
     chosen = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
     for one in chosen:
         # Before any file is read.
@@ -111,17 +110,17 @@ def tests(
         "resamples": resamples,
     }
     with options.work("splitting topics", "splits") as work:
-        study = split_topics(
-            whole, chosen, sizes=wanted, repeats=repeats, teams=teams, **common, **work
+        splits = split_topics(
+            whole, chosen, sizes=sizes, repeats=repeats, teams=teams, **common, **work
         )
-    alarms = None
+    studies: list[Study] = [splits]
     if false_alarms is not None:
-        real = [one for one in study.tests if not is_bound(one)]
+        real = [test for test in splits.tests if not is_bound(test)]
         with options.work("swapping scores", "false-alarms") as work:
-            alarms = alarms_of(
-                whole, real, sizes=study.sizes, repeats=false_alarms, **common, **work
+            studies.append(
+                alarms_of(whole, real, sizes=splits.sizes, repeats=false_alarms, **common, **work)
             )
-    options.show(shown(study, alarms))
+    options.show(*studies)
 
 
 def _scores(

@@ -175,7 +175,7 @@ def correlate(
         For `tau-ap`: `a` or `b`; for `rbo`: `a`, `b` or `w`. With `a`, a measure with ties agrees
         with itself less than fully.
     p
-        Persistence, for `rbo`: between 0 and 1.
+        Proportion, for `rbo`: between 0 and 1.
 
     Returns
     -------

@@ -14,7 +14,7 @@ from cranfield.base.words import counted
 from cranfield.meta.of_measures.by_measure import by_measure
 from cranfield.meta.study import Study, percent
 from cranfield.meta.work.folder import fingerprint
-from cranfield.meta.work.options import Seed, check_options
+from cranfield.meta.work.options import Resamples, Seed, check_options
 from cranfield.meta.work.parts import Work, run_parts, with_work
 from cranfield.scores import Scores
 from cranfield.scores.several_measures import aligned
@@ -171,7 +171,7 @@ def discriminative_power(
     test: str = "randomisation",
     correction: str = "randomised-tukey",
     alpha: float = 0.05,
-    resamples: int = 5_000,
+    resamples: Resamples = 5_000,
     seed: Seed = 0,
     missing: str | None = None,
     **work: Unpack[Work],

@@ -17,15 +17,15 @@ from cranfield.base.streams import stream
 from cranfield.base.words import counted
 from cranfield.meta.of_measures.swap_rates import Swaps, rate
 from cranfield.meta.work.folder import fingerprint
-from cranfield.meta.work.options import Numbers, OneOf, Repeats, Seed, check_options
+from cranfield.meta.work.options import Numbers, OneOf, Repeats, Resamples, Seed, check_options
 from cranfield.meta.work.parts import Work, blocks, run_parts, with_work
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.corrections.catalogue import find_correction
 from cranfield.significance.options import Options
 from cranfield.significance.prepare import as_scores
-from cranfield.significance.tests.catalogue import find_test
 from cranfield.significance.resampling import as_integers
+from cranfield.significance.tests.catalogue import find_test
 
 REPEATS = 50
 """Of a part: so many topic sets of a size are compared at once."""
@@ -49,7 +49,7 @@ def swap_method(
     test: str | None = None,
     correction: str = "none",
     alpha: float = 0.05,
-    resamples: int = 1_000,
+    resamples: Resamples = 1_000,
     seed: Seed = 0,
     **work: Unpack[Work],
 ) -> Swaps:

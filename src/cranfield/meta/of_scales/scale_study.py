@@ -282,7 +282,7 @@ def _compared(shared: tuple[JudgedRuns, ScaleOptions], task: tuple[int, int]) ->
     row |= {"means": _means(both[0]).tolist(), "ranked": _means(both[1]).tolist()}
     means = dict.fromkeys(("means", "ranked"), pl.List(pl.Float64))
     change = pl.Struct({"test": pl.String, **_COUNTS, **_floats("changed %")})
-    schema = {**_AT, **_floats(*_TAUS), **means, "changes": pl.List(change)}
+    schema: dict[str, Any] = {**_AT, **_floats(*_TAUS), **means, "changes": pl.List(change)}
     return pl.DataFrame([{**row, "changes": changes}], schema)
 
 

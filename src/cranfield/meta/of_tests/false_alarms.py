@@ -16,7 +16,7 @@ from cranfield.base.words import counted
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
 from cranfield.meta.of_tests.given import Given, checked_sizes, given_tests
 from cranfield.meta.study import Study
-from cranfield.meta.work.options import Repeats, Seed, Sizes, check_options
+from cranfield.meta.work.options import Repeats, Resamples, Seed, Sizes, check_options
 from cranfield.meta.work.parts import Work, blocks, run_parts, with_work
 from cranfield.scores import Scores
 from cranfield.tabular import Table, from_frame
@@ -122,7 +122,7 @@ def false_alarms(
     systems: Sequence[str] | None = None,
     alpha: float = 0.05,
     missing: str | None = None,
-    resamples: int = 1000,
+    resamples: Resamples = 1000,
     **work: Unpack[Work],
 ) -> FalseAlarms:
     """Test tests on systems that are known to be equal.

@@ -14,7 +14,7 @@ from cranfield.meta.of_tests.agreement import agreement
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
 from cranfield.meta.of_tests.given import Given, given_tests
 from cranfield.meta.of_tests.split_study import NUMBERS, SplitStudy
-from cranfield.meta.work.options import Repeats, Seed, Sizes, check_options
+from cranfield.meta.work.options import Repeats, Resamples, Seed, Sizes, check_options
 from cranfield.meta.work.parts import Work, blocks, run_parts, with_work
 
 
@@ -31,7 +31,7 @@ def split_topics(
     teams: Any = None,
     alpha: float = 0.05,
     missing: str | None = None,
-    resamples: int = 1000,
+    resamples: Resamples = 1000,
     **work: Unpack[Work],
 ) -> SplitStudy:
     """Test the tests: draw two disjoint sets of topics, and see how far tests agree on them.

@@ -11,7 +11,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
 from cranfield.meta.of_topics.topic_samples import topic_scores
 from cranfield.meta.of_topics.variance_components import Generalizability
-from cranfield.meta.work.options import Confidence, Target, check_options
+from cranfield.meta.work.options import Proportion, check_options
 from cranfield.significance.models.anova import two_way
 from cranfield.significance.pairs import ROUNDING
 
@@ -22,9 +22,9 @@ SOURCES = ("system", "topic", "system:topic")
 def generalizability(
     scores: Any,
     *,
-    confidence: Confidence = 0.95,
+    confidence: Proportion = 0.95,
     missing: str | None = None,
-    target: Target = 0.95,
+    target: Proportion = 0.95,
 ) -> Generalizability:
     r"""Split the variance of scores, and say how far they generalise to other topics.
 

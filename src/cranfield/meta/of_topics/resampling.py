@@ -31,7 +31,15 @@ from cranfield.meta.of_topics.topic_samples import (
     topic_scores,
 )
 from cranfield.meta.work.folder import fingerprint
-from cranfield.meta.work.options import Confidence, Flag, Repeats, Seed, Sizes, check_options
+from cranfield.meta.work.options import (
+    Flag,
+    Proportion,
+    Repeats,
+    Resamples,
+    Seed,
+    Sizes,
+    check_options,
+)
 from cranfield.meta.work.parts import Work, run_parts, with_work
 
 MOST_TOPICS = 100_000
@@ -51,9 +59,9 @@ def stability(
     test: str = "anova-2",
     correction: str | None = None,
     alpha: float = 0.05,
-    resamples: int = 1000,
+    resamples: Resamples = 1000,
     top: Iterable[int] | None = None,
-    confidence: Confidence = 0.95,
+    confidence: Proportion = 0.95,
     missing: str | None = None,
     seed: Seed = 0,
     **work: Unpack[Work],

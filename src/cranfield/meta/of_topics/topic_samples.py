@@ -16,8 +16,8 @@ from cranfield.correlation import kendall_tau, tau_ap
 from cranfield.meta.of_tests.fast_tests import TestChoice, verdict_or_none
 from cranfield.meta.work.parts import blocks
 from cranfield.significance.pairs import ROUNDING
-from cranfield.significance.ranks import mid_ranks
 from cranfield.significance.prepare import Ready, as_scores, prepared
+from cranfield.significance.ranks import mid_ranks
 from cranfield.significance.tests.catalogue import find_test
 
 BLOCK = 250

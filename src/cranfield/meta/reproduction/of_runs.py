@@ -19,7 +19,7 @@ from cranfield.measures import Measure, parse_measures
 from cranfield.meta.reproduction.comparing import Notes, check_test, measured, same_roles
 from cranfield.meta.reproduction.orders import order_agreement
 from cranfield.meta.reproduction.result import ROLES, Reproduction
-from cranfield.meta.work.options import Persistence, Seed, check_options
+from cranfield.meta.work.options import Proportion, Seed, check_options
 from cranfield.scores import Scores
 
 
@@ -30,7 +30,7 @@ def reproduce(
     qrels: Any,
     measures: str | Measure | Iterable[str | Measure] = ("AP", "nDCG@10", "P@10"),
     test: str = "t",
-    p: Persistence = 0.9,
+    p: Proportion = 0.9,
     seed: Seed = 0,
     **policies: Any,
 ) -> Reproduction:

@@ -15,7 +15,7 @@ from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.run import Run
 from cranfield.correlation import rbo
-from cranfield.meta.work.options import Persistence, Whole, check_options
+from cranfield.meta.work.options import Proportion, Whole, check_options
 
 
 def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
@@ -96,7 +96,7 @@ def order_agreement(
     original: Any,
     reproduced: Any,
     *,
-    p: Persistence = 0.9,
+    p: Proportion = 0.9,
     depth: Annotated[int | None, Whole(1)] = None,
     ties: str = "trec",
 ) -> pl.DataFrame:

@@ -19,6 +19,7 @@ from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.collection.judged.policies import DEEPEST
 from cranfield.meta.work.parts import Work
+from cranfield.significance.options import MOST_RESAMPLES
 
 MOST_REPEATS = 10**6
 """More repeats would only fill the memory."""
@@ -47,7 +48,8 @@ class Share:
     """A number between 0 and 1, both excluded."""
 
     def check(self, name: str, value: Any) -> None:
-        if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < 1:
+        real = isinstance(value, Real) and not isinstance(value, bool)
+        if not real or not 0 < value < 1:
             raise PolicyError(f"{name} must be a number between 0 and 1, not {value!r}")
 
 
@@ -82,9 +84,10 @@ class Numbers:
 
 
 Repeats = Annotated[int, Whole(1, MOST_REPEATS)]
+Resamples = Annotated[int, Whole(1, MOST_RESAMPLES)]
 Seed = Annotated[int, Whole(0, called="the seed")]
 Rel = Annotated[int, Whole(1)]
-Confidence = Persistence = Target = Annotated[float, Share()]
+Proportion = Annotated[float, Share()]
 Depth = Annotated[int | None, Whole(1, DEEPEST)]
 Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
@@ -101,7 +104,8 @@ def _kind(hint: Any) -> Kind | None:
     if hasattr(hint, "__metadata__"):
         kind: Kind = hint.__metadata__[0]
         return kind
-    return next((kind for part in get_args(hint) if (kind := _kind(part)) is not None), None)
+    found = (_kind(part) for part in get_args(hint))
+    return next((one for one in found if one is not None), None)
 
 
 def check_options(

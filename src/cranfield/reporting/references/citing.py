@@ -168,7 +168,6 @@ def find_study(name: str) -> str:
 def _sources(things: Iterable[Any]) -> Iterator[tuple[str, str]]:
     """Yield what is used, and the text that names its source."""
     for thing in things:
-        kind = type(thing).__name__
         if isinstance(thing, str):
             yield from _named(thing)
         elif isinstance(thing, (Measure, TextMeasure)):
@@ -184,18 +183,23 @@ def _sources(things: Iterable[Any]) -> Iterator[tuple[str, str]]:
             yield from _tested(thing.test, thing.correction)
         elif isinstance(thing, AnovaTable):
             yield "size of effects", "Rutherford (2011)"
-        elif isinstance(thing, Study):
-            yield f"study {thing.name}", thing.source
-            yield from _parts(thing)
-        elif kind in RESULTS and type(thing).__module__.startswith("cranfield."):
-            yield RESULTS[kind]
+        elif (result := _result(thing)) is not None:
+            yield result
             yield from _parts(thing)
         elif isinstance(thing, Mapping):
             yield from _sources(thing.values())
         elif isinstance(thing, Iterable):
             yield from _sources(thing)
         else:
-            raise PolicyError(f"{kind} has no sources to cite")
+            raise PolicyError(f"{type(thing).__name__} has no sources to cite")
+
+
+def _result(thing: Any) -> tuple[str, str] | None:
+    """Return what a result is called, and where it comes from."""
+    if isinstance(thing, Study):
+        return f"study {thing.name}", thing.source
+    own = type(thing).__module__.startswith("cranfield.")
+    return RESULTS.get(type(thing).__name__) if own else None
 
 
 def _parts(study: Any) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,64 @@
+"""`cranfield study scales`: what changes when measures are interval-scaled?"""
+
+from __future__ import annotations
+
+import click
+
+from cranfield.base.errors import PolicyError
+from cranfield.cli.options.judging import alpha_option, judged_runs
+from cranfield.cli.studies.study_options import StudyOptions, option, study_options
+from cranfield.meta.of_scales.options import scale_options
+from cranfield.meta.of_scales.scale_study import MEASURES, TESTS, ScaleStudy, study_scales
+
+EPILOG = """\b
+Examples:
+  cranfield study scales qrels.txt runs/*.xz --cutoffs 5,10
+  cranfield study scales qrels.txt runs/*.xz -m AP -m "DCG" --cutoffs 20 --format csv
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("qrels")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option(
+    "--measure",
+    "-m",
+    "asked",
+    multiple=True,
+    help="A measure without cutoff; by default those of the paper.",
+)
+@option(study_scales, "cutoffs", "Lengths of runs.")
+@click.option("--graded", is_flag=True, help="Keep grades; else all from --rel on count as 1.")
+@option(study_scales, "ties", "Ranks of runs that score alike.", "--interval-ties")
+@alpha_option
+@study_options(seed=False)
+def scales(
+    qrels: str,
+    runs: tuple[str, ...],
+    asked: tuple[str, ...],
+    cutoffs: list[int],
+    graded: bool,
+    interval_ties: str,
+    alpha: float,
+    options: StudyOptions,
+) -> None:
+    """Measure what changes when measures are interval-scaled.
+
+    For each measure and its interval-scaled version: how well the orders of systems agree, and
+    which pairs of systems the tests tell apart (Ferrante, Ferro and Fuhr 2021, tables 2 to 6).
+    """
+    judging = dict(options.judging)
+    rel = judging.pop("rel")
+    if graded and rel is not None:
+        raise PolicyError("--rel says which grades become 1; with --graded all are kept")
+    options.check_table(ScaleStudy)
+    # The least that can be asked for: before files are read, which takes a while.
+    scale_options(asked or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
+    judged = judged_runs(qrels, runs, **judging)
+    if not graded:
+        judged = judged.binary(1 if rel is None else rel)
+    with options.work("scales") as work:
+        study = study_scales(
+            judged, asked or MEASURES, cutoffs=cutoffs, ties=interval_ties, alpha=alpha, **work
+        )
+    options.show(study)

@@ -61,12 +61,12 @@ def splits(data: Path) -> str:
 
 def trec8(data: Path) -> str:
     """Score the TREC-8 runs on three shards, and study five models: 3 sizes, 100 repeats."""
-    from cranfield.evaluation.by_shard import score_shards
+    from cranfield.evaluation.of_runs import evaluate
     from cranfield.meta import split_topics
 
     folder = data / "trec8-adhoc"
     runs = sorted(folder.glob("runs/*.xz"))
-    scores = score_shards(runs, folder / "qrels.trec8.adhoc.txt.gz", "nDCG", shards=3)
+    scores = evaluate(runs, folder / "qrels.trec8.adhoc.txt.gz", "nDCG", shards=3)
     study = split_topics(
         scores.whole["nDCG"],
         MODELS,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from cranfield.base.errors import CranfieldError, InputError
-from cranfield.evaluation.evaluation import evaluate
+from cranfield.evaluation.of_runs import evaluate
 from studies.fuzz_base import FailedCaseError, guarded, pick
 from studies.fuzz_formulas import Formula, ref, some_measure
 

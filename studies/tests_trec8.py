@@ -13,7 +13,7 @@ import argparse
 import time
 from pathlib import Path
 
-from cranfield.evaluation.by_shard import score_shards
+from cranfield.evaluation.of_runs import evaluate
 from cranfield.meta import false_alarms, split_topics
 from cranfield.meta.of_tests.split_study import SplitStudy
 
@@ -115,7 +115,7 @@ def main() -> None:
     given = parser.parse_args()
     started = time.perf_counter()
     runs = sorted(given.folder.glob("runs/*.xz"))
-    scores = score_shards(runs, given.folder / "qrels.trec8.adhoc.txt.gz", "nDCG", shards=3)
+    scores = evaluate(runs, given.folder / "qrels.trec8.adhoc.txt.gz", "nDCG", shards=3)
     scored = time.perf_counter()
     study = split_topics(
         scores.whole["nDCG"],

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection.shards.sharding import random_shards
-from cranfield.evaluation.by_shard import score_samplings, score_shards
-from cranfield.evaluation.sharded_evaluation import ShardedEvaluation
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.of_runs import evaluate, score_samplings
 
 Grades = dict[str, dict[str, int]]
 Rankings = dict[str, dict[str, float]]
@@ -52,9 +52,9 @@ def restricted(table: dict[str, dict[str, Any]], docs: set[str]) -> dict[str, di
     }
 
 
-def shard_of(ev: ShardedEvaluation, *tables: dict[str, dict[str, Any]]) -> dict[str, int]:
+def shard_of(ev: Evaluation, *tables: dict[str, dict[str, Any]]) -> dict[str, int]:
     docs = sorted({doc for table in tables for row in table.values() for doc in row})
-    return dict(zip(docs, ev.sharding.of(docs).tolist(), strict=True))
+    return dict(zip(docs, ev.judged.sharding.of(docs).tolist(), strict=True))
 
 
 def by_hand(
@@ -82,7 +82,7 @@ def by_hand(
 @pytest.mark.parametrize(("seed", "shards"), [(0, 2), (1, 3), (2, 5), (3, 1)])
 def test_scores_are_those_of_trec_eval_on_each_shard(seed: int, shards: int) -> None:
     runs, qrels = collection(seed)
-    ev = score_shards(runs, qrels, MEASURES, shards=shards, seed=seed, negative="unjudged")
+    ev = evaluate(runs, qrels, MEASURES, shards=shards, seed=seed, negative="unjudged")
     where = shard_of(ev, qrels, *runs.values())
     parts = [{doc for doc, k in where.items() if k == shard} for shard in range(shards)]
     assert set().union(*parts) == set(where)
@@ -104,14 +104,14 @@ def test_same_as_plain_evaluation_of_restricted_tables() -> None:
     ]
     names = ["AP(rel=2)", "RBP(p=0.8)", "nDCG(gains='exponential')", "Judged@5", "bpref"]
     for options in some:
-        ev = score_shards(runs, qrels, names, shards=2, rel=1, seed=4, **options)
+        ev = evaluate(runs, qrels, names, shards=2, rel=1, seed=4, **options)
         where = shard_of(ev, qrels, *runs.values())
         for k in range(2):
             docs = {doc for doc, shard in where.items() if shard == k}
             part = restricted(qrels, docs)
             judged = {topic: row for topic, row in part.items() if row}
             left = {name: restricted(run, docs) for name, run in runs.items()}
-            plain = cf.evaluate(
+            plain = evaluate(
                 {name: {t: row for t, row in run.items() if row} for name, run in left.items()},
                 judged,
                 names,
@@ -132,8 +132,8 @@ def test_one_shard_is_the_whole_collection() -> None:
     runs, qrels = collection(11)
     qrels["5"] = dict.fromkeys(qrels["5"], 0)
     names = ["AP", "nDCG@10", "ERR@20", "RBP"]
-    ev = score_shards(runs, qrels, names, shards=1)
-    plain = cf.evaluate(runs, qrels, names)
+    ev = evaluate(runs, qrels, names, shards=1)
+    plain = evaluate(runs, qrels, names)
     relevant = plain.judged.recall_base() > 0
     assert relevant.ravel().tolist() == [True] * 5 + [False]
     for name in names:
@@ -156,13 +156,13 @@ def test_order_and_names_and_company_do_not_matter(seed: int, shards: int) -> No
         rng.shuffle(items)
         return {key: shuffled(value) for key, value in items}
 
-    first = score_shards(runs, qrels, "AP", shards=1 + shards % 2, seed=seed)["AP"]
-    again = score_shards(shuffled(runs), shuffled(qrels), "AP", shards=1 + shards % 2, seed=seed)
+    first = evaluate(runs, qrels, "AP", shards=1 + shards % 2, seed=seed)["AP"]
+    again = evaluate(shuffled(runs), shuffled(qrels), "AP", shards=1 + shards % 2, seed=seed)
     order = [again.systems.index(system) for system in first.systems]
     np.testing.assert_array_equal(again["AP"].values[:, order], first.values)
     # Other names of topics, in the opposite order.
     new = {topic: f"t{9 - int(topic)}" for topic in (*qrels, "4")}
-    renamed = score_shards(
+    renamed = evaluate(
         {name: {new[t]: row for t, row in run.items()} for name, run in runs.items()},
         {new[t]: row for t, row in qrels.items()},
         "AP",
@@ -170,7 +170,7 @@ def test_order_and_names_and_company_do_not_matter(seed: int, shards: int) -> No
         seed=seed,
     )["AP"]
     np.testing.assert_array_equal(renamed.values[::-1], first.values)
-    alone = score_shards({"s1": runs["s1"]}, qrels, "AP", shards=1 + shards % 2, seed=seed)
+    alone = evaluate({"s1": runs["s1"]}, qrels, "AP", shards=1 + shards % 2, seed=seed)
     np.testing.assert_array_equal(alone["AP"].values[:, 0], first.values[:, 1])
 
 
@@ -189,7 +189,7 @@ def stacked(shards: list[list[list[float]]]) -> np.ndarray[Any, np.dtype[np.floa
 
 
 def test_by_hand() -> None:
-    ev = score_shards(RUNS, QRELS, ["AP", "P@1", "AP(rel=2)"], shards=MAP)
+    ev = evaluate(RUNS, QRELS, ["AP", "P@1", "AP(rel=2)"], shards=MAP)
     # Topic 1: x ranks b, a on the left and d, c on the right; y retrieves b, and d. On topic 2
     # there is nothing relevant on the right: no score, though x retrieved documents there.
     left = [[1.0, 0.5], [0.0, 0.0], [NAN, NAN]]
@@ -204,7 +204,7 @@ def test_by_hand() -> None:
         ev["AP(rel=2)"].values,
         stacked([[[1, 1], [NAN, NAN], [NAN, NAN]], [[NAN, NAN], [NAN, NAN], [0, 0.5]]]),
     )
-    told = score_shards(RUNS, QRELS, ["AP", "AP(rel=2)"], shards=MAP, rel=2)
+    told = evaluate(RUNS, QRELS, ["AP", "AP(rel=2)"], shards=MAP, rel=2)
     np.testing.assert_array_equal(np.isnan(told["AP"].values), np.isnan(ev["AP(rel=2)"].values))
     assert told["AP"].settings["relevant from"] == 2
     assert ev["AP"].settings == {
@@ -221,13 +221,13 @@ def test_by_hand() -> None:
 
 
 def test_tables(tmp_path: Path) -> None:
-    ev = score_shards({"measure": RUNS["x"], "y": RUNS["y"]}, QRELS, ["AP", "P@1"], shards=MAP)
-    assert repr(ev) == "ShardedEvaluation(3 topics, 2 systems, 2 shards: AP, P@1)"
+    ev = evaluate({"measure": RUNS["x"], "y": RUNS["y"]}, QRELS, ["AP", "P@1"], shards=MAP)
+    assert repr(ev) == "Evaluation(3 topics, 2 systems, 2 shards: AP, P@1)"
     assert (list(ev), len(ev), ev.shards) == (["AP", "P@1"], 2, ("left", "right"))
     assert ev["map"] is ev["AP"]
     with pytest.raises(KeyError, match="nDCG was not evaluated"):
         ev["nDCG"]
-    assert ev.counts().rows() == [("left", 4, 3, 2, 3), ("right", 3, 2, 2, 7)]
+    assert ev.judged.counts().rows() == [("left", 4, 3, 2, 3), ("right", 3, 2, 2, 7)]
     assert ev.means().columns == ["measure", "shard", "measure ", "y"]
     assert ev.means().rows() == [
         ("AP", "left", 0.5, 0.25),
@@ -248,13 +248,13 @@ def test_tables(tmp_path: Path) -> None:
     assert pl.read_csv(tmp_path / "a.csv").height == 24
     ev.write_parquet(tmp_path / "a.parquet")
     assert pl.read_parquet(tmp_path / "a.parquet").equals(table)
-    again = cf.score(ev.judged[1], "P@2")["P@2"].values
+    again = cf.score(ev.judged.shards[1], "P@2")["P@2"].values
     assert again.tolist() == [[0.5, 0.0], [0.0, 0.0], [0.0, 0.5]]
 
 
 def test_topics_that_systems_lack() -> None:
     # A system that has a topic has it in each shard, also where it retrieved nothing there.
-    ev = score_shards(RUNS, QRELS, "AP", shards=MAP, topics="intersection")
+    ev = evaluate(RUNS, QRELS, "AP", shards=MAP, topics="intersection")
     np.testing.assert_array_equal(
         ev["AP"].values,
         stacked(
@@ -263,18 +263,18 @@ def test_topics_that_systems_lack() -> None:
     )
     # y retrieves only d for topic 1: nothing on the left.
     runs = {**RUNS, "y": {"1": {"d": 1.0}, "9": {"a": 1.0}}}
-    ev = score_shards(runs, QRELS, "AP", shards=MAP, topics="run")
+    ev = evaluate(runs, QRELS, "AP", shards=MAP, topics="run")
     assert ev.topics == ("1", "2", "9")
     np.testing.assert_array_equal(
         ev["AP"].values,
         stacked([[[1, 0], [0, NAN], [NAN, NAN]], [[0.5, 0], [NAN, NAN], [NAN, NAN]]]),
     )
     assert ev.whole["AP"].values[2].tolist()[1] == 0
-    assert [judged.retrieved[2].tolist() for judged in ev.judged] == [[0, 1], [0, 0]]
+    assert [judged.retrieved[2].tolist() for judged in ev.judged.shards] == [[0, 1], [0, 0]]
 
 
 def test_depth_is_that_of_the_whole_ranking() -> None:
-    ev = score_shards(RUNS, QRELS, ["P@2", "NumRet"], shards=MAP, depth=2)
+    ev = evaluate(RUNS, QRELS, ["P@2", "NumRet"], shards=MAP, depth=2)
     # Of topic 1, x keeps d and c, both on the right, and y keeps d and b.
     assert ev["P@2"].values[0].tolist() == [[0.0, 0.5], [0.5, 0.0]]
     assert ev["NumRet"].values[0].tolist() == [[0.0, 2.0], [1.0, 1.0]]
@@ -282,13 +282,13 @@ def test_depth_is_that_of_the_whole_ranking() -> None:
 
 def test_highest_grade_is_that_of_the_collection() -> None:
     # ERR goes by it: on the left nothing has grade 3.
-    ev = score_shards(RUNS, QRELS, "ERR@5", shards=MAP)
+    ev = evaluate(RUNS, QRELS, "ERR@5", shards=MAP)
     assert ev["ERR@5"].values[0, 1, 0] == pytest.approx((2**2 - 1) / 2**3)
 
 
 def test_measures_around_others_have_their_gaps() -> None:
     qrels = {**QRELS, "4": {"b": 2, "d": 2}}
-    ev = score_shards(RUNS, qrels, ["interval(RBP(rel=2,p=0.4)@2)", "AP(rel=2)"], shards=MAP)
+    ev = evaluate(RUNS, qrels, ["interval(RBP(rel=2,p=0.4)@2)", "AP(rel=2)"], shards=MAP)
     gaps = [np.isnan(scores.values) for scores in ev.values()]
     assert gaps[0].any()
     np.testing.assert_array_equal(gaps[0], gaps[1])
@@ -297,21 +297,21 @@ def test_measures_around_others_have_their_gaps() -> None:
 def test_documents_in_no_shard() -> None:
     part = {doc: MAP[doc] for doc in "abc"}
     with pytest.raises(cf.InputError, match=r"2 judgments in no shard; unmapped='drop'.*'1'.*'d'"):
-        score_shards(RUNS, QRELS, "AP", shards=part)
+        evaluate(RUNS, QRELS, "AP", shards=part)
     with pytest.raises(cf.InputError, match=r"2 judgments in no shard"):
-        score_shards(RUNS, QRELS, "AP", shards=part, unmapped="error")
+        evaluate(RUNS, QRELS, "AP", shards=part, unmapped="error")
     few = {"1": {"a": 1, "c": 1}}
     with pytest.raises(cf.InputError, match=r"2 documents in no shard.*\(topic '1', document 'd'"):
-        score_shards(RUNS, few, "AP", shards={**part, "z": "left"})
-    ev = score_shards(RUNS, QRELS, ["AP", "NumRet"], shards=part, unmapped="drop")
-    assert (ev.lost, ev.lost_judgments) == ({"x": 2, "y": 2}, 2)
+        evaluate(RUNS, few, "AP", shards={**part, "z": "left"})
+    ev = evaluate(RUNS, QRELS, ["AP", "NumRet"], shards=part, unmapped="drop")
+    assert (ev.judged.lost, ev.judged.lost_judgments) == ({"x": 2, "y": 2}, 2)
     assert ev["AP"].settings["documents in no shard"] == 4
     assert ev["AP"].settings["judgments in no shard"] == 2
     assert ev["AP"].values[0].tolist() == [[1.0, 1.0], [0.5, 0.0]]
     assert ev["NumRet"].values[0].tolist() == [[2.0, 1.0], [1.0, 0.0]]
     assert ev.whole["NumRet"].values[0].tolist() == [4.0, 2.0]
     # What lies below the depth is not looked at.
-    assert score_shards(RUNS, QRELS, "AP", shards=part, unmapped="drop", depth=1).lost == {
+    assert evaluate(RUNS, QRELS, "AP", shards=part, unmapped="drop", depth=1).judged.lost == {
         "x": 1,
         "y": 1,
     }
@@ -320,7 +320,7 @@ def test_documents_in_no_shard() -> None:
 def test_what_cannot_be_scored() -> None:
     def refused(kind: type[cf.CranfieldError], reason: str, **options: Any) -> None:
         with pytest.raises(kind, match=reason):
-            score_shards(RUNS, QRELS, options.pop("measures", "AP"), **options)
+            evaluate(RUNS, QRELS, options.pop("measures", "AP"), **{"shards": 3, **options})
 
     empty = "has no relevant document of any topic"
     refused(cf.CranfieldError, rf"shard '\d+' {empty} \(40 shards, 4 documents of", shards=40)
@@ -334,9 +334,9 @@ def test_what_cannot_be_scored() -> None:
     refused(cf.PolicyError, "jobs 0 is less than 1", shards=MAP, jobs=0)
     refused(cf.MeasureError, "is no measure|unknown|no measure", measures="Nothing")
     with pytest.raises(cf.InputError, match="no runs were given"):
-        score_shards([], QRELS, "AP", shards=MAP)
+        evaluate([], QRELS, "AP", shards=MAP)
     with pytest.raises(cf.InputError, match="no topic of the runs is judged"):
-        score_shards({"7": {"a": 1.0}}, QRELS, "AP", shards=MAP)
+        evaluate({"7": {"a": 1.0}}, QRELS, "AP", shards=MAP)
     with pytest.raises(cf.PolicyError, match=r"samplings must be .* from 1 to 100, not 0"):
         score_samplings(RUNS, QRELS, "AP", samplings=0)
 
@@ -346,11 +346,11 @@ def test_samplings_are_partitions_of_one_seed() -> None:
     several = score_samplings(runs, qrels, ["AP", "P@5"], shards=2, samplings=4, seed=8)
     assert len({id(ev.whole) for ev in several}) == 1
     for k, ev in enumerate(several):
-        one = score_shards(runs, qrels, ["AP", "P@5"], shards=random_shards(2, 8, k))
-        assert ev.sharding == one.sharding
+        one = evaluate(runs, qrels, ["AP", "P@5"], shards=random_shards(2, 8, k))
+        assert ev.judged.sharding == one.judged.sharding
         np.testing.assert_array_equal(ev["AP"].values, one["AP"].values)
         assert ev["AP"].settings["shard sampling"] == k
-    first = score_shards(runs, qrels, "AP", shards=2, seed=8)["AP"]
+    first = evaluate(runs, qrels, "AP", shards=2, seed=8)["AP"]
     np.testing.assert_array_equal(several[0]["AP"].values, first.values)
     assert len({ev["AP"].values.tobytes() for ev in several}) == 4
 
@@ -360,17 +360,17 @@ def test_threads_and_progress_and_runs_read_once(tmp_path: Path) -> None:
     for name, run in runs.items():
         cf.write_run(cf.read_run(run, name=name), tmp_path / name)
     calls: list[tuple[int, int]] = []
-    ev = score_shards(
+    ev = evaluate(
         str(tmp_path), qrels, "AP", shards=2, jobs=3, progress=lambda *done: calls.append(done)
     )
     assert calls == [(k + 1, 4) for k in range(4)]
-    plain = score_shards(runs, qrels, "AP", shards=2, jobs=1)
+    plain = evaluate(runs, qrels, "AP", shards=2, jobs=1)
     np.testing.assert_array_equal(ev["AP"].values, plain["AP"].values)
 
 
 def test_comparison_of_scores_with_gaps() -> None:
     runs, qrels = collection(21, topics=9, systems=4)
-    ev = score_shards(runs, qrels, "AP", shards=3, seed=2)
+    ev = evaluate(runs, qrels, "AP", shards=3, seed=2)
     scores = ev["AP"]
     gaps = np.isnan(scores.values)
     assert 0 < gaps.sum() == 4 * scores.settings["cells without scores"]
@@ -389,14 +389,14 @@ def test_comparison_of_scores_with_gaps() -> None:
 
 def test_shards_add_up_to_the_whole() -> None:
     runs, qrels = collection(13)
-    ev = score_shards(runs, qrels, ["NumRelRet", "NumRel"], shards=3)
+    ev = evaluate(runs, qrels, ["NumRelRet", "NumRel"], shards=3)
     for scores in ev.values():
         added = np.nansum(scores.values, axis=2)
         np.testing.assert_array_equal(added, ev.whole[scores.measure].values)
-    retrieved = sum(judged.retrieved for judged in ev.judged)
+    retrieved = sum(judged.retrieved for judged in ev.judged.shards)
     np.testing.assert_array_equal(retrieved, ev.whole.judged.retrieved)
     grades: Counter[int] = Counter()
-    for judged in ev.judged:
+    for judged in ev.judged.shards:
         grades.update(judged.judgments.grade.tolist())
     assert grades == Counter(ev.whole.judged.judgments.grade.tolist())
 
@@ -406,4 +406,4 @@ def test_what_is_known_of_the_whole_collection(name: str) -> None:
     """Tables of documents and intents are refused by name."""
     with pytest.raises(cf.PolicyError, match=f"{name} do not go with shards"):
         known: dict[str, Any] = {name: {"a": 1}}
-        cf.score_shards({"q": {"a": 1}}, {"q": {"a": 1}}, "AP", **known)
+        evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "AP", shards=3, **known)

@@ -30,12 +30,11 @@ from .collection.qrels import Qrels as Qrels
 from .collection.run import Run as Run
 from .collection.shards.given import read_shards as read_shards
 from .collection.shards.sharding import random_shards as random_shards
-from .evaluation.answer_evaluation import evaluate_answers as evaluate_answers
-from .evaluation.by_shard import score_samplings as score_samplings, score_shards as score_shards
-from .evaluation.evaluation import Evaluation as Evaluation, evaluate as evaluate, score as score
+from .evaluation.of_answers import evaluate_answers as evaluate_answers
+from .evaluation.of_runs import evaluate as evaluate, score_samplings as score_samplings
+from .evaluation.evaluation import Evaluation as Evaluation, score as score
 from .evaluation.scorefiles import read_scores as read_scores
-from .evaluation.session_evaluation import evaluate_sessions as evaluate_sessions
-from .evaluation.sharded_evaluation import ShardedEvaluation as ShardedEvaluation
+from .evaluation.of_sessions import evaluate_sessions as evaluate_sessions
 from .measures.base import Measure as Measure
 from .measures.define import define as define
 from .measures.grammar import parse_measure as parse_measure, parse_measures as parse_measures

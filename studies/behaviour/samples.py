@@ -104,14 +104,14 @@ def given(values: Any, topics: tuple[str, ...], systems: tuple[str, ...]) -> Any
 def sharded() -> Any:
     """Scores on three random shards of the documents."""
     covid = cf.bundled.trec_covid()
-    return cf.score_shards(few()[:4], covid.qrels, ["nDCG@20", "P@10"], shards=3)
+    return cf.evaluate(few()[:4], covid.qrels, ["nDCG@20", "P@10"], shards=3)
 
 
 @cache
 def sharded_with_gaps() -> Any:
     """Scores by shard of which some are missing: topics without relevant documents in a shard."""
     covid = cf.bundled.trec_covid()
-    return cf.score_shards(few()[:3], covid.qrels, "P@10", shards=12, rel=2)["P@10"]
+    return cf.evaluate(few()[:3], covid.qrels, "P@10", shards=12, rel=2)["P@10"]
 
 
 @cache

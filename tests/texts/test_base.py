@@ -10,7 +10,7 @@ import pytest
 
 import cranfield.measures.texts as texts
 from cranfield.base.errors import MeasureError
-from cranfield.evaluation.answer_evaluation import evaluate_answers
+from cranfield.evaluation.of_answers import evaluate_answers
 from cranfield.measures.base import ALIASES, REGISTRY
 from cranfield.measures.texts import TEXT_MEASURES, parse_text_measure, parse_text_measures
 from cranfield.measures.texts.base import KINDS

@@ -323,7 +323,7 @@ def test_tokenisers() -> None:
     assert one_score("RougeN", "The cat.", "the cat") == 1
     judged = judge_summaries({"s": {"q": "日本語"}}, {"q": "日本"}, tokeniser=list)
     assert judged.settings == {"tokeniser": "own function"}
-    scores = evaluate_answers(judged, "RougeN(of='precision')").popitem()[1]
+    [scores] = evaluate_answers(judged, "RougeN(of='precision')").values()
     assert scores.values[0, 0] == pytest.approx(2 / 3)
     for wrong in ("porter", 3):
         with pytest.raises(PolicyError, match="is none of alphanumeric, whitespace"):

@@ -18,7 +18,7 @@ def demo() -> None:
 
     from cranfield.base.escape import plain
     from cranfield.bundled import trec_covid
-    from cranfield.evaluation.evaluation import evaluate
+    from cranfield.evaluation.of_runs import evaluate
     from cranfield.reporting.page.report_page import report
     from cranfield.reporting.text.terminal import rich_table, systems_table
     from cranfield.scales.statements.meaningful import meaning

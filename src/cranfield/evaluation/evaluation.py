@@ -1,4 +1,4 @@
-"""Evaluate: judge the runs, compute the measures, keep everything together."""
+"""An evaluation: scores of several measures on the same input, and what that was."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from cranfield.base.optional import optional_module
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
 from cranfield.collection.judged.coverage import Coverage
-from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.judging import judge
+from cranfield.collection.judged.scorable import Scorable
 from cranfield.measures import Measure, parse_measures
 from cranfield.scores import Scores
 from cranfield.scores.several_measures import by_system, long_table
@@ -28,31 +27,41 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Mapping[str, Scores]):
-    """Scores of several measures on the same judged runs: a mapping of text forms to scores.
+    """Scores of several measures on the same input: a mapping of text forms to scores.
 
     Attributes
     ----------
-    measures
-        The measures, in order.
-    judged
-        The judged runs that were scored, with the policies and the coverage.
     scores
-        The scores by text form.
+        The scores by text form; with shards their values have shape (topics, systems, shards), and
+        NaN where a topic has no relevant document in a shard.
+    judged
+        What was scored: judged runs, with the policies and the coverage; those of each shard, with
+        the partition and what it lost; or sessions, answers, citations and summaries, judged.
     compat
         The preset whose roundings trec_eval's names stand for.
+    on_all
+        Of an evaluation by shard, that of the same runs on all documents; else None.
 
     Examples
     --------
     >>> import cranfield as cf
-    >>> ev = cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, ["AP", "RR"])
-    >>> ev["AP"].values.tolist(), list(ev)
-    ([[0.5]], ['AP', 'RR'])
+    >>> run = {"q1": {"a": 4, "b": 3, "c": 2, "d": 1}, "q2": {"d": 2, "a": 1}}
+    >>> qrels = {"q1": {"b": 1, "d": 1}, "q2": {"a": 1}}
+    >>> ev = cf.evaluate(run, qrels, ["AP", "RR"])
+    >>> ev["AP"].values[:, 0].tolist(), list(ev)
+    ([0.5, 0.5], ['AP', 'RR'])
+    >>> halves = {"a": "left", "b": "left", "c": "right", "d": "right"}
+    >>> ev = cf.evaluate(run, qrels, "AP", shards=halves)
+    >>> ev["AP"].values[:, 0].tolist(), ev.shards
+    ([[0.5, 0.5], [1.0, nan]], ('left', 'right'))
+    >>> ev.whole["AP"].values[:, 0].tolist()
+    [0.5, 0.5]
     """
 
-    measures: tuple[Measure, ...]
-    judged: JudgedRuns
     scores: Mapping[str, Scores]
+    judged: Any
     compat: str | None = None
+    on_all: Evaluation | None = None
 
     def __getitem__(self, measure: str | Measure) -> Scores:
         found = self.scores.get(str(measure))
@@ -72,19 +81,34 @@ class Evaluation(Mapping[str, Scores]):
         return len(self.scores)
 
     @property
+    def measures(self) -> tuple[Measure, ...]:
+        """The measures, in order."""
+        return tuple(scores.definition for scores in self.values())  # type: ignore[misc]
+
+    @property
     def systems(self) -> tuple[str, ...]:
         """The systems, in order."""
-        return self.judged.systems
+        return self.judged.systems  # type: ignore[no-any-return]
 
     @property
     def topics(self) -> tuple[str, ...]:
-        """The topics, in order."""
-        return self.judged.topics
+        """The topics, in order; or the sessions."""
+        return self.judged.topics  # type: ignore[no-any-return]
+
+    @property
+    def shards(self) -> tuple[str, ...]:
+        """The shards' names, in order; none without shards."""
+        return self.judged.shard_labels  # type: ignore[no-any-return]
+
+    @property
+    def whole(self) -> Evaluation:
+        """The evaluation on all documents; itself where there are no shards."""
+        return self.on_all or self
 
     @property
     def coverage(self) -> Coverage:
         """What the runs and the judgments did not have in common."""
-        return self.judged.coverage
+        return self.judged.coverage  # type: ignore[no-any-return]
 
     def means(self) -> pl.DataFrame:
         """Return the overall value of each measure (mean, sum or geometric mean) by system.
@@ -92,31 +116,34 @@ class Evaluation(Mapping[str, Scores]):
         Returns
         -------
         polars.DataFrame
-            One row a measure: `measure`, then a column a system.
+            One row a measure, or a measure and shard: `measure`, perhaps `shard`, then a column a
+            system. An overall value is over the topics that have a score, in that shard.
         """
-        table = {"measure": list(self.scores)}
-        overall = np.array([scores.overall() for scores in self.scores.values()])
-        columns = {
-            name if name != "measure" else "measure ": pl.Series(overall[:, i]).fill_nan(None)
-            for i, name in enumerate(self.systems)
-        }
-        return pl.DataFrame({**table, **columns})
+        table: dict[str, Any] = {"measure": np.repeat([*self], max(1, len(self.shards))).tolist()}
+        if self.shards:
+            table["shard"] = self.shards * len(self)
+        taken = tuple(table)
+        overall = np.stack([scores.overall() for scores in self.values()])
+        for i, name in enumerate(self.systems):
+            column = pl.Series(overall[:, i].ravel()).fill_nan(None)
+            table[f"{name} " if name in taken else name] = column
+        return pl.DataFrame(table)
 
     def by_system(self) -> pl.DataFrame:
         """Return the overall values with one row a system and a column a measure."""
-        return by_system(self.scores)
+        return by_system(self)
 
     def summary(self) -> pl.DataFrame:
         """Return mean, median, geometric mean and standard deviation by measure and system."""
         parts = [
             scores.summary().select(pl.lit(name).alias("measure"), pl.all())
-            for name, scores in self.scores.items()
+            for name, scores in self.items()
         ]
         return pl.concat(parts)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return all scores in a long table: measure, topic, system, score; no score is null."""
-        return long_table(self.scores)
+        """Return all scores in a long table: measure, topic, system, perhaps shard, score."""
+        return long_table(self)
 
     def to_pandas(self) -> pd.DataFrame:
         """Return the long table as a pandas data frame."""
@@ -127,7 +154,7 @@ class Evaluation(Mapping[str, Scores]):
         """Return an xarray data set with a variable a measure."""
         xarray = optional_module("xarray")
         return xarray.Dataset(  # type: ignore[no-any-return]
-            {name: scores.to_xarray() for name, scores in self.scores.items()}
+            {name: scores.to_xarray() for name, scores in self.items()}
         )
 
     def write_csv(self, path: str | PathLike[str]) -> None:
@@ -141,74 +168,27 @@ class Evaluation(Mapping[str, Scores]):
             self.to_polars().write_parquet(out)
 
     def _repr_html_(self) -> str:
-        return frame_html(self.by_system(), repr(self))
+        return frame_html(self.means() if self.shards else self.by_system(), repr(self))
 
     def __repr__(self) -> str:
-        return (
-            f"Evaluation({counted(len(self.topics), 'topic')},"
-            f" {counted(len(self.systems), 'system')}: {', '.join(self.scores)})"
-        )
-
-
-def evaluate(
-    runs: Any,
-    qrels: Any,
-    measures: str | Measure | Iterable[str | Measure],
-    *,
-    compat: str | None = None,
-    **policies: Any,
-) -> Evaluation:
-    """Score runs against judgments.
-
-    Parameters
-    ----------
-    runs
-        Whatever :func:`cranfield.read_runs` takes: paths, globs, folders, dicts, data frames.
-    qrels
-        Whatever :func:`cranfield.read_qrels` takes.
-    measures
-        Measures or their text forms; names of trec_eval are understood.
-    compat
-        Another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`, `ndeval`, `gdeval`,
-        `ntcireval`, `cwl`; its names of measures mean what they mean there.
-    policies
-        As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`,
-        `lengths`, `groups`, `intents`, `aspects`, `jobs`, `progress`.
-
-    Returns
-    -------
-    Evaluation
-        A mapping of measures to :class:`Scores`.
-
-    Raises
-    ------
-    MeasureError, InputError, PolicyError
-        Before anything is computed, for what does not exist; while reading, for what cannot be
-        read.
-
-    Examples
-    --------
-    >>> import cranfield as cf
-    >>> ev = cf.evaluate({"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "c": 2}}, ["P@2", "nDCG"])
-    >>> ev.by_system().rows()
-    [('run', 0.5, 0.7601...)]
-    """
-    wanted = parse_measures(measures, compat=compat)
-    return score(judge(runs, qrels, compat=compat, **policies), wanted, compat=compat)
+        sizes = [counted(len(self.topics), self.judged.unit), counted(len(self.systems), "system")]
+        sizes += [counted(len(self.shards), "shard")] if self.shards else []
+        return f"Evaluation({', '.join(sizes)}: {', '.join(self)})"
 
 
 def score(
-    judged: JudgedRuns,
+    judged: Scorable,
     measures: str | Measure | Iterable[str | Measure],
     *,
     compat: str | None = None,
 ) -> Evaluation:
-    """Score runs that are judged already.
+    """Score what is judged already.
 
     Parameters
     ----------
     judged
-        The outcome of :func:`cranfield.judge`.
+        The outcome of :func:`cranfield.judge`; or what is `judged` in another evaluation: runs by
+        shard, sessions, answers.
     measures
         Measures or their text forms.
     compat
@@ -220,18 +200,16 @@ def score(
         A mapping of measures to :class:`Scores`.
     """
     wanted = parse_measures(measures, compat=compat)
-    settings = judged.policies.describe()
+    values = judged.scores_by(wanted)
     scores = {
-        str(one): Scores(
-            np.where(judged.scored, one.score(judged), np.nan),
+        str(measure): Scores(
+            table,
             judged.topics,
             judged.systems,
-            measure=str(one),
-            aggregate=one.info.aggregate,
-            settings=settings,
-            scale=one.scale,
-            lower_is_better=one.info.lower_is_better,
+            settings=judged.settings_for(measure),
+            shards=judged.shard_labels,
+            definition=measure,
         )
-        for one in wanted
+        for measure, table in zip(wanted, values, strict=True)
     }
-    return Evaluation(tuple(wanted), judged, scores, compat)
+    return Evaluation(scores, judged, compat)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, overload
 
 import numpy as np
@@ -13,12 +13,14 @@ from cranfield.base.arrays import Ints
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
+from cranfield.collection.document_tables import read_lengths
 from cranfield.collection.intents.probabilities import IntentTable, read_intents
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import places
 from cranfield.collection.run import Run
+from cranfield.sessions.clicked import clicks_of
 from cranfield.sessions.log import LISTS, SessionLog, first_of_each
 from cranfield.sources.origin import Origin
 
@@ -44,12 +46,15 @@ class ConcatenatedSessions(Sequence[Run]):
         Documents removed because they had come before.
     cut
         Documents below the depth, or below the lowest click.
+    settings
+        What :func:`concatenated` was asked for.
     """
 
     sessions: SessionLog
     rows: pl.DataFrame
     removed: int
     cut: int
+    settings: dict[str, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.sessions.systems)
@@ -83,15 +88,13 @@ class ConcatenatedSessions(Sequence[Run]):
         run.__dict__.update(values, origin=Origin(self.sessions.source))
         return run
 
-    def judged(self, qrels: Any, *, by_session: bool = False, **policies: Any) -> JudgedRuns:
-        """Judge the sessions, with the query of each document: what sDCG and the like need.
+    def judged(self, qrels: Any, **policies: Any) -> JudgedRuns:
+        """Judge the sessions: rankings with the query of each document, and the clicks.
 
         Parameters
         ----------
         qrels
             Judgments by topic; whatever :func:`cranfield.read_qrels` takes.
-        by_session
-            Whether the judgments are by session already, as `sessions.qrels(qrels)` gives them.
         policies
             As for :func:`cranfield.judge`, but for `ties`: ranks are known here.
 
@@ -117,7 +120,9 @@ class ConcatenatedSessions(Sequence[Run]):
             policies["aspects"] = {name: self.sessions.qrels(one) for name, one in aspects}
         if policies.get("intents") is not None:
             policies["intents"] = self._intents(read_intents(policies["intents"]))
-        own = qrels if by_session else self.sessions.qrels(qrels)
+        if policies.get("lengths") is not None:
+            policies["lengths"] = read_lengths(policies["lengths"])
+        own = self.sessions.qrels(qrels)
         judged = judge(list(self), own, **policies)
         queries = self._queries(judged)
         if judged.policies.depth is not None:
@@ -129,6 +134,9 @@ class ConcatenatedSessions(Sequence[Run]):
             return replace(one, annotations=more, views={})
 
         judged = with_queries(judged)
+        clicks = clicks_of(self.sessions, own, judged, policies.get("lengths"))
+        known = replace(judged.annotations, clicks=clicks, settings=self.settings)
+        judged = replace(judged, annotations=known, views={})
         if not condense:
             return judged
         return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()
@@ -227,6 +235,7 @@ def concatenated(
     cell = rows["system"].to_numpy() * len(sessions.names) + rows["session"].to_numpy()
     rank: Ints = places(cell)
     made = rows.select("system", "session", pl.Series("rank", rank), "query", "doc")
+    settings = {"depth": depth, "duplicates": duplicates, "until_click": until_click}
     return ConcatenatedSessions(
-        sessions, made, taken - made.height, sessions.results.height - taken
+        sessions, made, taken - made.height, sessions.results.height - taken, settings
     )

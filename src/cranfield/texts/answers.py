@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldWarning, InputError, MeasureError, quoted
 from cranfield.base.words import counted, some_of
+from cranfield.collection.judged.scorable import Scorable
 from cranfield.sources.columns import pairs_of, read_columns
 from cranfield.sources.schemas import Lines, Schema, optional
 from cranfield.sources.tables import Table, fitted
@@ -56,7 +57,7 @@ ANSWERS = Schema(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgedAnswers:
+class JudgedAnswers(Scorable):
     """Answers of all systems, side by side, as lists of the nuggets that they have.
 
     Attributes

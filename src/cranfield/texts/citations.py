@@ -12,6 +12,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, MeasureError, quoted
 from cranfield.base.words import counted
+from cranfield.collection.judged.scorable import Scorable
 from cranfield.sources.columns import pairs_of
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.tables import Table, read_table
@@ -34,7 +35,7 @@ _CITATIONS = Schema(
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgedCitations:
+class JudgedCitations(Scorable):
     """Sentences of all answers, side by side, and their citations.
 
     Attributes

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted
 from cranfield.base.words import counted, some_of
+from cranfield.collection.judged.scorable import Scorable
 from cranfield.sources.columns import pairs_of
 from cranfield.sources.schemas import Column, Schema
 from cranfield.sources.tables import read_table
@@ -50,7 +51,7 @@ TOKENISERS: dict[str, Tokeniser] = {"alphanumeric": alphanumeric, "whitespace": 
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgedSummaries:
+class JudgedSummaries(Scorable):
     """Texts of all systems and the reference texts of each topic, as numbered words.
 
     Attributes
@@ -70,6 +71,10 @@ class JudgedSummaries:
     texts: Mapping[tuple[int, int], Sentences]
     references: tuple[tuple[Sentences, ...], ...]
     settings: dict[str, Any] = field(default_factory=dict)
+
+    def settings_for(self, measure: Any) -> dict[str, Any]:
+        """Return how texts became tokens."""
+        return dict(self.settings)
 
     def each(
         self, score: Callable[[Sentences, Sentences], float], average: bool

@@ -26,7 +26,7 @@ from cranfield.meta.of_tests.splits import split_topics
 from cranfield.meta.study import Study
 
 if TYPE_CHECKING:
-    from cranfield.evaluation.sharded_evaluation import ShardedEvaluation
+    from cranfield.evaluation.evaluation import Evaluation
 
 EPILOG = """\b
 Examples:
@@ -147,9 +147,9 @@ def _scores(
 
 def evaluated_shards(
     qrels: str, runs: tuple[str, ...], measure: str, shards: Any, options: StudyOptions
-) -> ShardedEvaluation:
+) -> Evaluation:
     """Read each run once, and score it on the whole collection and on each shard."""
-    from cranfield.evaluation.by_shard import score_shards
+    from cranfield.evaluation.of_runs import evaluate
 
     refuse(OF_DOCUMENTS, "does not go with shards")
     judging = {name: one for name, one in options.judging.items() if name not in OF_DOCUMENTS}
@@ -158,7 +158,7 @@ def evaluated_shards(
     wanted = wanted_measures([measure], rel, compat)
     many = opened_runs(qrels, runs, reading["format"], reading["encoding"])
     with progress_of(many) as progress:
-        found = score_shards(
+        found = evaluate(
             many,
             read_qrels(qrels, **reading),
             wanted,

@@ -6,21 +6,23 @@ table in order of (system, topic, rank); of all others only their number matters
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Ints
+from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.intents.judged_intents import Intents
+from cranfield.collection.judged.clicks import Clicks
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.collection.judged.judgments import Groups, Judgments
 from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.scorable import Scorable, Scorer
 from cranfield.tabular import frame_html
 
 
@@ -41,6 +43,10 @@ class Annotations:
     queries
         Where rankings are sessions of several queries: a row for each retrieved document, judged or
         not; `grade` is the number of the query that it answers, from 1, rising with the rank.
+    clicks
+        The clicks of these sessions; they are of no ranking, and stay as they are in every view.
+    settings
+        How these sessions became rankings, by name.
     """
 
     lengths: Rows | None = None
@@ -48,6 +54,8 @@ class Annotations:
     intents: Intents | None = None
     aspects: Mapping[str, JudgedRuns] = field(default_factory=dict)
     queries: Rows | None = None
+    clicks: Clicks | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
 
     def top(self, cutoff: int) -> Annotations:
         """Keep what belongs to the ranks up to a cutoff."""
@@ -72,7 +80,7 @@ class Annotations:
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedRuns:
+class JudgedRuns(Scorable):
     """Rankings of several systems as grades by rank; made by :func:`cranfield.judge`.
 
     Attributes
@@ -107,6 +115,19 @@ class JudgedRuns:
     coverage: Coverage
     annotations: Annotations = field(default_factory=Annotations)
     views: dict[Any, Any] = field(default_factory=dict, repr=False)
+
+    @property
+    def unit(self) -> str:
+        """What a topic is here, in a word."""
+        return "topic" if self.annotations.clicks is None else "session"
+
+    def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
+        """Return the scores by each measure; NaN where the topic policy says 'no score'."""
+        return [np.where(self.scored, one.score(self), np.nan) for one in measures]
+
+    def settings_for(self, measure: Scorer) -> dict[str, Any]:
+        """Return the policies and how sessions became rankings."""
+        return self.policies.describe() | dict(self.annotations.settings)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -211,6 +232,12 @@ class JudgedRuns:
         if self.annotations.queries is None:
             raise MeasureError(f"{name} needs sessions of queries, and these runs are none")
         return self.annotations.queries
+
+    def clicks(self, name: str) -> Clicks:
+        """Return the clicks of sessions; `name` is the measure that needs them."""
+        if self.annotations.clicks is None:
+            raise MeasureError(f"{name} reads clicks: it is computed by evaluate_sessions")
+        return self.annotations.clicks
 
     def aspect(self, aspect: str, name: str) -> JudgedRuns:
         """Return the same runs judged on another aspect; `name` is the measure that needs it."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 
+from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.files.many_runs import distinct_names, read_runs
@@ -17,6 +19,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import Progress, judge_one, of_each_run
 from cranfield.collection.judged.policies import Policies, policies
 from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.judged.scorable import Scorable, Scorer
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.collection.shards.sharding import Sharding
@@ -29,7 +32,7 @@ UNMAPPED = {
 
 
 @dataclass(frozen=True, eq=False)
-class JudgedShards:
+class JudgedShards(Scorable):
     """Runs judged on the shards of one partition.
 
     Attributes
@@ -38,16 +41,96 @@ class JudgedShards:
         The partition.
     shards
         The judged runs of each shard. All have the same topics and systems.
-    unmapped_judgments
-        How many judgments are of documents that are in no shard.
-    unmapped_documents
-        How many such documents each system retrieved, over all topics.
+    lost
+        Documents in no shard that were left out: how many each system had retrieved, by system.
+    lost_judgments
+        How many judgments were left out for the same reason.
+    rel
+        Lowest grade that makes a document relevant when topics are looked at for one; None for
+        that of each measure.
     """
 
     sharding: Sharding
     shards: tuple[JudgedRuns, ...]
-    unmapped_judgments: int
-    unmapped_documents: tuple[int, ...]
+    lost: Mapping[str, int]
+    lost_judgments: int
+    rel: int | None = None
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics, in order."""
+        return self.shards[0].topics
+
+    @property
+    def systems(self) -> tuple[str, ...]:
+        """The systems, in order."""
+        return self.shards[0].systems
+
+    @property
+    def shard_labels(self) -> tuple[str, ...]:
+        """The shards' names, in order."""
+        return self.sharding.labels
+
+    def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
+        """Return the scores by shard; NaN where a topic has no relevant document in a shard."""
+        # A copy, so that what measures keep for each other is gone when they are done.
+        copies = (replace(judged, views={}) for judged in self.shards)
+        by_shard = [judged.scores_by(measures) for judged in copies]
+        return [
+            np.where(self._gaps(measure)[:, None], np.nan, np.stack(values, axis=2))
+            for measure, *values in zip(measures, *by_shard, strict=True)
+        ]
+
+    def settings_for(self, measure: Scorer) -> dict[str, Any]:
+        """Return the policies, the partition, and how many cells it leaves without a score."""
+        gaps = self._gaps(measure)
+        return {
+            **self.shards[0].settings_for(measure),
+            **self.sharding.describe(),
+            "shard labels": list(self.sharding.labels),
+            "relevant from": self._relevant_from(measure),
+            "cells": gaps.size,
+            "cells without scores": int(gaps.sum()),
+            "judgments in no shard": self.lost_judgments,
+            "documents in no shard": sum(self.lost.values()),
+        }
+
+    def _relevant_from(self, measure: Scorer) -> int:
+        return lowest_relevant(measure) if self.rel is None else int(self.rel)
+
+    def _gaps(self, measure: Scorer) -> Bools:
+        """What every system lacks alike; shape (topics, shards)."""
+        low = self._relevant_from(measure)
+        bases = [judged.recall_base(low) for judged in self.shards]
+        return np.asarray(np.concatenate(bases, axis=1) == 0)
+
+    def counts(self) -> pl.DataFrame:
+        """Count what each shard has.
+
+        Returns
+        -------
+        polars.DataFrame
+            One row a shard: `shard`, `judgments`, `relevant` (judgments of grade 1 or higher),
+            `topics` (with one of these), and `retrieved` (documents of all systems and topics).
+        """
+        relevant = [judged.recall_base() for judged in self.shards]
+        return pl.DataFrame(
+            {
+                "shard": pl.Series(self.sharding.labels, dtype=pl.String),
+                "judgments": [judged.judgments.grade.size for judged in self.shards],
+                "relevant": [int(base.sum()) for base in relevant],
+                "topics": [int((base > 0).sum()) for base in relevant],
+                "retrieved": [int(judged.retrieved.sum()) for judged in self.shards],
+            }
+        )
+
+
+def lowest_relevant(measure: Any) -> int:
+    """Return the lowest grade that a measure calls relevant; one around another has that one's."""
+    while (inner := getattr(measure, "inner", None)) is not None:
+        measure = inner
+    low = getattr(measure, "rel", 1)
+    return low if isinstance(low, int) else 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,7 +148,8 @@ def judge_shards(
     shardings: Sequence[Sharding],
     *,
     unmapped: str = "error",
-    relevant_from: Iterable[int] = (1,),
+    measures: Iterable[Scorer] = (),
+    rel: int | None = None,
     ties: str | None = None,
     topics: str | None = None,
     unjudged: str | None = None,
@@ -87,7 +171,8 @@ def judge_shards(
         raise PolicyError(f"unmapped {quoted(unmapped)} is none of {', '.join(UNMAPPED)}")
     whole = read_qrels(qrels).flat()
     least = 0 if chosen.negative == "unjudged" else -(2**31)
-    grades = sorted({max(grade, least) for grade in relevant_from})
+    lowest = {lowest_relevant(one) for one in measures} if rel is None else {int(rel)}
+    grades = sorted({max(grade, least) for grade in lowest or {1}})
     splits = [_split(whole, sharding, unmapped, grades) for sharding in shardings]
     many = read_runs(runs)
     if not len(many):
@@ -120,8 +205,8 @@ def judge_shards(
             together([of_shard[k] for of_shard in by_run], judgments)
             for k, judgments in enumerate(split.qrels)
         )
-        lost = tuple(lost[s] for _, _, lost in found)
-        sharded.append(JudgedShards(split.sharding, shards, split.unmapped, lost))
+        lost = {name: lost[s] for name, (_, _, lost) in zip(names, found, strict=True)}
+        sharded.append(JudgedShards(split.sharding, shards, lost, split.unmapped, rel))
         for _, of_sharding, _ in found:
             # Many partitions would otherwise be in memory twice.
             of_sharding[s] = []

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
@@ -29,37 +28,6 @@ def _snippet(value: Any) -> float | str:
             raise ValueError("a number of at least 0, or 'own'")
         return value
     return float(_LENGTH(value))
-
-
-@dataclass(frozen=True, eq=False)
-class Clicks:
-    """Clicks of sessions, in order of cell and, within it, of time.
-
-    Attributes
-    ----------
-    cell
-        The (system, session) of each click, as one number.
-    query
-        Number of the query in whose list was clicked, from 1.
-    rank
-        Rank that was clicked, from 1.
-    length
-        Characters of the clicked document; NaN where that is not known.
-    grade
-        Its grade; 0 where it has none.
-    again
-        Whether the session clicked this document before.
-    text
-        Characters of all snippets of the list down to the rank; NaN where that is not known.
-    """
-
-    cell: Ints
-    query: Ints
-    rank: Ints
-    length: Floats
-    grade: Ints
-    again: NDArray[np.bool_]
-    text: Floats
 
 
 def click_u(
@@ -210,28 +178,8 @@ class ClickU(Measure):
     once: bool = parameter(False, flag, "whether a document counts at its first click only")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Refuse rankings: they have no clicks."""
-        raise MeasureError(f"{self} reads clicks: it is computed by evaluate_sessions")
-
-    def of_clicks(self, clicks: Clicks, shape: tuple[int, int]) -> Floats:
-        """Score sessions.
-
-        Parameters
-        ----------
-        clicks
-            The clicks of all sessions and systems.
-        shape
-            (sessions, systems).
-
-        Returns
-        -------
-        array, shape (sessions, systems)
-
-        Raises
-        ------
-        MeasureError
-            When a clicked document has no length, or a snippet that was read has none.
-        """
+        """Score the clicks of sessions; a length or a snippet that is needed must be known."""
+        clicks = judged.clicks(str(self))
         if self.judged_only:
             raise MeasureError(f"{self}: there is no condensed list of clicks")
         counts = ~clicks.again if self.once else np.ones(clicks.cell.size, dtype=bool)
@@ -253,7 +201,6 @@ class ClickU(Measure):
         flat = np.full(counts.size, self.gain)
         gains = np.where(counts, flat if self.gains is None else self.gains.of(clicks.grade), 0.0)
         worth = _u(clicks.cell, clicks.query, clicks.rank, text, read, gains, self.L)
-        total: Floats = np.bincount(
-            clicks.cell, weights=worth, minlength=shape[0] * shape[1]
-        ).astype(float)
-        return total.reshape(shape[1], shape[0]).T
+        topics, systems = judged.shape
+        total = np.bincount(clicks.cell, weights=worth, minlength=topics * systems)
+        return total.astype(float).reshape(systems, topics).T

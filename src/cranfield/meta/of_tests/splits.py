@@ -44,7 +44,7 @@ def split_topics(
         Names of tests, `t+holm` with a correction of one's own. Those that go by shard, such as
         `anova-3` and `anova-3f`, need `by_shard`.
     by_shard
-        Scores of the same topics and systems by shard: see :func:`score_shards`.
+        Scores of the same topics and systems by shard: see :func:`cranfield.evaluate`.
     sizes
         Numbers of topics in a set, from 2 to half of them. Where the number of topics is odd, half
         of them may be rounded up, and the second set has one less. By default those of 5, 10, 25,

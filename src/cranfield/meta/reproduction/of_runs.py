@@ -14,7 +14,8 @@ from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
-from cranfield.evaluation.evaluation import Evaluation, evaluate
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.of_runs import evaluate
 from cranfield.measures import Measure, parse_measures
 from cranfield.meta.reproduction.comparing import Notes, check_test, measured, same_roles
 from cranfield.meta.reproduction.orders import order_agreement

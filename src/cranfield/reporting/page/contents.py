@@ -17,6 +17,7 @@ from cranfield.base.errors import (
     PolicyError,
     quoted,
 )
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import Measure, parse_measure
 from cranfield.reporting.page.scaling import Scaling, scaling_of
@@ -93,7 +94,7 @@ def collect(results: Any, *, title: str, scales: bool = True, **options: Any) ->
     """Compare what is not compared yet, and judge what that means."""
     given = {name: value for name, value in options.items() if value is not None}
     _check(given)
-    evaluation = results if isinstance(results, Evaluation) else None
+    evaluation = results if isinstance(results, Evaluation) and _of_rankings(results) else None
     found = list(_items(results))
     if not found:
         raise CranfieldError("there is nothing to report: no scores and no comparisons")
@@ -115,6 +116,12 @@ def collect(results: Any, *, title: str, scales: bool = True, **options: Any) ->
     if evaluation is not None:
         topics = dict.fromkeys(evaluation.topics)
     return Contents(title, systems, tuple(topics), parts, evaluation, options=given)
+
+
+def _of_rankings(evaluation: Evaluation) -> bool:
+    """Tell whether judged runs are behind it, of which the page says more."""
+    judged = evaluation.judged
+    return isinstance(judged, JudgedRuns) and judged.unit == "topic"
 
 
 def _check(given: Mapping[str, Any]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from cranfield.base.errors import MeasureError
+from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.texts.base import KINDS, TextMeasure, parse_text_measures
 from cranfield.scores import Scores
 
@@ -13,7 +14,7 @@ from cranfield.scores import Scores
 def evaluate_answers(
     judged: Any,
     measures: str | TextMeasure | Iterable[str | TextMeasure],
-) -> dict[str, Scores]:
+) -> Evaluation:
     """Score what is judged already.
 
     Parameters
@@ -27,8 +28,9 @@ def evaluate_answers(
 
     Returns
     -------
-    dict of Scores
-        By the text forms of the measures. A system without an answer to a topic scores 0 there.
+    Evaluation
+        A mapping of measures to :class:`Scores`. A system without an answer to a topic scores 0
+        there.
 
     Raises
     ------
@@ -56,16 +58,17 @@ def evaluate_answers(
             raise MeasureError(
                 f"{one} is computed from {one.reads.__name__}, not {type(judged).__name__}{can}"
             )
-    settings = dict(getattr(judged, "settings", {}))
-    return {
+    scores = {
         str(one): Scores(
             one.values(judged),
             judged.topics,
             judged.systems,
             measure=str(one),
-            settings=settings,
+            settings=judged.settings_for(one),
             scale=one.info.scale,
             lower_is_better=one.info.lower_is_better,
+            definition=one,  # type: ignore[arg-type]
         )
         for one in wanted
     }
+    return Evaluation(scores, judged)

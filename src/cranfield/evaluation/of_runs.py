@@ -1,0 +1,191 @@
+"""Evaluate runs: judge them, on all documents or by shard, and compute the measures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import PolicyError
+from cranfield.collection.judged.judging import judge
+from cranfield.evaluation.evaluation import Evaluation, score
+from cranfield.measures import Measure, parse_measures
+
+if TYPE_CHECKING:
+    from cranfield.collection.shards.sharding import Sharding
+
+MOST_SAMPLINGS = 100
+"""Partitions at a time; each keeps judged runs of its own, 24 bytes a judged document."""
+
+
+def evaluate(
+    runs: Any,
+    qrels: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    compat: str | None = None,
+    shards: Any = None,
+    **options: Any,
+) -> Evaluation:
+    r"""Score runs against judgments, on the whole collection or on each shard of it.
+
+    On a shard, runs and judgments are restricted to its documents. What is left of a ranking keeps
+    its order; ranks, cutoffs and recall bases are those of the shard. What depends on the highest
+    grade takes that of the whole collection.
+
+    A topic without a relevant document in a shard has no score there, for any system: NaN, which
+    :func:`cranfield.compare` takes with `missing="available"` (gaps in the design), `"zero"` or
+    `"drop"` (only topics with scores in all shards). A system that retrieved nothing relevant in
+    a shard gets what the measure gives it, which is 0 for most.
+
+    Source of shards: Voorhees, Samarov and Soboroff (2017), Using replicates in information
+    retrieval evaluation; Ferro and Sanderson (2019), Improving the accuracy of system performance
+    estimation by using shards; Ferro and Sanderson (2022), How do you test a test?, sections 3.1
+    and 4, who take three random shards.
+
+    Parameters
+    ----------
+    runs
+        Whatever :func:`cranfield.read_runs` takes: paths, globs, folders, dicts, data frames.
+    qrels
+        Whatever :func:`cranfield.read_qrels` takes.
+    measures
+        Measures or their text forms; names of trec_eval are understood.
+    compat
+        Another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`, `ndeval`, `gdeval`,
+        `ntcireval`, `cwl`; its names of measures mean what they mean there.
+    shards
+        None, or how many shards to draw at random (:func:`cranfield.random_shards`), a
+        partition, or whatever :func:`cranfield.read_shards` takes: a dict
+        `{document: shard}`, a data frame, a file.
+    options
+        As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`,
+        `lengths`, `groups`, `intents`, `aspects`, `jobs`, `progress`. With shards, the depth is
+        that of the whole ranking, a system that lacks a topic in its run lacks it in all shards,
+        and `lengths`, `groups`, `intents` and `aspects` are refused. Only with shards:
+
+        `seed` of random shards, 0 by default; a partition that is given does not depend on it.
+
+        `unmapped`: what becomes of runs and judgments with a document that a given partition
+        lacks: `error` (default), or `drop`: it is left out of every shard, and counted.
+
+        `rel`: lowest grade that makes a document relevant when topics are looked at for one; by
+        default each measure's own `rel`, and 1 for a measure without.
+
+    Returns
+    -------
+    Evaluation
+        A mapping of measures to :class:`Scores`, by topic, system, and shard if asked for. The
+        `settings` of scores by shard name the partition, and say how many cells of topic and shard
+        have no score.
+
+    Raises
+    ------
+    MeasureError, InputError, PolicyError
+        Before anything is computed, for what does not exist; while reading, for what cannot be
+        read.
+    CranfieldError
+        When a shard has no relevant document of any topic.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> ev = cf.evaluate({"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "c": 2}}, ["P@2", "nDCG"])
+    >>> ev.by_system().rows()
+    [('run', 0.5, 0.7601...)]
+    >>> runs = {
+    ...     "good": {q: {f"d{k}": 9 - k for k in range(9)} for q in "xyz"},
+    ...     "bad": {q: {f"d{k}": k for k in range(9)} for q in "xyz"},
+    ... }
+    >>> qrels = {"x": {"d0": 1, "d1": 1}, "y": {"d0": 1, "d4": 1}, "z": {"d1": 1, "d2": 1}}
+    >>> ev = cf.evaluate(runs, qrels, ["AP", "P@2"], shards=2)
+    >>> ev
+    Evaluation(3 topics, 2 systems, 2 shards: AP, P@2)
+    >>> ev["AP"].values.shape, ev["AP"].settings["cells without scores"]
+    ((3, 2, 2), 2)
+    """
+    wanted = parse_measures(measures, compat=compat)
+    if shards is None:
+        return score(judge(runs, qrels, compat=compat, **options), wanted, compat=compat)
+    from cranfield.collection.shards.given import as_sharding
+
+    sharding = as_sharding(shards, options.pop("seed", 0))
+    [only] = _by_shard(runs, qrels, wanted, [sharding], compat=compat, **options)
+    return only
+
+
+def score_samplings(
+    runs: Any,
+    qrels: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    shards: int = 3,
+    samplings: int = 5,
+    seed: int = 0,
+    **options: Any,
+) -> tuple[Evaluation, ...]:
+    """Score runs on several random partitions of the collection, reading each run once.
+
+    Parameters
+    ----------
+    runs, qrels, measures, seed
+        As for :func:`cranfield.evaluate`.
+    shards
+        Number of shards of each partition.
+    samplings
+        Number of partitions, from 1 to 100; each is kept, with its judged runs. The first of them
+        is the one of `evaluate`, and none depends on how many there are.
+    options
+        As for :func:`cranfield.evaluate`: `rel`, `compat`, and the policies that go with shards.
+
+    Returns
+    -------
+    tuple of Evaluation
+        One for each partition; all have the same `whole`.
+
+    Raises
+    ------
+    CranfieldError, MeasureError, InputError, PolicyError
+        As :func:`cranfield.evaluate`.
+
+    Examples
+    --------
+    >>> run = {"q": {f"d{k}": 9 - k for k in range(9)}}
+    >>> qrels = {"q": {f"d{k}": 1 for k in range(0, 9, 2)}}
+    >>> several = score_samplings(run, qrels, "RR", shards=2, samplings=3)
+    >>> [ev["RR"].values.ravel().tolist() for ev in several]
+    [[1.0, 1.0], [1.0, 1.0], [0.25, 1.0]]
+    """
+    from cranfield.collection.shards.sharding import random_shards
+
+    check_whole("samplings", samplings, 1, MOST_SAMPLINGS)
+    partitions = [random_shards(shards, seed, k) for k in range(int(samplings))]
+    wanted = parse_measures(measures, compat=options.get("compat"))
+    return _by_shard(runs, qrels, wanted, partitions, **options)
+
+
+def _by_shard(
+    runs: Any,
+    qrels: Any,
+    measures: Sequence[Measure],
+    shardings: Sequence[Sharding],
+    *,
+    compat: str | None = None,
+    **options: Any,
+) -> tuple[Evaluation, ...]:
+    from cranfield.collection.shards.judging_by_shard import judge_shards
+
+    if options.get("rel") is not None:
+        check_whole("rel", options["rel"], 0)
+    for name in ("lengths", "groups", "intents", "aspects"):
+        if options.pop(name, None) is not None:
+            raise PolicyError(
+                f"{name} do not go with shards: what is known besides is of the whole"
+            )
+    judged, sharded = judge_shards(
+        runs, qrels, shardings, measures=measures, compat=compat, **options
+    )
+    whole = score(judged, measures, compat=compat)
+    by_shard = (score(one, measures, compat=compat) for one in sharded)
+    return tuple(replace(one, on_all=whole) for one in by_shard)

@@ -36,7 +36,6 @@ class _Bejewelled(UserModel):
 
     @property
     def reads_lengths(self) -> bool:
-        """Whether costs go by length."""
         return self.unit is not None
 
     def costs(self, page: Page) -> Floats:
@@ -57,7 +56,6 @@ class _Bejewelled(UserModel):
         return self.T, self.K
 
     def furthest(self) -> float:
-        """A rank that nobody reads beyond where each costs 1, whatever is found."""
         raise NotImplementedError
 
     def expected(
@@ -88,7 +86,6 @@ class BPM(_Bejewelled):
     """The static model: limits stay as they are."""
 
     def furthest(self) -> float:
-        """K."""
         return self.K
 
 
@@ -114,6 +111,5 @@ class BPMDynamic(_Bejewelled):
         return self.T + self.hb * change, self.K + self.hc * change
 
     def furthest(self) -> float:
-        """Where K runs out for those who gain 1 at each rank."""
         more = self.hc * (1.0 - self.median)
         return (self.K - more) / (1.0 - more) if more < 1.0 else float("inf")

@@ -126,7 +126,6 @@ class ClickUtility(_Clicks, UnitGains):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Gains by chances of a click."""
         return self.sums(judged, self.worth(judged, judged.judged()), by_rank=False)
 
 
@@ -153,5 +152,4 @@ class ClickEffort(_Clicks):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Chances to be satisfied, over ranks."""
         return self.sums(judged, self._of(self.satisfies, judged.judged().grade), by_rank=True)

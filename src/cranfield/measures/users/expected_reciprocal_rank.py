@@ -92,7 +92,6 @@ class ExpectedReciprocalRank(_ERR):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum over ranks of the chance to stop there, over the rank."""
         return self._err(judged)
 
 
@@ -111,5 +110,4 @@ class NormalisedExpectedReciprocalRank(_ERR):
     """ERR, normalised."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """ERR over ideal ERR."""
         return ratio(self._err(judged), self._ideal_err(judged))

@@ -73,7 +73,6 @@ class MarkovPrecision(Measure):
         return "" if alike or self.states == "relevant" else "how many documents are retrieved"
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Mean of precision by the invariant distribution."""
         hits = judged.relevant(self.rel)
         precision = hits.seen / hits.rank
         often = self._among_all(judged, hits) if self.states == "all" else self._among(hits)

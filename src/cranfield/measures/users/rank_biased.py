@@ -49,7 +49,6 @@ class RankBiasedPrecision(StaticModel):
 
     @property
     def last(self) -> int | None:
-        """None: ranks go on for ever."""
         return None
 
     def seen(self, rank: Any) -> Any:
@@ -59,7 +58,6 @@ class RankBiasedPrecision(StaticModel):
         return 1 / (1 - self.p)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum of gains by the chance that the rank is read."""
         rows = self.gaining(judged)
         return rows.total(rows.gains * (1.0 - self.p) * rows.by_rank(self.seen))
 
@@ -86,7 +84,6 @@ class RankBiasedResidual(Measure):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Weight of all ranks that no judgment covers."""
         rows = judged.judged()
         tail = self.p**judged.retrieved
         seen = rows.total(rows.by_rank(lambda rank: (1.0 - self.p) * self.p ** (rank - 1)))

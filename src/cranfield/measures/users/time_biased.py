@@ -67,7 +67,6 @@ class TimeBiasedGain(UserModel):
 
     @property
     def reads_lengths(self) -> bool:
-        """True."""
         return True
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
@@ -89,6 +88,5 @@ class TimeBiasedGain(UserModel):
         return np.asarray(np.exp2(-page.costs / self.h))
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum of gains, each by what time has left of it."""
         # What stands below the lists gains nothing.
         return self.expected(judged, depth=max(int(judged.retrieved.max(initial=0)), 1)).total

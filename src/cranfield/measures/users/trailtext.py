@@ -76,7 +76,6 @@ class UMeasure(UserModel):
 
     @property
     def reads_lengths(self) -> bool:
-        """True."""
         return True
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
@@ -123,7 +122,6 @@ class UMeasure(UserModel):
         return ratio(after, left)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum of gains by what the text read has left of them."""
         depth = max(int(judged.retrieved.max(initial=0)), 1)
         found = [
             np.einsum("ij,ij->i", page.gains, self.worth_left(page))

@@ -11,9 +11,9 @@ import polars as pl
 
 from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.words import counted
+from cranfield.sessions.columns import read_clicks, read_results, read_topics
 from cranfield.sessions.data import Sessions
 from cranfield.sessions.log import CLICKS, LISTS, LOG, QUERIES, RESULTS, first_of_each
-from cranfield.sessions.tables import read_clicks, read_results, read_topics
 from cranfield.sessions.xml import Read, read_xml
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.schemas import FRAMES

@@ -10,9 +10,9 @@ import click
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.options.output import with_options
 from cranfield.cli.options.progress import progress_of
+from cranfield.collection.files.line_formats import OF_QRELS
 from cranfield.collection.files.many_runs import Runs, read_runs
 from cranfield.collection.files.reading import FORMATS, read_qrels
-from cranfield.collection.files.trec import OF_QRELS
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.policies import CHOICES, PRESETS, policies

@@ -25,7 +25,7 @@ from cranfield.sources.values import is_number
 
 
 @dataclass(frozen=True)
-class Part:
+class Chunk:
     """The rows of a chunk.
 
     Attributes
@@ -45,7 +45,7 @@ class Part:
 
 def read_chunk(
     chunk: bytes, layout: Layout, *, source: str, first_line: int, encoding: str
-) -> Part:
+) -> Chunk:
     """Parse whole lines into the layout's columns."""
     if not chunk.isascii():
         chunk = _as_utf8(chunk, encoding, source, first_line)
@@ -64,12 +64,12 @@ def read_chunk(
     if frame is None:
         frame, numbers = read_lines(chunk, layout, source=source, first_line=first_line)
         tag = None
-    return Part(frame, tag, numbers)
+    return Chunk(frame, tag, numbers)
 
 
 def read_parts(
     source: Source, layout: Layout, lines: LineMap, *, encoding: str = "utf-8"
-) -> Iterator[Part]:
+) -> Iterator[Chunk]:
     """Parse a file chunk by chunk, so that the text is never held at once; note the lines."""
     first_line, empty = 1, True
     for chunk in source.chunks():

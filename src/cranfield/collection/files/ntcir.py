@@ -22,7 +22,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.collection.files.blank_separated import Part, _as_utf8
+from cranfield.collection.files.blank_separated import Chunk, _as_utf8
 from cranfield.sources.chunks import Source
 from cranfield.sources.origin import LineMap
 from cranfield.sources.values import is_integer, is_number
@@ -85,7 +85,7 @@ def recognised(chunk: bytes, kind: str) -> bool:
 
 def read_ntcir(
     source: Source, kind: str, lines: LineMap, *, encoding: str = "utf-8"
-) -> Iterator[Part]:
+) -> Iterator[Chunk]:
     """Parse a file chunk by chunk; note the lines."""
     form: Form | None = _RUN if kind == "run" else None
     first_line = 1
@@ -100,7 +100,7 @@ def read_ntcir(
             frame, numbers = _parsed(text, form, source.name, first_line)
             lines.add(frame.height, first_line, np.array(numbers, dtype=np.int64))
             if frame.height:
-                yield Part(frame)
+                yield Chunk(frame)
         first_line += chunk.count(b"\n")
     if not lines.rows:
         raise InputError(f"is empty: a {kind} has at least one line", source=source.name)

@@ -13,8 +13,8 @@ import polars as pl
 from cranfield.base.arrays import Bools
 from cranfield.base.errors import CranfieldWarning, PolicyError, quoted
 from cranfield.base.words import some_of
-from cranfield.collection.files.blank_separated import Part
-from cranfield.collection.files.trec import OF_QRELS, read_text
+from cranfield.collection.files.blank_separated import Chunk
+from cranfield.collection.files.line_formats import OF_QRELS, read_text
 from cranfield.collection.keys import TopicCoder
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
@@ -166,7 +166,7 @@ def read_run(
     )
 
 
-def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[Part], Origin, str]:
+def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[Chunk], Origin, str]:
     """Read any kind of input as typed columns; with its origin and a name for it."""
     check_encoding(encoding)
     if layout not in FORMATS:
@@ -196,13 +196,13 @@ def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[P
     else:
         columns = read_columns(data, schema)
     table = fitted(columns.matched(schema), schema, columns.source, columns.lines)
-    return [Part(table.frame)], Origin(columns.source, LineMap.of(columns.lines)), stem
+    return [Chunk(table.frame)], Origin(columns.source, LineMap.of(columns.lines)), stem
 
 
 class _Columns:
     """Parts put together a column at a time, so that nothing is held twice."""
 
-    def __init__(self, parts: Iterable[Part]) -> None:
+    def __init__(self, parts: Iterable[Chunk]) -> None:
         self.coder = TopicCoder()
         self.tags: dict[str, None] = {}
         self.values: dict[str, list[pl.Series]] = {}

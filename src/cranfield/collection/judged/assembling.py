@@ -21,7 +21,7 @@ from cranfield.collection.qrels import Qrels, topic_order
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class JudgedRun:
     """One run after judging: its judged rows by topic of the judgments, and the counts."""
 
     name: str
@@ -71,7 +71,7 @@ class Known:
 
 def assembled(
     names: list[str],
-    parts: Sequence[Part],
+    parts: Sequence[JudgedRun],
     qrels: Qrels,
     chosen: Policies,
     known: Known = Known(),
@@ -142,7 +142,7 @@ def assembled(
 
 
 def _topics(
-    parts: Sequence[Part], qrels: Qrels, chosen: Policies, has: NDArray[np.bool_]
+    parts: Sequence[JudgedRun], qrels: Qrels, chosen: Policies, has: NDArray[np.bool_]
 ) -> list[str]:
     """List the topics that the policy asks for, in order."""
     if chosen.topics != "run" and not has.any():
@@ -159,7 +159,7 @@ def _topics(
 
 
 def _annotations(
-    parts: Sequence[Part],
+    parts: Sequence[JudgedRun],
     known: Known,
     new: Ints,
     labels: Sequence[str],
@@ -200,7 +200,7 @@ def _annotations(
 
 def _coverage(
     names: list[str],
-    parts: Sequence[Part],
+    parts: Sequence[JudgedRun],
     qrels: Qrels,
     retrieved: Ints,
     documents: Rows,

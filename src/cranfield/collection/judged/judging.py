@@ -17,7 +17,7 @@ from cranfield.collection.files.many_runs import Runs, distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.intents.judged_intents import intents_of
 from cranfield.collection.intents.probabilities import read_intents
-from cranfield.collection.judged.assembling import Beside, Known, Part, assembled
+from cranfield.collection.judged.assembling import Beside, JudgedRun, Known, assembled
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.policies import Policies, policies
 from cranfield.collection.judged.ranking import Order, order_of
@@ -125,7 +125,7 @@ def judge(
     for one in (judgments, *others.values()):
         one.index, one.place  # noqa: B018
 
-    def of_run(i: int) -> tuple[Part, list[Part]]:
+    def of_run(i: int) -> tuple[JudgedRun, list[JudgedRun]]:
         run, stem = many[i], many.stem(i)
         part = judge_one(run, stem, judgments, chosen, known.tables)
         return part, [judge_one(run, stem, other, chosen) for other in others.values()]
@@ -209,7 +209,7 @@ def judge_one(
     qrels: Qrels,
     chosen: Policies,
     tables: Mapping[str, DocumentTable] | None = None,
-) -> Part:
+) -> JudgedRun:
     """Judge one run, and look its documents up in tables."""
     order = order_of(run, chosen.ties)
     code_of = {name: code for code, name in enumerate(qrels.topics)}
@@ -234,7 +234,7 @@ def judge_one(
     known = to_qrels >= 0
     retrieved = np.zeros(len(qrels.topics), dtype=np.int64)
     retrieved[to_qrels[known]] = counts[known]
-    return Part(
+    return JudgedRun(
         name=run.name,
         stem=stem,
         topic=topic,

@@ -14,7 +14,7 @@ from cranfield.base.errors import CranfieldError, InputError, PolicyError, quote
 from cranfield.base.words import counted
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
-from cranfield.collection.judged.assembling import Part, assembled
+from cranfield.collection.judged.assembling import JudgedRun, assembled
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import Progress, judge_one, of_each_run
 from cranfield.collection.judged.policies import Policies, policies
@@ -181,7 +181,7 @@ def judge_shards(
     for one in (whole, *(part for split in splits for part in split.qrels)):
         one.index, one.place  # noqa: B018
 
-    def of_run(i: int) -> tuple[Part, list[list[Part]], list[int]]:
+    def of_run(i: int) -> tuple[JudgedRun, list[list[JudgedRun]], list[int]]:
         run, stem = many[i], many.stem(i)
         part = judge_one(run, stem, whole, chosen)
         top = _top(run, chosen)
@@ -192,7 +192,7 @@ def judge_shards(
     parts = [part for part, _, _ in found]
     names = distinct_names([part.name for part in parts], [part.stem for part in parts])
 
-    def together(parts: Sequence[Part], judgments: Qrels) -> JudgedRuns:
+    def together(parts: Sequence[JudgedRun], judgments: Qrels) -> JudgedRuns:
         judged = assembled(names, parts, judgments, chosen)
         highest = replace(judged.judgments, max_grade=max(whole.max_grade, 0))
         judged = replace(judged, judgments=highest, views={})
@@ -246,8 +246,8 @@ def _top(run: Run, chosen: Policies) -> Run:
 
 
 def _parts(
-    run: Run, whole: Part, split: _Split, unmapped: str, chosen: Policies
-) -> tuple[list[Part], int]:
+    run: Run, whole: JudgedRun, split: _Split, unmapped: str, chosen: Policies
+) -> tuple[list[JudgedRun], int]:
     """Judge a run on each shard; also count its documents that are in none."""
     shard = split.sharding.of(run.docs)
     lost = shard < 0

@@ -9,8 +9,8 @@ from cranfield.evaluation.scorefiles.cells import decimal_comma
 from cranfield.evaluation.scorefiles.frames import from_parquet
 from cranfield.evaluation.scorefiles.lines import from_lines, looks_like_lines
 from cranfield.evaluation.scorefiles.objects import from_json
-from cranfield.evaluation.scorefiles.parts import Part
-from cranfield.evaluation.scorefiles.tables import ScoreTable, from_table
+from cranfield.evaluation.scorefiles.parts import ScorePart
+from cranfield.evaluation.scorefiles.wide_and_long import ScoreTable, from_table
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.text import SEPARATORS, decoded, lines_of, separated
 from cranfield.sources.values import is_number
@@ -19,7 +19,7 @@ FORMATS = ("auto", "csv", "tsv", "json", "jsonl", "parquet", "trec")
 """Formats of scores; `auto` looks at the suffix, and into text of any other suffix."""
 
 
-def from_file(source: Source, layout: str, measure: str | None) -> Part:
+def from_file(source: Source, layout: str, measure: str | None) -> ScorePart:
     """Read a file; `measure` helps where lines leave open which column has the measures."""
     raw = source.read()
     name, stem = source.name, source.stem

@@ -10,7 +10,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.evaluation.scorefiles.cells import role_of
-from cranfield.evaluation.scorefiles.tables import ScoreTable
+from cranfield.evaluation.scorefiles.wide_and_long import ScoreTable
 from cranfield.sources.columns import columns_of_frame, parquet_frame
 
 

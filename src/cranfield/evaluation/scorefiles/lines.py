@@ -10,7 +10,7 @@ from typing import NamedTuple
 from cranfield.base.errors import InputError, quoted
 from cranfield.evaluation.scorefiles.cells import label_in, no_score, numeric, role_of
 from cranfield.evaluation.scorefiles.kinds import LOOKED_AT, measure_of
-from cranfield.evaluation.scorefiles.parts import AGGREGATE, Entry, Part, part_of
+from cranfield.evaluation.scorefiles.parts import AGGREGATE, Entry, ScorePart, part_of
 from cranfield.sources.text import lines_of
 
 RUNID = "runid"
@@ -46,7 +46,7 @@ def looks_like_lines(head: str) -> bool:
     return numeric(cells[-1]) or no_score(cells[-1]) or measure_of(cells[0]) is not None
 
 
-def from_lines(text: str, source: str, stem: str, measure: str | None) -> Part:
+def from_lines(text: str, source: str, stem: str, measure: str | None) -> ScorePart:
     """Read lines of measure, topic and value, in this order or with the topic first.
 
     Lines of four cells begin with the system. Where there are only three, a line `runid` names it,

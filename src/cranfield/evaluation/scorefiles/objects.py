@@ -9,13 +9,13 @@ from typing import Any
 from cranfield.base.errors import InputError, quoted
 from cranfield.evaluation.scorefiles.cells import label_in, role_of
 from cranfield.evaluation.scorefiles.kinds import are_measures
-from cranfield.evaluation.scorefiles.parts import Entry, Part, part_of
-from cranfield.evaluation.scorefiles.tables import ScoreTable, from_table
+from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, part_of
+from cranfield.evaluation.scorefiles.wide_and_long import ScoreTable, from_table
 from cranfield.scores import Scores
 from cranfield.sources.text import json_lines, parsed_json
 
 
-def from_json(text: str, source: str, stem: str, *, lines: bool) -> Part:
+def from_json(text: str, source: str, stem: str, *, lines: bool) -> ScorePart:
     """Read JSON, or JSON lines: an object of systems, or rows of a table."""
     if lines:
         numbers, records = zip(*json_lines(text, source), strict=True)
@@ -30,7 +30,9 @@ def from_json(text: str, source: str, stem: str, *, lines: bool) -> Part:
     raise InputError("holds neither an object nor an array of objects", source=source)
 
 
-def _from_records(rows: Sequence[Any], lines: Sequence[int | None], source: str, stem: str) -> Part:
+def _from_records(
+    rows: Sequence[Any], lines: Sequence[int | None], source: str, stem: str
+) -> ScorePart:
     for k, (row, line) in enumerate(zip(rows, lines, strict=True), 1):
         if not isinstance(row, Mapping):
             where = "" if line is not None else f"row {k} "
@@ -46,7 +48,7 @@ def _holds_systems(data: Any) -> bool:
     return isinstance(data, Mapping) and any(isinstance(v, (Mapping, list)) for v in data.values())
 
 
-def from_mapping(data: Mapping[Any, Any], source: str = "scores", stem: str = "run") -> Part:
+def from_mapping(data: Mapping[Any, Any], source: str = "scores", stem: str = "run") -> ScorePart:
     """Take {system: {topic: score}}, {system: {topic: {measure: score}}} or {system: scores}.
 
     Also what `cranfield evaluate --format json` writes, and a table by columns.
@@ -77,7 +79,7 @@ def _from_our_json(systems: Mapping[str, Any], source: str) -> Iterator[Entry]:
         yield from _of_system(label_in(system, "system", source), topics, source)
 
 
-def _from_columns(data: Mapping[Any, Any], source: str, stem: str) -> Part:
+def _from_columns(data: Mapping[Any, Any], source: str, stem: str) -> ScorePart:
     columns = [
         None if isinstance(one, (str, bytes, Mapping)) or not isinstance(one, Iterable) else [*one]
         for one in data.values()

@@ -31,7 +31,7 @@ class Entry(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Part:
+class ScorePart:
     """The scores of one file or object.
 
     Attributes
@@ -64,7 +64,7 @@ class Part:
         return kind, [entry for entry in self.entries if entry.measure == kind]
 
 
-def part_of(source: str, entries: Iterable[Entry]) -> Part:
+def part_of(source: str, entries: Iterable[Entry]) -> ScorePart:
     """Keep the scores by topic; the row `all`, which sums them up, is none of them."""
     kept = [entry for entry in entries if entry.topic != AGGREGATE]
     if not kept:
@@ -73,10 +73,10 @@ def part_of(source: str, entries: Iterable[Entry]) -> Part:
             " cranfield with --by-topic",
             source=source,
         )
-    return Part(source, kept)
+    return ScorePart(source, kept)
 
 
-def joined(parts: Sequence[Part], measure: str | None) -> Scores:
+def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
     """Put the systems of all parts side by side; labels are in order of appearance."""
     picked = [part.of(measure) for part in parts]
     _check_alike(parts, [kind for kind, _ in picked], measure)
@@ -119,7 +119,9 @@ def _index(labels: Iterable[Label]) -> dict[Label, int]:
     return {label: k for k, label in enumerate(dict.fromkeys(labels))}
 
 
-def _check_alike(parts: Sequence[Part], kinds: Sequence[str | None], measure: str | None) -> None:
+def _check_alike(
+    parts: Sequence[ScorePart], kinds: Sequence[str | None], measure: str | None
+) -> None:
     """Refuse to join different measures, and shards with what has none."""
     for part, kind in zip(parts[1:], kinds[1:], strict=True):
         if part.by_shard != parts[0].by_shard:
@@ -143,9 +145,9 @@ def _check_alike(parts: Sequence[Part], kinds: Sequence[str | None], measure: st
             )
 
 
-def _check_systems(parts: Sequence[Part]) -> None:
+def _check_systems(parts: Sequence[ScorePart]) -> None:
     """Refuse two systems of the same name in different parts."""
-    home: dict[str, Part] = {}
+    home: dict[str, ScorePart] = {}
     for part in parts:
         for system in dict.fromkeys(entry.system for entry in part.entries):
             if system in home:

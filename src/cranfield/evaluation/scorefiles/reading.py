@@ -14,8 +14,8 @@ from cranfield.evaluation.scorefiles.files import FORMATS, from_file
 from cranfield.evaluation.scorefiles.frames import from_frame
 from cranfield.evaluation.scorefiles.kinds import same_measure
 from cranfield.evaluation.scorefiles.objects import from_mapping
-from cranfield.evaluation.scorefiles.parts import Entry, Part, joined, part_of
-from cranfield.evaluation.scorefiles.tables import from_table
+from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, joined, part_of
+from cranfield.evaluation.scorefiles.wide_and_long import from_table
 from cranfield.measures import Measure
 from cranfield.scores import Scores
 from cranfield.sources.chunks import Source
@@ -120,7 +120,7 @@ def _format(format: str) -> str:
     return format
 
 
-def _parts(data: Any, layout: str, measure: str | None) -> list[Part]:
+def _parts(data: Any, layout: str, measure: str | None) -> list[ScorePart]:
     """Read each of several files or objects."""
     if isinstance(data, (str, PathLike)):
         return [from_file(Source(fspath(data)), layout, measure)]
@@ -139,7 +139,7 @@ def _parts(data: Any, layout: str, measure: str | None) -> list[Part]:
     raise InputError(f"{type(data).__name__} cannot be read as scores")
 
 
-def _from_scores(scores: Scores, measure: str | None = None) -> Part:
+def _from_scores(scores: Scores, measure: str | None = None) -> ScorePart:
     """Take scores apart, to put them beside others."""
     entries = [
         Entry(
@@ -154,7 +154,7 @@ def _from_scores(scores: Scores, measure: str | None = None) -> Part:
     return part_of("scores", entries)
 
 
-def _from_evaluation(data: Mapping[Any, Scores]) -> Part:
+def _from_evaluation(data: Mapping[Any, Scores]) -> ScorePart:
     """Take the scores of each measure of an evaluation."""
     parts = [_from_scores(scores, str(name)) for name, scores in data.items()]
     return part_of("scores", [entry for part in parts for entry in part.entries])

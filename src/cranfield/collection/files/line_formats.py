@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from cranfield.collection.files.blank_separated import Part, read_parts
+from cranfield.collection.files.blank_separated import Chunk, read_parts
 from cranfield.collection.files.layouts import PRELS, QRELS, RUN, XQRELS
 from cranfield.sources.chunks import Source
 from cranfield.sources.origin import LineMap
@@ -20,7 +20,7 @@ _HEAD = 1 << 16
 
 def read_text(
     source: Source, layout: str, kind: str, lines: LineMap, encoding: str
-) -> Iterable[Part] | None:
+) -> Iterable[Chunk] | None:
     """Read a file of lines, and note the line of each row; None for a format that is none of lines.
 
     The layout is `trec`, `ntcir`, `prels`, `xqrels`; or `text`, which is `ntcir` where that is

@@ -16,7 +16,7 @@ from cranfield.evaluation.scorefiles.cells import (
     roles,
 )
 from cranfield.evaluation.scorefiles.kinds import are_measures
-from cranfield.evaluation.scorefiles.parts import Entry, Part, part_of
+from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, part_of
 from cranfield.sources.schemas import spelt
 
 
@@ -66,7 +66,7 @@ class ScoreTable:
         return cell
 
 
-def from_table(table: ScoreTable) -> Part:
+def from_table(table: ScoreTable) -> ScorePart:
     """Find out whether a table is wide or long, and take its scores.
 
     Columns of other names are left out of a long table, and are systems in a wide one. Raises an

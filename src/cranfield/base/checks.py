@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from numbers import Real
 from typing import Any
 
@@ -27,6 +28,18 @@ def check_whole(name: str, value: Any, least: int, most: int | None = None) -> N
     if not whole or value < least or (most is not None and value > most):
         limits = f"from {least}" if most is None else f"from {least} to {most:,}"
         raise PolicyError(f"{name} must be a whole number {limits}, not {value!r}")
+
+
+def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
+    """Refuse what is none of the choices."""
+    if value not in choices:
+        raise PolicyError(f"{name} {quoted(value)} is none of {', '.join(choices)}")
+
+
+def check_share(name: str, value: float) -> None:
+    """Refuse what is no share between 0 and 1, both excluded."""
+    if not 0 < value < 1:
+        raise PolicyError(f"{name} must lie between 0 and 1, not {value:g}")
 
 
 def as_array(values: Any, message: str, kind: Any = None) -> NDArray[Any]:

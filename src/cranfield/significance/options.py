@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from numbers import Real
 
-from cranfield.base.checks import check_whole
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.checks import check_choice, check_whole
+from cranfield.base.errors import PolicyError
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 MISSING = ("error", "drop", "zero", "available")
@@ -28,10 +28,7 @@ class Options:
     jobs: int | None = None
 
     def __post_init__(self) -> None:
-        if self.alternative not in ALTERNATIVES:
-            raise PolicyError(
-                f"alternative {quoted(self.alternative)} is none of {', '.join(ALTERNATIVES)}"
-            )
+        check_choice("alternative", self.alternative, ALTERNATIVES)
         if not isinstance(self.alpha, Real) or not 0 < self.alpha < 1:
             raise PolicyError(f"alpha must be a number between 0 and 1, not {self.alpha!r}")
         if self.exact not in (None, True, False):

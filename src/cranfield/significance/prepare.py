@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.evaluation.scorefiles import read_scores
@@ -64,8 +65,8 @@ def as_scores(scores: Any) -> Scores:
 
 def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
     """Apply the policy for missing scores, and check that there is enough to test."""
-    if missing is not None and missing not in MISSING:
-        raise PolicyError(f"missing {quoted(missing)} is none of {', '.join(MISSING)}")
+    if missing is not None:
+        check_choice("missing", missing, MISSING)
     by_shard = bool(scores.shards)
     if by_shard and not info.shards:
         fitting = ", ".join(name for name, test in TESTS.items() if test.info.shards)

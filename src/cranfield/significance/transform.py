@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from cranfield.base.arrays import Floats
+from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.base.words import counted
@@ -130,8 +131,7 @@ def standardise(
     >>> standardise(raw, method="linear").values.round(4).tolist()
     [[0.3939, 0.6061], [0.3939, 0.6061]]
     """
-    if method not in METHODS:
-        raise PolicyError(f"method {quoted(method)} is none of {', '.join(METHODS)}")
+    check_choice("method", method, METHODS)
     if not (np.isfinite(slope) and slope > 0 and np.isfinite(centre)):
         raise PolicyError(f"slope {slope:g} and centre {centre:g}: numbers, the slope above 0")
     values = _flat(scores)

@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from cranfield.base.arrays import Floats
+from cranfield.base.checks import check_choice, check_share
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.scores import Scores
 from cranfield.scores.labels import place_of
@@ -183,14 +184,11 @@ def _differences(
 def _check_options(
     rope: float, method: str, level: float, prior: float, missing: str, samples: int, seed: int
 ) -> None:
-    if method not in METHODS:
-        raise PolicyError(f"method {quoted(method)} is none of {', '.join(METHODS)}")
-    if missing not in MISSING:
-        raise PolicyError(f"missing {quoted(missing)} is none of {', '.join(MISSING)}")
+    check_choice("method", method, METHODS)
+    check_choice("missing", missing, MISSING)
     if not (np.isfinite(rope) and rope >= 0):
         raise PolicyError(f"the region of practical equivalence must be 0 or more, not {rope:g}")
-    if not 0 < level < 1:
-        raise PolicyError(f"level must lie between 0 and 1, not {level:g}")
+    check_share("level", level)
     if not (np.isfinite(prior) and prior > 0):
         raise PolicyError(f"the strength of the prior must be above 0, not {prior:g}")
     if samples < 1:

@@ -10,7 +10,8 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.checks import check_share
+from cranfield.base.errors import CranfieldError
 from cranfield.base.words import counted
 from cranfield.significance.models.anova_table import shown_p
 from cranfield.significance.models.residual_tests import (
@@ -267,8 +268,7 @@ def check_assumptions(
 def _arrays(
     residuals: ArrayLike, fitted: ArrayLike | None, alpha: float
 ) -> tuple[Floats, Floats | None]:
-    if not 0 < alpha < 1:
-        raise PolicyError(f"alpha must lie between 0 and 1, not {alpha:g}")
+    check_share("alpha", alpha)
     e = np.asarray(residuals, dtype=np.float64)
     if e.ndim != 2:
         raise CranfieldError(f"residuals have a topic and a system, not the shape {e.shape}")

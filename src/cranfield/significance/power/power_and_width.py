@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincc, betaincinv, erf, gammaln, stdtrit, xlogy
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.checks import check_choice, check_share
+from cranfield.base.errors import PolicyError
 from cranfield.significance.options import ALTERNATIVES
 
 MODELS = ("anova-1", "anova-2")
@@ -58,8 +59,7 @@ def power_t(
     >>> power_t([25, 50, 100], difference=0.05, variance=0.01).round(4).tolist()
     [0.3964, 0.6882, 0.9383]
     """
-    if alternative not in ALTERNATIVES:
-        raise PolicyError(f"alternative {quoted(alternative)} is none of {', '.join(ALTERNATIVES)}")
+    check_choice("alternative", alternative, ALTERNATIVES)
     n = _checked(topics, alpha, difference=difference, variance=variance)
     half = n * difference**2 / (4 * variance)
     if alternative == "two-sided":
@@ -201,8 +201,7 @@ def _checked(topics: ArrayLike, alpha: float, **options: float) -> Floats:
     n = np.asarray(topics, dtype=np.float64)
     if not (n >= 2).all() or np.isinf(n).any():
         raise PolicyError("the number of topics must be 2 or more")
-    if not 0 < alpha < 1:
-        raise PolicyError(f"alpha must lie between 0 and 1, not {alpha:g}")
+    check_share("alpha", alpha)
     check_positive(**options)
     return n
 
@@ -216,5 +215,4 @@ def check_positive(**options: float) -> None:
 
 def check_model(model: str) -> None:
     """Refuse an unknown model."""
-    if model not in MODELS:
-        raise PolicyError(f"model {quoted(model)} is none of {', '.join(MODELS)}")
+    check_choice("model", model, MODELS)

@@ -9,7 +9,8 @@ from functools import partial
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.checks import check_choice, check_share
+from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.words import counted
 from cranfield.scores import Scores
 from cranfield.significance.models.anova import one_way, two_way
@@ -141,8 +142,7 @@ def topics_needed(
     >>> topics_needed("interval", width=0.05, variance=0.01).topics
     125
     """
-    if design not in DESIGNS:
-        raise PolicyError(f"design {quoted(design)} is none of {', '.join(DESIGNS)}")
+    check_choice("design", design, DESIGNS)
     by_width = design == "interval"
     goal, other = (width, difference) if by_width else (difference, width)
     names = ("width", "difference") if by_width else ("difference", "width")
@@ -152,8 +152,7 @@ def topics_needed(
         raise PolicyError(f"design {design!r} is for two systems, not {systems}")
     if design != "t" and alternative != "two-sided":
         raise PolicyError(f"design {design!r} is two-sided")
-    if not 0 < power < 1:
-        raise PolicyError(f"power must lie between 0 and 1, not {power:g}")
+    check_share("power", power)
 
     shared = {"variance": variance, "alpha": alpha}
     of_design: dict[str, Callable[..., Floats]] = {

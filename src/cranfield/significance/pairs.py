@@ -79,6 +79,12 @@ class Pairs:
         """Return what belongs to the first system minus what belongs to the second."""
         return np.asarray(by_system[self.first] - by_system[self.second])
 
+    def differences_of(self, means: Floats) -> Floats:
+        """Return the differences of means of systems; those by rounding are 0."""
+        difference = self.of_systems(means)
+        difference[np.abs(difference) <= self.rounding] = 0.0
+        return difference
+
     def blocks(self, numbers_each: int | None = None, limit: int = BLOCK) -> Iterator[Pairs]:
         """Yield parts of the pairs that fit into memory: of `limit` numbers at most.
 

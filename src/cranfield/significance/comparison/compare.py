@@ -6,9 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-import numpy as np
-
-from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.significance.comparison.notes import notes_on, out_of_reach, unequal
 from cranfield.significance.comparison.result import PairwiseComparison
@@ -127,7 +124,7 @@ def compare(
         topics=len(scores.topics),
         first=pairs.first,
         second=pairs.second,
-        difference=_differences(means, pairs) if model is None else model.differences(pairs),
+        difference=pairs.differences_of(means) if model is None else model.differences(pairs),
         statistic=outcome.statistic if corrected.statistic is None else corrected.statistic,
         effect=outcome.effect,
         raw_pvalues=outcome.pvalue,
@@ -192,9 +189,3 @@ def _own_correction(
         own = CORRECTIONS[info.correction]
         fits = not own.all_pairs or (not baselines and options.two_sided)
     return own.name if fits else "holm"
-
-
-def _differences(means: Floats, pairs: Pairs) -> Floats:
-    difference = pairs.of_systems(means)
-    difference[np.abs(difference) <= pairs.rounding] = 0.0
-    return difference

@@ -31,8 +31,7 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     by_shard = data if data.ndim == 3 else data[:, :, None]
     table = with_interaction(data) if data.ndim == 3 else two_way(data)[0]
     means = table.means["System"]
-    difference = pairs.of_systems(means)
-    difference[np.abs(difference) <= pairs.rounding] = 0.0
+    difference = pairs.differences_of(means)
     refits = Refits.drawn(table.residuals.reshape(by_shard.shape), options)
     error = np.sqrt(table.ms_error)
     t = ratio(difference, np.full(len(pairs), error))

@@ -31,9 +31,11 @@ class Model:
 
     def differences(self, pairs: Pairs) -> Floats:
         """Return the differences of the means of each pair; those by rounding are 0."""
-        found = pairs.of_systems(self.means)
-        slack = pairs.rounding if self.of == "mean" else 1e-12 * self.means.max(initial=0.0)
-        return np.asarray(np.where(np.abs(found) <= slack, 0.0, found))
+        if self.of == "mean":
+            return pairs.differences_of(self.means)
+        difference = pairs.of_systems(self.means)
+        slack = 1e-12 * self.means.max(initial=0.0)
+        return np.asarray(np.where(np.abs(difference) <= slack, 0.0, difference))
 
     def standard_errors(self, pairs: Pairs) -> Floats:
         """Return the standard errors of the differences."""

@@ -52,7 +52,7 @@ def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     n, m = count[pairs.first], count[pairs.second]
     with np.errstate(divide="ignore", invalid="ignore"):
         pooled = np.sqrt((squares[pairs.first] + squares[pairs.second]) / (n + m - 2))
-    difference = _differences(pairs)
+    difference = pairs.differences_of(mean)
     none = np.zeros_like(n)
     return Outcome(
         statistic=difference,
@@ -140,11 +140,5 @@ def welch_limits(pairs: Pairs, options: Options, level: float) -> Limits:
         )
 
     error = np.sqrt(own[pairs.first] + own[pairs.second])
-    return bootstrap_t_limits(pairs, _differences(pairs), error, resampled, options, level)
-
-
-def _differences(pairs: Pairs) -> Floats:
-    """Return the differences of means; those by rounding are 0."""
-    difference = pairs.of_systems(np.nanmean(pairs.values, axis=0))
-    difference[np.abs(difference) <= pairs.rounding] = 0.0
-    return difference
+    difference = pairs.differences_of(np.nanmean(pairs.values, axis=0))
+    return bootstrap_t_limits(pairs, difference, error, resampled, options, level)

@@ -56,8 +56,7 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
     squares = np.where(constant, 0.0, np.nansum(centred**2, axis=0))
     i, j = pairs.first, pairs.second
     n, m = count[i], count[j]
-    difference = mean[i] - mean[j]
-    difference[np.abs(difference) <= pairs.rounding] = 0.0
+    difference = pairs.differences_of(mean)
     with np.errstate(divide="ignore", invalid="ignore"):
         variance = squares / (count - 1)
         if pooled:

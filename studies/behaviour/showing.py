@@ -39,6 +39,7 @@ packages that may be missing."""
 SINCE = {
     "PairwiseComparison": {
         *("title", "method", "places", "shows_pairs", "facts", "to_text", "require_all_pairs"),
+        "limits",
     },
 }
 """Attributes of results that came after behaviour was first recorded, by class."""

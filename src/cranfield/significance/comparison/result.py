@@ -144,7 +144,12 @@ class PairwiseComparison(ComparedPairs):
         if self.resamples is not None:
             lines.append(f"{self.resamples:,} random samples, seed {self.seed}")
         if self.omnibus is not None:
-            lines.append(f"all together: {self.omnibus}")
+            omnibus = self.omnibus
+            lines.append(
+                f"all together: {omnibus.name} = {omnibus.statistic:.4f}, {omnibus.df:.0f} degrees"
+                f" of freedom, p = {shown_p(omnibus.pvalue)}, {omnibus.effect_name}"
+                f" {omnibus.effect:.4f}"
+            )
         if self.half_widths is not None and len(np.unique(self.half_widths)) == 1:
             lines.append(
                 f"intervals: half-width {self.half_widths[0]:.{self.places}f}; systems whose"

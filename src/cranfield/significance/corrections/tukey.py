@@ -26,12 +26,14 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     """
     model, groups = outcome.of_model, outcome.of_model.means.size
     q = ratio(model.differences(pairs), model.standard_errors(pairs) / np.sqrt(2))
+    # Before the quantile: the last bits of both depend on what the distribution computed first.
+    pvalue = np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), groups, model.df))
     halves = None
     if model.balanced:
         quantile = studentised_range_isf(options.alpha, groups, model.df)
         halves = np.asarray(quantile / 2 * np.sqrt(model.error / model.counts))
     return Corrected(
-        np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), groups, model.df)),
+        pvalue,
         statistic=q,
         interval=partial(tukey_limits, model, pairs),
         holds_for=TOGETHER,

@@ -8,7 +8,6 @@ import numpy as np
 from scipy.special import chdtrc
 
 from cranfield.base.errors import CranfieldError
-from cranfield.significance.models.anova_table import shown_p
 from cranfield.significance.models.by_model import by_model
 from cranfield.significance.models.fitted_model import Model
 from cranfield.significance.options import Options
@@ -40,12 +39,6 @@ class Omnibus:
     effect: float
     effect_name: str
     ties: int = 0
-
-    def __str__(self) -> str:
-        return (
-            f"{self.name} = {self.statistic:.4f}, {self.df:.0f} degrees of freedom,"
-            f" p = {shown_p(self.pvalue)}, {self.effect_name} {self.effect:.4f}"
-        )
 
 
 def kruskal_wallis_test(pairs: Pairs, options: Options) -> Outcome:

@@ -15,7 +15,7 @@ from cranfield.measures import parse_measure
 from cranfield.scales.images.making import image, image_of_topic
 from cranfield.scales.runs import score_runs
 from tests.scales.exhaustive import Everything, Run, ap, binary, dcg, rational
-from tests.scales.test_images import same
+from tests.scales.images.test_images import same
 
 ONE = Fraction(1)
 Ideal = Sequence[int] | None

@@ -79,11 +79,16 @@ class Constant(Listed):
     size = 1
 
     def __init__(self, runs: int) -> None:
-        self.runs = runs
-        self.values, self.before = np.zeros(1), np.array([0, runs])
+        self.runs, self.values = runs, np.zeros(1)
+
+    def require(self, runs: int, *, by_runs: bool) -> None:
+        """Nothing is out of reach, however many runs there are."""
 
     def ranks(self, runs: Ints) -> Ints:
         return np.ones(len(runs), dtype=np.int64)
+
+    def counts(self, runs: Ints) -> tuple[Ints, Ints]:
+        return np.zeros(len(runs), dtype=np.int64), np.full(len(runs), self.runs)
 
 
 class Table(Listed):

@@ -32,13 +32,13 @@ def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tup
             )
         return (grades,) * int(judgments)
     wrong = "judgments are the number of relevant documents, or the list of their grades"
-    found = as_array(judgments, wrong)
-    if found.ndim != 1 or (found.size and not np.issubdtype(found.dtype, np.integer)):
+    judged = as_array(judgments, wrong)
+    if judged.ndim != 1 or (judged.size and not np.issubdtype(judged.dtype, np.integer)):
         raise PolicyError(wrong)
-    if found.size and (found.min() < 0 or found.max() > grades):
-        bad = found.min() if found.min() < 0 else found.max()
+    if judged.size and (judged.min() < 0 or judged.max() > grades):
+        bad = judged.min() if judged.min() < 0 else judged.max()
         raise PolicyError(f"the judgments have grade {bad}; the grades are 0 to {grades}")
-    return tuple(sorted((int(one) for one in found), reverse=True))
+    return tuple(sorted((int(grade) for grade in judged), reverse=True))
 
 
 def check_base(base: Any) -> None:

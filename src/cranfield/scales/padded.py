@@ -39,8 +39,8 @@ def groups(
     for topic in range(topics):
         best = _ideal(judged, topic, length) if ideal else None
         every = np.arange(systems)
-        found = [None] if most is None else np.unique(most[topic]).tolist()
-        for limit in found:
+        numbers = [None] if most is None else np.unique(most[topic]).tolist()
+        for limit in numbers:
             among = every if most is None else np.flatnonzero(most[topic] == limit)
             places.setdefault((limit, best), []).append(topic * systems + among)
     return {group: np.concatenate(parts) for group, parts in places.items()}

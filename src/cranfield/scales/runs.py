@@ -115,20 +115,20 @@ def check_size(length: Any, grades: Any) -> None:
 
 def checked_runs(runs: Any, length: int, grades: int) -> Ints:
     """Return runs as an array of grades, padded with 0 to the length; refuse others."""
-    found = _rows(runs)
-    if found.ndim != 2 or found.size == 0 or not np.issubdtype(found.dtype, np.integer):
+    table = _rows(runs)
+    if table.ndim != 2 or table.size == 0 or not np.issubdtype(table.dtype, np.integer):
         raise PolicyError(ROWS)
-    if found.shape[1] > length:
+    if table.shape[1] > length:
         raise PolicyError(
-            f"a run of length {found.shape[1]} is deeper than the {counted(length, 'rank')} of the"
+            f"a run of length {table.shape[1]} is deeper than the {counted(length, 'rank')} of the"
             " image; cut it off"
         )
-    if found.min() < 0 or found.max() > grades:
-        wrong = int(found.min()) if found.min() < 0 else int(found.max())
+    if table.min() < 0 or table.max() > grades:
+        wrong = int(table.min()) if table.min() < 0 else int(table.max())
         raise PolicyError(f"there is grade {wrong}; the grades of the image are 0 to {grades}")
-    out = np.zeros((len(found), length), dtype=np.int64)
-    out[:, : found.shape[1]] = found
-    return out
+    padded = np.zeros((len(table), length), dtype=np.int64)
+    padded[:, : table.shape[1]] = table
+    return padded
 
 
 def width(runs: Any) -> int:
@@ -255,8 +255,8 @@ def score_runs(
     table = checked_runs(runs, length, check_grades(grades))
     chosen = as_measure(measure, length)
     by_threshold = grades > 1 and isinstance(of_documents(chosen), GradedAveragePrecision)
-    found = judged_runs(table, grades=int(grades), judgments=judgments, every_grade=by_threshold)
-    return np.asarray(chosen.score(found)[0], dtype=np.float64)
+    judged = judged_runs(table, grades=int(grades), judgments=judgments, every_grade=by_threshold)
+    return np.asarray(chosen.score(judged)[0], dtype=np.float64)
 
 
 def depends_on_recall_base(measure: Measure) -> bool:

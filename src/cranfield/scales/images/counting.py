@@ -101,16 +101,16 @@ def count_pairs(
         return first, below, Near(query[close] + first, other[close], inside)
 
     total = np.zeros(x.size, dtype=np.int64)
-    found = []
+    undecided = []
     close = 0
     for first, below, near in one_by_one(task, _tasks(upto), jobs):
         total[first : first + below.size] += below
-        found.append(near)
+        undecided.append(near)
         close += near.query.size
         if close > MOST_NEAR:
             raise too_near()
     empty = np.zeros(0, dtype=np.int64)
-    joined = [np.concatenate([empty, *parts]) for parts in zip(*found, strict=True)]
+    joined = [np.concatenate([empty, *parts]) for parts in zip(*undecided, strict=True)]
     return Counted(total, Near(*joined) if joined else Near(empty, empty, empty))
 
 

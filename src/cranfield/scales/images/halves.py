@@ -143,10 +143,10 @@ def halves_of(walk: Walk, cut: int, by_runs: bool) -> Halves:
     tails = walk.end(by_runs)
     for rank in reversed(range(cut, len(walk.gains))):
         tails = walk.last(tails, rank)
-    found = Halves.of(heads, tails)
-    if found.pairs > (MOST_WIDE if walk.kind.hasobject else MOST_PAIRS):
+    halves = Halves.of(heads, tails)
+    if halves.pairs > (MOST_WIDE if walk.kind.hasobject else MOST_PAIRS):
         raise too_many(walk)
-    return found
+    return halves
 
 
 def too_many(walk: Walk) -> PolicyError:

@@ -134,9 +134,9 @@ def image_of_topic(
     most = MOST_OF_TOPIC[scored]
     if not (scored and more_than(most, length, grades)):
         judged, limit = pool(ideal, length, grades), _limit(at_most, length)
-        found = _made(measure, length, grades, judged, limit, 2**30, None, held_as.__wrapped__)
-        if found.listed:
-            return found
+        of_topic = _made(measure, length, grades, judged, limit, 2**30, None, held_as.__wrapped__)
+        if of_topic.listed:
+            return of_topic
     longest = int(np.log(most) / np.log(grades + 1) + 1e-9)
     raise PolicyError(
         f"{measure} has an image for each topic, whose values have to be listed; with"
@@ -194,12 +194,12 @@ def _made(
     rel = lowest_relevant(measure)
     if limit is not None and rel < 1:
         raise PolicyError(f"{measure} counts every document as relevant; leave at_most out")
-    found = form(measure, length, grades, judgments)
-    unit, offset = (1.0, 0.0) if found is None else (found.unit, found.offset)
-    if found is None:
+    exact = form(measure, length, grades, judgments)
+    unit, offset = (1.0, 0.0) if exact is None else (exact.unit, exact.offset)
+    if exact is None:
         held: Representation = _enumerated(measure, length, grades, judgments, limit)
     else:
-        held = hold(found.shape, limit, rel, memory, jobs)
+        held = hold(exact.shape, limit, rel, memory, jobs)
     if not unit:
         # Every run has the value of the offset.
         held, unit = Constant(held.runs), 1.0

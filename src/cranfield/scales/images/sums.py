@@ -134,11 +134,11 @@ class Sums:
             large, small = pair
             self._check_lookups(small.values.size, x.size)
             weights = (large.weight, small.weight) if by_runs else None
-            found = count_pairs(
+            pairs = count_pairs(
                 large.values, small.values, x, self.slack, weights=weights, jobs=self.jobs
             )
-            below += found.below
-            near = found.near
+            below += pairs.below
+            near = pairs.near
             sums = pair.digits(near.inner, near.outer)
             sign = self._compare(sums, unique[near.query])
             weight = small.weight[near.outer] * large.weight[near.inner]
@@ -156,15 +156,15 @@ class Sums:
                 " exactly would take days. Shorter runs, fewer grades or fewer runs can be"
             )
 
-    def _compare(self, one: Ints, other: Ints) -> Ints:
+    def _compare(self, a: Ints, b: Ints) -> Ints:
         """Sign of the difference of pairs of sums, exactly."""
-        sign = np.zeros(len(one), dtype=np.int64)
-        open_ = np.flatnonzero((one != other).any(axis=1))
+        sign = np.zeros(len(a), dtype=np.int64)
+        open_ = np.flatnonzero((a != b).any(axis=1))
         bits = 192
         while open_.size:
             if bits > MOST_DIGITS:
                 raise PolicyError("two values agree to so many digits that they cannot be told")
-            difference, error = self._difference(one[open_], other[open_], bits)
+            difference, error = self._difference(a[open_], b[open_], bits)
             decided = np.abs(difference) > error
             sign[open_[decided]] = np.where(difference[decided] > 0, 1, -1)
             open_ = open_[~decided]
@@ -175,12 +175,12 @@ class Sums:
     def _below_all(self) -> int:
         return lcm(*(part.unit.denominator for part in self.parts))
 
-    def _difference(self, one: Ints, other: Ints, bits: int) -> tuple[Exact, Exact]:
+    def _difference(self, a: Ints, b: Ints, bits: int) -> tuple[Exact, Exact]:
         """Difference of sums times 2^bits times a common denominator, and a bound of its error."""
-        total = np.zeros(len(one), dtype=object)
-        error = np.zeros(len(one), dtype=object)
-        for part, a, b in zip(self.parts, one.T, other.T, strict=True):
-            step = part.keys[a].astype(object) - part.keys[b].astype(object)
+        total = np.zeros(len(a), dtype=object)
+        error = np.zeros(len(a), dtype=object)
+        for part, at_a, at_b in zip(self.parts, a.T, b.T, strict=True):
+            step = part.keys[at_a].astype(object) - part.keys[at_b].astype(object)
             step = step * int(part.unit * self._below_all)
             total = total + step * scaled(part.base, bits)
             error = error + np.abs(step)
@@ -267,14 +267,14 @@ class Sums:
     def _extremes(self, values: Sequence[Exact], parts: Sequence[Part] = ()) -> tuple[Any, Any]:
         """Lowest and highest sum of one value of each part, within the limit."""
         if self.limit is None:
-            return sum(one.min() for one in values), sum(one.max() for one in values)
+            return sum(sums.min() for sums in values), sum(sums.max() for sums in values)
         ends = []
         for sign in (-1, 1):
             # The largest sum with up to so many relevant documents.
             best: list[Any] = [0] * (self.limit + 1)
-            for one, part in zip(values, parts or self.parts, strict=True):
+            for sums, part in zip(values, parts or self.parts, strict=True):
                 counts = np.unique(part.least[part.least <= self.limit]).tolist()
-                most = {count: (sign * one[part.least == count]).max() for count in counts}
+                most = {count: (sign * sums[part.least == count]).max() for count in counts}
                 best = [
                     max(best[room - count] + most[count] for count in counts if count <= room)
                     for room in range(self.limit + 1)

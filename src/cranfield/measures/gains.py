@@ -57,6 +57,13 @@ class Gain:
                 worth[grades == grade] = gain
         return worth
 
+    def named(self, grades: NDArray[Any]) -> Any:
+        """Gain of each grade by a mapping alone, in which a grade that is not named has none."""
+        worth = np.zeros(grades.shape, np.result_type(grades, np.float64))
+        for grade, gain in self.kind if isinstance(self.kind, tuple) else ():
+            worth[grades == grade] = gain
+        return worth
+
     def exactly(self) -> Gain:
         """The same gains, those of a mapping as the fractions that they were meant to be."""
         if isinstance(self.kind, str):

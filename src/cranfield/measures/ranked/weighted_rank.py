@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gained import GAINS_DOC, gained, no_loss
 from cranfield.measures.gains import LINEAR, Gain, pairs
@@ -77,11 +78,7 @@ class WeightedReciprocalRank(Measure):
         """Reciprocal of the rank less 1 / beta, of documents of some grades."""
         if self.betas is None:
             return 1 / (rank - 1 / (highest - grades + 2))
-        credit = np.zeros(grades.shape, np.result_type(grades, np.float64))
-        assert isinstance(self.betas.kind, tuple)
-        for grade, beta in self.betas.kind:
-            credit[grades == grade] = 1 / beta
-        return 1 / (rank - credit)
+        return 1 / (rank - ratio(np.array(1), self.betas.named(grades)))
 
     def values(self, judged: JudgedRuns) -> Floats:
         """Reciprocal of the rank less 1 / beta, of the first relevant document."""

@@ -96,11 +96,7 @@ class _Clicks(Measure):
 
     @staticmethod
     def _of(chances: Gain | None, grades: Any) -> Floats:
-        out = np.zeros(grades.shape)
-        if chances is not None and isinstance(chances.kind, tuple):
-            for grade, chance in chances.kind:
-                out[grades == grade] = chance
-        return out
+        return np.zeros(grades.shape) if chances is None else np.asarray(chances.named(grades))
 
 
 @measure(

@@ -92,12 +92,8 @@ class UMeasure(UserModel):
         return float(self._share(judged) * self._of(grades).max())
 
     def _of(self, grades: Any) -> Floats:
-        if isinstance(self.gains.kind, str):
-            return self.gains.of(grades)
-        worth = np.zeros(np.shape(grades))
-        for grade, gain in self.gains.kind:
-            worth[grades == grade] = gain
-        return worth
+        by_word = isinstance(self.gains.kind, str)
+        return np.asarray((self.gains.of if by_word else self.gains.named)(grades))
 
     def _share(self, judged: JudgedRuns) -> float:
         if self.gains.kind not in {"exponential", "linear"}:

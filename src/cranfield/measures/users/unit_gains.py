@@ -100,10 +100,7 @@ class UnitGains(Measure):
     def unit_gain(self, grades: NDArray[Any], top: Any) -> Any:
         """Gain of grades, where `top` is the highest of the scale, for graded ones."""
         if isinstance(self.gains.kind, tuple):
-            worth = np.zeros(grades.shape, np.result_type(grades, np.float64))
-            for grade, gain in self.gains.kind:
-                worth[grades == grade] = gain
-            return worth
+            return self.gains.named(grades)
         graded = self.gains.kind in {"graded", "levels"}
         return self._scale().of(grades) / top if graded else grades >= self.rel
 

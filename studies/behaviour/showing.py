@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from studies.behaviour import homes
+
 HEAVY = {
     "Evaluation",
     "JudgedRuns",
@@ -36,11 +38,18 @@ NEVER = {
 """Attributes that say nothing of the result: caches, what objects of Python have, and what needs
 packages that may be missing."""
 
+STUDY = {"name", "source", "keys", "heading", "frames", "tables", "about", "side_by_side"}
+
 SINCE = {
     "PairwiseComparison": {
         *("title", "method", "places", "shows_pairs", "facts", "to_text", "require_all_pairs"),
         "limits",
     },
+    **dict.fromkeys(homes.STUDIES.values(), STUDY),
+    "Generalizability": STUDY | {"target"},
+    "LeaveOneOut": STUDY | {"unit"},
+    "Reproduction": STUDY - {"heading"},
+    "Swaps": STUDY | {"label"},
 }
 """Attributes of results that came after behaviour was first recorded, by class."""
 

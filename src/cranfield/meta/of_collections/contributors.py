@@ -26,13 +26,7 @@ def judged_depths(runs: TracedRuns) -> Ints:
 
 
 def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | None) -> Bools:
-    """Tell which systems contribute.
-
-    Raises
-    ------
-    PolicyError
-        For a system that is not there, or when none contributes.
-    """
+    """Tell which systems contribute."""
     systems = runs.judged.systems
     if contributors is None:
         return np.ones(len(systems), dtype=bool)

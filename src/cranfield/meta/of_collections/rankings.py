@@ -41,18 +41,7 @@ class Wanted:
 
 
 def lists_of(lists: str | Sequence[str]) -> tuple[str, ...]:
-    """Check kinds of lists.
-
-    Raises
-    ------
-    PolicyError
-        For none, or one that does not exist.
-
-    Examples
-    --------
-    >>> lists_of("raw")
-    ('raw',)
-    """
+    """Check kinds of lists."""
     chosen = (lists,) if isinstance(lists, str) else tuple(dict.fromkeys(lists))
     for one in chosen:
         if one not in LISTS:
@@ -63,15 +52,7 @@ def lists_of(lists: str | Sequence[str]) -> tuple[str, ...]:
 
 
 def overall(parts: Iterable[JudgedRuns], wanted: Wanted) -> Floats:
-    """Compute the overall score of each system; shape (lists, measures, systems).
-
-    Parameters
-    ----------
-    parts
-        Judged runs of some systems each.
-    wanted
-        The measures and lists.
-    """
+    """Compute the overall score of each system; shape (lists, measures, systems)."""
     return np.concatenate([_overall(judged, wanted) for judged in parts], axis=-1)
 
 

@@ -36,13 +36,8 @@ class TracedRuns:
         judgments for judged, whatever its grade.
     number
         Judgment of each row of `judged.documents`; shape (rows,).
-    topic
-        Topic of each judgment, an index into `judged.topics`, or -1 where the topic does not count;
-        shape (judgments,).
-    doc
-        Document of each judgment.
-    grade
-        Grade of each judgment.
+    topic, doc, grade
+        Of each judgment; a topic is an index into `judged.topics`, or -1 where it does not count.
     """
 
     judged: JudgedRuns
@@ -58,19 +53,10 @@ class TracedRuns:
         return hash_of_runs(judged, *numbers)
 
     def restricted(self, kept: Bools) -> JudgedRuns:
-        """Return the same runs with some of the judgments only.
+        """Return the same runs with some of the judgments only, by a mask of shape (judgments,).
 
         Topics stay, also those that lose all judgments, and so does the highest grade, which some
         measures take from the judgments: the grades that assessors could give do not change.
-
-        Parameters
-        ----------
-        kept
-            Which judgments stay; shape (judgments,).
-
-        Returns
-        -------
-        JudgedRuns
 
         Examples
         --------
@@ -78,8 +64,6 @@ class TracedRuns:
         >>> fewer = runs.restricted(runs.doc.is_in(["b", "c"]).to_numpy())
         >>> fewer.documents.rank.tolist(), fewer.documents.grade.tolist()
         ([2], [2])
-        >>> fewer.recall_base().tolist()
-        [[1]]
         """
         return self._part(kept, *_judgments(self, kept), 0, len(self.judged.systems))
 
@@ -135,28 +119,8 @@ def traced(
 ) -> TracedRuns:
     """Judge runs once, so that judgments can be taken back without reading anything again.
 
-    Parameters
-    ----------
-    runs
-        As for :func:`cranfield.judge`; runs that are traced already stay as they are.
-    qrels, ties, topics, negative, compat, jobs, progress
-        As for :func:`cranfield.judge`. Runs that are traced already take no judgments (None) and no
-        policies.
-
-    Returns
-    -------
-    TracedRuns
-
-    Raises
-    ------
-    InputError, PolicyError
-        As :func:`cranfield.judge`; and for judgments or policies of runs that are traced already.
-
-    Examples
-    --------
-    >>> found = traced({"q": {"a": 2.0, "b": 1.0}}, {"q": {"b": 2, "c": 0}})
-    >>> found.doc[found.number].to_list(), found.judged.documents.grade.tolist()
-    (['b'], [2])
+    What is given is as for :func:`cranfield.judge`; runs that are traced already stay as they are,
+    and take no judgments (None) and no policies.
     """
     if isinstance(runs, TracedRuns):
         if any(one is not None for one in (qrels, ties, topics, negative, compat)):

@@ -18,23 +18,11 @@ from cranfield.significance.prepare import as_scores
 
 
 def by_measure(data: Any) -> dict[str, Scores]:
-    """Take scores of several measures as they are given.
+    """Take scores of several measures by the text form of their measure, in order.
 
-    Parameters
-    ----------
-    data
-        A mapping of measures to what :func:`cranfield.compare` takes as scores, :class:`Scores` of
-        one measure, or a table or file that :func:`cranfield.read_scores_by_measure` reads.
-
-    Returns
-    -------
-    dict
-        Scores by the text form of their measure, in order.
-
-    Raises
-    ------
-    PolicyError
-        When there are none.
+    They are given as a mapping of measures to what :func:`cranfield.compare` takes, as
+    :class:`Scores` of one measure, or as a table or file that
+    :func:`cranfield.read_scores_by_measure` reads.
     """
     if isinstance(data, Scores):
         return {data.measure: data}
@@ -58,20 +46,10 @@ def by_measure(data: Any) -> dict[str, Scores]:
 
 
 def signs(values: Floats, first: Any, second: Any) -> Floats:
-    """Return which of two systems each measure prefers on a topic.
+    """Return which of two systems each measure prefers on a topic, shape (measures, pairs).
 
-    Parameters
-    ----------
-    values
-        Scores of the topic, high ones the better, shape (measures, systems).
-    first, second
-        Indices of the systems of each pair.
-
-    Returns
-    -------
-    array
-        1 for the first, -1 for the second, 0 for a tie, NaN for a missing score, shape (measures,
-        pairs).
+    From scores, high ones the better, of shape (measures, systems), and indices of the systems of
+    each pair: 1 for the first, -1 for the second, 0 for a tie, NaN for a missing score.
     """
     slack = ROUNDING * np.nanmax(np.abs(values), axis=1, initial=0.0, keepdims=True)
     apart = values[:, first] - values[:, second]

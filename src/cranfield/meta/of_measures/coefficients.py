@@ -28,14 +28,9 @@ METHODS = {
 
 @dataclass(frozen=True, eq=False)
 class Ordered:
-    """Values of systems by several measures, and the order they make.
+    """Values of systems by several measures, and as whole numbers from 0 the order they make.
 
-    Attributes
-    ----------
-    values
-        Shape (measures, systems).
-    levels
-        The same as whole numbers from 0, equal for values that are tied.
+    Shape (measures, systems); levels are equal for values that are tied.
     """
 
     values: Floats
@@ -43,16 +38,9 @@ class Ordered:
 
 
 def ordered(values: Floats, compared: Floats, gap: Floats) -> Ordered:
-    """Order systems; neighbours in order that are no further apart than `gap` are tied.
+    """Order systems by what is compared in place of the values; shapes (measures, systems).
 
-    Parameters
-    ----------
-    values
-        Shape (measures, systems).
-    compared
-        What is compared in place of them.
-    gap
-        Shape (measures,).
+    Neighbours in order that are no further apart than `gap`, shape (measures,), are tied.
     """
     by_value = np.argsort(compared, axis=1, kind="stable")
     steps = np.diff(np.take_along_axis(compared, by_value, axis=1), axis=1) > gap[:, None]

@@ -227,17 +227,9 @@ def _named(name: str, data: Any, candidates: Mapping[str, Scores]) -> tuple[str,
 def _counts(scores: list[Scores], number: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Count over topics and pairs of runs, for all pairs of candidates at once.
 
-    Parameters
-    ----------
-    scores
-        Of the candidates, then of the gold measures.
-    number
-        Of candidates.
-
-    Returns
-    -------
-    compared, missing, disagreements, concordant, both
-        Shape (candidates, candidates); `concordant` is of the candidate in the row.
+    Scores are of the candidates, of which there is a `number`, then of the gold measures. Returns
+    compared, missing, disagreements, concordant and both, of shape (candidates, candidates);
+    `concordant` is of the candidate in the row.
     """
     # Every count is a product of indicators, summed over pairs of runs: a matrix product, exact in
     # floats below 2**53.

@@ -46,25 +46,9 @@ WORDS = {
 def read_preferences(data: Any, like: Scores) -> pl.DataFrame:
     """Read preferences, and check them against the topics and systems that have scores.
 
-    Parameters
-    ----------
-    data
-        As for :func:`cranfield.meta.predictive_power`.
-    like
-        Scores of the topics and systems.
-
-    Returns
-    -------
-    DataFrame
-        `topic`, `first`, `second`, `preferred` (1 for the first, -1 for the second, 0 for a tie),
-        `votes`, which is 1, `assessor`, null where there is none, and `at`, the number of the row.
-
-    Raises
-    ------
-    InputError
-        For what cannot be read, and a topic or a system that has no scores.
-    PolicyError
-        For data of another kind.
+    Returns a table of `topic`, `first`, `second`, `preferred` (1 for the first, -1 for the second,
+    0 for a tie), `votes`, which is 1, `assessor`, null where there is none, and `at`, the number of
+    the row.
 
     Examples
     --------

@@ -45,17 +45,8 @@ class Verdict:
 class TestChoice:
     """A test with its correction and options, to be done again and again.
 
-    Attributes
-    ----------
-    test, correction
-        Names; None is the test's own correction.
-    alpha
-        Significance level.
-    missing
-        What to do about missing scores; None takes what there is for scores by shard, and raises
-        an error else.
-    resamples
-        Number of random samples of tests that need them.
+    No correction is the test's own. No policy for missing scores takes what there is for scores by
+    shard, and raises an error else.
     """
 
     __test__ = False  # not for pytest
@@ -86,25 +77,13 @@ class TestChoice:
 
     @property
     def by_shard(self) -> bool:
-        """Whether the test takes scores by shard."""
         return bool(self.info.shards)
 
     def __call__(self, scores: Scores | Floats, *, seed: int = 0) -> Verdict:
         """Compare all pairs of systems.
 
-        Parameters
-        ----------
-        scores
-            By topic and system, or by shard too, as the test takes them. A bare array of shape
-            (topics, systems) is taken to have no gaps and two of each at least: it is not checked,
-            which saves most of the time that a fast test takes.
-        seed
-            Of tests that draw random numbers.
-
-        Raises
-        ------
-        CranfieldError
-            When the scores cannot be tested, such as for a lack of topics.
+        A bare array of shape (topics, systems) is taken to have no gaps and two of each at least:
+        it is not checked, which saves most of the time that a fast test takes.
 
         Examples
         --------
@@ -129,13 +108,7 @@ class TestChoice:
         return self._by_model(ready.scores.values, ready.flat)
 
     def check(self, scores: Scores) -> None:
-        """Refuse scores that the test could not take, such as missing ones without a policy.
-
-        Raises
-        ------
-        CranfieldError, PolicyError
-            As :func:`compare`.
-        """
+        """Refuse scores that the test cannot take, such as missing ones."""
         prepared(scores, self.info, self._missing(scores))
 
     def _missing(self, scores: Scores) -> str | None:

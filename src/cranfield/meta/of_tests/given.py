@@ -27,16 +27,8 @@ ALL = "all systems"
 class Given:
     """Scores and tests that fit each other.
 
-    Attributes
-    ----------
-    scores
-        By topic and system.
-    by_shard
-        Of the same topics and systems in the same order, by shard; or None.
-    tests
-        The tests.
-    groups
-        Indices of the systems of each group.
+    `by_shard` are scores of the same topics and systems in the same order, or None; `groups` are
+    indices of the systems of each group.
     """
 
     scores: Scores
@@ -101,15 +93,7 @@ def given_tests(
     missing: str | None,
     resamples: int,
 ) -> Given:
-    """Bring together what a study is given.
-
-    Raises
-    ------
-    PolicyError
-        For unknown tests or systems, and tests by shard without such scores.
-    CranfieldError
-        When scores by shard are of other topics or systems.
-    """
+    """Bring together what a study is given; refuse what does not fit."""
     whole = as_scores(scores)
     if whole.shards:
         raise PolicyError("scores by shard are given as by_shard, beside those of all documents")

@@ -20,16 +20,8 @@ def power(shift: Floats, df: int, critical: float) -> Floats:
     .. math:: P(|T| \ge c) = \int_0^\infty f_\phi(s)
         \left[ \Phi(\lambda - c s) + \Phi(-\lambda - c s) \right] ds
 
-    with f the density of an estimate of a standard deviation of 1 with `df` degrees of freedom.
-
-    Parameters
-    ----------
-    shift
-        Noncentrality, shape (pairs,).
-    df
-        Degrees of freedom, 1 or more.
-    critical
-        Above 0.
+    with f the density of an estimate of a standard deviation of 1 with `df` degrees of freedom, and
+    the noncentrality of each pair as `shift`.
 
     Examples
     --------

@@ -37,20 +37,8 @@ def topic_scores(scores: Any, missing: str | None, test: str = "anova-2") -> Rea
 class AllTopics:
     """The scores on all topics, how pairs are compared, and what all topics say together.
 
-    Attributes
-    ----------
-    values
-        Shape (topics, systems), without gaps.
-    lower_is_better
-        Whether a low score is the good one.
-    choice
-        The test.
-    seed
-        Of the samples, and of tests that draw random numbers.
-    ranks
-        Twice the mid-rank of each system, the best first.
-    signs
-        By pair of systems, in order: the sign of a significant difference, else 0.
+    `values` have shape (topics, systems), without gaps; `ranks` are twice the mid-rank of each
+    system, the best first; `signs` are those of significant differences by pair, else 0.
     """
 
     values: Floats
@@ -83,15 +71,7 @@ def sample_blocks(key: int, size: int, replace: bool, repeats: int) -> Iterator[
 
 
 def examined(whole: AllTopics, block: Block) -> pl.DataFrame:
-    """Draw the samples of a block.
-
-    Returns
-    -------
-    DataFrame
-        A row a sample: `key`, `topics`, `repeat`, `ranks` (twice the mid-ranks), `tau` and
-        `tau ap` with the ranking by all topics, whether it could be `tested`, and the numbers of
-        pairs that are `significant`, `found again` and `contradicted`.
-    """
+    """Draw the samples of a block: a row a sample, with twice the mid-ranks as `ranks`."""
     repeats = np.arange(block.start, block.stop)
     topics = len(whole.values)
     means = np.empty((repeats.size, whole.values.shape[1]))

@@ -29,21 +29,8 @@ def union_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     only and U in the second only. Source: Kendall (1945), on the union of both rankings as in
     Breuer et al. (2020), section 3, who compare positions in it (:func:`position_tau`).
 
-    Parameters
-    ----------
-    first, second
-        Ids of documents, the best first; each id once.
-
-    Returns
-    -------
-    float
-        From -1 to 1; 1 for equal rankings, also if one goes on for a single document more.
-        Rankings of n documents that have none in common have -2n / (3n - 1). NaN if one is empty.
-
-    Raises
-    ------
-    CranfieldError
-        When a document stands twice in a ranking.
+    Ids of documents, the best first, are given. Rankings of n documents that have none in common
+    have -2n / (3n - 1); the result is NaN if one is empty.
 
     Examples
     --------
@@ -70,16 +57,8 @@ def position_tau(first: Sequence[Any], second: Sequence[Any]) -> float:
     document that is missing shifts all below it, and names in random order then give about 0.
     :func:`union_tau` does not depend on the names.
 
-    Parameters
-    ----------
-    first, second
-        As for :func:`union_tau`. If one is longer, its documents below the last rank of the other
-        are left out, for they have no counterpart.
-
-    Returns
-    -------
-    float
-        From -1 to 1; 1 for equal rankings; NaN where fewer than two ranks can be compared.
+    Documents of the longer one below the last rank of the other are left out, for they have no
+    counterpart; the result is NaN where fewer than two ranks can be compared.
 
     Examples
     --------
@@ -100,35 +79,13 @@ def order_agreement(
     depth: Annotated[int | None, Whole(1)] = None,
     ties: str = "trec",
 ) -> pl.DataFrame:
-    """Compare the order of documents in two runs.
+    """Compare the order of documents in two runs; `ties` are as for :func:`cranfield.judge`.
 
-    Parameters
-    ----------
-    original, reproduced
-        Whatever :func:`cranfield.read_run` takes.
-    p
-        Persistence of rank-biased overlap, between 0 and 1: the higher it is, the more lower ranks
-        count.
-    depth
-        Ranks that are compared; None for all.
-    ties
-        Order of documents with equal scores, as for :func:`cranfield.judge`.
-
-    Returns
-    -------
-    polars.DataFrame
-        One row a topic of either run, those of the original first: `topic`; `tau`
-        (:func:`union_tau`); `KTU` (:func:`position_tau`); `RBO`, rank-biased overlap, extrapolated
-        (Webber, Moffat and Zobel 2010, equation 32); `original` and `reproduced`, the numbers of
-        documents; and `shared`, how many are in both. Without documents on one side there is
-        nothing to compare, and the first three are null.
-
-    Raises
-    ------
-    InputError
-        For a run that cannot be read.
-    PolicyError
-        For options that do not exist.
+    Returns a row a topic of either run, those of the original first: `topic`; `tau`
+    (:func:`union_tau`); `KTU` (:func:`position_tau`); `RBO`, rank-biased overlap, extrapolated
+    (Webber, Moffat and Zobel 2010, equation 32) with persistence p; `original` and `reproduced`,
+    the numbers of documents; and `shared`, how many are in both. Without documents on one side
+    there is nothing to compare, and the first three are null.
 
     Examples
     --------

@@ -52,22 +52,10 @@ def hash_of_runs(judged: JudgedRuns, *numbers: Ints) -> str:
 
 
 class ResultsFolder:
-    """A folder with a file for each finished part of a study.
+    """A folder with a file for each finished part of a study; it is made if it is not there.
 
-    Parameters
-    ----------
-    path
-        The folder; it is made if it is not there.
-    about
-        What the results depend on, as JSON can hold it. A folder that holds parts of another study
-        is refused.
-
-    Raises
-    ------
-    PolicyError
-        When the folder belongs to another study; the message says what differs.
-    InputError
-        When it cannot be made or read.
+    `about` is what the results depend on, as JSON can hold it: a folder that holds parts of another
+    study is refused, and the message says what differs.
     """
 
     def __init__(self, path: str | PathLike[str], about: Mapping[str, Any]) -> None:
@@ -107,7 +95,6 @@ class ResultsFolder:
             return None  # such as after a power failure: it is computed again
 
     def write(self, name: str, part: pl.DataFrame) -> None:
-        """Keep a finished part."""
         with whole_file(self._file(name)) as out:
             part.write_parquet(out)
 

@@ -14,7 +14,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge
 from cranfield.measures import ALIASES, REGISTRY, Measure, parse_measures
 from cranfield.measures.gains import Gain
-from cranfield.measures.names.trec_eval import FAMILIES, NICKNAMES, SINGLE
+from cranfield.measures.trec_eval_names import FAMILIES, NICKNAMES, SINGLE
 from studies.fuzz_base import FailedCaseError, guarded, pick, shown
 
 NUMBERS = (
@@ -157,7 +157,7 @@ def hostile_measure(rng: random.Random, folder: Path) -> str:
 
 
 def _built(rng: random.Random) -> str:
-    name = rng.choice((*REGISTRY, *ALIASES))
+    name = rng.choice((*REGISTRY.of("measure"), *ALIASES))
     kind = REGISTRY[ALIASES.get(name, name)]
     given = []
     for _ in range(rng.choice((0, 0, 1, 1, 2, 3))):

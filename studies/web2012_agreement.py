@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 import cranfield as cf
-from cranfield.measures.names.programs import program_names
+from cranfield.measures.other_names import program_names
 
 PRINTED = {"ndeval": 6, "gdeval": 5}
 QRELS = {"ndeval": "qrels-for-ndeval.txt.gz", "gdeval": "qrels.adhoc.txt.gz"}

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+from importlib import import_module
+from subprocess import run
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.base.arrays import Floats
 from cranfield.measures import AP, RBP, P, nDCG
-from cranfield.measures.grammar import WRAPPERS, wrapper
-from cranfield.measures.names.trec_eval import trec_name
+from cranfield.measures.base import REGISTRY, Measure
+from cranfield.measures.families import HOME
+from cranfield.measures.parameters import integer, parameter
+from cranfield.measures.trec_eval_names import trec_name
+from cranfield.measures.wrapping import Wrapping, wrapping
 
 ROUND_TRIPS = [
     "AP",
@@ -152,17 +160,49 @@ def test_measures_cannot_be_changed() -> None:
         cf.parse_measures([3])  # type: ignore[list-item]
 
 
-def test_wrappers_are_part_of_the_grammar() -> None:
-    @wrapper("twice")
-    def twice(one: cf.Measure, rel: int = 1) -> cf.Measure:
-        return one(rel=2 * rel)
+def test_measures_of_a_measure_are_part_of_the_grammar() -> None:
+    class Twice(Wrapping):
+        times: int = parameter(2, integer(1), "how often")
+
+        def values(self, judged: cf.JudgedRuns) -> Floats:
+            return self.times * self.inner.score(judged)
 
     try:
-        assert str(cf.parse_measure("twice(AP@10, rel=2)")) == "AP(rel=4)@10"
+        wrapping("twice")(Twice)
+        made = cf.parse_measure("twice(AP(rel=2)@10, times=3)")
+        assert str(made) == "twice(AP(rel=2)@10, times=3)"
+        assert cf.evaluate({"q": {"a": 1.0}}, {"q": {"a": 2}}, made)[made].values == 3
         with pytest.raises(cf.MeasureError, match="there is a measure twice already"):
-            wrapper("twice")(twice)
+            wrapping("twice")(Twice)
     finally:
-        del WRAPPERS["twice"]
+        del REGISTRY["twice"]
+
+
+def test_all_measures_are_where_the_list_says() -> None:
+    assert [*HOME] == [name for name in REGISTRY if name in HOME]
+    assert all(HOME[name] == kind.__module__ for name, kind in REGISTRY.items() if name in HOME)
+    modules = [import_module(module) for module in set(HOME.values())]
+    classes = [one for module in modules for one in vars(module).values() if isinstance(one, type)]
+    entered = {cls for cls in classes if "info" in vars(cls) and cls is not Measure}
+    assert entered == {REGISTRY[name] for name in HOME}
+    for name, module in HOME.items():
+        if module.startswith("cranfield.measures."):
+            made = getattr(cf.measures, name)
+            assert (made if isinstance(made, type) else type(made)) is REGISTRY[name]
+    with pytest.raises(AttributeError):
+        cf.measures.nonsense  # noqa: B018
+
+
+def test_a_family_loads_when_it_is_named() -> None:
+    code = """if True:
+        import sys
+        from cranfield.measures import parse_measure
+        parse_measure("MAP@10")
+        print(*(name for name in sys.modules if name.startswith("cranfield.measures.")))
+    """
+    loaded = run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    folders = {name.split(".")[2] for name in loaded.split() if name.count(".") > 2}
+    assert folders == {"ranked"}
 
 
 def test_define_refuses_what_cannot_be_a_measure() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import MeasureError
-from cranfield.measures.names.programs import program_names
+from cranfield.measures.other_names import program_names
 
 PAPERS = {
     "D#-nDCG@10": "Sharp(D(nDCG@10))",

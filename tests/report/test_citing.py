@@ -17,9 +17,7 @@ import cranfield.scales
 import cranfield.significance
 from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, MeasureError, PolicyError
-from cranfield.measures import REGISTRY
-from cranfield.measures.grammar import ON_DEMAND, WRAPPERS
-from cranfield.measures.texts import TEXT_MEASURES
+from cranfield.measures.base import KINDS, REGISTRY
 from cranfield.meta import split_topics, study_scales
 from cranfield.meta.study import STUDIES, Study, result_of
 from cranfield.reporting.references.citing import RESULTS
@@ -115,7 +113,7 @@ def test_sources_of_measures(name: str) -> None:
     assert not missing
 
 
-@pytest.mark.parametrize("name", [*WRAPPERS, *ON_DEMAND])
+@pytest.mark.parametrize("name", REGISTRY.of(KINDS[1]))
 def test_sources_of_measures_of_a_measure(name: str) -> None:
     inside = "RBP" if name in USER_MODELS else "nDCG@10"
     more = ", baseline='x'" if name in {"URisk", "TRisk"} else ""
@@ -128,9 +126,9 @@ USER_MODELS = {"EU", "ETU", "EC", "ETC", "Depth", "Residual"}
 """What takes a user model."""
 
 
-@pytest.mark.parametrize("name", TEXT_MEASURES)
+@pytest.mark.parametrize("name", REGISTRY.of(KINDS[2]))
 def test_sources_of_measures_of_texts(name: str) -> None:
-    found, missing = cited_in(TEXT_MEASURES[name].source)
+    found, missing = cited_in(REGISTRY[name].info.source)
     assert found
     assert not missing
     assert {one.key for one in found} < set(cf.cite(name).keys)

@@ -6,7 +6,8 @@ import pytest
 
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
-from cranfield.measures import REGISTRY, Measure, parse_measure
+from cranfield.measures import Measure, parse_measure
+from cranfield.measures.base import KINDS, REGISTRY
 from cranfield.scales.forms.eligible import beyond_grades
 from cranfield.scales.runs import as_measure
 from cranfield.scales.verdicts.scale_of import scale_of
@@ -19,8 +20,9 @@ def made(name: str, length: int = 4) -> Measure:
     return as_measure(GIVEN.get(name, name), length)
 
 
-BY_GRADES = [name for name in REGISTRY if not beyond_grades(made(name))]
-OTHERS = [name for name in REGISTRY if name not in BY_GRADES]
+RANKED = REGISTRY.of(KINDS[0])
+BY_GRADES = [name for name in RANKED if not beyond_grades(made(name))]
+OTHERS = [name for name in RANKED if name not in BY_GRADES]
 
 
 def found(text: str) -> dict[tuple[int, int], Scale]:

@@ -12,8 +12,8 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
-from cranfield.measures import REGISTRY, parse_measure
-from cranfield.measures.grammar import WRAPPERS
+from cranfield.measures import parse_measure
+from cranfield.measures.base import KINDS, REGISTRY
 from cranfield.scales import interval, scale_over_topics, score_runs
 from cranfield.scales.forms.eligible import beyond_grades, beyond_length
 from cranfield.scales.images import making
@@ -31,11 +31,11 @@ INSIDE |= {
 }
 WRAPPED = [
     text
-    for name in WRAPPERS
+    for name in REGISTRY.of(KINDS[1])
     if name != "interval"
     for text in INSIDE.get(name, [f"{name}(nDCG)", f"{name}(ERR)"])
 ]
-TEXTS = [*(GIVEN.get(name, name) for name in REGISTRY), *WRAPPED]
+TEXTS = [*(GIVEN.get(name, name) for name in REGISTRY.of(KINDS[0])), *WRAPPED]
 
 
 def at(text: str, cutoff: int) -> str:

@@ -8,18 +8,19 @@ from typing import Any
 
 import pytest
 
-import cranfield.measures.texts as texts
+import cranfield as cf
+from cranfield import measures
 from cranfield.base.errors import MeasureError
 from cranfield.evaluation.of_answers import evaluate_answers
-from cranfield.measures.base import ALIASES, REGISTRY
-from cranfield.measures.texts import TEXT_MEASURES, parse_text_measure, parse_text_measures
-from cranfield.measures.texts.base import KINDS
+from cranfield.measures.base import KINDS, REGISTRY
+from cranfield.measures.grammar import parse_measure, parse_measures
 from cranfield.texts import judge_answers
 
 
-@pytest.mark.parametrize("name", TEXT_MEASURES)
+@pytest.mark.parametrize("name", REGISTRY.of(KINDS[2]))
 def test_each_measure_declares_itself(name: str) -> None:
-    info, kind = TEXT_MEASURES[name], KINDS[name]
+    kind = REGISTRY[name]
+    info = kind.info
     assert info.name == name == kind().name
     assert info.summary.endswith(".")
     assert info.formula
@@ -27,11 +28,10 @@ def test_each_measure_declares_itself(name: str) -> None:
     assert info.family
     assert info.needs
     assert info.range[0] == 0
-    assert name not in REGISTRY
-    assert name not in ALIASES
-    assert getattr(texts, name) is kind
+    assert getattr(measures, name) == kind()
+    assert info.at_wanted == "none"
     assert all(one.doc for one in kind.parameters.values())
-    assert parse_text_measure(name) == kind()
+    assert parse_measure(name) == kind()
 
 
 @pytest.mark.parametrize(
@@ -47,39 +47,41 @@ def test_each_measure_declares_itself(name: str) -> None:
     ],
 )
 def test_text_forms_read_back(text: str) -> None:
-    made = parse_text_measure(text)
+    made = parse_measure(text)
     assert str(made) == repr(made) == text
-    assert parse_text_measure(f" {made} ") == made
-    assert hash(made) == hash(parse_text_measure(text))
+    assert parse_measure(f" {made} ") == made
+    assert hash(made) == hash(parse_measure(text))
 
 
 def test_defaults_are_not_shown() -> None:
-    assert str(parse_text_measure("SSharp(L=1000, beta=1)")) == "SSharp"
-    assert parse_text_measure("RougeS(gap=None)") == texts.RougeS()
-    found = parse_text_measures(["TFlat", texts.TFlat(), "SFlat"])
+    assert str(parse_measure("SSharp(L=1000, beta=1)")) == "SSharp"
+    assert parse_measure("RougeS(gap=None)") == measures.RougeS()
+    found = parse_measures(["TFlat", measures.TFlat(), "SFlat"])
     assert [str(one) for one in found] == ["TFlat", "SFlat"]
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("smeasure", "did you mean SMeasure?"),
-        ("nonsense", "there is no measure of texts 'nonsense'"),
+        ("smeasure", "did you mean SMeasure or "),
+        ("nonsense", "there is no measure 'nonsense'"),
         ("SMeasure(l=3)", "SMeasure has no parameter 'l' (it has: L)"),
         ("SMeasure(L='x')", "SMeasure: L='x' is not a number above 0"),
-        ("SMeasure(500)", "the form is Name(param=value)"),
-        ("SMeasure(**{})", "the form is Name(param=value)"),
-        ("SMeasure@10", "the form is Name(param=value)"),
-        ("SMeasure(L=print())", "the form is Name(param=value)"),
+        ("SMeasure(500)", "parameters are given as name=value"),
+        ("SMeasure(**{})", "parameters are given as name=value"),
+        ("SMeasure@10", "SMeasure takes no cutoff"),
+        ("SMeasure(L=print())", "a value is no number"),
+        ("SMeasure(judged_only=True)", "SMeasure has no parameter 'judged_only' (it has: L)"),
+        ("IA(SMeasure)", "SMeasure is computed from JudgedAnswers, not rankings"),
         ("", "the form is Name(param=value)"),
-        ("(" * 1000, "the form is Name(param=value)"),
+        ("(" * 1000, "1,000 characters"),
         ("RougeN(of='F1')", "RougeN: of='F1' is not one of 'recall', 'precision', 'F'"),
-        (3, "int is neither a measure of texts nor its text"),
+        (3, "int is neither a measure nor its text"),
     ],
 )
 def test_wrong_texts(text: str, message: str) -> None:
     with pytest.raises(MeasureError) as error:
-        parse_text_measure(text)
+        parse_measure(text)
     assert message in str(error.value)
 
 
@@ -87,12 +89,12 @@ def test_nothing_given() -> None:
     wrongs: list[Any] = [[], 3, None]
     for wrong in wrongs:
         with pytest.raises(MeasureError):
-            parse_text_measures(wrong)
+            parse_measures(wrong)
 
 
 def test_measures_cannot_be_changed() -> None:
     with pytest.raises(AttributeError, match="cannot be changed"):
-        texts.SMeasure().L = 3
+        measures.SMeasure().L = 3
 
 
 def test_a_measure_of_something_else_is_refused() -> None:
@@ -101,6 +103,10 @@ def test_a_measure_of_something_else_is_refused() -> None:
         evaluate_answers(judged, "RougeL")
     with pytest.raises(MeasureError, match="TFlat is computed from JudgedAnswers, not dict"):
         evaluate_answers({}, "TFlat")
+    with pytest.raises(MeasureError, match="nDCG is computed from JudgedRuns, not JudgedAnswers"):
+        evaluate_answers(judged, "nDCG")
+    with pytest.raises(MeasureError, match="RougeL is computed from JudgedSummaries, not JudgedR"):
+        cf.evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "RougeL")
 
 
 def test_the_package_does_not_load_with_cranfield() -> None:

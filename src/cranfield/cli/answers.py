@@ -85,9 +85,9 @@ def answers(
     if files.count("-") > 1:
         raise PolicyError("standard input cannot be two files")
     from cranfield import evaluate_answers
-    from cranfield.measures.texts import parse_text_measures
+    from cranfield.measures import parse_measures
 
-    wanted = parse_text_measures(asked) if asked else None
+    wanted = parse_measures(asked) if asked else None
     judged = _reader(kind, nuggets or references or "", tokeniser)(_files(kind, answers), system)
     scores = _usual(judged, DEFAULTS[kind]) if wanted is None else evaluate_answers(judged, wanted)
     output.write(scores, printing)

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from importlib import import_module
-from inspect import getdoc, signature
 from math import isfinite
 from typing import Any
 
 import click
 
 from cranfield.base.errors import MeasureError
-from cranfield.measures.base import REGISTRY, Info, Measure
+from cranfield.measures.base import KINDS, REGISTRY, Info, Measure
 from cranfield.measures.catalogue.findings import PROPERTIES, Finding
-from cranfield.measures.grammar import ON_DEMAND, WRAPPERS, parse_measures
-from cranfield.measures.parameters import Parameter
-from cranfield.measures.wrapping import Wrapping
+from cranfield.measures.grammar import parse_measures
 
 EPILOG = """\b
 Examples:
@@ -30,9 +25,6 @@ Examples:
   cranfield measures --needs lengths
   cranfield measures --json --properties > catalogue.json
 """
-
-KINDS = ("measure", "measure of a measure", "measure of texts")
-"""What an entry of the catalogue can be."""
 
 WIDTH = 132
 """Columns of the list, where there is no terminal."""
@@ -68,20 +60,9 @@ class Entry:
 
 def entries() -> list[Entry]:
     """Return all measures, measures of a measure, and measures of texts."""
-    from cranfield.measures.texts.base import KINDS as TEXTS
-
-    for module in ON_DEMAND.values():
-        import_module(module)
-    found = [
-        Entry(KINDS[0], _form(one.info), one.info, _declared(one.parameters, one), one)
-        for one in REGISTRY.values()
+    return [
+        Entry(one.kind, _form(one), _info(one), _parameters(one), one) for one in REGISTRY.values()
     ]
-    found += [_of_a_measure(name) for name in WRAPPERS]
-    found += [
-        Entry(KINDS[2], name, one.info, _declared(one.parameters), one)
-        for name, one in TEXTS.items()
-    ]
-    return found
 
 
 def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
@@ -134,55 +115,33 @@ def measures(
         _list(chosen)
 
 
-def _of_a_measure(name: str) -> Entry:
-    maker = WRAPPERS[name]
-    if isinstance(maker, type) and issubclass(maker, Wrapping):
-        own = {one: maker.parameters[one] for one in maker.option_names()}
-        return Entry(KINDS[1], f"{name}(…)", maker.about, _declared(own), maker)
+def _form(kind: type[Measure]) -> str:
+    if kind.kind == KINDS[1]:
+        return f"{kind.info.name}(…)"
+    return kind.info.name + {"required": "@…", "optional": "[@…]"}.get(kind.info.at_wanted, "")
+
+
+def _info(kind: type[Measure]) -> Info:
+    """What a measure declares; of what users can expect, some is that of the measure inside."""
+    if (not kind.passes and kind.kind == KINDS[1]) or kind.kind != KINDS[1]:
+        return kind.info
     from cranfield.measures.catalogue.representatives import representative
 
-    made = representative(name)
-    summary = (getdoc(maker) or "").partition("\n")[0]
-    info = replace(made.info if made else Info(name), name=name, summary=summary, aliases=())
-    if info.family == getattr(getattr(made, "inner", None), "info", Info("")).family:
-        info = replace(info, family="measures of a measure")
-    options = list(signature(maker).parameters.values())[1:]
-    docs = _documented(getdoc(maker) or "")
-    defaults = {
-        one.name: ("" if one.default is one.empty else repr(one.default), docs.get(one.name, ""))
-        for one in options
-    }
-    return Entry(KINDS[1], f"{name}(…)", info, defaults, maker)
+    made, own = representative(kind.info.name), kind.info
+    if made is None:
+        return own
+    return replace(made.info, summary=own.summary, family=own.family)
 
 
-def _documented(text: str) -> dict[str, str]:
-    """Read what the section on parameters of a docstring says of each."""
-    section = re.search(
-        r"^Parameters\n-+\n((?:\S.*\n|[ ].*\n|\n(?=\S+\n[ ]))*)", text, re.MULTILINE
-    )
-    found = re.findall(r"^(\S.*)\n((?:[ ].*\n)+)", section[1] if section else "", re.MULTILINE)
+def _parameters(kind: type[Measure]) -> dict[str, tuple[str, str]]:
+    """Default and meaning of each parameter, by name."""
+    names = kind.parameter_names()
+    if kind.kind == KINDS[1]:
+        names = [name for name in names if name not in {"cutoff", "judged_only"}]
+    declared = ((name, kind.parameters[name]) for name in names)
     return {
-        name.strip(): " ".join(doc.split())
-        for names, doc in found
-        for name in names.split(" : ")[0].split(",")
+        name: (getattr(one.default, "text", repr(one.default)), one.doc) for name, one in declared
     }
-
-
-def _declared(
-    parameters: Mapping[str, Parameter], kind: type[Measure] | None = None
-) -> dict[str, tuple[str, str]]:
-    names = kind.parameter_names() if kind else list(parameters)
-    return {
-        name: (
-            getattr(parameters[name].default, "text", repr(parameters[name].default)),
-            parameters[name].doc,
-        )
-        for name in names
-    }
-
-
-def _form(info: Info) -> str:
-    return info.name + {"required": "@…", "optional": "[@…]"}.get(info.at_wanted, "")
 
 
 def _named(name: str, catalogue: list[Entry]) -> Entry:
@@ -190,25 +149,11 @@ def _named(name: str, catalogue: list[Entry]) -> Entry:
     for one in catalogue:
         if name == one.info.name or name in one.info.aliases:
             return one
-    from cranfield.measures.texts import parse_text_measure
-
-    try:
-        found = parse_measures(name)[0].info.name
-    except MeasureError as error:
-        try:
-            found = parse_text_measure(name).info.name
-        except MeasureError:
-            raise error from None
-    head = name.partition("(")[0]
-    wanted = {found, head}
-    return next(
-        one for one in reversed(catalogue) if one.info.name in wanted and _fits(one, head, found)
-    )
-
-
-def _fits(one: Entry, head: str, found: str) -> bool:
+    named = parse_measures(name)[0].name
     # The text `interval(DCG@10)` makes a measure whose name is that of the one inside.
-    return one.info.name == (head if head in WRAPPERS else found)
+    head = name.partition("(")[0]
+    wanted = head if head in {one.info.name for one in catalogue} else named
+    return next(one for one in catalogue if one.info.name == wanted)
 
 
 def _family(word: str, catalogue: list[Entry]) -> list[Entry]:

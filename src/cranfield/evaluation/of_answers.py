@@ -7,13 +7,14 @@ from typing import Any
 
 from cranfield.base.errors import MeasureError
 from cranfield.evaluation.evaluation import Evaluation
-from cranfield.measures.texts.base import KINDS, TextMeasure, parse_text_measures
+from cranfield.measures.base import KINDS, REGISTRY, Measure
+from cranfield.measures.grammar import parse_measures
 from cranfield.scores import Scores
 
 
 def evaluate_answers(
     judged: Any,
-    measures: str | TextMeasure | Iterable[str | TextMeasure],
+    measures: str | Measure | Iterable[str | Measure],
 ) -> Evaluation:
     """Score what is judged already.
 
@@ -50,25 +51,25 @@ def evaluate_answers(
     >>> cf.compare(scores).systems
     ('x', 'y')
     """
-    wanted = parse_text_measures(measures)
-    for one in wanted:
-        if not isinstance(judged, one.reads):
-            fit = [name for name, kind in KINDS.items() if isinstance(judged, kind.reads)]
+    wanted = parse_measures(measures)
+    for measure in wanted:
+        if not isinstance(judged, measure.reads):
+            kinds = REGISTRY.of(KINDS[2]).items()
+            fit = [name for name, kind in kinds if isinstance(judged, kind.reads)]
             can = f"; what there is allows {', '.join(fit)}" if fit else ""
-            raise MeasureError(
-                f"{one} is computed from {one.reads.__name__}, not {type(judged).__name__}{can}"
-            )
+            reads, given = measure.reads.__name__, type(judged).__name__
+            raise MeasureError(f"{measure} is computed from {reads}, not {given}{can}")
     scores = {
-        str(one): Scores(
-            one.values(judged),
+        str(measure): Scores(
+            measure.score(judged),
             judged.topics,
             judged.systems,
-            measure=str(one),
-            settings=judged.settings_for(one),
-            scale=one.info.scale,
-            lower_is_better=one.info.lower_is_better,
-            definition=one,  # type: ignore[arg-type]
+            measure=str(measure),
+            settings=judged.settings_for(measure),
+            scale=measure.info.scale,
+            lower_is_better=measure.info.lower_is_better,
+            definition=measure,
         )
-        for one in wanted
+        for measure in wanted
     }
     return Evaluation(scores, judged)

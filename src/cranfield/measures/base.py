@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from importlib import import_module
 from typing import Any, ClassVar, Self, TypeVar
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.measures.families import ALIASES, HOME
 from cranfield.measures.gains import short
 from cranfield.measures.parameters import (
     Parameter,
@@ -93,11 +95,8 @@ class Info:
     one_size: bool = False
 
 
-REGISTRY: dict[str, type[Measure]] = {}
-"""Measures by name, in order of definition."""
-
-ALIASES: dict[str, str] = {}
-"""Other names that are understood."""
+KINDS = ("measure", "measure of a measure", "measure of texts")
+"""What a measure can be: of rankings, of another measure inside, of answers and summaries."""
 
 
 class Measure:
@@ -122,21 +121,28 @@ class Measure:
     )
 
     info: ClassVar[Info] = Info("")
+    kind: ClassVar[str] = KINDS[0]
+    reads: ClassVar[type[Any]] = JudgedRuns
+    """What it is computed from."""
+    inside: ClassVar[str] = ""
+    """Of a measure of a measure, an example of what stands inside."""
+    passes: ClassVar[bool] = True
+    """Whether it sees rankings condensed and cut off already; these may be those of one intent."""
     parameters: ClassVar[dict[str, Parameter]] = {}
 
     # Lighter than a dataclass a measure, whose making would be most of the time of the import.
     def __init_subclass__(cls) -> None:
+        attributes = {
+            name: value for kind in reversed(cls.__mro__) for name, value in vars(kind).items()
+        }
         cls.parameters = {
-            name: value
-            for kind in reversed(cls.__mro__)
-            for name, value in vars(kind).items()
-            if isinstance(value, Parameter)
+            name: value for name, value in attributes.items() if isinstance(value, Parameter)
         }
 
     def __init__(self, /, **given: Any) -> None:
         self.check_names(given)
-        for name, one in self.parameters.items():
-            self._set(name, given.get(name, one.default))
+        for name, declared in self.parameters.items():
+            self._set(name, given.get(name, declared.default))
         if self.cutoff is not None and not self.takes_cutoff():
             raise MeasureError(f"{self.info.name} takes no cutoff")
 
@@ -165,7 +171,7 @@ class Measure:
             view = view.top(self.cutoff)
         return self.values(view)
 
-    def values(self, judged: JudgedRuns) -> Floats:
+    def values(self, judged: Any) -> Floats:
         """Compute the scores of rankings that are condensed and cut off already."""
         raise NotImplementedError
 
@@ -199,10 +205,10 @@ class Measure:
         """Refuse a parameter that the measure does not have, naming those that it has."""
         known = cls.parameter_names()
         for name, value in parameters.items():
-            if name not in known and not (name == "cutoff" and value is None):
+            if name not in known and not (name in cls.parameters and value is None):
                 near = difflib.get_close_matches(str(name), known, 1)
                 hint = f"; did you mean {near[0]}?" if near else ""
-                have = ", ".join(known)
+                have = ", ".join(known) or "none"
                 raise MeasureError(
                     f"{cls.info.name} has no parameter {quoted(name)} (it has: {have}){hint}"
                 )
@@ -215,8 +221,9 @@ class Measure:
     @classmethod
     def parameter_names(cls) -> list[str]:
         """Names of the parameters, the most particular first."""
-        own = [name for name in cls.parameters if name not in {"cutoff", "judged_only"}]
-        return [*own, *(["cutoff"] if cls.takes_cutoff() else []), "judged_only"]
+        last = [name for name in ("cutoff", "judged_only") if name in cls.parameters]
+        own = [name for name in cls.parameters if name not in last]
+        return [*own, *(name for name in last if name != "cutoff" or cls.takes_cutoff())]
 
     @property
     def name(self) -> str:
@@ -275,6 +282,45 @@ def text_of(value: Any) -> str:
     return str(value.text) if hasattr(value, "text") else repr(value)
 
 
+class Registry(MutableMapping[str, type[Measure]]):
+    """All measures by name, in the order of the catalogue, those of one's own last.
+
+    A family is loaded when one of its measures is looked up, and all are when they are listed.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[str, type[Measure]] = {}
+
+    def __getitem__(self, name: str) -> type[Measure]:
+        if name not in self.known and name in HOME:
+            import_module(HOME[name])
+        return self.known[name]
+
+    def __setitem__(self, name: str, kind: type[Measure]) -> None:
+        self.known[name] = kind
+
+    def __delitem__(self, name: str) -> None:
+        del self.known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in HOME or name in self.known
+
+    def __iter__(self) -> Iterator[str]:
+        for module in dict.fromkeys(HOME.values()):
+            import_module(module)
+        return iter(dict.fromkeys((*HOME, *self.known)))
+
+    def __len__(self) -> int:
+        return len({*HOME, *self.known})
+
+    def of(self, kind: str) -> dict[str, type[Measure]]:
+        """Return the measures of one of the `KINDS`."""
+        return {name: one for name, one in self.items() if one.kind == kind}
+
+
+REGISTRY = Registry()
+"""Measures by name."""
+
 M = TypeVar("M", bound=type[Measure])
 
 
@@ -284,18 +330,25 @@ def measure(name: str, **about: Any) -> Callable[[M], M]:
     Parameters
     ----------
     name
-        Its name in text.
+        Its name in text. Those of cranfield's own measures, and their aliases, stand in the list of
+        :mod:`cranfield.measures.families`.
     about
         The other attributes of :class:`Info`.
     """
 
+    aliases: tuple[str, ...] = about.pop("aliases", ())
+
     def enter(cls: M) -> M:
-        cls.info = Info(name=name, **about)
-        for known in (name, *cls.info.aliases):
+        listed = HOME.get(name) == cls.__module__ and name not in REGISTRY.known
+        for known in () if listed else (name, *aliases):
             if known in REGISTRY or known in ALIASES:
                 raise MeasureError(f"there is a measure {known} already")
+        ALIASES.update(dict.fromkeys(aliases, name))
+        others = tuple(alias for alias, of in ALIASES.items() if of == name)
+        if "cutoff" not in cls.parameters:
+            about["at_wanted"] = "none"
+        cls.info = Info(name=name, aliases=others, **about)
         REGISTRY[name] = cls
-        ALIASES.update(dict.fromkeys(cls.info.aliases, name))
         return cls
 
     return enter

@@ -4,38 +4,17 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Callable, Iterable, Mapping
-from importlib import import_module
-from inspect import signature
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from cranfield.base.errors import MeasureError, quoted
-from cranfield.measures.base import ALIASES, REGISTRY, Measure
-from cranfield.measures.names.papers import from_paper
-from cranfield.measures.names.programs import program_names
-from cranfield.measures.names.trec_eval import FAMILIES, trec_measures
+from cranfield.measures.base import REGISTRY, Measure
+from cranfield.measures.families import ALIASES
+from cranfield.measures.other_names import from_paper, program_names
+from cranfield.measures.trec_eval_names import FAMILIES, rounded, trec_texts
 
 LONGEST = 500
 """Characters of a measure's text; nothing sensible is longer."""
-
-Wrapper = Callable[..., Measure]
-WRAPPERS: dict[str, Wrapper] = {}
-"""Functions of a measure that are written `name(Measure@10, param=value)`."""
-
-ON_DEMAND = {"interval": "cranfield.scales.interval_scaled"}
-"""Modules of higher floors that enter a function of that name; loaded when it is first named."""
-
-
-def wrapper(name: str) -> Callable[[Wrapper], Wrapper]:
-    """Enter a function that makes a measure of a measure, such as `interval(DCG@10)`."""
-
-    def enter(function: Wrapper) -> Wrapper:
-        if name in WRAPPERS or name in REGISTRY:
-            raise MeasureError(f"there is a measure {name} already")
-        WRAPPERS[name] = function
-        return function
-
-    return enter
 
 
 def parse_measure(text: str | Measure) -> Measure:
@@ -108,6 +87,8 @@ def parse_measures(
     """
     if isinstance(texts, (str, Measure)):
         texts = [texts]
+    elif not isinstance(texts, Iterable):
+        raise MeasureError(f"{type(texts).__name__} is neither a measure nor its text")
     found: dict[Measure, None] = {}
     for text in texts:
         if isinstance(text, Measure):
@@ -126,12 +107,16 @@ def parse_measures(
 def _parsed(text: str, compat: str | None) -> list[Measure]:
     if len(text) > LONGEST:
         raise MeasureError(f"a measure of {len(text):,} characters is no measure")
-    if (measures := trec_measures(text, compat)) is not None:
-        if any(len(str(one)) > LONGEST for one in measures):
-            raise MeasureError(f"{quoted(text)} is too long a measure")
-        return measures
+    names = trec_texts(text, compat)
+    if names is None:
+        return [_read(from_paper(text), text)]
+    return [rounded(_read(name, text), compat) for name in names]
+
+
+def _read(form: str, text: str) -> Measure:
+    """Read a text form; `text` is what was given for it."""
     try:
-        tree = ast.parse(from_paper(text), mode="eval").body
+        tree = ast.parse(form, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise MeasureError(
             f"{quoted(text)} is no measure; the form is Name(param=value)@cutoff"
@@ -140,7 +125,7 @@ def _parsed(text: str, compat: str | None) -> list[Measure]:
     made.require_complete()
     if len(str(made)) > LONGEST:
         raise MeasureError(f"{quoted(text)} is too long a measure")
-    return [made]
+    return made
 
 
 def _built(node: ast.expr, text: str) -> Measure:
@@ -163,10 +148,6 @@ def _built(node: ast.expr, text: str) -> Measure:
         tree = tree.func
     if not isinstance(tree, ast.Name):
         raise MeasureError(f"{quoted(text)} is no measure; the form is Name(param=value)@cutoff")
-    if tree.id in ON_DEMAND:
-        if not arguments:
-            raise MeasureError(f"{tree.id} needs a measure inside, such as {tree.id}(DCG@10)")
-        import_module(ON_DEMAND[tree.id])
     made = _made(tree.id, arguments, parameters, text)
     return made if at is None else made @ at
 
@@ -175,35 +156,25 @@ def _made(
     name: str, arguments: list[ast.expr], parameters: Mapping[str, Any], text: str
 ) -> Measure:
     """Make a measure of its name, the measure inside if there is one, and its parameters."""
-    if name in WRAPPERS:
-        if not arguments:
-            raise MeasureError(f"{name} needs a measure inside, such as {name}(nDCG@10)")
-        if len(arguments) > 1:
-            raise MeasureError(f"{name} takes one measure inside, and {quoted(text)} has several")
-        return _wrapped(name, _built(arguments[0], text), parameters)
+    made: Measure
     kind = _kind(name)
-    if arguments:
-        raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
-    return kind()(**parameters)
+    if not kind.inside:
+        if arguments:
+            raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
+        made = kind()(**parameters)
+        return made
+    if not arguments:
+        raise MeasureError(f"{name} needs a measure inside, such as {name}({kind.inside})")
+    if len(arguments) > 1:
+        raise MeasureError(f"{name} takes one measure inside, and {quoted(text)} has several")
+    made = kind(_built(arguments[0], text), **parameters)
+    return made
 
 
-def _wrapped(name: str, inner: Measure, parameters: Mapping[str, Any]) -> Measure:
-    if isinstance(WRAPPERS[name], type):
-        return WRAPPERS[name](inner, **parameters)
-    known = [one for one in signature(WRAPPERS[name]).parameters if one != "measure"]
-    for given in parameters:
-        if given not in known:
-            have = ", ".join(known)
-            raise MeasureError(f"{name} has no parameter {quoted(given)} (it has: {have})")
-    return WRAPPERS[name](inner, **parameters)
-
-
-def _kind(name: str) -> type[Measure]:
-    kind = REGISTRY.get(ALIASES.get(name, name))
-    if kind is not None:
-        return kind
-    names = [*FAMILIES, *ON_DEMAND, *WRAPPERS, *ALIASES, *REGISTRY]
-    known = {known.lower(): known for known in names if known.isascii()}
+def _kind(name: str) -> Any:
+    if (named := ALIASES.get(name, name)) in REGISTRY:
+        return REGISTRY[named]
+    known = {known.lower(): known for known in (*FAMILIES, *ALIASES, *REGISTRY) if known.isascii()}
     near = difflib.get_close_matches(name.lower(), known, 3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(known[n] for n in near)}?" if near else ""
     raise MeasureError(f"there is no measure {quoted(name)}{hint}")

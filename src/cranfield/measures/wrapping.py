@@ -9,8 +9,8 @@ from typing import Any, ClassVar, Self, TypeVar
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import REGISTRY, Info, Measure, text_of
-from cranfield.measures.grammar import WRAPPERS, parse_measure
+from cranfield.measures.base import KINDS, Info, Measure, measure, text_of
+from cranfield.measures.grammar import parse_measure
 
 
 class Wrapping(Measure):
@@ -25,7 +25,10 @@ class Wrapping(Measure):
         The measure inside.
     """
 
+    kind = KINDS[1]
+    inside = "nDCG@10"
     about: ClassVar[Info] = Info("")
+    passes = False
     inner: Measure
 
     def __init__(self, inner: Measure | str, /, **options: Any) -> None:
@@ -40,6 +43,9 @@ class Wrapping(Measure):
             kind = inner.__name__ if isinstance(inner, type) else type(inner).__name__
             raise MeasureError(f"{self.about.name}: {kind} is neither a measure nor its text")
         vars(self)["inner"] = parse_measure(inner) if isinstance(inner, str) else inner
+        if self.inner.reads is not JudgedRuns:
+            reads = self.inner.reads.__name__
+            raise MeasureError(f"{self.about.name}: {inner} is computed from {reads}, not rankings")
         for name in known:
             self._set(name, options.get(name, self.parameters[name].default))
         vars(self).update(cutoff=self.inner.cutoff, judged_only=self.inner.judged_only)
@@ -69,6 +75,8 @@ class Wrapping(Measure):
 
     def score(self, judged: JudgedRuns) -> Floats:
         """Score every ranking; cut-offs and condensed lists are those of the measure inside."""
+        if self.passes:
+            return super().score(judged)
         self.require_complete()
         return self.values(judged)
 
@@ -106,21 +114,10 @@ W = TypeVar("W", bound=type[Wrapping])
 
 
 def wrapping(name: str, **about: Any) -> Callable[[W], W]:
-    """Enter a class of :class:`Wrapping` under its name in text.
-
-    Parameters
-    ----------
-    name
-        Its name.
-    about
-        The other attributes of :class:`Info`.
-    """
+    """Enter a class of :class:`Wrapping` under its name; as :func:`measure`."""
 
     def enter(cls: W) -> W:
-        if name in WRAPPERS or name in REGISTRY:
-            raise MeasureError(f"there is a measure {name} already")
-        cls.about = cls.info = Info(name=name, **about)
-        WRAPPERS[name] = cls
+        cls.about = measure(name, **about)(cls).info
         return cls
 
     return enter

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,14 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldWarning, MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures import Measure, wrapper
+from cranfield.measures.base import Info, Measure
+from cranfield.measures.parameters import choice, flag, parameter
+from cranfield.measures.wrapping import Wrapping, wrapping
 from cranfield.scales.forms.eligible import HINT, beyond_length, lowest_relevant, of_documents
 from cranfield.scales.images.making import image, image_of_topic
 from cranfield.scales.images.values import TIES, Image
 from cranfield.scales.padded import groups, padded
-from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
+from cranfield.scales.runs import check_size, depends_on_recall_base
 
 BINARY_GAINS = ("binary",)
 """Gains by which all relevant grades count the same."""
@@ -26,34 +28,79 @@ GRADED = ("betas", "thresholds")
 """Parameters by which relevant grades count differently."""
 
 
-class Interval(Measure):
-    """The interval-scaled version of a measure; made by :func:`interval`.
+_FORMULA = (
+    r"\frac{\varphi(m) - 1}{|M(REL^N)| - 1}, \quad \varphi(m) = |\{x \in M(REL^N) : x \le m\}|"
+)
 
-    Attributes
-    ----------
-    inner
-        The measure that is ranked.
-    ties
-        Ranks of runs that the measure does not tell apart.
-    raw
-        Whether ranks stay as they are.
-    feasible
-        Whether only runs count that a topic has enough relevant documents for.
+
+@wrapping(
+    "interval",
+    summary="Make the interval-scaled version of a measure: scores become their ranks.",
+    formula=_FORMULA,
+    source="Ferrante, Ferro and Fuhr (2021), section 5, equation (2)",
+    family="measures of a measure",
+)
+class Interval(Wrapping):
+    r"""The interval-scaled version of a measure: scores become their ranks.
+
+    Each score is replaced by its rank among all values that the measure takes on runs of this
+    length, so that neighbouring values are one step apart. The order of runs stays as it is. The
+    measure inside needs a cutoff N: `interval(DCG@10)`.
+
+    Raises
+    ------
+    MeasureError
+        For a measure without cutoff, or one that is not averaged; when it scores, for one whose
+        values are beyond reach at this length.
+
+    Notes
+    -----
+    Ferrante, Ferro and Fuhr (2021), section 5, equation (2), scaled to [0, 1]:
+
+    .. math:: \frac{\varphi(m) - 1}{|M(REL^N)| - 1}, \quad
+        \varphi(m) = |\{x \in M(REL^N) : x \le m\}|
+
+    Shorter rankings are padded with documents that are not relevant (section 5.1). For a measure
+    that depends on the recall base the scales of topics differ, and this version is a surrogate
+    (section 5.2.2). For graded measures the grades are 0 to the highest of the judgments.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"b": 3, "c": 2, "a": 1}}
+    >>> cf.evaluate(run, qrels, ["RR@3", "interval(RR@3)"]).by_system().rows()
+    [('run', 1.0, 1.0)]
+    >>> cf.evaluate({"q": {"c": 2, "a": 1}}, qrels, ["RR@3", "interval(RR@3)"]).by_system().rows()
+    [('run', 0.5, 0.6666666666666666)]
     """
 
-    inner: Measure
-    ties: str
-    raw: bool
-    feasible: bool
+    inside = "DCG@10"
+    passes = True
+    ties: str = parameter(
+        "unique",
+        choice(*TIES),
+        "`unique`: runs with the same score share a rank, and the next score has the next one,"
+        " which is what makes the scale equispaced. `mid`, `min` and `max` rank runs instead of"
+        " scores, as in table 3 of the source, for comparison.",
+    )
+    raw: bool = parameter(
+        False, flag, "Whether to keep ranks, from 1, instead of dividing them into [0, 1]."
+    )
+    feasible: bool = parameter(
+        False,
+        flag,
+        "Whether to rank among the runs that a topic has enough relevant documents for, whatever"
+        " their grades, instead of all: each recall base then has a scale of its own.",
+    )
 
-    def __init__(
-        self, inner: Measure, *, ties: str = "unique", raw: bool = False, feasible: bool = False
-    ) -> None:
-        if ties not in TIES:
-            raise MeasureError(f"interval: ties={ties!r} is none of {', '.join(TIES)}")
-        for name, value in (("raw", raw), ("feasible", feasible)):
-            if not isinstance(value, bool):
-                raise MeasureError(f"interval: {name}={value!r} is neither True nor False")
+    def _set(self, name: str, value: Any) -> None:
+        if name == "ties" and value not in TIES:
+            raise MeasureError(f"interval: ties={value!r} is none of {', '.join(TIES)}")
+        if name != "ties" and not isinstance(value, bool):
+            raise MeasureError(f"interval: {name}={value!r} is neither True nor False")
+        super()._set(name, value)
+
+    def check(self, inner: Measure) -> None:
         if isinstance(inner, Interval):
             raise MeasureError(f"{inner} is interval-scaled already")
         why = beyond_length(inner)
@@ -66,19 +113,18 @@ class Interval(Measure):
             raise MeasureError(f"interval: {inner} is no measure that is averaged over topics")
         if inner.info.lower_is_better:
             raise MeasureError(f"interval: of {inner} less is better; {HINT}")
-        vars(self).update(inner=inner, ties=ties, raw=raw, feasible=feasible)
-        vars(self).update(cutoff=inner.cutoff, judged_only=inner.judged_only)
-        # What it declares depends on the measure inside.
-        vars(self)["info"] = replace(
+
+    def declared(self) -> Info:
+        inner = self.inner
+        return replace(
             inner.info,
             name="interval",
             aliases=(),
             summary=f"Rank of {inner} among all values that it can take, from 0 to 1.",
-            formula=r"\frac{\varphi(m) - 1}{|M(REL^N)| - 1}, \quad "
-            r"\varphi(m) = |\{x \in M(REL^N) : x \le m\}|",
-            source="Ferrante, Ferro and Fuhr (2021), section 5, equation (2)",
-            range=(1.0, float("inf")) if raw else (0.0, 1.0),
-            scale=Scale.INTERVAL if ties == "unique" else inner.info.scale,
+            formula=_FORMULA,
+            source=self.about.source,
+            range=(1.0, float("inf")) if self.raw else (0.0, 1.0),
+            scale=Scale.INTERVAL if self.ties == "unique" else inner.info.scale,
             scale_note=self._note(),
             elsewhere={},
             monotone=False,
@@ -194,86 +240,12 @@ class Interval(Measure):
 
     def require_complete(self) -> None:
         """Refuse a measure without a cutoff: the run length decides on the scale."""
-        self.inner.require_complete()
+        super().require_complete()
         if self.cutoff is None:
             raise MeasureError(
                 f"interval: {self.inner} needs a cutoff, such as interval({self.inner}@10); the"
                 " length of runs decides which values there are"
             )
 
-    def __matmul__(self, at: Any) -> Self:
-        return type(self)(self.inner @ at, ties=self.ties, raw=self.raw, feasible=self.feasible)
 
-    def __call__(self, /, **parameters: Any) -> Self:
-        """Return the measure with other parameters."""
-        own = {"ties": self.ties, "raw": self.raw, "feasible": self.feasible}
-        inside = {name: value for name, value in parameters.items() if name not in own}
-        chosen = {name: value for name, value in parameters.items() if name in own}
-        inner = self.inner(**inside) if inside else self.inner
-        return type(self)(inner, **{**own, **chosen})
-
-    def __str__(self) -> str:
-        given = [("feasible", self.feasible, False), ("raw", self.raw, False)]
-        shown = [f", {name}={value!r}" for name, value, usual in given if value != usual]
-        if self.ties != "unique":
-            shown.append(f", ties={self.ties!r}")
-        return f"interval({self.inner}{''.join(shown)})"
-
-    __repr__ = __str__
-
-
-@wrapper("interval")
-def interval(
-    measure: Measure | str, *, ties: str = "unique", raw: bool = False, feasible: bool = False
-) -> Measure:
-    r"""Make the interval-scaled version of a measure: scores become their ranks.
-
-    Each score is replaced by its rank among all values that the measure takes on runs of this
-    length, so that neighbouring values are one step apart. The order of runs stays as it is.
-
-    Parameters
-    ----------
-    measure
-        A measure with a cutoff N, or its text.
-    ties
-        `unique`: runs with the same score share a rank, and the next score has the next one, which
-        is what makes the scale equispaced. `mid`, `min` and `max` rank runs instead of scores, as
-        in table 3 of the source, for comparison.
-    raw
-        Whether to keep ranks, from 1, instead of dividing them into [0, 1].
-    feasible
-        Whether to rank among the runs that a topic has enough relevant documents for, whatever
-        their grades, instead of all: each recall base then has a scale of its own.
-
-    Returns
-    -------
-    Measure
-        A measure like any other, with the text form `interval(DCG@10)`.
-
-    Raises
-    ------
-    MeasureError
-        For a measure without cutoff, or one that is not averaged; when it scores, for one whose
-        values are beyond reach at this length.
-
-    Notes
-    -----
-    Ferrante, Ferro and Fuhr (2021), section 5, equation (2), scaled to [0, 1]:
-
-    .. math:: \frac{\varphi(m) - 1}{|M(REL^N)| - 1}, \quad
-        \varphi(m) = |\{x \in M(REL^N) : x \le m\}|
-
-    Shorter rankings are padded with documents that are not relevant (section 5.1). For a measure
-    that depends on the recall base the scales of topics differ, and this version is a surrogate
-    (section 5.2.2). For graded measures the grades are 0 to the highest of the judgments.
-
-    Examples
-    --------
-    >>> import cranfield as cf
-    >>> qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"b": 3, "c": 2, "a": 1}}
-    >>> cf.evaluate(run, qrels, ["RR@3", "interval(RR@3)"]).by_system().rows()
-    [('run', 1.0, 1.0)]
-    >>> cf.evaluate({"q": {"c": 2, "a": 1}}, qrels, ["RR@3", "interval(RR@3)"]).by_system().rows()
-    [('run', 0.5, 0.6666666666666666)]
-    """
-    return Interval(as_measure(measure), ties=ties, raw=raw, feasible=feasible)
+interval = Interval

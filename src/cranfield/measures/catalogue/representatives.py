@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from cranfield.base.errors import CranfieldError
-from cranfield.measures.base import REGISTRY, Measure
-from cranfield.measures.grammar import ON_DEMAND, WRAPPERS, parse_measure
+from cranfield.measures.base import KINDS, REGISTRY, Measure
+from cranfield.measures.grammar import parse_measure
 
 INSIDE = ("nDCG", "AP", "RBP", "P@3")
 """Measures that stand inside measures of a measure, the first that is accepted."""
@@ -26,26 +26,15 @@ _EXAMPLE_AT: Mapping[str, float] = {"cutoff": 3, "recall": 0.1}
 
 
 def representative(name: str) -> Measure | None:
-    """Return the form of a measure, or of a measure of a measure, that stands for it.
+    """Return the form of a measure of rankings that stands for it; None if none could be made.
 
     That is the one without parameters; where a cutoff is required, it is 3.
 
-    Parameters
-    ----------
-    name
-        A name of the registry or of the wrappers.
-
-    Returns
-    -------
-    Measure or None
-        None where no form of it could be made.
-
-    Examples
-    --------
     >>> representative("P"), representative("IA"), representative("URisk")
     (P@3, IA(nDCG), URisk(nDCG, baseline='base'))
     """
-    if (kind := REGISTRY.get(name)) is not None:
+    kind = REGISTRY[name]
+    if kind.kind == KINDS[0]:
         given = {key: value for key, value in COMPLETED.items() if key in kind.parameters}
         made = kind(**given)
         return made if kind.info.at_wanted != "required" else made @ _EXAMPLE_AT[kind.info.at]
@@ -62,6 +51,5 @@ def representative(name: str) -> Measure | None:
 
 def catalogue() -> dict[str, Measure | None]:
     """Return the representative form of every measure and every measure of a measure, by name."""
-    return {
-        name: representative(name) for name in dict.fromkeys((*REGISTRY, *WRAPPERS, *ON_DEMAND))
-    }
+    names = (name for name, kind in REGISTRY.items() if kind.kind != KINDS[2])
+    return {name: representative(name) for name in names}

@@ -52,7 +52,7 @@ class _Global(Wrapping):
 
     def check(self, inner: Measure) -> None:
         """Refuse what has no gains or relevance to replace."""
-        if isinstance(inner, Wrapping) or inner.info.family == _FAMILY:
+        if not inner.passes or inner.info.family == _FAMILY:
             raise MeasureError(f"{self.about.name}: {inner} looks at the intents itself")
         if inner.info.aggregate != "mean" or inner.info.lower_is_better:
             raise MeasureError(f"{self.about.name}: {inner} is no measure of gain that is averaged")

@@ -68,7 +68,7 @@ class IntentAware(Wrapping):
 
     def check(self, inner: Measure) -> None:
         """Refuse what is no mean over topics, and what looks at intents itself."""
-        if isinstance(inner, Wrapping) or inner.info.family == _FAMILY:
+        if not inner.passes or inner.info.family == _FAMILY:
             raise MeasureError(f"IA: {inner} looks at the intents itself")
         if inner.info.aggregate != "mean":
             raise MeasureError(f"IA: {inner} is no measure that is averaged")
@@ -82,7 +82,6 @@ class IntentAware(Wrapping):
 
 @measure(
     "AP_IA",
-    aliases=("MAP_IA",),
     summary="Intent-aware average precision.",
     formula=r"\sum_i Pr(i|q) \, AP_i",
     source="Agrawal and others (2009)",
@@ -124,7 +123,6 @@ class PrecisionIA(Measure):
 
 @measure(
     "StRecall",
-    aliases=("IRec", "I_rec"),
     summary="Share of the intents that some document answers: subtopic or intent recall.",
     formula=r"\frac{|\{i : \exists r \le k : I_i(r) = 1\}|}{|\{i\}|}",
     source="Zhai, Cohen and Lafferty (2003); Sakai (2013), equation (24)",

@@ -148,7 +148,6 @@ class _ERRIA(_Novelty):
 
 @measure(
     "alpha_DCG",
-    aliases=("α_DCG",),
     summary="Discounted sum of what each document adds to the intents answered above it.",
     formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{\log_2(r+1)}}, \quad {_GAIN}",
     source="Clarke and others (2008); Sakai (2013), equation (25)",
@@ -170,7 +169,6 @@ class AlphaDCG(_AlphaDCG):
 
 @measure(
     "alpha_nDCG",
-    aliases=("α_nDCG",),
     summary="Alpha-DCG over that of the best ranking of the judged documents.",
     formula=r"\frac{\alpha DCG@k}{\alpha iDCG@k}",
     source="Clarke and others (2008); Sakai (2013), section 3.1",

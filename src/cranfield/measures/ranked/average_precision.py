@@ -41,7 +41,6 @@ class _AveragePrecision(Measure):
 
 @measure(
     "AP",
-    aliases=("MAP",),
     summary="Mean of the precision at each relevant document; 0 for those not retrieved.",
     formula=r"\frac{1}{RB} \sum_{r \in \mathcal{R}} P@r",
     source="Ferro and Maistro (2024), equation (4); min(k, RB): Sakai (2013), equation (10)",
@@ -155,7 +154,6 @@ class ElevenPointAveragePrecision(_Interpolated):
 
 @measure(
     "infAP",
-    aliases=("InfAP",),
     summary="AP inferred from a random sample of the pool that was judged.",
     formula=r"\frac{1}{RB} \sum_{r \in \mathcal{R}} \left( \frac1r + \frac{r-1}{r}"
     r" \frac{|d_{pool}|}{r-1} \frac{|rel| + \epsilon}{|rel| + |nonrel| + 2 \epsilon} \right)",

@@ -77,7 +77,6 @@ class DCG(Discounted):
 
 @measure(
     "nDCG",
-    aliases=("NDCG", "MSnDCG"),
     summary="DCG over that of the ideal ranking of all judged documents.",
     formula=r"\frac{DCG@k}{iDCG@k}, \quad d(r) = \log_2(r + 1)",
     source="Järvelin and Kekäläinen (2002); Sakai (2013), equation (6);"

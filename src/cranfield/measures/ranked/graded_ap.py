@@ -57,7 +57,6 @@ def _thresholds(value: Any) -> Gain:
 
 @measure(
     "GAP",
-    aliases=("GradedAP",),
     summary="Average precision that users expect who differ in the lowest grade they call"
     " relevant.",
     formula=r"\frac{\sum_r \frac1r \sum_{i \le r} G(\min(g_i, g_r))}{\sum_{d} G(g_d)},"
@@ -110,7 +109,6 @@ class GradedAveragePrecision(Measure):
 
 @measure(
     "gAP",
-    aliases=("GeneralisedAP",),
     summary="Mean gain so far at each relevant document, over that of the ideal ranking.",
     formula=r"\frac{\sum_{r \in \mathcal{R}} cg(r) / r}{\sum_{r=1}^{RB} cg^*(r) / r}",
     source="Kishida (2005)",

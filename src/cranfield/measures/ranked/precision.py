@@ -44,7 +44,6 @@ class OfCounts(Measure):
 
 @measure(
     "P",
-    aliases=("Precision",),
     summary="Share of relevant documents among the top k.",
     formula=r"P@k = \frac{1}{k} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Ferro and Maistro (2024), equation (2)",
@@ -66,7 +65,6 @@ class Precision(OfCounts):
 
 @measure(
     "R",
-    aliases=("Recall",),
     summary="Share of the relevant documents that is found in the top k.",
     formula=r"R@k = \frac{1}{RB} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Ferro and Maistro (2024), equation (2)",
@@ -95,7 +93,6 @@ _GRADED_NOTE = (
 
 @measure(
     "gP",
-    aliases=("GeneralisedPrecision",),
     summary="Graded precision: gain of the top k, over the most that k could gain.",
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
@@ -131,7 +128,6 @@ class GeneralisedPrecision(Measure):
 
 @measure(
     "gR",
-    aliases=("GeneralisedRecall",),
     summary="Graded recall: gain of the top k, over that of all judged documents.",
     formula=r"gR@k = \frac{\sum_{r=1}^{k} g_r}{\sum_{d} g_d}",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
@@ -175,7 +171,6 @@ class RelativePrecision(OfCounts):
 
 @measure(
     "Success",
-    aliases=("HitRate",),
     summary="Whether there is a relevant document in the top k.",
     formula=r"\max_{r \le k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure success",
@@ -197,7 +192,6 @@ class Success(Measure):
 
 @measure(
     "Rprec",
-    aliases=("RPrec",),
     summary="Precision at the recall base (or a multiple of it), where P = R.",
     formula=r"\frac{1}{c} \sum_{r=1}^{c} [g_r \ge \mathit{rel}],"
     r" \quad c = \lfloor m \cdot RB + 0.9 \rfloor",
@@ -231,7 +225,6 @@ class RPrecision(Measure):
 
 @measure(
     "RR",
-    aliases=("MRR",),
     summary="One over the rank of the first relevant document.",
     formula=r"1 / \min\{r : g_r \ge \mathit{rel}\}",
     source="Sakai (2013), section 2.2",

@@ -41,7 +41,6 @@ class _Bpref(Measure):
 
 @measure(
     "Bpref",
-    aliases=("BPref", "bpref"),
     summary="How seldom judged non-relevant documents stand above relevant ones.",
     formula=r"\frac{1}{R} \sum_{r \in \mathcal{R}} 1 - \frac{\min(n_r, R)}{\min(N, R)}",
     source="Buckley and Voorhees (2004) as in trec_eval;"

@@ -28,7 +28,6 @@ from cranfield.measures.users.unit_gains import MAX_GRADE, highest_of
 
 @measure(
     "Rpref",
-    aliases=("rpref",),
     summary="How seldom judged documents stand above more relevant ones, by what they lack.",
     formula=r"\frac{1}{\sum g^*} \sum_{r \in \mathcal{R}} g_r \left(1 - \frac{1}{d_r}"
     r" \sum_{i < r, g_i < g_r} \frac{g_r - g_i}{g_r} \right), \quad d_r = r",

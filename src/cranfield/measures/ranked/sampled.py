@@ -175,7 +175,6 @@ class InferredPrecision(Measure):
 
 @measure(
     "infNDCG",
-    aliases=("infnDCG",),
     summary="nDCG inferred from a stratified sample of the pool that was judged.",
     formula=r"\frac{1}{\widehat{iDCG}} \sum_s \frac{d_s(k)}{n_s(k)} \sum_{r \in s}"
     r" \frac{g_r}{\log_2(r + 1)}",
@@ -240,7 +239,6 @@ class InferredNDCG(Measure):
 
 @measure(
     "statAP",
-    aliases=("StatAP",),
     summary="AP estimated from a sample whose documents each had a known chance to be judged.",
     formula=r"\frac{1}{\hat{R}} \sum_{r \in \mathcal{R}} \frac{1}{\pi_r} \frac1r \left("
     r" 1 + \sum_{i \in \mathcal{R}, i < r} \frac{1}{\pi_i} \right),"

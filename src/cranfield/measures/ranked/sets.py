@@ -15,10 +15,17 @@ from cranfield.measures.ranked.precision import OfCounts
 _NOTE = "interval for binary relevance and sets of one size (Ferrante et al. 2019)"
 
 
-def _f(found: Any, retrieved: Any, relevant: Any, beta: Any) -> Any:
-    """Weighted harmonic mean of precision and recall; 0 when both are 0."""
-    precision, recall, weight = ratio(found, retrieved), ratio(found, relevant), beta**2
-    return ratio((weight + 1) * precision * recall, weight * precision + recall)
+def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
+    r"""Weigh recall beta times as much as precision (Sakai 2013, equations 5, 39, 42 and 46).
+
+    .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
+
+    It is 0 where precision and recall are both 0.
+
+    >>> f_measure(np.array([0.5, 0.0]), np.array([1.0, 0.0]), 1.0).round(4).tolist()
+    [0.6667, 0.0]
+    """
+    return ratio((1 + beta**2) * precision * recall, beta**2 * precision + recall)
 
 
 @measure(
@@ -123,7 +130,7 @@ class FMeasure(OfCounts):
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """F."""
-        return _f(found, retrieved, relevant, self.beta)
+        return f_measure(ratio(found, retrieved), ratio(found, relevant), self.beta)
 
 
 @measure(
@@ -147,7 +154,7 @@ class EMeasure(OfCounts):
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """One minus F."""
-        return 1 - _f(found, retrieved, relevant, self.beta)
+        return 1 - f_measure(ratio(found, retrieved), ratio(found, relevant), self.beta)
 
 
 _COEFFICIENT = number(-1e15, 1e15)

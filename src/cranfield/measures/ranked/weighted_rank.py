@@ -46,7 +46,6 @@ def _betas(value: Any) -> Gain:
 
 @measure(
     "WRR",
-    aliases=("WeightedRR",),
     summary="Reciprocal rank of the first relevant document, higher for a higher grade.",
     formula=r"\frac{1}{r_1 - 1 / \beta_{g(r_1)}}, \quad r_1 = \min\{r : g_r \ge \mathit{rel}\},"
     r" \quad \beta_g > 1",

@@ -20,8 +20,11 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.collection.judged.segments import ratio
+from cranfield.measures.base import measure
 from cranfield.measures.parameters import choice, number, parameter
-from cranfield.measures.texts.base import TextMeasure, f_measure, ratio, text_measure
+from cranfield.measures.ranked.sets import f_measure
+from cranfield.measures.texts.base import OfTexts
 from cranfield.texts.citations import JudgedCitations
 
 _FAMILY = "citations"
@@ -30,7 +33,7 @@ _ALCE = "Gao et al. (2023)"
 _ALCE_NEEDS = "whether the citations of a sentence support it together, and without each"
 
 
-class _Weighted(TextMeasure):
+class _Weighted(OfTexts):
     """What the measures of degrees of support share."""
 
     reads = JudgedCitations
@@ -53,7 +56,7 @@ class _Weighted(TextMeasure):
         return ratio(judged.total(judged.cell, best), judged.sentences)
 
 
-@text_measure(
+@measure(
     "CitationPrecision",
     summary="Mean support that citations give to their sentences.",
     formula=r"\frac{1}{|C|} \sum_{c \in C} s(c)",
@@ -62,7 +65,7 @@ class _Weighted(TextMeasure):
     needs="support of citations",
     elsewhere={"TREC RAG": "weighted precision"},
 )
-class CitationPrecisionMeasure(_Weighted):
+class CitationPrecision(_Weighted):
     """Weighted precision; 0 for an answer without citations, where it is undefined."""
 
     def values(self, judged: JudgedCitations) -> Floats:
@@ -70,7 +73,7 @@ class CitationPrecisionMeasure(_Weighted):
         return self._precision(judged)
 
 
-@text_measure(
+@measure(
     "CitationRecall",
     summary="Mean support that sentences get from their citations.",
     formula=r"\frac{1}{|S|} \sum_{j \in S} \max_{c \in C_j} s(c)",
@@ -79,7 +82,7 @@ class CitationPrecisionMeasure(_Weighted):
     needs="support of citations, all sentences",
     elsewhere={"TREC RAG": "weighted recall"},
 )
-class CitationRecallMeasure(_Weighted):
+class CitationRecall(_Weighted):
     """Weighted recall; a sentence without citations is not supported.
 
     With several citations of a sentence (`counted='all'`), its support is that of the best.
@@ -90,7 +93,7 @@ class CitationRecallMeasure(_Weighted):
         return self._recall(judged)
 
 
-@text_measure(
+@measure(
     "CitationF",
     summary="F-measure of citation precision and citation recall.",
     formula=r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}",
@@ -98,7 +101,7 @@ class CitationRecallMeasure(_Weighted):
     family=_FAMILY,
     needs="support of citations, all sentences",
 )
-class CitationFMeasure(_Weighted):
+class CitationF(_Weighted):
     """F-measure of weighted precision and recall."""
 
     beta: float = parameter(1.0, number(0, 1e6), "how much more recall weighs than precision")
@@ -108,7 +111,7 @@ class CitationFMeasure(_Weighted):
         return f_measure(self._precision(judged), self._recall(judged), self.beta)
 
 
-class _Alce(TextMeasure):
+class _Alce(OfTexts):
     """What the measures of ALCE share."""
 
     reads = JudgedCitations
@@ -128,7 +131,7 @@ class _Alce(TextMeasure):
         return np.where(count > 0, known, 0.0)
 
 
-@text_measure(
+@measure(
     "ALCERecall",
     summary="Share of the sentences that their citations support together.",
     formula=r"\frac{1}{|S|} \sum_{j \in S} [C_j \models j]",
@@ -137,7 +140,7 @@ class _Alce(TextMeasure):
     needs=_ALCE_NEEDS,
     elsewhere={"ALCE": "citation_rec"},
 )
-class ALCERecallMeasure(_Alce):
+class ALCERecall(_Alce):
     """Citation recall of ALCE; a sentence without citations is not supported."""
 
     def values(self, judged: JudgedCitations) -> Floats:
@@ -145,7 +148,7 @@ class ALCERecallMeasure(_Alce):
         return ratio(judged.total(judged.cell, self._joint(judged)), judged.sentences)
 
 
-@text_measure(
+@measure(
     "ALCEPrecision",
     summary="Share of the citations that are of use to a sentence that is supported.",
     formula=r"\frac{1}{|C|} \sum_{j \in S} \sum_{c \in C_j} [C_j \models j] \,"
@@ -155,7 +158,7 @@ class ALCERecallMeasure(_Alce):
     needs=_ALCE_NEEDS,
     elsewhere={"ALCE": "citation_prec"},
 )
-class ALCEPrecisionMeasure(_Alce):
+class ALCEPrecision(_Alce):
     """Citation precision of ALCE.
 
     A citation is of no use if it does not support the sentence alone, and the others do without it.

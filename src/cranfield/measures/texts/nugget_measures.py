@@ -20,8 +20,11 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.collection.judged.segments import ratio
+from cranfield.measures.base import measure
 from cranfield.measures.parameters import number, parameter
-from cranfield.measures.texts.base import TextMeasure, f_measure, ratio, text_measure
+from cranfield.measures.ranked.sets import f_measure
+from cranfield.measures.texts.base import OfTexts
 from cranfield.texts.answers import JudgedAnswers
 
 _FAMILY = "nuggets"
@@ -33,13 +36,13 @@ def _allow() -> float:
     return allowance
 
 
-class NuggetMeasure(TextMeasure):
+class NuggetMeasure(OfTexts):
     """What measures of matched nuggets share; a nugget of partial support is not matched."""
 
     reads = JudgedAnswers
 
 
-@text_measure(
+@measure(
     "NuggetRecall",
     summary="Share of the gold nuggets that the answer has.",
     formula=r"\frac{|V|}{|V^*|}",
@@ -48,7 +51,7 @@ class NuggetMeasure(TextMeasure):
     needs="gold nuggets",
     elsewhere={"NTCIREVAL": "Recall"},
 )
-class NuggetRecallMeasure(NuggetMeasure):
+class NuggetRecall(NuggetMeasure):
     """Nugget recall, each nugget alike."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
@@ -73,7 +76,7 @@ def allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
     return np.where((length > 0) | (matched > 0), 1.0 - noise, 0.0)
 
 
-@text_measure(
+@measure(
     "WRecall",
     summary="Share of the weight of the gold nuggets that the answer has.",
     formula=r"\frac{\sum_{v \in V} w(v)}{\sum_{v \in V^*} w(v)}",
@@ -82,7 +85,7 @@ def allowed_precision(judged: JudgedAnswers, allowance: float) -> Floats:
     needs="weights of nuggets, or labels vital and okay",
     elsewhere={"NTCIREVAL": "W-recall"},
 )
-class WRecallMeasure(NuggetMeasure):
+class WRecall(NuggetMeasure):
     """Weighted nugget recall; with the weights 1 and 0 of vital and okay, TREC's nugget recall."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
@@ -91,7 +94,7 @@ class WRecallMeasure(NuggetMeasure):
         return weighted_recall(judged)
 
 
-@text_measure(
+@measure(
     "NuggetPrecision",
     summary="Share of the answer's text that its nuggets may use.",
     formula=r"1 - \frac{\max(0, l - \mathit{allow})}{l}, \quad"
@@ -100,7 +103,7 @@ class WRecallMeasure(NuggetMeasure):
     family=_FAMILY,
     needs="lengths of answers",
 )
-class NuggetPrecisionMeasure(NuggetMeasure):
+class NuggetPrecision(NuggetMeasure):
     """Nugget precision with an allowance; 0 for an empty answer, where it is undefined."""
 
     allowance: float = _allow()
@@ -111,7 +114,7 @@ class NuggetPrecisionMeasure(NuggetMeasure):
         return allowed_precision(judged, self.allowance)
 
 
-@text_measure(
+@measure(
     "NuggetF",
     summary="F-measure of weighted nugget recall and of precision with an allowance.",
     formula=r"\frac{(\beta^2 + 1) \mathit{Prec}_{allow} \, \mathit{WRec}}"
@@ -120,7 +123,7 @@ class NuggetPrecisionMeasure(NuggetMeasure):
     family=_FAMILY,
     needs="weights of nuggets, or labels vital and okay; lengths of answers",
 )
-class NuggetFMeasure(NuggetMeasure):
+class NuggetF(NuggetMeasure):
     """F-measure of TREC's question answering, where beta was 3 from 2004 on (5 in 2003)."""
 
     beta: float = parameter(3.0, number(0, 1e6), "how much more recall weighs than precision")

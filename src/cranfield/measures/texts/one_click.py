@@ -21,8 +21,10 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.collection.judged.segments import ratio
+from cranfield.measures.base import measure
 from cranfield.measures.parameters import number, parameter
-from cranfield.measures.texts.base import f_measure, ratio, text_measure
+from cranfield.measures.ranked.sets import f_measure
 from cranfield.measures.texts.nugget_measures import NuggetMeasure
 from cranfield.texts.answers import JudgedAnswers
 from cranfield.texts.gold import Nuggets
@@ -88,7 +90,7 @@ def t_measure(judged: JudgedAnswers) -> Floats:
     return ratio(vital, np.where(judged.answered, judged.length, 0.0))
 
 
-@text_measure(
+@measure(
     "SMeasure",
     summary="Weighted nugget recall of a reader whose patience runs out along the text.",
     formula=_S,
@@ -98,7 +100,7 @@ def t_measure(judged: JudgedAnswers) -> Floats:
     needs=_S_NEEDS,
     elsewhere={"NTCIREVAL": "S-measure"},
 )
-class SMeasureMeasure(NuggetMeasure):
+class SMeasure(NuggetMeasure):
     """S-measure; above 1 where an answer is better than the pseudo minimal output."""
 
     L: float = _patience()
@@ -109,7 +111,7 @@ class SMeasureMeasure(NuggetMeasure):
         return s_measure(judged, self.L)
 
 
-@text_measure(
+@measure(
     "SFlat",
     summary="S-measure, at most 1.",
     formula=rf"\min\left(1, {_S}\right)",
@@ -118,7 +120,7 @@ class SMeasureMeasure(NuggetMeasure):
     needs=_S_NEEDS,
     elsewhere={"NTCIREVAL": "S-flat"},
 )
-class SFlatMeasure(SMeasureMeasure):
+class SFlat(SMeasure):
     """S-flat."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
@@ -126,7 +128,7 @@ class SFlatMeasure(SMeasureMeasure):
         return np.minimum(1.0, super().values(judged))
 
 
-@text_measure(
+@measure(
     "TMeasure",
     summary="Share of the answer that its nuggets need at the least: nugget precision.",
     formula=_T,
@@ -136,7 +138,7 @@ class SFlatMeasure(SMeasureMeasure):
     needs=_T_NEEDS,
     elsewhere={"NTCIREVAL": "T-measure"},
 )
-class TMeasureMeasure(NuggetMeasure):
+class TMeasure(NuggetMeasure):
     """T-measure; above 1 where nuggets are said in less than their vital strings."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
@@ -145,7 +147,7 @@ class TMeasureMeasure(NuggetMeasure):
         return t_measure(judged)
 
 
-@text_measure(
+@measure(
     "TFlat",
     summary="T-measure, at most 1.",
     formula=rf"\min\left(1, {_T}\right)",
@@ -154,7 +156,7 @@ class TMeasureMeasure(NuggetMeasure):
     needs=_T_NEEDS,
     elsewhere={"NTCIREVAL": "T-flat"},
 )
-class TFlatMeasure(TMeasureMeasure):
+class TFlat(TMeasure):
     """T-flat."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
@@ -162,7 +164,7 @@ class TFlatMeasure(TMeasureMeasure):
         return np.minimum(1.0, super().values(judged))
 
 
-@text_measure(
+@measure(
     "SSharp",
     summary="F-measure of S-flat and T-flat: important things first, and little else.",
     formula=r"\frac{(1 + \beta^2) \, T\flat \, S\flat}{\beta^2 \, T\flat + S\flat}",
@@ -171,7 +173,7 @@ class TFlatMeasure(TMeasureMeasure):
     needs=f"{_S_NEEDS}, lengths of answers",
     elsewhere={"NTCIREVAL": "F-flat"},
 )
-class SSharpMeasure(NuggetMeasure):
+class SSharp(NuggetMeasure):
     """S#: beta above 1 gives S-flat more weight; NTCIREVAL's F-flat has 1."""
 
     L: float = _patience()

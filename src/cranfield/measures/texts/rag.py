@@ -22,8 +22,10 @@ from __future__ import annotations
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.collection.judged.segments import ratio
+from cranfield.measures.base import measure
 from cranfield.measures.parameters import flag, number, parameter
-from cranfield.measures.texts.base import TextMeasure, ratio, text_measure
+from cranfield.measures.texts.base import OfTexts
 from cranfield.texts.answers import JudgedAnswers
 
 _FAMILY = "nuggets of RAG"
@@ -31,7 +33,7 @@ _SOURCE = "Pradeep et al. (2024), Pradeep et al. (2025)"
 _NEEDS = "labels vital and okay of nuggets, support of each"
 
 
-class _Score(TextMeasure):
+class _Score(OfTexts):
     """What the nugget scores share: the support of each nugget, summed with a weight."""
 
     reads = JudgedAnswers
@@ -44,7 +46,7 @@ class _Score(TextMeasure):
         return ratio(found, judged.nuggets.total(weights)[:, None])
 
 
-@text_measure(
+@measure(
     "AllScore",
     summary="Mean support of all gold nuggets.",
     formula=r"\frac{1}{|V^*|} \sum_{v \in V^*} s(v)",
@@ -53,7 +55,7 @@ class _Score(TextMeasure):
     needs="support of each nugget",
     elsewhere={"TREC RAG": "All, All Strict", "AutoNuggetizer": "all_score, strict_all_score"},
 )
-class AllScoreMeasure(_Score):
+class AllScore(_Score):
     """All score, and with `strict=True` all strict."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
@@ -61,7 +63,7 @@ class AllScoreMeasure(_Score):
         return self._mean(judged, np.ones(len(judged.nuggets.ids)))
 
 
-@text_measure(
+@measure(
     "VitalScore",
     summary="Mean support of the vital nuggets.",
     formula=r"\frac{1}{|V^*_{vital}|} \sum_{v \in V^*_{vital}} s(v)",
@@ -73,7 +75,7 @@ class AllScoreMeasure(_Score):
         "AutoNuggetizer": "vital_score, strict_vital_score",
     },
 )
-class VitalScoreMeasure(_Score):
+class VitalScore(_Score):
     """Vital score, and with `strict=True` vital strict, the track's main score.
 
     It is 0 for a topic without vital nuggets, where it is undefined.
@@ -85,7 +87,7 @@ class VitalScoreMeasure(_Score):
         return self._mean(judged, judged.nuggets.vital)
 
 
-@text_measure(
+@measure(
     "WeightedScore",
     summary="Mean support of all gold nuggets, those that are okay with less weight.",
     formula=r"\frac{\sum_{v \in V^*_{vital}} s(v) + w \sum_{v \in V^*_{okay}} s(v)}"
@@ -95,7 +97,7 @@ class VitalScoreMeasure(_Score):
     needs=_NEEDS,
     elsewhere={"TREC RAG": "Weighted, Weighted Strict"},
 )
-class WeightedScoreMeasure(_Score):
+class WeightedScore(_Score):
     """Weighted score, and with `strict=True` weighted strict."""
 
     okay: float = parameter(

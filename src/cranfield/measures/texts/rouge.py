@@ -29,8 +29,9 @@ from __future__ import annotations
 from itertools import chain
 
 from cranfield.base.arrays import Floats
+from cranfield.measures.base import measure
 from cranfield.measures.parameters import choice, integer, number, optional, parameter
-from cranfield.measures.texts.base import TextMeasure, text_measure
+from cranfield.measures.texts.base import OfTexts
 from cranfield.measures.texts.text_overlap import (
     Overlap,
     lcs_length,
@@ -47,7 +48,7 @@ _OF_DOC = "what it is: 'recall', 'precision' or 'F'"
 _F = r"\frac{(1 + \beta^2) P R}{\beta^2 P + R}"
 
 
-class _Rouge(TextMeasure):
+class _Rouge(OfTexts):
     """What all ROUGE measures share."""
 
     reads = JudgedSummaries
@@ -80,7 +81,7 @@ def _words(text: Sentences) -> list[int]:
     return list(chain.from_iterable(text))
 
 
-@text_measure(
+@measure(
     "RougeN",
     summary="Overlap of n-grams: by default their recall.",
     formula=r"\frac{\sum_{e} \min(\mathit{Count}(e, s), \mathit{Count}(e, s^*))}"
@@ -90,7 +91,7 @@ def _words(text: Sentences) -> list[int]:
     needs=_NEEDS,
     elsewhere={"rouge-score": "rouge1, rouge2, ..."},
 )
-class RougeNMeasure(_Rouge):
+class RougeN(_Rouge):
     """ROUGE-N."""
 
     n: int = parameter(1, integer(1, 1000), "words of an n-gram")
@@ -115,7 +116,7 @@ class _Skip(_Rouge):
         return skip_overlap(_words(text), _words(reference), self.gap)
 
 
-@text_measure(
+@measure(
     "RougeS",
     summary="Overlap of skip bigrams, pairs of words in order: by default its F-measure.",
     formula=_F,
@@ -123,11 +124,11 @@ class _Skip(_Rouge):
     family=_FAMILY,
     needs=_NEEDS,
 )
-class RougeSMeasure(_Skip):
+class RougeS(_Skip):
     """ROUGE-S; `gap=4` is ROUGE-S4, and `gap=0` counts bigrams."""
 
 
-@text_measure(
+@measure(
     "RougeSU",
     summary="Overlap of skip bigrams and of single words: by default its F-measure.",
     formula=_F,
@@ -135,7 +136,7 @@ class RougeSMeasure(_Skip):
     family=_FAMILY,
     needs=_NEEDS,
 )
-class RougeSUMeasure(_Skip):
+class RougeSU(_Skip):
     """ROUGE-SU; `gap=4` is ROUGE-SU4."""
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
@@ -145,7 +146,7 @@ class RougeSUMeasure(_Skip):
         return one[0] + other[0], one[1] + other[1], one[2] + other[2]
 
 
-@text_measure(
+@measure(
     "RougeL",
     summary="Longest common subsequence of words: by default its F-measure.",
     formula=_F + r", \quad P = \frac{\mathit{LCS}(s, s^*)}{|s|},"
@@ -155,7 +156,7 @@ class RougeSUMeasure(_Skip):
     needs=_NEEDS,
     elsewhere={"rouge-score": "rougeL"},
 )
-class RougeLMeasure(_Rouge):
+class RougeL(_Rouge):
     """ROUGE-L of a summary as one sequence of words."""
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
@@ -164,7 +165,7 @@ class RougeLMeasure(_Rouge):
         return float(lcs_length(one, other)), float(len(one)), float(len(other))
 
 
-@text_measure(
+@measure(
     "RougeLsum",
     summary="Longest common subsequences sentence by sentence, united: by default its F-measure.",
     formula=_F + r", \quad P = \frac{\sum_i |\mathit{LCS}_\cup(s, r_i)|}{|s|},"
@@ -174,7 +175,7 @@ class RougeLMeasure(_Rouge):
     needs=_NEEDS + " with a sentence a line",
     elsewhere={"rouge-score": "rougeLsum"},
 )
-class RougeLsumMeasure(_Rouge):
+class RougeLsum(_Rouge):
     """ROUGE-L at the level of summaries, where each line is a sentence.
 
     A sentence of the reference counts the words that it has in common with any sentence of the

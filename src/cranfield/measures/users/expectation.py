@@ -1,77 +1,32 @@
-"""What the user of a measure can expect, as a measure; text forms are in `cwl_expected`."""
+"""What users can expect, for any measure with a user model: EU, ETU, EC, ETC, Depth, Residual."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any, Self
+from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import Measure
-from cranfield.measures.gains import short
-from cranfield.measures.parameters import checked, integer, number, optional
+from cranfield.measures.base import Info, Measure
+from cranfield.measures.parameters import integer, number, optional, parameter
 from cranfield.measures.users.model import Expected, UserModel
 from cranfield.measures.users.page import ByLength
 from cranfield.measures.users.users_of_measures import user_model
+from cranfield.measures.wrapping import Wrapping, wrapping
 
 _INFINITE = float("inf")
-_SOURCE = "Moffat and others (2017); Azzopardi and others (2019)"
-_CHECKS = {
-    "depth": optional(integer(1, 100_000)),
-    "unit": optional(number(0, 1e15)),
-    "fixed": number(0, 1e15),
-    "missing": optional(number(0, 1e15)),
-}
-_DEFAULTS = {"depth": None, "unit": None, "fixed": 0.0, "missing": None}
-
-
-@dataclass(frozen=True)
-class _Kind:
-    """What of a user model is told."""
-
-    summary: str
-    formula: str
-    range: tuple[float, float]
-    low: bool = False
-    costly: bool = False
-    beyond_grades: str = ""
-
-
-_KINDS = {
-    "EU": _Kind("Gain a rank that the user of {} reads.", r"\sum_r W(r) \, g_r", (0.0, 1.0)),
-    "ETU": _Kind("Gain of the user of {} until the stop.", r"\sum_r V(r) \, g_r", (0.0, _INFINITE)),
-    "EC": _Kind(
-        "Cost of a rank that the user of {} reads.",
-        r"\sum_r W(r) \, c_r",
-        (0.0, _INFINITE),
-        low=True,
-        costly=True,
-    ),
-    "ETC": _Kind(
-        "Cost of all that the user of {} reads.",
-        r"\sum_r V(r) \, c_r",
-        (0.0, _INFINITE),
-        low=True,
-        costly=True,
-    ),
-    "Depth": _Kind(
-        "Ranks that the user of {} reads.", r"\sum_r V(r) = 1 / W(1)", (1.0, _INFINITE), low=True
-    ),
-    "Residual": _Kind(
-        "How much EU of {} rises if all without a judgment is as relevant as can be.",
-        r"EU[g_r = g_{max} \text{ at ranks without a judgment}] - EU",
-        (-1.0, 1.0),
-        low=True,
-        beyond_grades="which documents are judged",
-    ),
+_LENGTH = number(0, 1e15)
+_ABOUT = {
+    "source": "Moffat and others (2017); Azzopardi and others (2019)",
+    "family": "user models",
 }
 
 
-class Expectation(Measure):
-    """What the user of a measure can expect; made by `EU` and its like.
+class Expectation(Wrapping):
+    """What the user of a measure can expect.
 
     Attributes
     ----------
@@ -79,74 +34,66 @@ class Expectation(Measure):
         The measure.
     model
         Its user model.
-    depth
-        The last rank that is read, where that is not the model's own.
-    unit, fixed, missing
-        What documents cost, if that goes by length.
     """
 
-    kind: str
-    inner: Measure
+    depth: int | None = parameter(
+        None,
+        optional(integer(1, 100_000)),
+        "The last rank that anybody reads. By default it is that of the model: none where its sums"
+        " are known without end (RBP, INST, INSQ), the cutoff (P, SDCG), and else 1000.",
+    )
+    inside = "RBP"
+    passes = True
+    tells: ClassVar[str]
+    """What it tells, of the measure inside."""
     model: UserModel
-    depth: int | None
-    unit: float | None
-    fixed: float
-    missing: float | None
+    unit: float | None = None
+    fixed: float = 0.0
+    missing: float | None = None
 
-    def __init__(self, kind: str, inner: Measure, **given: Any) -> None:
-        options = {
-            name: checked(kind, name, value, _CHECKS[name])
-            for name, value in {**_DEFAULTS, **given}.items()
-        }
+    def check(self, inner: Measure) -> None:
+        """Refuse a measure without a user model; and costs that go by nothing."""
+        name = self.about.name
         if isinstance(inner, Expectation):
-            raise MeasureError(f"{kind}: {inner} is a measure of a user model, and no user model")
-        if options["depth"] is not None and "depth" in inner.parameters:
+            raise MeasureError(f"{name}: {inner} is a measure of a user model, and no user model")
+        if self.depth is not None and "depth" in inner.parameters:
             # One measure has one text form.
-            inner = inner(depth=options["depth"])
-            options["depth"] = None
-        model = user_model(inner)
-        by_length = options["unit"] is not None
-        if not by_length and (options["fixed"] != 0.0 or options["missing"] is not None):
-            raise MeasureError(f"{kind}: fixed and missing need a unit, the cost of a length")
-        if by_length and model.reads_lengths:
-            raise MeasureError(f"{kind}: {inner} has costs of its own, and takes no unit")
-        vars(self).update(kind=kind, inner=inner, model=model, **options)
-        vars(self).update(cutoff=inner.cutoff, judged_only=inner.judged_only)
-        about = _KINDS[kind]
-        vars(self)["info"] = replace(
-            inner.info,
-            name=kind,
+            inner = inner(depth=self.depth)
+            vars(self).update(inner=inner, depth=None)
+        vars(self)["model"] = user_model(inner)
+        if self.unit is None and (self.fixed != 0.0 or self.missing is not None):
+            raise MeasureError(f"{name}: fixed and missing need a unit, the cost of a length")
+        if self.unit is not None and self.model.reads_lengths:
+            raise MeasureError(f"{name}: {inner} has costs of its own, and takes no unit")
+
+    def declared(self) -> Info:
+        """What the measure inside declares, but for what is told of its user."""
+        own = self.about
+        return replace(
+            self.inner.info,
+            name=own.name,
             aliases=(),
-            summary=about.summary.format(inner),
-            formula=about.formula,
-            source=_SOURCE,
-            range=about.range,
-            family="user models",
-            lower_is_better=about.low,
+            summary=self.tells.format(self.inner),
+            formula=own.formula,
+            source=own.source,
+            range=own.range,
+            family=own.family,
+            lower_is_better=own.lower_is_better,
             aggregate="mean",
             scale_note="",
             elsewhere={},
-            beyond_grades=about.beyond_grades,
+            beyond_grades=own.beyond_grades,
             beyond_length="",
             monotone=False,
             counts=False,
         )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Compute what is asked for."""
-        if self.kind == "Residual":
-            rise = self._expected(judged, best=True).utility - self._expected(judged).utility
-            # Rounding may leave a trace where every rank is judged.
-            return np.where(np.abs(rise) < 1e-14, 0.0, rise)
-        found = self._expected(judged)
-        told = {
-            "EU": found.utility,
-            "ETU": found.total,
-            "EC": found.cost,
-            "ETC": found.total_cost,
-            "Depth": found.depth,
-        }[self.kind]
-        return told.copy()
+        return self.told(self._expected(judged)).copy()
+
+    def told(self, found: Expected) -> Floats:
+        """Choose what is told."""
+        raise NotImplementedError
 
     def _expected(self, judged: JudgedRuns, *, best: bool = False) -> Expected:
         if self.unit is None:
@@ -154,35 +101,195 @@ class Expectation(Measure):
         costs = ByLength(self.unit, self.fixed, self.missing)
         return self.model.expected(judged, depth=self.depth, best=best, costs=costs)
 
-    def require_complete(self) -> None:
-        """Refuse a measure whose inner one is not complete."""
-        self.inner.require_complete()
 
-    def _options(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in _DEFAULTS}
-
-    def __matmul__(self, at: Any) -> Self:
-        return type(self)(self.kind, self.inner @ at, **self._options())
-
-    def __call__(self, /, **parameters: Any) -> Self:
-        """Return the measure with other parameters, its own or those of the measure inside."""
-        known = [*signature_of(self.kind)]
-        own = {name: value for name, value in parameters.items() if name in known}
-        inside = {name: value for name, value in parameters.items() if name not in known}
-        inner = self.inner(**inside) if inside else self.inner
-        return type(self)(self.kind, inner, **{**self._options(), **own})
-
-    def __str__(self) -> str:
-        shown = [
-            f", {name}={short(float(value))}"
-            for name, value in sorted(self._options().items())
-            if value != _DEFAULTS[name]
-        ]
-        return f"{self.kind}({self.inner}{''.join(shown)})"
-
-    __repr__ = __str__
+class _Cost(Expectation):
+    unit: float | None = parameter(
+        None,
+        optional(_LENGTH),
+        "What a unit of length costs, for costs by the lengths of documents. By default each rank"
+        " costs what the model says: seconds in TBG, characters in U, elsewhere 1.",
+    )
+    fixed: float = parameter(0.0, _LENGTH, "What each rank costs whatever its length.")
+    missing: float | None = parameter(
+        None,
+        optional(_LENGTH),
+        "A length to take for documents without a known one, and for ranks beyond the list; without"
+        " it the first are an error, and the second have no length.",
+    )
 
 
-def signature_of(kind: str) -> tuple[str, ...]:
-    """Name the parameters of a kind of expectation."""
-    return ("depth", "unit", "fixed", "missing") if _KINDS[kind].costly else ("depth",)
+@wrapping(
+    "EU",
+    summary="Gain a rank that is read: the expected utility of a measure's user model.",
+    formula=r"\sum_r W(r) \, g_r",
+    **_ABOUT,
+)
+class EU(Expectation):
+    r"""Expected utility, `EU(RBP(p=0.8))`: of P, RR, AP, ERR, RBP and all other user models.
+
+    These are SDCG, INST, INSQ, NERR8 to NERR11, BPM, BPMDynamic, TBG, U, or one of your own; any
+    other measure inside is an error.
+
+    Notes
+    -----
+    The sum of W(r) g(r) (Moffat and others 2017, section 2). Unjudged documents and ranks beyond
+    the list or the cutoff have no gain. Where a program or a paper counts otherwise:
+
+    ============  =====================================  =========================================
+    model         here                                   cwl_eval 1.0.12
+    ============  =====================================  =========================================
+    all           V(r) g(r) in ETU, V(r) c(r) in ETC:    L(n) leaves out who goes on from n, so
+                  all stop at the last rank              that ETU is less than EU by depth
+    RBP           no last rank (Moffat and Zobel 2008)   weights of 1000 ranks, brought to sum 1:
+                                                         `EU(RBP, depth=1000)`
+    INST, INSQ    no last rank                           1000 ranks: `depth=1000`
+    AP            AP is over RB, EU(AP) over what is     EU over what is retrieved
+                  retrieved (see there)
+    TBG           a sum (Smucker and Clarke 2012); EU    a rate, of gains as they are given; EU(TBG)
+                  is the rate                            is .4928 times that
+    U             a sum at the end of each text          a rate, at the start of each text; no
+                  (Sakai 2013, equation 19)              weight for rank n
+    BPMDynamic    T and K go up and down by what is      K never changes: `hc=0`
+                  found
+    ============  =====================================  =========================================
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> qrels, run = {"q": {"a": 1, "b": 1}}, {"q": {"b": 3, "c": 2}}
+    >>> asked = ["EU(P@2)", "EU(RBP(p=0.5))", "EU(RBP(p=0.5), depth=2)", "EU(AP)", "AP"]
+    >>> cf.evaluate(run, qrels, asked).by_system().row(0)[1:]
+    (0.5, 0.5, 0.666..., 1.0, 0.5)
+    """
+
+    tells = "Gain a rank that the user of {} reads."
+
+    def told(self, found: Expected) -> Floats:
+        return found.utility
+
+
+@wrapping(
+    "ETU",
+    summary="Gain until the user stops: the expected total utility of a measure's user model.",
+    formula=r"\sum_r V(r) \, g_r",
+    range=(0.0, _INFINITE),
+    **_ABOUT,
+)
+class ETU(Expectation):
+    """The sum of V(r) g(r), which is EU by Depth; for the rest see :class:`EU`.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> run = {"q": {"b": 3, "c": 2}}
+    >>> cf.evaluate(run, {"q": {"a": 1, "b": 1}}, "ETU(INST(T=2))").by_system().rows()
+    [('run', 1.0)]
+    """
+
+    tells = "Gain of the user of {} until the stop."
+
+    def told(self, found: Expected) -> Floats:
+        return found.total
+
+
+@wrapping(
+    "EC",
+    summary="Cost of a rank that is read: the expected cost of a measure's user model.",
+    formula=r"\sum_r W(r) \, c_r",
+    range=(0.0, _INFINITE),
+    lower_is_better=True,
+    **_ABOUT,
+)
+class EC(_Cost):
+    """The sum of W(r) c(r) (Azzopardi and others 2019).
+
+    Where costs go by length, the depth is 1000 if there is no other.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> qrels, run, words = {"q": {"a": 1}}, {"q": {"b": 3, "c": 2}}, {"b": 100, "c": 300}
+    >>> ev = cf.evaluate(run, qrels, ["EC(P@2, unit=1)", "ETC(P@2, unit=1)"], lengths=words)
+    >>> ev.by_system().row(0)[1:]
+    (200.0, 400.0)
+    """
+
+    tells = "Cost of a rank that the user of {} reads."
+
+    def told(self, found: Expected) -> Floats:
+        return found.cost
+
+
+@wrapping(
+    "ETC",
+    summary="Cost of all that is read: the expected total cost of a measure's user model.",
+    formula=r"\sum_r V(r) \, c_r",
+    range=(0.0, _INFINITE),
+    lower_is_better=True,
+    **_ABOUT,
+)
+class ETC(_Cost):
+    """The sum of V(r) c(r); for the rest see :class:`EC`."""
+
+    tells = "Cost of all that the user of {} reads."
+
+    def told(self, found: Expected) -> Floats:
+        return found.total_cost
+
+
+@wrapping(
+    "Depth",
+    summary="Ranks that are read until the user stops: the sum of V(r), which is 1 / W(1).",
+    formula=r"\sum_r V(r) = 1 / W(1)",
+    range=(1.0, _INFINITE),
+    lower_is_better=True,
+    **_ABOUT,
+)
+class Depth(Expectation):
+    """Expected depth; cwl_eval calls it expected items.
+
+    A user who finds soon what is wanted stops early, so low is good; in static models it is the
+    same for all runs.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> cf.evaluate({"q": {"b": 1}}, {"q": {"b": 1}}, "Depth(RBP(p=0.9))").by_system().rows()
+    [('run', 10.0...)]
+    """
+
+    tells = "Ranks that the user of {} reads."
+
+    def told(self, found: Expected) -> Floats:
+        return found.depth
+
+
+@wrapping(
+    "Residual",
+    summary="How much more a user could expect: what documents without a judgment may add to EU.",
+    formula=r"EU[g_r = g_{max} \text{ at ranks without a judgment}] - EU",
+    range=(-1.0, 1.0),
+    lower_is_better=True,
+    beyond_grades="which documents are judged",
+    **_ABOUT,
+)
+class Residual(Expectation):
+    """EU with all that is not judged as relevant as can be, less EU with it as not relevant.
+
+    That is unjudged documents, and all beyond the list or the cutoff (Moffat and Zobel 2008,
+    section 5; Moffat and others 2017). Users who find more may stop sooner, as the model says.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> asked = ["Residual(P@4)", "Residual(RBP(p=0.5))"]
+    >>> cf.evaluate({"q": {"a": 3, "x": 2}}, {"q": {"a": 1}}, asked).by_system().row(0)[1:]
+    (0.75, 0.5)
+    """
+
+    tells = "How much EU of {} rises if all without a judgment is as relevant as can be."
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        rise = self._expected(judged, best=True).utility - self._expected(judged).utility
+        # Rounding may leave a trace where every rank is judged.
+        return np.where(np.abs(rise) < 1e-14, 0.0, rise)

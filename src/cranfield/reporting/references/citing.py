@@ -10,7 +10,6 @@ from typing import Any
 from cranfield.base.errors import (
     CranfieldError,
     CranfieldWarning,
-    MeasureError,
     PolicyError,
     quoted,
 )
@@ -18,7 +17,6 @@ from cranfield.base.escape import html, latex
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import REGISTRY, Measure
 from cranfield.measures.grammar import parse_measure
-from cranfield.measures.texts.base import TEXT_MEASURES, TextMeasure, parse_text_measure
 from cranfield.meta.study import STUDIES, Study, result_of
 from cranfield.reporting.references.works import Entry, cited_in, entries
 from cranfield.scores import Scores
@@ -170,7 +168,7 @@ def _sources(things: Iterable[Any]) -> Iterator[tuple[str, str]]:
     for thing in things:
         if isinstance(thing, str):
             yield from _named(thing)
-        elif isinstance(thing, (Measure, TextMeasure)):
+        elif isinstance(thing, Measure):
             yield from _measure(thing)
         elif isinstance(thing, Evaluation):
             yield from _sources(thing.measures)
@@ -226,21 +224,11 @@ def _corrected(correction: str) -> Iterator[tuple[str, str]]:
         yield correction, source
 
 
-def _measure(measure: Measure | TextMeasure) -> Iterator[tuple[str, str]]:
+def _measure(measure: Measure) -> Iterator[tuple[str, str]]:
     inner = getattr(measure, "inner", None)
     if isinstance(inner, Measure):
         yield from _measure(inner)
     yield str(measure), measure.info.source
-
-
-def _parsed(name: str) -> Measure | TextMeasure:
-    """Read a measure, of rankings or of texts; what is neither is no measure of rankings."""
-    try:
-        return parse_measure(name)
-    except MeasureError:
-        if name.split("(", maxsplit=1)[0] in TEXT_MEASURES:
-            return parse_text_measure(name)
-        raise
 
 
 def _measured(name: str) -> Iterator[tuple[str, str]]:
@@ -248,7 +236,7 @@ def _measured(name: str) -> Iterator[tuple[str, str]]:
     if not name:
         return
     try:
-        yield from _measure(_parsed(name))
+        yield from _measure(parse_measure(name))
     except CranfieldError:
         # A study has measures without the cutoff that they need.
         yield name, REGISTRY[name].info.source if name in REGISTRY else ""
@@ -273,6 +261,6 @@ def _named(name: str) -> Iterator[tuple[str, str]]:
     try:
         correction = find_correction(name)
     except PolicyError:
-        yield from _measure(_parsed(name))
+        yield from _measure(parse_measure(name))
         return
     yield from _corrected(correction)

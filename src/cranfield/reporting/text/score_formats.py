@@ -12,7 +12,7 @@ from cranfield.base.escape import plain
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures.base import Measure
-from cranfield.measures.names.trec_eval import trec_name
+from cranfield.measures.trec_eval_names import trec_name
 from cranfield.reporting.text.json_values import json_of
 from cranfield.scores import Scores
 from cranfield.scores.several_measures import by_system, long_table

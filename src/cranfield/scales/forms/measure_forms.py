@@ -17,7 +17,7 @@ from cranfield.measures.ranked import (
     weighted_rank,
 )
 from cranfield.measures.users import bejewelled, expected_reciprocal_rank, rank_biased, satisfied
-from cranfield.measures.users.expectation import Expectation
+from cranfield.measures.users.expectation import ETU, EU
 from cranfield.measures.users.wanted_gain import INSQ, ScaledDCG
 from cranfield.scales.forms import additive, blended, of_users, stateful
 from cranfield.scales.forms.form import Form, Setting
@@ -59,7 +59,7 @@ _MAKERS: dict[Maker, tuple[type[Measure], ...]] = {
         *(INSQ, ScaledDCG, bejewelled.BPM, bejewelled.BPMDynamic),
         *(satisfied.NERR8, satisfied.NERR9, satisfied.NERR10, satisfied.NERR11),
     ),
-    of_users.of_expectation: (Expectation,),
+    of_users.of_expectation: (EU, ETU),
 }
 
 FORMS: dict[type[Measure], Maker] = {

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from cranfield.base.errors import PolicyError
 from cranfield.measures.base import Measure
 from cranfield.measures.users.bejewelled import BPM, BPMDynamic
-from cranfield.measures.users.expectation import Expectation
+from cranfield.measures.users.expectation import ETU, EU, Expectation
 from cranfield.measures.users.model import LAST, StaticModel, UserModel
 from cranfield.measures.users.rank_biased import RankBiasedPrecision
 from cranfield.measures.users.satisfied import NERR8, NERR9, NERR10, NERR11, SatisfiedModel
@@ -197,8 +197,8 @@ def of_model(model: UserModel, setting: Setting) -> Form | None:
 def of_expectation(measure: Expectation, setting: Setting) -> Form | None:
     """EU and ETU; of costs and depths, low is good, and they have no form."""
     maker = _MODELS.get(type(measure.model))
-    if maker is None or measure.kind not in {"EU", "ETU"}:
+    if maker is None or not isinstance(measure, (EU, ETU)):
         return None
     # The cutoff is the measure's; its user model may not know of it.
-    told = Told(measure.kind == "ETU", measure.depth, setting.depth(measure))
+    told = Told(isinstance(measure, ETU), measure.depth, setting.depth(measure))
     return maker(measure.model, setting, told)

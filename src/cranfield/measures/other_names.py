@@ -1,14 +1,35 @@
-"""Names of measures as other programs print them, where these mean something else by themselves."""
+"""Names of measures as papers and other programs print them, as the text forms they stand for."""
 
 from __future__ import annotations
 
 import re
 
+Forms = tuple[tuple[str, str], ...]
+"""Patterns of names, and the text form of what matches."""
+
+_SHARP = "#♯"
+_PAPERS: Forms = (
+    (rf"(D|DIN)[{_SHARP}]-(?P<inner>.+)", r"Sharp(\1(\g<inner>))"),
+    (r"(D|DIN)-(?P<inner>.+)", r"\1(\g<inner>)"),
+    (r"EC-(?P<inner>.+)", r"Classes(\g<inner>)"),
+    (rf"P\+Q[{_SHARP}](?P<at>@\d+)?", r"Sharp(PQ\g<at>)"),
+    (r"P\+Q(?P<at>@\d+)?", r"PQ\g<at>"),
+    (r"(?:alpha|α)-(DCG|nDCG)(?P<at>@\d+)?", r"alpha_\1\g<at>"),
+    (r"(?P<n>n?)ERR-IA(?P<at>@\d+)?", r"\g<n>ERR_IA\g<at>"),
+    (r"(?:M?AP)-IA", r"AP_IA"),
+    (r"(?P<inner>\w+)-IA(?P<at>@\d+)?", r"IA(\g<inner>\g<at>)"),
+    (r"IA-(?P<inner>.+)", r"IA(\g<inner>)"),
+    (r"(?:I-rec|strec)(?P<at>@\d+)?", r"StRecall\g<at>"),
+    (r"Q-measure(?P<at>@\d+)?", r"Q\g<at>"),
+    (r"U-measure", r"U"),
+    (r"([ROP])-measure(?P<at>@\d+)?", r"\1Measure\g<at>"),
+    (r"(?:P\+|P-plus)(?P<at>@\d+)?", r"PPlus\g<at>"),
+    (r"(?:b|B)pref_(?P<form>[RN])", r"Bpref(form='\g<form>')"),
+)
+
 _AT = r"@0*(?P<k>[1-9]\d*)"
 _K = (5, 10, 20)
 _LINEAR = "gains='linear'"
-
-Forms = tuple[tuple[str, str], ...]
 
 _NDEVAL: Forms = (
     (rf"(?P<n>n?)ERR-IA{_AT}", r"\g<n>ERR_IA@\g<k>"),
@@ -88,23 +109,21 @@ _ALL = {
 }
 
 
+def from_paper(text: str) -> str:
+    """Rewrite a name of a paper; any other text comes back as it is.
+
+    >>> from_paper("D#-nDCG@10"), from_paper("P+Q#@10"), from_paper("nDCG@10")
+    ('Sharp(D(nDCG@10))', 'Sharp(PQ@10)', 'nDCG@10')
+    """
+    return _rewritten(_PAPERS, text)
+
+
 def program_names(program: str | None, text: str) -> list[str]:
     """Rewrite the names of a program; the program's own name stands for all that it prints.
 
-    Parameters
-    ----------
-    program
-        `ndeval`, `gdeval`, `ntcireval` or `cwl`; any other changes nothing.
-    text
-        A name of a measure.
+    `program` is `ndeval`, `gdeval`, `ntcireval` or `cwl`; any other changes nothing, and neither
+    does a text that is none of the program's names.
 
-    Returns
-    -------
-    list of str
-        Text forms; the text itself where it is none of the program's names.
-
-    Examples
-    --------
     >>> program_names("gdeval", "gdeval")
     ["nDCG(gains='exponential')@20", 'ERR(max_grade=4)@20']
     >>> program_names("ntcireval", "MSnDCG@0010"), program_names(None, "nDCG@10")
@@ -113,9 +132,12 @@ def program_names(program: str | None, text: str) -> list[str]:
     if program not in _PROGRAMS:
         return [text]
     text = text.strip()
-    if text == program:
-        return [form for name in _ALL[program] for form in program_names(program, name)]
-    for pattern, form in _PROGRAMS[program]:
+    names = _ALL[program] if text == program else (text,)
+    return [_rewritten(_PROGRAMS[program], name) for name in names]
+
+
+def _rewritten(forms: Forms, text: str) -> str:
+    for pattern, form in forms:
         if found := re.fullmatch(pattern, text):
-            return [found.expand(form)]
-    return [text]
+            return found.expand(form)
+    return text

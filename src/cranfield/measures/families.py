@@ -1,0 +1,75 @@
+"""Where each measure is defined: the one list of their names, in the order of the catalogue.
+
+From it come the objects of :mod:`cranfield.measures`, what the grammar understands and the order of
+the registry. A module is loaded when one of its measures is named. Behind `=` stand other names
+that are understood. Measures of a measure and measures of texts come last.
+"""
+
+_FAMILIES = """
+ranked.precision: P=Precision R=Recall gP=GeneralisedPrecision gR=GeneralisedRecall RelP
+  Success=HitRate Rprec=RPrec RR=MRR
+ranked.average_precision: AP=MAP GMAP IPrec AP11 infAP=InfAP
+ranked.counts: NumQ NumRet NumRel NumRelRet NumNonrelRet Judged Unjudged
+ranked.dcg: DCG nDCG=NDCG=MSnDCG
+ranked.dcg_variants: nDCGrel RnDCG G binG
+ranked.preference: Bpref=BPref=bpref GMBpref
+ranked.sets: SetP SetR SetRelP SetAP SetF SetE Utility
+users.rank_biased: RBP RBPResidual
+users.expected_reciprocal_rank: ERR nERR
+aspects.biased: uRBP cRBP aRBP
+aspects.compatibility: Compat CompatDiff
+ranked.ntcir: Q=QMeasure RMeasure OMeasure PMeasure PPlus NCU EBR
+diversity.intent_aware: AP_IA=MAP_IA P_IA StRecall=IRec=I_rec PQ
+diversity.novelty: alpha_DCG=α_DCG alpha_nDCG=α_nDCG ERR_IA nERR_IA NRBP nNRBP
+fairness.attention: IAA
+fairness.expected_exposure: EEL EED EER
+fairness.exposure_ratios: DP EUR RUR logDP logEUR logRUR
+fairness.prefix_fairness: rND rRD rKL
+fairness.fair_prefixes: FAIR
+fairness.pair_fairness: PairParity
+fairness.rank_fairness: AWRF
+ranked.graded_ap: GAP=GradedAP gAP=GeneralisedAP
+ranked.preference_graded: Rpref=rpref
+ranked.sampled: xinfAP infP infNDCG=infnDCG statAP=StatAP
+ranked.weighted_rank: WRR=WeightedRR iRBU
+sessions.clicks: ClickU
+sessions.dcg: sDCG nsDCG
+users.bejewelled: BPM BPMDynamic
+users.clicks: uM rrM
+users.wanted_gain: INST INSQ SDCG
+users.markov: MP=MarkovPrecision
+users.satisfied: NERR8 NERR9 NERR10 NERR11
+users.time_biased: TBG
+users.trailtext: U=UMeasure
+risk: URisk TRisk
+aspects.multi_aspect: CAM MM
+diversity.global_gain: D DIN
+diversity.intent_aware: IA Sharp
+ranked.equivalence: Classes
+users.expectation: EU ETU EC ETC Depth Residual
+cranfield.scales.interval_scaled: interval
+texts.citation_measures: CitationPrecision CitationRecall CitationF ALCERecall ALCEPrecision
+texts.nugget_measures: NuggetRecall WRecall NuggetPrecision NuggetF
+texts.one_click: SMeasure SFlat TMeasure TFlat SSharp
+texts.rag: AllScore VitalScore WeightedScore
+texts.rouge: RougeN RougeS RougeSU RougeL RougeLsum
+"""
+
+
+def _read() -> tuple[dict[str, str], dict[str, str]]:
+    home: dict[str, str] = {}
+    aliases: dict[str, str] = {}
+    module = ""
+    for word in _FAMILIES.split():
+        if word.endswith(":"):
+            at = word.removesuffix(":")
+            module = at if at.startswith("cranfield.") else f"cranfield.measures.{at}"
+        else:
+            name, *others = word.split("=")
+            home[name] = module
+            aliases |= dict.fromkeys(others, name)
+    return home, aliases
+
+
+HOME, ALIASES = _read()
+"""The module that defines each measure, by name; and the measure that each other name means."""

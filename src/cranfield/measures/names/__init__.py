@@ -1,1 +1,0 @@
-"""Names of measures in papers and other programs."""

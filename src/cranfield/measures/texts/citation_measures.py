@@ -108,7 +108,8 @@ class CitationF(_Weighted):
 
     def values(self, judged: JudgedCitations) -> Floats:
         """F-measure of citation precision and recall."""
-        return f_measure(self._precision(judged), self._recall(judged), self.beta)
+        scores: Floats = f_measure(self._precision(judged), self._recall(judged), self.beta)
+        return scores
 
 
 class _Alce(OfTexts):

@@ -133,4 +133,5 @@ class NuggetF(NuggetMeasure):
         """F-measure of weighted recall and allowed precision."""
         judged.require(self, "weight", "length")
         precision = allowed_precision(judged, self.allowance)
-        return f_measure(precision, weighted_recall(judged), self.beta)
+        scores: Floats = f_measure(precision, weighted_recall(judged), self.beta)
+        return scores

@@ -182,8 +182,9 @@ class SSharp(NuggetMeasure):
     def values(self, judged: JudgedAnswers) -> Floats:
         """F-measure of S-flat and T-flat."""
         judged.require(self, "weight", "vital_length", "position", "length")
-        return f_measure(
+        scores: Floats = f_measure(
             np.minimum(1.0, t_measure(judged)),
             np.minimum(1.0, s_measure(judged, self.L)),
             self.beta,
         )
+        return scores

@@ -83,8 +83,8 @@ def _sessions() -> Iterator[Item]:
 
 
 def _texts() -> Iterator[Item]:
-    for name, info in homes.TEXT_MEASURES.items():
-        yield f"texts/{name}", partial(shown, info)
+    for name, text_measure in homes.TEXT_MEASURES.items():
+        yield f"texts/{name}", partial(shown, text_measure.info)
     given = {
         "nuggets": lambda: texts.judge_answers("answers.csv", "nuggets.csv"),
         "matches": lambda: texts.judge_answers("one.matches", "iunits.txt"),
@@ -108,7 +108,7 @@ def _texts() -> Iterator[Item]:
                 ),
             )
     yield "texts/nuggets read", lambda: texts.read_nuggets("nuggets.csv")
-    yield "texts/parsed", lambda: homes.parse_text_measures(["RougeN(n=3)", "NuggetF"])
+    yield "texts/parsed", lambda: cf.parse_measures(["RougeN(n=3)", "NuggetF"])
 
 
 def _answered(given: Any, measure: str) -> Any:

@@ -12,14 +12,12 @@ from cranfield.cli.main import main as program
 from cranfield.collection.document_tables import read_groups, read_lengths
 from cranfield.collection.intents.probabilities import read_intents
 from cranfield.collection.judged.policies import PRESETS
-from cranfield.measures.base import measure
+from cranfield.measures.base import KINDS, REGISTRY, measure
 from cranfield.measures.catalogue.battery_judged import scores as battery_scores
 from cranfield.measures.catalogue.properties import properties
 from cranfield.measures.catalogue.representatives import catalogue
-from cranfield.measures.grammar import WRAPPERS
-from cranfield.measures.names.trec_eval import FAMILIES, NICKNAMES, SINGLE
 from cranfield.measures.sessions import click_u
-from cranfield.measures.texts import TEXT_MEASURES, parse_text_measures
+from cranfield.measures.trec_eval_names import FAMILIES, NICKNAMES, SINGLE
 from cranfield.meta.reproduction.orders import order_agreement, position_tau, union_tau
 from cranfield.meta.study import STUDIES
 from cranfield.reporting import charts
@@ -29,6 +27,7 @@ PACKAGE = Path(cranfield.__file__).resolve().parent
 ROOT = Path(os.environ.get("BEHAVIOUR_ROOT") or PACKAGE.parents[1])
 EXAMPLES = ROOT / "docs" / "examples"
 TEST_DATA = ROOT / "tests" / "data"
+RANKED, WRAPPERS, TEXT_MEASURES = (REGISTRY.of(kind) for kind in KINDS)
 VERSION: str = cranfield.__version__
 
 for _needed in (EXAMPLES, TEST_DATA):
@@ -57,7 +56,7 @@ def corrections() -> tuple[dict[str, str], list[tuple[str, str]]]:
 
 def trec_names() -> list[str]:
     """List the names of trec_eval, with the cutoffs that they have when none is given."""
-    families = [f"{name}_{at}" for name, (given, _) in FAMILIES.items() for at in given]
+    families = [f"{name}_{at}" for name, (given, *_) in FAMILIES.items() for at in given]
     return [*SINGLE, *FAMILIES, *families, *NICKNAMES]
 
 
@@ -69,7 +68,7 @@ def chart(name: str, *given: Any, **options: Any) -> Any:
 __all__ = [
     "TEXT_MEASURES",
     "click_u",
-    "parse_text_measures",
+    "RANKED",
     "EXAMPLES",
     "PACKAGE",
     "PRESETS",

@@ -15,7 +15,7 @@ from cranfield import measures
 from studies.behaviour import homes
 from studies.behaviour.recording import Item
 from studies.behaviour.samples import bad_files, few
-from studies.behaviour.showing import numbers, shown
+from studies.behaviour.showing import numbers
 
 VARIANTS = ("", "lengths", "groups", "intents", "aspects", "queries", "topics", "every")
 
@@ -65,14 +65,12 @@ ODD_NAMES = (
 
 def items() -> Iterator[Item]:
     """Yield declarations, names, and scores of the battery and of runs."""
-    for name, kind in measures.REGISTRY.items():
+    for name, kind in homes.RANKED.items():
         yield f"declared/{name}", partial(_declared, kind)
-    yield "declared/registry", lambda: (list(measures.REGISTRY), sorted(measures.ALIASES.items()))
+    yield "declared/registry", lambda: (list(homes.RANKED), sorted(measures.ALIASES.items()))
     yield "declared/names", lambda: sorted(measures.__all__)
-    for name in homes.WRAPPERS:
-        yield f"declared/wrapper {name}", partial(lambda name: shown(measures.wrapper(name)), name)
-    yield "named/registry", lambda: _named([*measures.REGISTRY, *sorted(measures.ALIASES)])
-    yield "named/at 7", lambda: _named([f"{one}@7" for one in measures.REGISTRY])
+    yield "named/registry", lambda: _named([*homes.RANKED, *sorted(measures.ALIASES)])
+    yield "named/at 7", lambda: _named([f"{one}@7" for one in homes.RANKED])
     for compat in (None, *homes.PRESETS):
         yield f"named/trec_eval as {compat}", partial(_named, homes.trec_names(), compat)
         more = ["ndeval", "gdeval", "ntcireval", "cwl", *PAPER_NAMES]

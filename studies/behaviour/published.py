@@ -101,7 +101,6 @@ def _of_measures() -> Iterator[Item]:
         "incomplete": lambda: cf.score(judged(), measures.P),
         "of no measure": lambda: cf.score(judged(), 7),  # type: ignore[arg-type]
         "of nothing": lambda: cf.score(judged(), []),
-        "wrapper": lambda: measures.wrapper("nope"),
     }
     for name, call in wrong.items():
         yield f"measures/{name}", call

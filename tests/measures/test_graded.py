@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 import cranfield.measures.ranked.graded_ap
-import cranfield.measures.ranked.preference_graded
+import cranfield.measures.ranked.preference
 import cranfield.measures.ranked.weighted_rank  # noqa: F401
 from cranfield.base.errors import MeasureError
 from tests import reference as ref

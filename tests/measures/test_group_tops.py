@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-import cranfield.measures.fairness.fair_prefixes
 import cranfield.measures.fairness.pair_fairness
 import cranfield.measures.fairness.prefix_fairness  # noqa: F401
 from cranfield.base.errors import MeasureError
-from cranfield.measures.fairness.fair_prefixes import minima
+from cranfield.measures.fairness.prefix_fairness import minima
 from tests.measures.fairness_cases import Case, cases
 
 NAMES = ("rND", "rKL", "rRD")

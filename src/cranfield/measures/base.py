@@ -13,7 +13,6 @@ from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.families import ALIASES, HOME
-from cranfield.measures.gains import short
 from cranfield.measures.parameters import (
     Parameter,
     checked,
@@ -21,6 +20,7 @@ from cranfield.measures.parameters import (
     integer,
     optional,
     parameter,
+    short,
 )
 
 

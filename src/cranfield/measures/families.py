@@ -11,7 +11,7 @@ ranked.precision: P=Precision R=Recall gP=GeneralisedPrecision gR=GeneralisedRec
 ranked.average_precision: AP=MAP GMAP IPrec AP11 infAP=InfAP
 ranked.counts: NumQ NumRet NumRel NumRelRet NumNonrelRet Judged Unjudged
 ranked.dcg: DCG nDCG=NDCG=MSnDCG
-ranked.dcg_variants: nDCGrel RnDCG G binG
+ranked.dcg: nDCGrel RnDCG G binG
 ranked.preference: Bpref=BPref=bpref GMBpref
 ranked.sets: SetP SetR SetRelP SetAP SetF SetE Utility
 users.rank_biased: RBP RBPResidual
@@ -25,11 +25,11 @@ fairness.attention: IAA
 fairness.expected_exposure: EEL EED EER
 fairness.exposure_ratios: DP EUR RUR logDP logEUR logRUR
 fairness.prefix_fairness: rND rRD rKL
-fairness.fair_prefixes: FAIR
+fairness.prefix_fairness: FAIR
 fairness.pair_fairness: PairParity
 fairness.rank_fairness: AWRF
 ranked.graded_ap: GAP=GradedAP gAP=GeneralisedAP
-ranked.preference_graded: Rpref=rpref
+ranked.preference: Rpref=rpref
 ranked.sampled: xinfAP infP infNDCG=infnDCG statAP=StatAP
 ranked.weighted_rank: WRR=WeightedRR iRBU
 sessions.clicks: ClickU
@@ -51,7 +51,7 @@ cranfield.scales.interval_scaled: interval
 texts.citation_measures: CitationPrecision CitationRecall CitationF ALCERecall ALCEPrecision
 texts.nugget_measures: NuggetRecall WRecall NuggetPrecision NuggetF
 texts.one_click: SMeasure SFlat TMeasure TFlat SSharp
-texts.rag: AllScore VitalScore WeightedScore
+texts.nugget_measures: AllScore VitalScore WeightedScore
 texts.rouge: RougeN RougeS RougeSU RougeL RougeLsum
 """
 

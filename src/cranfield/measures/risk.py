@@ -36,15 +36,6 @@ def _label(value: Any) -> str:
 def weighed(values: Floats, baseline: Floats, alpha: float) -> Floats:
     """Differences to a baseline, losses weighed with 1 + alpha.
 
-    Parameters
-    ----------
-    values, baseline
-        Scores of the systems, shape (topics, systems), and of the baseline, shape (topics, 1).
-    alpha
-        How much more a loss weighs than a gain.
-
-    Examples
-    --------
     >>> weighed(np.array([[0.5], [0.25]]), np.array([[0.25], [0.5]]), 1.0).tolist()
     [[0.25], [-0.5]]
     """
@@ -57,13 +48,6 @@ def standard_error(differences: Floats) -> Floats:
 
     0 where all differences are equal but for rounding.
 
-    Parameters
-    ----------
-    differences
-        Weighed differences, shape (topics, systems).
-
-    Examples
-    --------
     >>> standard_error(np.array([[0.25, 0.1], [0.75, 0.3 - 0.2]])).tolist()
     [0.25, 0.0]
     """
@@ -90,14 +74,12 @@ class _Risk(Wrapping):
         super()._set(name, value)
 
     def check(self, inner: Measure) -> None:
-        """Refuse a measure whose topics do not add up to a mean, or where less is better."""
         if inner.info.aggregate != "mean" or inner.info.lower_is_better:
             raise MeasureError(
                 f"{self.about.name}: {inner} is no score that is averaged, where more is better"
             )
 
     def declared(self) -> Info:
-        """Differences have no bounds of their own once they are weighed."""
         return replace(super().declared(), range=_INFINITE)
 
     def differences(self, judged: JudgedRuns) -> Floats:
@@ -136,7 +118,6 @@ class RiskReward(_Risk):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Weighed differences."""
         return self.differences(judged)
 
 
@@ -157,7 +138,6 @@ class StandardisedRisk(_Risk):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Weighed differences over their standard error."""
         differences = self.differences(judged)
         error = standard_error(np.where(judged.scored, differences, np.nan))
         return np.where(np.isnan(differences), np.nan, ratio(differences, error))

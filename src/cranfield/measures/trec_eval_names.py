@@ -8,7 +8,7 @@ from math import isfinite, sqrt
 
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.measures.base import Measure
-from cranfield.measures.gains import short
+from cranfield.measures.parameters import short
 
 CUTOFFS = ("5", "10", "15", "20", "30", "100", "200", "500", "1000")
 _LEVELS = tuple(f"{i / 10:.2f}" for i in range(11))

@@ -7,20 +7,6 @@ A document is worth what it is worth in every aspect at once (Zuccon 2016):
 Where :math:`P(R \mid r)` is the gain of the document at rank r, as in RBP, and
 :math:`P(a \mid r)` how far it has the aspect a. A document that is not judged on an aspect does not
 have it. The judgments on aspects are given to :func:`cranfield.evaluate` by name.
-
-Examples
---------
->>> import cranfield as cf
->>> run, qrels = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "b": 1, "c": 1}}
->>> easy = {"q": {"a": 0, "b": 2, "c": 1}}
->>> found = cf.evaluate(
-...     run,
-...     qrels,
-...     ["RBP(p=0.5)", "uRBP(p=0.5)", "uRBP(aspect_gains='graded', p=0.5)"],
-...     aspects={"understandability": easy},
-... )
->>> [float(scores.values[0, 0]) for scores in found.values()]
-[0.875, 0.375, 0.3125]
 """
 
 from __future__ import annotations
@@ -34,16 +20,20 @@ from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import measure
-from cranfield.measures.fairness.named import names
 from cranfield.measures.gains import Gain
-from cranfield.measures.parameters import integer, number, optional, parameter
+from cranfield.measures.parameters import integer, names, number, optional, parameter
 from cranfield.measures.users.unit_gains import UnitGains
 
-_FAMILY = "several aspects"
 _NEEDS = "judgments on the aspect besides those of relevance"
 _ASPECTS_DOC = "aspects that count besides relevance, separated by commas"
 _SOURCE = "Zuccon (2016)"
-_NOTE = "not known to be interval: a product of aspects, discounted by rank"
+
+
+_ABOUT: dict[str, Any] = {
+    "family": "several aspects",
+    "inputs": ("aspects",),
+    "scale_note": "not known to be interval: a product of aspects, discounted by rank",
+}
 
 
 def _unit(value: Any) -> Gain:
@@ -93,7 +83,6 @@ class _AspectRBP(UnitGains):
     aspects: str | None
 
     def score(self, judged: JudgedRuns) -> Floats:
-        """Score every ranking; undefined nowhere, and 0 for one without relevant documents."""
         # Aspects are looked up in the whole list: their own condensed lists end elsewhere.
         view = judged.condensed() if self.judged_only else judged
         if self.cutoff is not None:
@@ -131,11 +120,9 @@ class _AspectRBP(UnitGains):
     summary="RBP in which only documents that the user understands are of use.",
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \, P(U \mid r)",
     source=_SOURCE,
-    family=_FAMILY,
-    inputs=("aspects",),
     needs=_NEEDS,
-    scale_note=_NOTE,
     elsewhere={"ubire": "uRBP; uRBPgr is aspect_gains='graded' or a mapping"},
+    **_ABOUT,
 )
 class UnderstandabilityRBP(_AspectRBP):
     """Understandability-biased RBP.
@@ -154,10 +141,8 @@ class UnderstandabilityRBP(_AspectRBP):
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \, P(C \mid r)",
     source=_SOURCE + ", with credibility in place of understandability"
     " as in Ferro and Maistro (2024), section 8",
-    family=_FAMILY,
-    inputs=("aspects",),
     needs=_NEEDS,
-    scale_note=_NOTE,
+    **_ABOUT,
 )
 class CredibilityRBP(_AspectRBP):
     """Credibility-biased RBP."""
@@ -170,10 +155,8 @@ class CredibilityRBP(_AspectRBP):
     summary="RBP in which only documents with all aspects are of use.",
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)",
     source=_SOURCE + ", for any number of aspects",
-    family=_FAMILY,
-    inputs=("aspects",),
     needs="judgments on aspects besides those of relevance",
-    scale_note=_NOTE,
+    **_ABOUT,
 )
 class AspectRBP(_AspectRBP):
     """RBP biased by several aspects, all those that judgments are given for unless some are named.

@@ -9,14 +9,6 @@ that the run has them, and those that it does not retrieve last among their grad
 where the divisor is the overlap of the ideal ranking with itself; with `normalised=False` it is the
 sum of all :math:`p^{i-1}` to D, as if every depth could be filled. D is the length of the longer of
 the two, as in ir_measures; with a cutoff k it is k: `Compat@1000` is the authors' program.
-
-Examples
---------
->>> import cranfield as cf
->>> run, qrels = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"c": 2, "a": 1, "d": -1}}
->>> found = cf.evaluate(run, qrels, ["Compat", "Compat(p=0.5)", "CompatDiff"])
->>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
-[0.4219, 0.25, 0.4219]
 """
 
 from __future__ import annotations
@@ -28,8 +20,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.fairness.named import name
-from cranfield.measures.parameters import flag, integer, number, optional, parameter
+from cranfield.measures.parameters import flag, integer, name, number, optional, parameter
 from cranfield.measures.ranked.precision import REL_DOC
 
 _FAMILY = "preferences"
@@ -111,7 +102,6 @@ class Compatibility(_Compatibility):
     """Compatibility; 0 for a topic without relevant documents."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Overlap with the ideal ranking, over that of the ideal with itself."""
         return self._overlap(judged)
 
 
@@ -139,7 +129,6 @@ class CompatibilityDifference(_Compatibility):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Overlap with the most helpful ranking less that with the most harmful one."""
         if self.harm is None:
             return self._overlap(judged) - self._overlap(judged, -1)
         return self._overlap(judged) - self._overlap(judged.aspect(self.harm, str(self)))

@@ -8,19 +8,6 @@ weights :math:`w_a` that sum to 1,
 CAM is the convex aggregating measure of Lioma, Simonsen and Larsen (2017); MM, the
 multidimensional measure of Palotti, Zuccon and Hanbury (2018), is the harmonic mean, which Lioma
 and others call WHAM.
-
-Examples
---------
->>> import cranfield as cf
->>> run, qrels = {"q": {"a": 2, "b": 1}}, {"q": {"a": 0, "b": 1}}
->>> found = cf.evaluate(
-...     run,
-...     qrels,
-...     ["CAM(RR)", "MM(RR)", "CAM(RR, weights={'credibility': 3, 'relevance': 1})"],
-...     aspects={"credibility": {"q": {"a": 1}}},
-... )
->>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
-[0.75, 0.6667, 0.875]
 """
 
 from __future__ import annotations
@@ -32,8 +19,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure
-from cranfield.measures.fairness.named import Shares, shares
-from cranfield.measures.parameters import optional, parameter
+from cranfield.measures.parameters import Shares, optional, parameter, shares
 from cranfield.measures.wrapping import Wrapping, wrapping
 
 RELEVANCE = "relevance"
@@ -55,7 +41,6 @@ class OverAspects(Wrapping):
     )
 
     def check(self, inner: Measure) -> None:
-        """Refuse a measure that is not averaged."""
         if inner.info.aggregate != "mean":
             raise MeasureError(
                 f"{self.about.name}: {inner} is no measure that is averaged over topics"
@@ -64,7 +49,6 @@ class OverAspects(Wrapping):
             raise MeasureError(f"{self.about.name}: {inner} looks at the aspects itself")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Score every ranking on every aspect, and take the mean."""
         weights = self.weights
         if weights is None:
             if not judged.annotations.aspects:
@@ -93,7 +77,6 @@ class ConvexAggregation(OverAspects):
     """The weighted arithmetic mean over aspects."""
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
-        """Weighted arithmetic mean."""
         out: Floats = (weights * scores).sum(axis=0)
         return out
 
@@ -111,7 +94,6 @@ class MultidimensionalMeasure(OverAspects):
     """The weighted harmonic mean over aspects; 0 where the score on an aspect is 0."""
 
     def check(self, inner: Measure) -> None:
-        """Refuse a measure of which a harmonic mean says nothing."""
         super().check(inner)
         if inner.info.range[0] < 0 or inner.info.lower_is_better:
             raise MeasureError(
@@ -120,6 +102,5 @@ class MultidimensionalMeasure(OverAspects):
             )
 
     def mean(self, scores: Floats, weights: Floats) -> Floats:
-        """Weighted harmonic mean."""
         some = (scores > 0).all(axis=0)
         return np.where(some, ratio(np.ones(some.shape), ratio(weights, scores).sum(axis=0)), 0.0)

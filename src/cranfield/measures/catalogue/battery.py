@@ -67,8 +67,6 @@ class Case:
 def beats(better: str, worse: str) -> bool:
     """Whether documents of a kind are more relevant: to no intent less, and to one more.
 
-    Examples
-    --------
     >>> beats("2", "1"), beats("1", "-"), beats("2", "b"), beats("0", "-")
     (True, True, False, False)
     """
@@ -239,8 +237,6 @@ class Battery:
 def exchanged(ranking: str, i: int, j: int) -> str:
     """Exchange two documents.
 
-    Examples
-    --------
     >>> exchanged("0123", 1, 3)
     '0321'
     """
@@ -252,8 +248,6 @@ def exchanged(ranking: str, i: int, j: int) -> str:
 def span(one: str, other: str) -> int:
     """Count the places between the first and the last in which two rankings are different.
 
-    Examples
-    --------
     >>> span("0123", "0321"), span("01", "10")
     (2, 1)
     """
@@ -264,8 +258,6 @@ def span(one: str, other: str) -> int:
 def put(ranking: str, i: int, kind: str) -> str:
     """Put a document of another kind in a place.
 
-    Examples
-    --------
     >>> put("000", 1, "2")
     '020'
     """
@@ -276,8 +268,6 @@ def put(ranking: str, i: int, kind: str) -> str:
 def battery() -> Battery:
     """Return the battery: all rankings of up to three documents, and many of four.
 
-    Examples
-    --------
     >>> len(battery().cases) > 1000
     True
     """

@@ -198,14 +198,9 @@ def _everything(judgments: Sequence[Mapping[str, int]]) -> _Everything:
 def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
     """Change what is known of documents besides their grades.
 
-    Parameters
-    ----------
-    judged
-        The judged battery.
-    variant
-        `lengths`: the relevant documents become short. `groups`: they change the group.
-        `intents`: they answer one intent only. `aspects`: grades below 2 become 0 on the aspect.
-        `queries`: one query found all. `topics`: rankings that are none count as empty ones.
+    `lengths`: the relevant documents become short. `groups`: they change the group. `intents`: they
+    answer one intent only. `aspects`: grades below 2 become 0 on the aspect. `queries`: one query
+    found all. `topics`: rankings that are none count as empty ones.
     """
     if variant == "topics":
         return replace(judged, scored=np.ones_like(judged.scored), views={})
@@ -242,13 +237,7 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
 
 @cache
 def judged_battery(variant: str = "") -> Parts:
-    """Return the battery judged, each variant once.
-
-    Parameters
-    ----------
-    variant
-        Nothing, `every` for all of `VARIANTS` and `topics` at once, or one that :func:`varied` has.
-    """
+    """Return the battery judged; `every` is all of `VARIANTS` and `topics` at once."""
     if not variant:
         return judged(battery())
     parts = judged_battery()

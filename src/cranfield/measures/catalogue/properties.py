@@ -9,47 +9,12 @@ comparisons as were made.
 Let :math:`M(x)` be the score of ranking :math:`x` where more is better; where less is better the
 sign is the other one.
 
-=================  =================================================================================
-graded             some M(x) changes when a document of grade 2 takes the place of one of grade 1:
-                   Sakai (2013), figure 6 (a)
-ranks              some M(x) changes when two documents are exchanged
-recall             some M(x) changes when one more document, which x does not retrieve, is relevant:
-                   Sakai (2013), figure 6 (b) and (c), figure 7 (c) and (d)
-nonrelevant        some M(x) changes when a document is judged not relevant that was not judged:
-                   Sakai (2013), section 2.2, condensed lists and bpref
-normalised         of each topic the best ranking scores 1 and the worst 0, or the other way round
-                   where less is better: Sakai (2013), section 2.2, normalisation and averaging
-bounded            no score is below 0 or above 1
-in_range           no score is outside the range that the measure declares
-step               M(x) never falls when a more relevant document changes places with the one
-                   just above it, which is less relevant
-swap               M(x) never falls when it changes places with any less relevant one above it:
-                   Ferro and Maistro (2024), section 7.7.2
-replacement        M(x) never falls when a more relevant document takes the place of a less relevant
-                   one: Ferro and Maistro (2024), section 7.7.2
-top_heavy          one relevant document gains more from rank 2 to 1 than from 100 to 99, where as
-                   many documents are relevant as are judged not to be: Sakai (2013), section 2.2
-diminishing        what the documents below rank i give, M(x) minus M of x with nothing relevant
-                   below i, is never more and somewhere less when the document at i is relevant and
-                   not irrelevant: Sakai (2013), section 2.2 on ERR, figure 6 (e)
-any_length         the same where relevant documents are short and others long: Sakai (2013),
-                   section 2.2 on TBG
-deep               with a relevant document at rank 1, another at rank 100 changes the score
-lengths, groups,   some M(x) changes with the documents' lengths, groups, intents (the grade of the
-intents, aspects,  best one staying), grades for another aspect, or queries of a session: Sakai
-queries            (2013), figure 6 (f), sections 3.1 and 3.2
-=================  =================================================================================
+What each statement is stands in :data:`PROPERTIES`; where `diminishing` looks below a document, it
+compares M(x) with M of x with nothing relevant there, and `top_heavy` is looked for where as many
+documents are relevant as are judged not to be.
 
 In all but `lengths` and `any_length` documents are equally long. Scores are equal here when they
 differ by at most 1e-12.
-
-Examples
---------
->>> found = properties("ERR")
->>> found["diminishing"].holds, found["recall"].holds
-(True, False)
->>> print(found["normalised"].example)
-relevant: 1; the best ranking, 1, scores 0.125
 """
 
 from __future__ import annotations
@@ -74,24 +39,6 @@ TOLERANCE = 1e-12
 def properties(measure: Measure | str) -> Properties:
     """Compute the properties of a measure.
 
-    Parameters
-    ----------
-    measure
-        The measure or its text; what has to be compared with a baseline takes the one called
-        `base`.
-
-    Returns
-    -------
-    Properties
-        With nothing computed and a reason, where the measure needs what the battery lacks.
-
-    Raises
-    ------
-    MeasureError
-        For a text that is no measure.
-
-    Examples
-    --------
     >>> properties("RR")["swap"]
     Finding(holds=True, example='', compared=3420)
     >>> str(properties("Bpref")["top_heavy"])

@@ -51,7 +51,6 @@ class _Global(Wrapping):
     navigational_once = False
 
     def check(self, inner: Measure) -> None:
-        """Refuse what has no gains or relevance to replace."""
         if not inner.passes or inner.info.family == _FAMILY:
             raise MeasureError(f"{self.about.name}: {inner} looks at the intents itself")
         if inner.info.aggregate != "mean" or inner.info.lower_is_better:
@@ -63,7 +62,6 @@ class _Global(Wrapping):
             )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Score with the measure inside, by global gains."""
         rel = int(getattr(self.inner, "rel", 1))
         gains = getattr(self.inner, "gains", LINEAR) or LINEAR
         binary = gains.kind == "binary"
@@ -112,28 +110,9 @@ def globally(
     name: str,
     top: float | None = None,
 ) -> tuple[JudgedRuns, LevelGain]:
-    """Put levels of global gain in the place of grades.
+    """Put levels of global gain, 0 for none, in the place of grades; and the gain of each level.
 
-    Parameters
-    ----------
-    judged
-        Runs judged by subtopic.
-    gains, rel
-        Gives the local gains of grades; grades below `rel` have none.
-    navigational_once
-        Whether, in the rankings, only the first document counts that is relevant to a navigational
-        intent.
-    name
-        The measure that needs it, for messages.
-    top
-        The gain at the end of the scale; by default the highest global gain that there is.
-
-    Returns
-    -------
-    JudgedRuns
-        The same with levels in place of grades: 0 for no gain, then rising with the gain.
-    LevelGain
-        The gain of each level.
+    `top` is the gain at the end of the scale, by default the highest global gain that there is.
     """
     intents = judged.intents(name, rel)
     judgments, documents = judged.judgments, judged.documents

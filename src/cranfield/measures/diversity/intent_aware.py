@@ -17,8 +17,7 @@ from cranfield.collection.intents.by_intent import ByIntent, by_intent
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gained import GAINS_DOC, no_loss
-from cranfield.measures.gains import LINEAR, Gain
+from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, no_loss
 from cranfield.measures.parameters import choice, number, parameter
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
@@ -27,6 +26,12 @@ from cranfield.measures.wrapping import Wrapping, wrapping
 
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
+
+
+_ABOUT: dict[str, Any] = {
+    "family": _FAMILY,
+    "inputs": ("intents",),
+}
 
 
 def seen_by_intent(measured: Measure, judged: JudgedRuns, name: str) -> ByIntent:
@@ -47,10 +52,9 @@ def expected(measured: Measure, judged: JudgedRuns, name: str) -> Floats:
     summary="Intent-aware version of a measure: its mean over the intents of the topic.",
     formula=r"\sum_i Pr(i|q) \, M_i",
     source="Agrawal and others (2009); Sakai (2013), equation (26)",
-    family=_FAMILY,
-    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={"NTCIREVAL": "IA-M@k", "ndeval": "MAP-IA and P-IA@k are IA(AP) and IA(P@k)"},
+    **_ABOUT,
 )
 class IntentAware(Wrapping):
     """The intent-aware version of any measure.
@@ -67,7 +71,6 @@ class IntentAware(Wrapping):
     """
 
     def check(self, inner: Measure) -> None:
-        """Refuse what is no mean over topics, and what looks at intents itself."""
         if not inner.passes or inner.info.family == _FAMILY:
             raise MeasureError(f"IA: {inner} looks at the intents itself")
         if inner.info.aggregate != "mean":
@@ -76,7 +79,6 @@ class IntentAware(Wrapping):
             raise MeasureError(f"IA: {inner} needs what is not known of each intent")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Mean over intents."""
         return expected(self.inner, judged, str(self))
 
 
@@ -85,10 +87,9 @@ class IntentAware(Wrapping):
     summary="Intent-aware average precision.",
     formula=r"\sum_i Pr(i|q) \, AP_i",
     source="Agrawal and others (2009)",
-    family=_FAMILY,
-    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA", "the same": "IA(AP)"},
+    **_ABOUT,
 )
 class AveragePrecisionIA(Measure):
     """IA(AP)."""
@@ -96,7 +97,6 @@ class AveragePrecisionIA(Measure):
     rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Mean over intents."""
         return expected(AveragePrecision(rel=self.rel), judged, str(self))
 
 
@@ -105,11 +105,10 @@ class AveragePrecisionIA(Measure):
     summary="Intent-aware precision.",
     formula=r"\sum_i Pr(i|q) \, P_i@k",
     source="Agrawal and others (2009)",
-    family=_FAMILY,
-    inputs=("intents",),
     at_wanted="required",
     needs=_NEEDS,
     elsewhere={"ndeval": "P-IA@k", "ir_measures": "P_IA@k", "the same": "IA(P@k)"},
+    **_ABOUT,
 )
 class PrecisionIA(Measure):
     """IA(P@k)."""
@@ -117,7 +116,6 @@ class PrecisionIA(Measure):
     rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Mean over intents."""
         return expected(Precision(rel=self.rel, cutoff=self.cutoff), judged, str(self))
 
 
@@ -126,14 +124,13 @@ class PrecisionIA(Measure):
     summary="Share of the intents that some document answers: subtopic or intent recall.",
     formula=r"\frac{|\{i : \exists r \le k : I_i(r) = 1\}|}{|\{i\}|}",
     source="Zhai, Cohen and Lafferty (2003); Sakai (2013), equation (24)",
-    family=_FAMILY,
-    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={
         "ndeval": "strec@k",
         "ir_measures": "StRecall@k",
         "NTCIREVAL": "I-rec@k; I-rec@n is upto='intents'",
     },
+    **_ABOUT,
 )
 class SubtopicRecall(Measure):
     """Subtopic recall; all intents with a relevant document count the same."""
@@ -146,7 +143,6 @@ class SubtopicRecall(Measure):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Intents that are answered, over all."""
         intents = judged.intents(str(self), self.rel)
         rows = judged.relevant(min(self.rel, 1))
         if self.upto == "intents":
@@ -164,10 +160,9 @@ class SubtopicRecall(Measure):
     summary="Q-measure for informational intents and P+ for navigational ones.",
     formula=r"\sum_{i \text{ inf}} Pr(i|q) \, Q_i + \sum_{j \text{ nav}} Pr(j|q) \, P^+_j",
     source="Sakai (2012); Sakai (2013), equation (34)",
-    family=_FAMILY,
-    inputs=("intents",),
     needs=_NEEDS + " and types of intents",
     elsewhere={"NTCIREVAL": "PplusQ@k", "in the papers": "P+Q; P+Q# is Sharp(PQ@k)"},
+    **_ABOUT,
 )
 class PPlusQ(Measure):
     """P+Q, sensitive to the types of intents; without types all are informational."""
@@ -179,7 +174,6 @@ class PPlusQ(Measure):
     gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Expectation over the intents."""
         same: dict[str, Any] = {
             "rel": self.rel,
             "beta": self.beta,
@@ -198,13 +192,12 @@ class PPlusQ(Measure):
     summary="A measure of diversified rankings combined with intent recall.",
     formula=r"\gamma \, I\text{-}rec@k + (1 - \gamma) \, M@k",
     source="Sakai and Song (2011); Sakai (2013), equation (29)",
-    family=_FAMILY,
-    inputs=("intents",),
     needs=_NEEDS,
     elsewhere={
         "in the papers": "D#-nDCG is Sharp(D(nDCG@k)), DIN#-nDCG is Sharp(DIN(nDCG@k)),"
         " P+Q# is Sharp(PQ@k)"
     },
+    **_ABOUT,
 )
 class Sharp(Wrapping):
     """D#-measures and the like: overall relevance and pure diversity in one number."""
@@ -212,13 +205,11 @@ class Sharp(Wrapping):
     gamma: float = parameter(0.5, number(0, 1), "weight of intent recall")
 
     def check(self, inner: Measure) -> None:
-        """Refuse what intent recall cannot be added to."""
         low, high = inner.info.range
         if (low, high) != (0.0, 1.0) or inner.info.lower_is_better:
             raise MeasureError(f"Sharp: {inner} is no score from 0 to 1, where more is better")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Intent recall and the measure inside, weighted."""
         recall = SubtopicRecall(
             rel=_lowest(self.inner),
             cutoff=self.cutoff,

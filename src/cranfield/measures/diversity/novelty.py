@@ -17,6 +17,8 @@ add the same the one whose id comes last is taken.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -29,8 +31,6 @@ from cranfield.measures.base import Measure, measure
 from cranfield.measures.parameters import choice, number, parameter
 from cranfield.measures.ranked.precision import REL
 
-_NEEDS = "judgments by subtopic"
-_FAMILY = "diversity"
 _GAIN = r"ng(r) = \sum_i Pr(i|q) \, I_i(r) (1 - \alpha)^{C_i(r-1)}"
 _OVER_DOC = (
     "what the sum is divided by: 'perfect' is a list of documents that answer every intent each,"
@@ -39,6 +39,13 @@ _OVER_DOC = (
 _REL_DOC = "lowest grade that is relevant to an intent"
 _DECIMALS = 12
 """Gains that differ by less are equal: sums of the same parts in another order."""
+
+
+_ABOUT: dict[str, Any] = {
+    "family": "diversity",
+    "inputs": ("intents",),
+    "needs": "judgments by subtopic",
+}
 
 
 class _Novelty(Measure):
@@ -79,7 +86,6 @@ class _Novelty(Measure):
         return np.asarray(whole * self.perfect_list())
 
     def perfect_list(self) -> float:
-        """Discounted worth of a list in which every document answers the one intent."""
         assert self.cutoff is not None
         rank = np.arange(1, self.cutoff + 1)
         return float((self.discount(rank) * (1.0 - self.alpha) ** (rank - 1.0)).sum())
@@ -151,11 +157,9 @@ class _ERRIA(_Novelty):
     summary="Discounted sum of what each document adds to the intents answered above it.",
     formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{\log_2(r+1)}}, \quad {_GAIN}",
     source="Clarke and others (2008); Sakai (2013), equation (25)",
-    family=_FAMILY,
-    inputs=("intents",),
     at_wanted="required",
-    needs=_NEEDS,
     elsewhere={"ndeval": "alpha-DCG@k (not divided at k = 1)", "ir_measures": "alpha_DCG@k"},
+    **_ABOUT,
 )
 class AlphaDCG(_AlphaDCG):
     """Alpha-DCG, divided by that of documents that answer every intent unless `over` says else."""
@@ -163,7 +167,6 @@ class AlphaDCG(_AlphaDCG):
     over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum of discounted gains."""
         return _over(self, judged, self.over)
 
 
@@ -172,16 +175,13 @@ class AlphaDCG(_AlphaDCG):
     summary="Alpha-DCG over that of the best ranking of the judged documents.",
     formula=r"\frac{\alpha DCG@k}{\alpha iDCG@k}",
     source="Clarke and others (2008); Sakai (2013), section 3.1",
-    family=_FAMILY,
-    inputs=("intents",),
-    needs=_NEEDS,
     elsewhere={"ndeval": "alpha-nDCG@k", "ir_measures": "alpha_nDCG@k"},
+    **_ABOUT,
 )
 class AlphaNDCG(_AlphaDCG):
     """Alpha-nDCG; the ideal ranking is built greedily."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Alpha-DCG over the ideal one."""
         return ratio(self.found(judged), self.best(judged))
 
 
@@ -190,15 +190,13 @@ class AlphaNDCG(_AlphaDCG):
     summary="Expected reciprocal rank, intent by intent.",
     formula=rf"\sum_{{r=1}}^k \frac{{ng(r)}}{{r}}, \quad {_GAIN}",
     source="Chapelle and others (2009, 2011); Clarke and others (2011)",
-    family=_FAMILY,
-    inputs=("intents",),
     at_wanted="required",
-    needs=_NEEDS,
     elsewhere={
         "ndeval": "ERR-IA@k (not divided at k = 1)",
         "ir_measures": "ERR_IA@k",
         "with grades": "IA(ERR@k)",
     },
+    **_ABOUT,
 )
 class ERRIA(_ERRIA):
     """ERR-IA of the TREC Web track, divided by that of documents that answer every intent.
@@ -210,7 +208,6 @@ class ERRIA(_ERRIA):
     over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum of gains over ranks."""
         return _over(self, judged, self.over)
 
 
@@ -219,16 +216,13 @@ class ERRIA(_ERRIA):
     summary="ERR-IA over that of the best ranking of the judged documents.",
     formula=r"\frac{ERR\text{-}IA@k}{iERR\text{-}IA@k}",
     source="Clarke and others (2011)",
-    family=_FAMILY,
-    inputs=("intents",),
-    needs=_NEEDS,
     elsewhere={"ndeval": "nERR-IA@k", "ir_measures": "nERR_IA@k"},
+    **_ABOUT,
 )
 class NormalisedERRIA(_ERRIA):
     """ERR-IA over that of the ideal ranking, which is built greedily."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """ERR-IA over the ideal one."""
         return ratio(self.found(judged), self.best(judged))
 
 
@@ -241,7 +235,6 @@ class _NRBP(_Novelty):
         return np.asarray(self.beta ** (rank - 1.0))
 
     def perfect_list(self) -> float:
-        """Worth of a list without end."""
         return 1.0 / (1.0 - (1.0 - self.alpha) * self.beta)
 
 
@@ -250,16 +243,13 @@ class _NRBP(_Novelty):
     summary="Novelty- and rank-biased precision.",
     formula=rf"(1 - (1 - \alpha)\beta) \sum_r \beta^{{r-1}} ng(r), \quad {_GAIN}",
     source="Clarke, Kolla and Vechtomova (2009)",
-    family=_FAMILY,
-    inputs=("intents",),
-    needs=_NEEDS,
     elsewhere={"ndeval": "NRBP", "ir_measures": "NRBP"},
+    **_ABOUT,
 )
 class NoveltyRBP(_NRBP):
     """NRBP, divided by that of an endless list of documents that answer every intent."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum of discounted gains over the highest possible."""
         return ratio(self.found(judged), self.perfect(judged))
 
 
@@ -268,16 +258,13 @@ class NoveltyRBP(_NRBP):
     summary="NRBP over that of the best ranking of the judged documents.",
     formula=r"\frac{NRBP}{iNRBP}",
     source="Clarke, Kolla and Vechtomova (2009)",
-    family=_FAMILY,
-    inputs=("intents",),
-    needs=_NEEDS,
     elsewhere={"ndeval": "nNRBP", "ir_measures": "nNRBP"},
+    **_ABOUT,
 )
 class NormalisedNRBP(_NRBP):
     """NRBP over that of the ideal ranking, which is built greedily."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """NRBP over the ideal one."""
         return ratio(self.found(judged), self.best(judged))
 
 

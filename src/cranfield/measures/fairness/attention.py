@@ -8,19 +8,6 @@ to 1 over a topic (Biega, Gummadi and Weikum 2018),
 The source sums attention and relevance over many rankings before it compares them, so that what one
 ranking gives too little of the next can make up for. A mean of these scores over topics is not
 that: :func:`amortised_inequity` is, for groups, which unlike documents come back in every topic.
-
-Examples
---------
->>> import cranfield as cf
->>> run = {"q1": {"a": 2, "b": 1}, "q2": {"a": 1, "b": 2}}
->>> qrels = {"q1": {"a": 1, "b": 1}, "q2": {"a": 1, "b": 1}}
->>> found = cf.evaluate(
-...     run, qrels, ["IAA(browsing='geometric', by='group')"], groups={"a": "x", "b": "y"}
-... )
->>> [[round(float(one), 4) for one in found.scores[name].values[:, 0]] for name in found]
-[[0.3333, 0.3333]]
->>> amortised_inequity(found.judged, browsing="geometric").tolist()
-[0.0]
 """
 
 from __future__ import annotations
@@ -35,8 +22,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.browsing import Exposing, gathered, of_judged
-from cranfield.measures.gained import GAINS_DOC, no_loss
-from cranfield.measures.gains import LINEAR, Gain
+from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, no_loss
 from cranfield.measures.parameters import choice, parameter
 
 
@@ -68,7 +54,6 @@ class InequityOfAttention(Exposing):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum of the distances."""
         if self.by == "group":
             rows, got, deserved = self.of_groups(judged)
         else:
@@ -112,24 +97,6 @@ class InequityOfAttention(Exposing):
 
 def amortised_inequity(judged: JudgedRuns, **parameters: Any) -> Floats:
     r"""Inequity of attention of groups over all topics together.
-
-    Parameters
-    ----------
-    judged
-        Judged runs with groups of documents.
-    parameters
-        Those of the measure IAA.
-
-    Returns
-    -------
-    array, shape (systems,)
-        From 0, which is fair, to 2: attention and relevance are shares of their sum over the
-        topics.
-
-    Raises
-    ------
-    MeasureError
-        Where no groups are given, or a parameter is wrong.
 
     Notes
     -----

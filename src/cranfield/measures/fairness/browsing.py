@@ -84,20 +84,8 @@ class Exposing(Measure):
 def gathered(rows: Rows, values: Floats, number: int) -> tuple[Rows, Floats]:
     """Sum values by cell and group.
 
-    Parameters
-    ----------
-    rows
-        Rows of retrieved documents and their groups, as in :class:`Groups`.
-    values
-        A value of each row.
-    number
-        Number of groups.
-
-    Returns
-    -------
-    Rows, array
-        A row for each group that a ranking has documents of, with the group for a grade and no
-        rank; and the sum of each.
+    The rows are those groups that a ranking has documents of, with the group for a grade and no
+    rank.
     """
     keys, where = np.unique(rows.cell * number + rows.grade, return_inverse=True)
     sums: Floats = np.bincount(where, weights=values, minlength=keys.size).astype(np.float64)

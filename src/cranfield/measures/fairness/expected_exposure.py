@@ -12,17 +12,11 @@ others 2020),
 over documents, or over groups of documents, whose exposure is the sum of that of their documents.
 The measures see one ranking of a topic: for a policy that draws rankings at random they give what
 each draw does, and not the expectation, which has to be taken before the square.
-
-Examples
---------
->>> import cranfield as cf
->>> run, qrels = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "b": 1}}
->>> found = cf.evaluate(run, qrels, ["EED", "EER", "EEL"])
->>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
-[1.3125, 1.125, 0.1875]
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -34,10 +28,16 @@ from cranfield.measures.base import measure
 from cranfield.measures.fairness.browsing import Exposing, gathered, of_judged
 from cranfield.measures.parameters import choice, parameter
 
-_FAMILY = "fairness"
-_NEEDS = "graded judgments (binary ones do); groups of documents for by='group'"
-_NOTE = "not known to be interval"
 _INFINITY = float("inf")
+
+
+_ABOUT: dict[str, Any] = {
+    "range": (0.0, _INFINITY),
+    "family": "fairness",
+    "needs": "graded judgments (binary ones do); groups of documents for by='group'",
+    "scale_note": "not known to be interval",
+    "beyond_grades": "which documents they are",
+}
 
 
 class _ExpectedExposure(Exposing):
@@ -136,19 +136,14 @@ class _ExpectedExposure(Exposing):
     summary="How far the exposure of documents, or groups, is from what relevance asks for.",
     formula=r"\|\varepsilon - \varepsilon^*\|^2",
     source="Diaz and others (2020)",
-    range=(0.0, _INFINITY),
     lower_is_better=True,
-    family=_FAMILY,
-    needs=_NEEDS,
-    scale_note=_NOTE,
     elsewhere={"TREC Fair Ranking 2019, 2020": "difference of expeval"},
-    beyond_grades="which documents they are",
+    **_ABOUT,
 )
 class ExpectedExposureLoss(_ExpectedExposure):
     """EE-L, the loss; 0 is fair. A single ranking only reaches 0 where grades leave no choice."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Squared distance of the exposure from the target."""
         loss = self._disparity(judged) - 2 * self._relevance(judged) + self._whole(judged)
         return np.maximum(loss, 0.0)
 
@@ -158,13 +153,9 @@ class ExpectedExposureLoss(_ExpectedExposure):
     summary="How unequal the exposure of documents, or groups, is, whatever their relevance.",
     formula=r"\|\varepsilon\|^2",
     source="Diaz and others (2020)",
-    range=(0.0, _INFINITY),
     lower_is_better=True,
-    family=_FAMILY,
-    needs=_NEEDS,
-    scale_note=_NOTE,
     elsewhere={"TREC Fair Ranking 2019, 2020": "disparity of expeval"},
-    beyond_grades="which documents they are",
+    **_ABOUT,
 )
 class ExpectedExposureDisparity(_ExpectedExposure):
     """EE-D, the disparity.
@@ -174,7 +165,6 @@ class ExpectedExposureDisparity(_ExpectedExposure):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Squared length of the exposure."""
         return self._disparity(judged)
 
 
@@ -183,16 +173,11 @@ class ExpectedExposureDisparity(_ExpectedExposure):
     summary="How much of the exposure goes where relevance asks for it.",
     formula=r"\varepsilon^T \varepsilon^*",
     source="Diaz and others (2020), without the factor 2 as in expeval",
-    range=(0.0, _INFINITY),
-    family=_FAMILY,
-    needs=_NEEDS,
-    scale_note=_NOTE,
     elsewhere={"TREC Fair Ranking 2019, 2020": "relevance of expeval"},
-    beyond_grades="which documents they are",
+    **_ABOUT,
 )
 class ExpectedExposureRelevance(_ExpectedExposure):
     """EE-R, the relevance."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Product of exposure and target."""
         return self._relevance(judged)

@@ -16,19 +16,11 @@ Documents without a known group are in no group, but take their ranks. A group w
 or without utility, in the judgments of a topic is left out of it. Where fewer than two are left the
 score is 0. A millionth is added to both sides before logarithms are taken, so that a side without
 exposure has a finite score.
-
-Examples
---------
->>> import cranfield as cf
->>> run = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}}
->>> qrels = {"q": {"a": 1, "b": 0, "c": 1, "d": 0}}
->>> groups = {"a": "x", "b": "y", "c": "y", "d": "x"}
->>> found = cf.evaluate(run, qrels, ["DP", "EUR", "RUR", "logRUR(protected='x')"], groups=groups)
->>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
-[0.7905, 0.7905, 0.5, 0.6931]
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 
@@ -46,21 +38,24 @@ from cranfield.measures.fairness.browsing import (
     group_index,
     of_judged,
 )
-from cranfield.measures.fairness.named import name
-from cranfield.measures.gained import no_loss
-from cranfield.measures.gains import Gain
-from cranfield.measures.parameters import choice, optional, parameter
+from cranfield.measures.gains import Gain, no_loss
+from cranfield.measures.parameters import choice, name, optional, parameter
 
 TRACE = 1e-6
 """Added to what a logarithm is taken of, as in the program of Raj and Ekstrand (2022)."""
 
-_FAMILY = "fairness"
-_NEEDS = "groups of documents"
-_NOTE = "not known to be interval: a ratio"
 _PROTECTED_DOC = "group that is compared with all other documents that have a group"
 _INFINITY = float("inf")
 _SOURCE = "Singh and Joachims (2018)"
 _LOG_SOURCE = "Raj and Ekstrand (2022), after Singh and Joachims (2018)"
+
+
+_ABOUT: dict[str, Any] = {
+    "family": "fairness",
+    "inputs": ("groups",),
+    "needs": "groups of documents",
+    "scale_note": "not known to be interval: a ratio",
+}
 
 
 class _Ratio(Exposing):
@@ -113,7 +108,6 @@ class _Ratio(Exposing):
         return np.where(grades >= self.rel, self.gains.of(grades), 0.0)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Lowest over highest; 0 where fewer than two sides can be compared."""
         pairs, found, units = self._values(judged, self._sides(judged.groups(str(self))))
         compared = (units > 0)[pairs.topic, pairs.grade]
         pairs, found = pairs.where(compared), found[compared]
@@ -132,7 +126,6 @@ class _LogRatio(_Ratio):
     protected: str | None = parameter(None, optional(name), _PROTECTED_DOC + "; has to be given")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Logarithm of the protected side over the other; 0 where there is only one."""
         groups = judged.groups(str(self))
         group_index(groups, self.protected, str(self))
         pairs, found, units = self._values(judged, self._sides(groups))
@@ -185,11 +178,8 @@ def _on(rows: Rows, sides: Ints) -> Rows:
     formula=r"\frac{\min_g DP_g}{\max_g DP_g}, \quad"
     r" DP_g = \frac{1}{n_g} \sum_{d \in g} \varepsilon_d",
     source=_SOURCE,
-    family=_FAMILY,
-    inputs=("groups",),
-    needs=_NEEDS,
-    scale_note=_NOTE,
     elsewhere={"FairRankTune": "EXP with MinMaxRatio"},
+    **_ABOUT,
 )
 class DemographicParity(_Demographic):
     """Demographic parity, whatever the relevance; 1 where documents of all groups get the same."""
@@ -201,11 +191,8 @@ class DemographicParity(_Demographic):
     formula=r"\frac{\min_g EUR_g}{\max_g EUR_g}, \quad"
     r" EUR_g = \frac{\sum_{d \in g} \varepsilon_d}{\sum_{d \in g} u_d}",
     source=_SOURCE + ", disparate treatment",
-    family=_FAMILY,
-    inputs=("groups",),
-    needs=_NEEDS,
-    scale_note=_NOTE,
     elsewhere={"FairRankTune": "EXPU with MinMaxRatio"},
+    **_ABOUT,
 )
 class ExposedUtilityRatio(_Ratio):
     """Exposed utility ratio; 1 where groups are exposed in proportion to their relevance."""
@@ -217,10 +204,7 @@ class ExposedUtilityRatio(_Ratio):
     formula=r"\frac{\min_g RUR_g}{\max_g RUR_g}, \quad"
     r" RUR_g = \frac{\sum_{d \in g} \varepsilon_d u_d}{\sum_{d \in g} u_d}",
     source=_SOURCE + ", disparate impact",
-    family=_FAMILY,
-    inputs=("groups",),
-    needs=_NEEDS,
-    scale_note=_NOTE,
+    **_ABOUT,
 )
 class RealisedUtilityRatio(_Realised):
     """Realised utility ratio; 1 where relevant documents of all groups are exposed alike."""
@@ -232,10 +216,7 @@ class RealisedUtilityRatio(_Realised):
     formula=r"\ln \frac{DP_{protected}}{DP_{others}}",
     source=_LOG_SOURCE,
     range=(-_INFINITY, _INFINITY),
-    family=_FAMILY,
-    inputs=("groups",),
-    needs=_NEEDS,
-    scale_note=_NOTE,
+    **_ABOUT,
 )
 class LogDemographicParity(_LogRatio, _Demographic):
     """Demographic parity with a sign: below 0 to the disadvantage of the protected group."""
@@ -247,10 +228,7 @@ class LogDemographicParity(_LogRatio, _Demographic):
     formula=r"\ln \frac{EUR_{protected}}{EUR_{others}}",
     source=_LOG_SOURCE,
     range=(-_INFINITY, _INFINITY),
-    family=_FAMILY,
-    inputs=("groups",),
-    needs=_NEEDS,
-    scale_note=_NOTE,
+    **_ABOUT,
 )
 class LogExposedUtilityRatio(_LogRatio):
     """Exposed utility ratio with a sign: below 0 to the disadvantage of the protected group."""
@@ -262,10 +240,7 @@ class LogExposedUtilityRatio(_LogRatio):
     formula=r"\ln \frac{RUR_{protected}}{RUR_{others}}",
     source=_LOG_SOURCE,
     range=(-_INFINITY, _INFINITY),
-    family=_FAMILY,
-    inputs=("groups",),
-    needs=_NEEDS,
-    scale_note=_NOTE,
+    **_ABOUT,
 )
 class LogRealisedUtilityRatio(_LogRatio, _Realised):
     """Realised utility ratio with a sign: below 0 to the disadvantage of the protected group."""

@@ -5,16 +5,6 @@ of A stands above (Kuhlman and others 2019; by relevance: Beutel and others 2019
 
 .. math:: | P(G \succ \bar G) - P(\bar G \succ G) |, \qquad
     | P(G_{rel} \succ \bar G_{non}) - P(\bar G_{rel} \succ G_{non}) |
-
-Examples
---------
->>> import cranfield as cf
->>> run = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}}
->>> groups = {"a": "x", "b": "y", "c": "y", "d": "x"}
->>> qrels = {"q": {"a": 1, "b": 0, "c": 1, "d": 0}}
->>> both = ["PairParity(protected='x')", "PairParity(pairs='relevant', protected='x')"]
->>> cf.evaluate(run, qrels, both, groups=groups).by_system().rows()
-[('run', 0.0, 0.0)]
 """
 
 from __future__ import annotations
@@ -28,8 +18,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.fairness.browsing import group_index
-from cranfield.measures.fairness.named import name
-from cranfield.measures.parameters import choice, optional, parameter
+from cranfield.measures.parameters import choice, name, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
 
 
@@ -64,7 +53,6 @@ class PairwiseParity(Measure):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Difference of the shares of pairs."""
         groups = judged.groups(str(self))
         known = groups.rows.where(groups.rows.gains > 0)
         chosen = known.grade == group_index(groups, self.protected, str(self))

@@ -11,34 +11,33 @@ shares. Z is the highest value that N and S allow, so that 0 is fair and 1 as un
 is computed exactly; the authors' program estimates it from rankings that it draws.
 
 The whole ranking counts for N and S, also with a cutoff, which only ends the cut points.
-
-Examples
---------
->>> import cranfield as cf
->>> run = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}}
->>> groups = {"a": "x", "b": "x", "c": "y", "d": "y"}
->>> found = cf.evaluate(run, {"q": {"a": 1}}, ["rND(protected='y', step=2)"], groups=groups)
->>> found.by_system().rows()
-[('run', 1.0)]
 """
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Any
+
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.errors import MeasureError
+from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.fairness.browsing import group_index
-from cranfield.measures.fairness.named import name
-from cranfield.measures.parameters import flag, integer, optional, parameter
+from cranfield.measures.parameters import flag, integer, name, number, optional, parameter
 
-_FAMILY = "fairness"
-_NEEDS = "groups of documents"
-_NOTE = "not known to be interval"
-_SOURCE = "Yang and Stoyanovich (2017)"
+_ABOUT: dict[str, Any] = {
+    "source": "Yang and Stoyanovich (2017)",
+    "lower_is_better": True,
+    "family": "fairness",
+    "inputs": ("groups",),
+    "needs": "groups of documents",
+    "scale_note": "not known to be interval",
+}
 
 
 def protected_rows(judged: JudgedRuns, protected: str | None, measure: str) -> Rows:
@@ -60,7 +59,6 @@ class _Prefixes(Measure):
     )
 
     def score(self, judged: JudgedRuns) -> Floats:
-        """Score every ranking; 0 where none or all of its documents are protected."""
         view = judged.condensed() if self.judged_only else judged
         rows = protected_rows(view, self.protected, str(self))
         size, protected = view.retrieved, rows.count
@@ -103,19 +101,13 @@ class _Prefixes(Measure):
     "rND",
     summary="How far the share of a protected group in the tops is from its share in the ranking.",
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i} \left| \frac{x_i}{i} - \frac{S}{N} \right|",
-    source=_SOURCE,
-    lower_is_better=True,
-    family=_FAMILY,
-    inputs=("groups",),
-    needs=_NEEDS,
-    scale_note=_NOTE,
     elsewhere={"FairRank": "rND, which discounts by log2(i + 1)"},
+    **_ABOUT,
 )
 class NormalisedDiscountedDifference(_Prefixes):
     """Normalised discounted difference."""
 
     def apart(self, seen: Ints, point: int, size: Ints, protected: Ints) -> Floats:
-        """Difference of the shares."""
         return np.asarray(np.abs(seen / point - ratio(protected, size)))
 
 
@@ -124,19 +116,13 @@ class NormalisedDiscountedDifference(_Prefixes):
     summary="How far the ratio of a protected group to others in the tops is from the ranking's.",
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i}"
     r" \left| \frac{x_i}{i - x_i} - \frac{S}{N - S} \right|",
-    source=_SOURCE,
-    lower_is_better=True,
-    family=_FAMILY,
-    inputs=("groups",),
-    needs=_NEEDS,
-    scale_note=_NOTE,
     elsewhere={"FairRank": "rRD, which takes the smaller of both ratios for the first"},
+    **_ABOUT,
 )
 class NormalisedDiscountedRatio(_Prefixes):
     """Normalised discounted ratio; for a protected group that is the smaller one."""
 
     def apart(self, seen: Ints, point: int, size: Ints, protected: Ints) -> Floats:
-        """Difference of the ratios."""
         return np.abs(ratio(seen, point - seen) - ratio(protected, size - protected))
 
 
@@ -145,19 +131,13 @@ class NormalisedDiscountedRatio(_Prefixes):
     summary="Divergence of the share of a protected group in the tops from that in the ranking.",
     formula=r"\frac1Z \sum_i \frac{1}{\log_2 i}"
     r" D_{KL}\left( \tfrac{x_i}{i} \,\middle\|\, \tfrac{S}{N} \right)",
-    source=_SOURCE,
-    lower_is_better=True,
-    family=_FAMILY,
-    inputs=("groups",),
-    needs=_NEEDS,
-    scale_note=_NOTE,
     elsewhere={"FairRank": "rKL, which takes 0.001 for shares of 0 and 1"},
+    **_ABOUT,
 )
 class NormalisedDiscountedDivergence(_Prefixes):
     """Normalised discounted Kullback-Leibler divergence, in bits."""
 
     def apart(self, seen: Ints, point: int, size: Ints, protected: Ints) -> Floats:
-        """Divergence of the shares of protected documents and of others."""
         share, whole = seen / point, ratio(protected, size)
         return _bits(share, whole) + _bits(1.0 - share, 1.0 - whole)
 
@@ -167,3 +147,93 @@ def _bits(share: Floats, whole: Floats) -> Floats:
     some = (share > 0) & (whole > 0)
     logs = np.log2(np.divide(share, whole, out=np.ones(share.shape), where=some))
     return np.asarray(share * logs)
+
+
+LONGEST = 2000
+"""Ranks that can be tested; the exact chances of more take too long."""
+
+
+@measure(
+    "FAIR",
+    summary="Whether every top has as many protected documents as a fair draw would give.",
+    formula=r"[\forall i \le k: x_i \ge F^{-1}(\alpha_c; i, p)]",
+    source="Zehlike and others (2017)",
+    family="fairness",
+    inputs=("groups",),
+    at_wanted="required",
+    needs="groups of documents",
+    scale=Scale.ORDINAL,
+    scale_note="a verdict, 0 or 1",
+    elsewhere={"fairsearchcore": "Fair(k, p, alpha).is_fair"},
+)
+class RankedGroupFairness(Measure):
+    r"""Ranked group fairness (FA*IR): 1 where the test passes at all ranks to the cutoff, 0 else.
+
+    The top i passes where its :math:`x_i` protected documents are not fewer than
+    :math:`m_i = F^{-1}(\alpha; i, p)`, the quantile of a binomial distribution with the share p
+    that is asked for. As k tops are tested, :math:`\alpha` is lowered until a ranking that is drawn
+    with chance p passes them all with a chance of at least :math:`1 - \alpha`. The authors' program
+    takes the table whose chance is nearest to that, which may reject oftener. A shorter ranking is
+    tested down to its end, so that an empty one passes.
+    """
+
+    protected: str | None = parameter(None, optional(name), "group to be fair to; has to be given")
+    share: float = parameter(
+        0.5, number(0, 1, open_low=True, open_high=True), "lowest share that the group should have"
+    )
+    alpha: float = parameter(
+        0.1, number(0, 1, open_low=True, open_high=True), "chance to reject a ranking that is fair"
+    )
+    adjusted: bool = parameter(
+        True, flag, "whether the chance holds for all tops together, and not for each"
+    )
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        assert self.cutoff is not None
+        if self.cutoff > LONGEST:
+            raise MeasureError(f"{self}: a cutoff above {LONGEST} is too much to test")
+        rows = protected_rows(judged, self.protected, str(self))
+        # What the tops need rises with their length: that of rank 0 is nothing.
+        lowest = np.array([0, *minima(self.cutoff, self.share, self.alpha, self.adjusted)])
+        needed = lowest[judged.retrieved]
+        number = rows.seen
+        in_time = (number <= rows.at(needed)) & (lowest[rows.rank - 1] < number)
+        return np.asarray((rows.total(in_time) == needed).astype(np.float64))
+
+
+@lru_cache(maxsize=64)
+def minima(k: int, share: float, alpha: float, adjusted: bool) -> tuple[int, ...]:
+    """Return how many protected documents each top needs."""
+    from scipy.special import bdtr
+
+    tops = np.arange(1, k + 1)[:, None]
+    counts = np.arange(k + 1)[None, :]
+    below = np.where(counts < tops, bdtr(np.minimum(counts, tops), tops, share), 1.0)
+
+    def needed(level: float) -> Floats:
+        return np.asarray((below < level).sum(axis=1))
+
+    if not adjusted:
+        return tuple(map(int, needed(alpha)))
+    # The chance to be rejected is a step function that rises with the level.
+    low, high = 0.0, alpha
+    if _rejected(needed(high), share) <= alpha:
+        low = high
+    for _ in range(50):
+        middle = (low + high) / 2
+        if _rejected(needed(middle), share) <= alpha:
+            low = middle
+        else:
+            high = middle
+    return tuple(map(int, needed(low)))
+
+
+def _rejected(needed: Floats, share: float) -> float:
+    """Chance that a ranking drawn with this share fails one of the tops."""
+    chances = np.zeros(needed.size + 1)
+    chances[0] = 1.0
+    for least in needed:
+        chances[1:] = chances[1:] * (1.0 - share) + chances[:-1] * share
+        chances[0] *= 1.0 - share
+        chances[:least] = 0.0
+    return float(1.0 - chances.sum())

@@ -8,15 +8,6 @@ g, and a target distribution :math:`\tau` over the groups,
 
 where JS is the Jensen-Shannon divergence, as in the TREC Fair Ranking tracks 2021 and 2022, after
 Sapiezynski and others (2019).
-
-Examples
---------
->>> import cranfield as cf
->>> run = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}}
->>> qrels, groups = {"q": {"a": 1, "d": 1}}, {"a": "x", "b": "x", "c": "x", "d": "y"}
->>> found = cf.evaluate(run, qrels, ["AWRF", "AWRF(target={'x': 4, 'y': 1})"], groups=groups)
->>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
-[0.9321, 0.9986]
 """
 
 from __future__ import annotations
@@ -32,8 +23,7 @@ from cranfield.collection.judged.judgments import Groups
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.browsing import Exposing, gathered, of_judged
-from cranfield.measures.fairness.named import Shares, shares
-from cranfield.measures.parameters import choice, optional, parameter
+from cranfield.measures.parameters import Shares, choice, optional, parameter, shares
 
 _TARGETS = ("relevant", "judged", "equal")
 
@@ -83,7 +73,6 @@ class AttentionWeightedRankFairness(Exposing):
     base: str = parameter("e", choice("e", "2"), "base of the logarithm: 'e' or '2'")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """One less the divergence of the exposure of groups from the target."""
         groups = judged.groups(str(self))
         target = self._shares(judged, groups)
         exposure = self.exposure(judged, groups.rows) * groups.rows.gains

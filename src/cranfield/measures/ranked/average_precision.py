@@ -33,7 +33,6 @@ class _AveragePrecision(Measure):
         return seen / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum of the precision at each relevant document, over RB."""
         hits = judged.relevant(self.rel)
         precision = self.mean_so_far(hits.seen, hits.rank)
         return ratio(hits.total(precision), summed_over(self, judged.recall_base(self.rel)))
@@ -126,7 +125,6 @@ class InterpolatedPrecision(_Interpolated):
     rounding: str = _ROUNDING
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Largest precision at a relevant document from the level of recall on."""
         return self._at(judged, self.rel, self.recall or 0.0, self.rounding)
 
 
@@ -146,7 +144,6 @@ class ElevenPointAveragePrecision(_Interpolated):
     rounding: str = _ROUNDING
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Mean over the eleven levels."""
         levels = [self._at(judged, self.rel, i / 10, self.rounding) for i in range(11)]
         out: Floats = np.sum(levels, axis=0) / 11.0
         return out
@@ -169,7 +166,6 @@ class InferredAveragePrecision(Measure):
     rel: int = parameter(1, REL, REL_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Expected precision at each relevant document, estimated from what is above it."""
         pool = judged.documents
         chosen = np.flatnonzero(pool.grade >= self.rel)
         hits = judged.relevant(self.rel)

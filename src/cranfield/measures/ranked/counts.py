@@ -36,7 +36,6 @@ class NumTopics(Measure):
     """1 a topic; the sum is the number of topics."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """One for each topic."""
         return np.ones(judged.shape)
 
 
@@ -52,7 +51,6 @@ class NumRetrieved(Measure):
     """Documents retrieved (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Count of the ranking."""
         return judged.retrieved.astype(np.float64)
 
 
@@ -71,7 +69,6 @@ class NumRelevant(Measure):
     rel: int = parameter(1, REL, REL_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """The same for every system."""
         return np.broadcast_to(judged.recall_base(self.rel), judged.shape).astype(np.float64)
 
 
@@ -104,7 +101,6 @@ class NumNonrelevantRetrieved(Measure):
     rel: int = parameter(1, REL, REL_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Count of judged rows below `rel`."""
         found = judged.relevant(self.rel).count
         return (judged.judged().count - found).astype(np.float64)
 
@@ -123,7 +119,6 @@ class JudgedShare(Measure):
     """A short list is divided by its length."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Judged over retrieved."""
         return ratio(judged.judged().count, judged.retrieved)
 
 
@@ -143,5 +138,4 @@ class UnjudgedShare(Measure):
     """A short list is divided by k, so this is not one minus Judged."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Unjudged over k."""
         return (judged.retrieved - judged.judged().count) / float(self.cutoff or 1)

@@ -1,17 +1,4 @@
-r"""Any measure by equivalence classes of documents: of a class, only the first document counts.
-
-Examples
---------
->>> from dataclasses import replace
->>> import numpy as np
->>> import cranfield as cf
->>> from cranfield.measures import Classes
->>> qrels = cf.read_qrels({"q": {"aaa": 3, "bbb": 1}})
->>> qrels = replace(qrels, columns={"class": np.array(["1", "1"])})
->>> found = cf.evaluate({"q": {"bbb": 2, "aaa": 1}}, qrels, ["AP", Classes("AP"), "Classes(Q)"])
->>> {str(one): float(found[one].values[0, 0]) for one in found}
-{'AP': 1.0, 'Classes(AP)': 1.0, 'Classes(Q)': 0.5}
-"""
+r"""Any measure by equivalence classes of documents: of a class, only the first document counts."""
 
 from __future__ import annotations
 
@@ -43,15 +30,12 @@ class ByClasses(Wrapping):
     """
 
     def check(self, inner: Measure) -> None:
-        """Refuse classes of classes."""
         if isinstance(inner, ByClasses):
             raise MeasureError(f"{inner} is a measure by equivalence classes already")
 
     @property
     def scale(self) -> Scale:
-        """The scale of the measure inside."""
         return self.inner.scale
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Score every ranking by classes."""
         return self.inner.score(by_class(judged, str(self)))

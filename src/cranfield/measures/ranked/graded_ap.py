@@ -1,15 +1,4 @@
-r"""Average precision for graded relevance: by thresholds of users, and by means of gains.
-
-Examples
---------
->>> import cranfield as cf
->>> from cranfield.measures.ranked.graded_ap import GradedAveragePrecision, KishidaAveragePrecision
->>> run, qrels = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "c": 3, "d": 2}}
->>> measures = [GradedAveragePrecision(), KishidaAveragePrecision()]
->>> found = cf.evaluate(run, qrels, measures)
->>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
-[0.3889, 0.3111]
-"""
+r"""Average precision for graded relevance: by thresholds of users, and by means of gains."""
 
 from __future__ import annotations
 
@@ -22,8 +11,7 @@ from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gained import GAINS_DOC, gained, ideal, no_loss
-from cranfield.measures.gains import LINEAR, Gain, pairs
+from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, gained, ideal, no_loss, pairs
 from cranfield.measures.parameters import choice, parameter
 from cranfield.measures.ranked.precision import summed_over
 
@@ -91,7 +79,6 @@ class GradedAveragePrecision(Measure):
         return grade * (grade + 1) // 2 if self.thresholds.kind == "linear" else grade
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum over the thresholds of what AP adds up, over its sum for the ideal ranking."""
         above = np.zeros(judged.shape)
         most = np.zeros((judged.shape[0], 1))
         below = 0
@@ -131,7 +118,6 @@ class KishidaAveragePrecision(Measure):
         return gain / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum of the mean gain so far at each relevant document, over that of the ideal."""
         rows, best = gained(judged, self.gains), ideal(judged, self.gains)
         if self.cutoff is not None and self.denominator == "min":
             best = best.where(best.rank <= self.cutoff)

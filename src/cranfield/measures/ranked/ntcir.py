@@ -7,15 +7,6 @@ documents up to rank r, of gain :math:`cg(r)`, and :math:`cg^*(r)` that of the i
 
 (equation 11). A document below grade `rel` is not relevant and has no gain. With :math:`\beta = 0`
 it is precision; a large :math:`\beta` is a user who forgives relevant documents at low ranks.
-
-Examples
---------
->>> import cranfield as cf
->>> from cranfield.measures import PPlus, Q
->>> run, qrels = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "c": 3, "d": 2}}
->>> found = cf.evaluate(run, qrels, [Q, Q(beta=0), PPlus @ 10])
->>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
-[0.3889, 0.5556, 0.5833]
 """
 
 from __future__ import annotations
@@ -29,16 +20,19 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gained import GAINS_DOC, ideal, no_loss, relevant, upto
-from cranfield.measures.gains import LINEAR, Gain
+from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, ideal, no_loss, relevant, upto
 from cranfield.measures.parameters import choice, number, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC, summed_over
 from cranfield.measures.users.expected_reciprocal_rank import stopping_at
 from cranfield.measures.users.unit_gains import SCALE_END
 
-_FAMILY = "blended ratio"
-_NEEDS = "graded judgments (binary ones do)"
 _NOTE = "not interval: the steps between ranks are unequal"
+
+
+_ABOUT: dict[str, Any] = {
+    "family": "blended ratio",
+    "needs": "graded judgments (binary ones do)",
+}
 
 
 class _Blended(Measure):
@@ -89,10 +83,9 @@ class _Blended(Measure):
     formula=r"\frac{1}{\min(k, RB)} \sum_{r \in \mathcal{R}} BR(r),"
     r" \quad BR(r) = \frac{C(r) + \beta \, cg(r)}{r + \beta \, cg^*(r)}",
     source="Sakai (2013), equations (11), (12) and (13)",
-    family=_FAMILY,
-    needs=_NEEDS,
     scale_note=_NOTE,
     elsewhere={"NTCIREVAL": "Q-measure, Q@k"},
+    **_ABOUT,
 )
 class QMeasure(_Blended):
     """Q-measure; AP with `denominator='min'` where beta is 0."""
@@ -102,7 +95,6 @@ class QMeasure(_Blended):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum of the blended ratio at each relevant document, over min(k, RB)."""
         hits = self._hits(judged)
         base = summed_over(self, judged.recall_base(self.rel))
         return ratio(hits.total(self._ratios(judged, hits)), base)
@@ -113,17 +105,15 @@ class QMeasure(_Blended):
     summary="Blended ratio at the recall base: R-precision for graded relevance.",
     formula=r"BR(RB) = \frac{C(RB) + \beta \, cg(RB)}{RB + \beta \, cg^*(RB)}",
     source="Sakai (2013), section 2.2 and equation (11)",
-    family=_FAMILY,
     at_wanted="none",
-    needs=_NEEDS,
     scale_note="interval on one topic for binary relevance, but not with gains of more grades",
     beyond_length="what else the topic has",
+    **_ABOUT,
 )
 class RMeasure(_Blended):
     """R-measure; 1 wherever the top RB documents are the relevant ones, in any order."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Blended ratio at rank RB."""
         hits, best = self._hits(judged), self._ideal(judged)
         base = judged.recall_base(self.rel)
         inside = hits.where(hits.rank <= hits.at(base))
@@ -137,16 +127,14 @@ class RMeasure(_Blended):
     summary="Blended ratio at the first relevant document: reciprocal rank for graded relevance.",
     formula=r"BR(r_1), \quad r_1 = \min\{r : g_r \ge \mathit{rel}\}",
     source="Sakai (2013), section 2.2 and equation (11)",
-    family=_FAMILY,
-    needs=_NEEDS,
     scale_note=_NOTE,
     elsewhere={"NTCIREVAL": "O-measure"},
+    **_ABOUT,
 )
 class OMeasure(_Blended):
     """O-measure; 0 when no relevant document is retrieved (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Blended ratio at the first relevant document."""
         hits = self._hits(judged)
         return hits.total(np.where(hits.seen == 1, self._ratios(judged, hits), 0.0))
 
@@ -156,16 +144,14 @@ class OMeasure(_Blended):
     summary="Blended ratio at the first of the most relevant documents that are retrieved.",
     formula=r"BR(r_p), \quad r_p = \min\{r : g_r = \max_i g_i \ge \mathit{rel}\}",
     source="Sakai (2013), section 2.2 and equation (11)",
-    family=_FAMILY,
-    needs=_NEEDS,
     scale_note=_NOTE,
     elsewhere={"NTCIREVAL": "P-measure"},
+    **_ABOUT,
 )
 class PMeasure(_Blended):
     """P-measure; most relevant is the highest grade that the list has (in the top k)."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Blended ratio at rank r_p."""
         hits = self._hits(judged)
         here = hits.rank == self._first_best(hits)
         return hits.total(np.where(here, self._ratios(judged, hits), 0.0))
@@ -177,16 +163,14 @@ class PMeasure(_Blended):
     formula=r"\frac{1}{C(r_p)} \sum_{r \in \mathcal{R}, r \le r_p} BR(r),"
     r" \quad r_p = \min\{r : g_r = \max_i g_i\}",
     source="Sakai (2013), equation (14)",
-    family=_FAMILY,
-    needs=_NEEDS,
     scale_note=_NOTE,
     elsewhere={"NTCIREVAL": "P-plus"},
+    **_ABOUT,
 )
 class PPlusMeasure(_Blended):
     """P+, for a user who looks for one highly relevant document; k is the measurement depth."""
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Mean of the blended ratio over the relevant documents down to rank r_p."""
         hits = self._hits(judged)
         down = hits.rank <= self._first_best(hits)
         ratios = np.where(down, self._ratios(judged, hits), 0.0)
@@ -199,10 +183,9 @@ class PPlusMeasure(_Blended):
     formula=r"\sum_{r \in \mathcal{R}} p(r) \, BR(r), \quad p(r) = \frac{g_r}{\sum g^*}"
     r" \text{ or } \frac{\gamma^{C(r) - 1}}{\sum_{j=1}^{RB} \gamma^{j-1}}",
     source="Sakai and Robertson (2008); Sakai (2013), section 2.2",
-    family=_FAMILY,
-    needs=_NEEDS,
     scale_note=_NOTE,
     elsewhere={"NTCIREVAL": "NCUgu,P; NCUgu,BR; NCUrb,P; NCUrb,BR"},
+    **_ABOUT,
 )
 class NormalisedCumulativeUtility(_Blended):
     """Normalised cumulative utility.
@@ -240,7 +223,6 @@ class NormalisedCumulativeUtility(_Blended):
         return self.gamma ** (seen - 1)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum of utility by the chance to stop, at the relevant documents."""
         hits = self._hits(judged)
         useful = hits.seen / hits.rank if self.utility == "P" else self._ratios(judged, hits)
         if self.stopping == "graded":
@@ -262,10 +244,9 @@ class NormalisedCumulativeUtility(_Blended):
     formula=r"\sum_{r \in \mathcal{R}} BR(r) \, R_r \prod_{i<r} (1 - R_i),"
     r" \quad R_i = \frac{g_i}{g_{max} + 1}",
     source="Sakai and Zeng (2021); the blended ratio: Sakai (2013), equation (11)",
-    family=_FAMILY,
-    needs=_NEEDS,
     scale_note=_NOTE,
     elsewhere={"NTCIREVAL": "EBR, EBR@k"},
+    **_ABOUT,
 )
 class ExpectedBlendedRatio(_Blended):
     """EBR: users stop as in ERR, and the blended ratio takes the place of the reciprocal rank.
@@ -276,7 +257,6 @@ class ExpectedBlendedRatio(_Blended):
     max_grade: int | str | None = SCALE_END
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum over relevant documents of the chance to stop there by the blended ratio."""
         hits = self._hits(judged)
         stop = stopping_at(judged, hits, self.gains, self.max_grade, str(self))
         return hits.total(stop * self._ratios(judged, hits))

@@ -12,13 +12,17 @@ from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gained import GAINS_DOC, gained, ideal
-from cranfield.measures.gains import HIGHEST, LINEAR, Gain, gain
+from cranfield.measures.gains import GAINS_DOC, HIGHEST, LINEAR, Gain, gain, gained, ideal
 from cranfield.measures.parameters import integer, number, optional, parameter
 
 REL = integer(0)
 REL_DOC = "lowest grade that counts as relevant"
 _SET_NOTE = "interval for binary relevance and a fixed cutoff (Ferrante et al. 2019)"
+
+
+_ABOUT: dict[str, Any] = {
+    "family": "precision and recall",
+}
 
 
 def summed_over(measure: Any, relevant: Any) -> Any:
@@ -37,7 +41,6 @@ class OfCounts(Measure):
         raise NotImplementedError
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """The score of each ranking."""
         found, relevant = judged.relevant(self.rel).count, judged.recall_base(self.rel)
         return np.asarray(self.share(found, judged.retrieved, relevant), dtype=np.float64)
 
@@ -47,13 +50,13 @@ class OfCounts(Measure):
     summary="Share of relevant documents among the top k.",
     formula=r"P@k = \frac{1}{k} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Ferro and Maistro (2024), equation (2)",
-    family="precision and recall",
     at_wanted="required",
     scale=Scale.INTERVAL,
     scale_note=_SET_NOTE,
     elsewhere={"trec_eval": "P_k", "ir_measures": "P@k", "ranx": "precision@k"},
     monotone=True,
     counts=True,
+    **_ABOUT,
 )
 class Precision(OfCounts):
     """Precision at a cutoff; a shorter list is divided by the cutoff all the same."""
@@ -68,13 +71,13 @@ class Precision(OfCounts):
     summary="Share of the relevant documents that is found in the top k.",
     formula=r"R@k = \frac{1}{RB} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="Ferro and Maistro (2024), equation (2)",
-    family="precision and recall",
     at_wanted="required",
     scale=Scale.INTERVAL,
     scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "recall_k", "ir_measures": "R@k", "ranx": "recall@k"},
     monotone=True,
     counts=True,
+    **_ABOUT,
 )
 class Recall(OfCounts):
     """Recall at a cutoff; 0 for a topic without relevant documents."""
@@ -96,12 +99,12 @@ _GRADED_NOTE = (
     summary="Graded precision: gain of the top k, over the most that k could gain.",
     formula=r"gP@k = \frac{1}{k} \sum_{r=1}^{k} \frac{g_r}{g_{max}}",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
-    family="precision and recall",
     at_wanted="required",
     needs="graded judgments (binary ones do)",
     scale_note=_GRADED_NOTE,
     monotone=True,
     counts=True,
+    **_ABOUT,
 )
 class GeneralisedPrecision(Measure):
     """Generalised precision; a shorter list is divided by the cutoff all the same."""
@@ -114,7 +117,6 @@ class GeneralisedPrecision(Measure):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Gain of the top k, over k times the gain of the highest grade."""
         found = judged.judgments.max_grade
         highest = max(found, 1) if self.max_grade is None else self.max_grade
         if found > highest:
@@ -131,12 +133,12 @@ class GeneralisedPrecision(Measure):
     summary="Graded recall: gain of the top k, over that of all judged documents.",
     formula=r"gR@k = \frac{\sum_{r=1}^{k} g_r}{\sum_{d} g_d}",
     source="Kekäläinen and Järvelin (2002); Ferrante, Ferro and Pontarollo (2019), section 4.2",
-    family="precision and recall",
     at_wanted="required",
     needs="graded judgments (binary ones do)",
     scale_note=_GRADED_NOTE,
     monotone=True,
     counts=True,
+    **_ABOUT,
 )
 class GeneralisedRecall(Measure):
     """Generalised recall; 0 for a topic without gain."""
@@ -144,7 +146,6 @@ class GeneralisedRecall(Measure):
     gains: Gain = parameter(LINEAR, gain, GAINS_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Gain of the top k, over the gain of all judged documents."""
         best = ideal(judged, self.gains)
         rows = gained(judged, self.gains)
         return ratio(rows.total(rows.gains), best.total(best.gains))
@@ -155,11 +156,11 @@ class GeneralisedRecall(Measure):
     summary="Precision at k, relative to the best that k and the recall base allow.",
     formula=r"\frac{1}{\min(k, RB)} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure relative_P",
-    family="precision and recall",
     at_wanted="required",
     elsewhere={"trec_eval": "relative_P_k"},
     monotone=True,
     counts=True,
+    **_ABOUT,
 )
 class RelativePrecision(OfCounts):
     """Relative precision, also called capped recall or R-cap."""
@@ -174,11 +175,11 @@ class RelativePrecision(OfCounts):
     summary="Whether there is a relevant document in the top k.",
     formula=r"\max_{r \le k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure success",
-    family="precision and recall",
     at_wanted="required",
     elsewhere={"trec_eval": "success_k", "ir_measures": "Success@k", "ranx": "hit_rate@k"},
     monotone=True,
     counts=True,
+    **_ABOUT,
 )
 class Success(Measure):
     """1 if any of the top k is relevant, else 0; its mean is the success or hit rate."""
@@ -186,7 +187,6 @@ class Success(Measure):
     rel: int = parameter(1, REL, REL_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Whether the count of relevant documents is above 0."""
         return (judged.relevant(self.rel).count > 0).astype(np.float64)
 
 
@@ -196,10 +196,10 @@ class Success(Measure):
     formula=r"\frac{1}{c} \sum_{r=1}^{c} [g_r \ge \mathit{rel}],"
     r" \quad c = \lfloor m \cdot RB + 0.9 \rfloor",
     source="Ferro and Maistro (2024), section 3.1; multiples: trec_eval, measure Rprec_mult",
-    family="precision and recall",
     at_wanted="none",
     elsewhere={"trec_eval": "Rprec, Rprec_mult_m", "ir_measures": "Rprec", "ranx": "r-precision"},
     beyond_length="what else the topic has",
+    **_ABOUT,
 )
 class RPrecision(Measure):
     """R-precision; with `multiple` trec_eval's Rprec_mult, rounded as it does."""
@@ -217,7 +217,6 @@ class RPrecision(Measure):
         return np.asarray(np.floor(multiple * relevant + 0.9), dtype=np.int64)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Relevant documents in the top c, over c."""
         cutoffs = self.ranks(judged.recall_base(self.rel))
         hits = judged.relevant(self.rel)
         return ratio(hits.where(hits.rank <= hits.at(cutoffs)).count, cutoffs)
@@ -228,7 +227,6 @@ class RPrecision(Measure):
     summary="One over the rank of the first relevant document.",
     formula=r"1 / \min\{r : g_r \ge \mathit{rel}\}",
     source="Sakai (2013), section 2.2",
-    family="precision and recall",
     scale_note="not interval: the steps between ranks are unequal (Ferrante et al. 2021)",
     elsewhere={
         "trec_eval": "recip_rank",
@@ -236,6 +234,7 @@ class RPrecision(Measure):
         "ranx": "mrr",
     },
     monotone=True,
+    **_ABOUT,
 )
 class ReciprocalRank(Measure):
     """Reciprocal rank; 0 when no relevant document is retrieved (in the top k)."""
@@ -247,6 +246,5 @@ class ReciprocalRank(Measure):
         return 1 / rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Largest reciprocal rank of a relevant document."""
         hits = judged.relevant(self.rel)
         return hits.largest(self.worth(hits.rank))

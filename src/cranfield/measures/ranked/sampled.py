@@ -4,25 +4,12 @@ A sample is stratified (every judgment has a stratum, and a grade below 0 marks 
 pool that was not sampled), or every sampled document has a known chance of being in the sample.
 Both come with the judgments, as columns `stratum` and `inclusion`: see the formats `xqrels` and
 `prels` of :func:`cranfield.read_qrels`.
-
-Examples
---------
->>> import numpy as np
->>> from dataclasses import replace
->>> import cranfield as cf
->>> from cranfield.measures.ranked.sampled import ExtendedInferredAP, StatisticalAP
->>> qrels = cf.read_qrels({"q": {"a": 1, "b": 0, "c": 1, "d": -1}})
->>> strata, chances = np.array(["1", "2", "2", "2"]), np.array([1.0, 0.5, 0.5, 0.0])
->>> qrels = replace(qrels, columns={"stratum": strata, "inclusion": chances})
->>> run = {"q": {"a": 4, "b": 3, "c": 2, "d": 1}}
->>> found = cf.evaluate(run, qrels, [ExtendedInferredAP(), StatisticalAP()])
->>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
-[0.8, 0.7778]
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,20 +20,17 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gained import GAINS_DOC, no_loss
-from cranfield.measures.gains import LINEAR, Gain
+from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, no_loss
 from cranfield.measures.parameters import number, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
 
 EPSILON = 1e-5
 """Smoothing of shares of relevant documents, as in infAP."""
 
-_FAMILY = "incomplete judgments"
 _STRATA = (
     "judgments of a stratified sample of the pool (column `stratum`); a grade below 0 marks what"
     " was not sampled"
 )
-_NOTE = "not known to be interval: an estimate of a measure"
 _PRIOR = parameter(
     1 / 3,
     number(0, 1, open_low=True),
@@ -55,23 +39,20 @@ _PRIOR = parameter(
 )
 
 
+_ABOUT: dict[str, Any] = {
+    "family": "incomplete judgments",
+    "inputs": ("columns",),
+    "scale_note": "not known to be interval: an estimate of a measure",
+}
+
+
 @dataclass(frozen=True, eq=False)
 class _Strata:
-    """Strata of the judged runs.
+    """Strata of the judged runs."""
 
-    Attributes
-    ----------
-    code
-        Stratum of each judgment, numbered over all topics.
-    weight
-        Documents of its stratum for each that is sampled; shape (judgments,).
-    sampled
-        Whether each judgment is sampled.
-    """
-
-    code: Ints
-    weight: Floats
-    sampled: NDArray[np.bool_]
+    code: Ints  # stratum of each judgment, numbered over all topics
+    weight: Floats  # documents of its stratum for each that is sampled; shape (judgments,)
+    sampled: NDArray[np.bool_]  # whether each judgment is sampled
 
 
 def _strata(judged: JudgedRuns, name: str) -> _Strata:
@@ -119,11 +100,9 @@ def _expected(pool: Rows, strata: _Strata, rel: int, prior: float) -> tuple[Floa
     r"1 + \sum_t d_t(r) \frac{|rel_t(r)| + \epsilon}{n_t(r) + \epsilon / p_0} \right),"
     r" \quad \hat{R} = \sum_s \frac{N_s}{n_s} |rel_s|",
     source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
-    family=_FAMILY,
-    inputs=("columns",),
     needs=_STRATA,
-    scale_note=_NOTE,
     elsewhere={"sample_eval.pl": "infAP is xinfAP@1000"},
+    **_ABOUT,
 )
 class ExtendedInferredAP(Measure):
     r"""Extended inferred AP.
@@ -137,7 +116,6 @@ class ExtendedInferredAP(Measure):
     prior: float = _PRIOR
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Expected precision at each relevant document, weighted by its stratum."""
         pool = judged.documents
         strata = _strata(judged, str(self))
         expected, step = _expected(pool, strata, self.rel, self.prior)
@@ -153,12 +131,10 @@ class ExtendedInferredAP(Measure):
     summary="Precision at k inferred from a stratified sample of the pool.",
     formula=r"\frac1k \sum_s d_s(k) \frac{|rel_s(k)| + \epsilon}{n_s(k) + \epsilon / p_0}",
     source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
-    family=_FAMILY,
-    inputs=("columns",),
     at_wanted="required",
     needs=_STRATA,
-    scale_note=_NOTE,
     elsewhere={"sample_eval.pl": "iPk"},
+    **_ABOUT,
 )
 class InferredPrecision(Measure):
     """Inferred precision; a shorter list is divided by the cutoff all the same."""
@@ -167,7 +143,6 @@ class InferredPrecision(Measure):
     prior: float = _PRIOR
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Relevant documents expected in the top k, over k."""
         strata = _strata(judged, str(self))
         _, step = _expected(judged.documents, strata, self.rel, self.prior)
         return judged.documents.total(step) / float(self.cutoff or 1)
@@ -180,11 +155,9 @@ class InferredPrecision(Measure):
     r" \frac{g_r}{\log_2(r + 1)}",
     source="Yilmaz, Kanoulas and Aslam (2008), as in sample_eval.pl",
     range=(0.0, float("inf")),
-    family=_FAMILY,
-    inputs=("columns",),
     needs=_STRATA + "; graded",
-    scale_note=_NOTE,
     elsewhere={"sample_eval.pl": "infNDCG is infNDCG@1000"},
+    **_ABOUT,
 )
 class InferredNDCG(Measure):
     r"""Inferred nDCG; an estimate, which can be above 1.
@@ -197,7 +170,6 @@ class InferredNDCG(Measure):
     gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Estimated DCG over the DCG of the estimated ideal ranking."""
         pool = judged.documents
         strata = _strata(judged, str(self))
         many = strata.code.max(initial=0) + 1
@@ -245,11 +217,9 @@ class InferredNDCG(Measure):
     r" \quad \hat{R} = \sum_{d \text{ relevant}} \frac{1}{\pi_d}",
     source="Aslam and Pavlu (2007)",
     range=(0.0, float("inf")),
-    family=_FAMILY,
-    inputs=("columns",),
     needs="judgments of a random sample, each with its inclusion probability (column `inclusion`)",
-    scale_note=_NOTE,
     elsewhere={"statAP_MQ_eval": "AP"},
+    **_ABOUT,
 )
 class StatisticalAP(Measure):
     r"""statAP; an estimate, which can be above 1.
@@ -262,7 +232,6 @@ class StatisticalAP(Measure):
     rel: int = parameter(1, REL, REL_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Estimated sum of precision over the estimated recall base."""
         chances = np.asarray(judged.column("inclusion", str(self)))
         if chances.dtype.kind not in "fiu":
             raise MeasureError(f"{self} needs inclusion probabilities that are numbers")

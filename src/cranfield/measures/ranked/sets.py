@@ -15,6 +15,12 @@ from cranfield.measures.ranked.precision import OfCounts
 _NOTE = "interval for binary relevance and sets of one size (Ferrante et al. 2019)"
 
 
+_ABOUT: dict[str, Any] = {
+    "family": "sets",
+    "counts": True,
+}
+
+
 def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
     r"""Weigh recall beta times as much as precision (Sakai 2013, equations 5, 39, 42 and 46).
 
@@ -33,13 +39,12 @@ def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
     summary="Share of relevant documents among the retrieved.",
     formula=r"|A \cap B| / |B|",
     source="Ferro and Maistro (2024), equation (1)",
-    family="sets",
     scale_note=_NOTE,
     elsewhere={"trec_eval": "set_P", "ir_measures": "SetP", "ranx": "precision"},
     beyond_length="how many documents are retrieved",
     monotone=True,
-    counts=True,
     one_size=True,
+    **_ABOUT,
 )
 class SetPrecision(OfCounts):
     """Precision of the retrieved set."""
@@ -54,12 +59,11 @@ class SetPrecision(OfCounts):
     summary="Share of the relevant documents that is retrieved.",
     formula=r"|A \cap B| / |A|",
     source="Ferro and Maistro (2024), equation (1)",
-    family="sets",
     scale=Scale.INTERVAL,
     scale_note=_NOTE,
     elsewhere={"trec_eval": "set_recall", "ir_measures": "SetR", "ranx": "recall"},
     monotone=True,
-    counts=True,
+    **_ABOUT,
 )
 class SetRecall(OfCounts):
     """Recall of the retrieved set."""
@@ -74,11 +78,10 @@ class SetRecall(OfCounts):
     summary="Set precision, relative to the best that the sizes of the sets allow.",
     formula=r"|A \cap B| / \min(|A|, |B|)",
     source="trec_eval, measure set_relative_P",
-    family="sets",
     elsewhere={"trec_eval": "set_relative_P", "ir_measures": "SetP(relative=True)"},
     beyond_length="how many documents are retrieved",
     monotone=True,
-    counts=True,
+    **_ABOUT,
 )
 class SetRelativePrecision(OfCounts):
     """Relative precision of the retrieved set."""
@@ -93,10 +96,9 @@ class SetRelativePrecision(OfCounts):
     summary="Set precision times set recall: average precision without an order.",
     formula=r"|A \cap B|^2 / (|A| \, |B|)",
     source="trec_eval, measure set_map",
-    family="sets",
     elsewhere={"trec_eval": "set_map", "ir_measures": "SetAP"},
     beyond_length="how many documents are retrieved",
-    counts=True,
+    **_ABOUT,
 )
 class SetAveragePrecision(OfCounts):
     """Average precision if every relevant document had the precision of the set."""
@@ -111,7 +113,6 @@ class SetAveragePrecision(OfCounts):
     summary="F-measure: weighted harmonic mean of set precision and set recall.",
     formula=r"\frac{(\beta^2 + 1) P R}{\beta^2 P + R}",
     source="Sakai (2013), equation (5)",
-    family="sets",
     scale_note=_NOTE,
     elsewhere={
         "trec_eval": "set_F.x with x = beta squared",
@@ -120,8 +121,8 @@ class SetAveragePrecision(OfCounts):
     },
     beyond_length="how many documents are retrieved",
     monotone=True,
-    counts=True,
     one_size=True,
+    **_ABOUT,
 )
 class FMeasure(OfCounts):
     """F-measure; recall is `beta` times as important as precision."""
@@ -139,13 +140,12 @@ class FMeasure(OfCounts):
     formula=r"1 - \frac{(\beta^2 + 1) P R}{\beta^2 P + R}",
     source="Sakai (2013), equation (4); equation (3) with alpha / Prec + (1 - alpha) / Rec",
     lower_is_better=True,
-    family="sets",
     scale_note=_NOTE,
     elsewhere={},
     beyond_length="how many documents are retrieved",
     monotone=True,
-    counts=True,
     one_size=True,
+    **_ABOUT,
 )
 class EMeasure(OfCounts):
     """E-measure of van Rijsbergen; with `alpha` = 1 / (beta^2 + 1)."""
@@ -166,12 +166,11 @@ _COEFFICIENT = number(-1e15, 1e15)
     formula=r"a\,|A \cap B| + b\,|B \setminus A| + c\,|A \setminus B| + d\,(D - |A \cup B|)",
     source="trec_eval, measure utility",
     range=(float("-inf"), float("inf")),
-    family="sets",
     scale=Scale.INTERVAL,
     scale_note="a linear function of counts",
     elsewhere={"trec_eval": "utility_a,b,c,d"},
     beyond_length="how many documents are retrieved",
-    counts=True,
+    **_ABOUT,
 )
 class Utility(OfCounts):
     """Linear utility of the contingency table; `docs` is the size D of the collection."""

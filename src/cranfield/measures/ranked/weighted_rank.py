@@ -1,17 +1,4 @@
-r"""Measures of one relevant document at a graded rank: weighted reciprocal rank, and iRBU.
-
-Examples
---------
->>> import cranfield as cf
->>> from cranfield.measures.ranked.weighted_rank import (
-...     IntentwiseRankBiasedUtility, WeightedReciprocalRank
-... )
->>> run, qrels = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"b": 1, "c": 2, "d": 2}}
->>> measures = [WeightedReciprocalRank(), IntentwiseRankBiasedUtility()]
->>> found = cf.evaluate(run, qrels, measures)
->>> [round(float(scores.values[0, 0]), 4) for scores in found.values()]
-[0.6, 0.7579]
-"""
+r"""Measures of one relevant document at a graded rank: weighted reciprocal rank, and iRBU."""
 
 from __future__ import annotations
 
@@ -25,8 +12,7 @@ from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gained import GAINS_DOC, gained, no_loss
-from cranfield.measures.gains import LINEAR, Gain, pairs
+from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, gained, no_loss, pairs
 from cranfield.measures.parameters import number, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.expected_reciprocal_rank import stopping_at
@@ -80,7 +66,6 @@ class WeightedReciprocalRank(Measure):
         return 1 / (rank - ratio(np.array(1), self.betas.named(grades)))
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Reciprocal of the rank less 1 / beta, of the first relevant document."""
         hits, highest = judged.relevant(self.rel), 0
         if self.betas is None:
             highest = highest_of(judged, self.max_grade, str(self))
@@ -117,7 +102,6 @@ class IntentwiseRankBiasedUtility(Measure):
         return self.p**rank
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum over relevant documents of the chance to stop there by the utility left."""
         rows = gained(judged, self.gains)
         stop = stopping_at(judged, rows, self.gains, self.max_grade, str(self))
         return rows.total(stop * rows.by_rank(self.utility))

@@ -13,8 +13,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gained import GAINS_DOC, ideal
-from cranfield.measures.gains import LINEAR, Gain, gain
+from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, gain, ideal
 from cranfield.measures.parameters import choice, integer, number, optional, parameter
 
 _BASE = number(1, open_low=True)
@@ -24,24 +23,12 @@ _BASE = number(1, open_low=True)
 
 @dataclass(frozen=True, eq=False)
 class Lists:
-    """The result lists of sessions, as they stand in the concatenated ranking.
+    """The result lists of sessions, as they stand in the concatenated ranking."""
 
-    Attributes
-    ----------
-    cell
-        The (system, session) of each list, as one number.
-    query
-        Number of its query, from 1.
-    before
-        How many documents of the concatenated ranking stand before it.
-    length
-        How many documents it has.
-    """
-
-    cell: Ints
-    query: Ints
-    before: Ints
-    length: Ints
+    cell: Ints  # the (system, session) of each list, as one number
+    query: Ints  # number of its query, from 1
+    before: Ints  # how many documents of the concatenated ranking stand before it
+    length: Ints  # how many documents it has
 
 
 def lists_of(queries: Rows) -> tuple[Lists, Ints]:
@@ -78,7 +65,6 @@ class SessionDiscounted(Measure):
     )
 
     def discount(self, query: Ints, rank: Ints, within: Ints) -> Floats:
-        """Divisor of a gain, by query, rank in the whole list and rank in the query's list."""
         if self.variant == "jarvelin":
             out: Floats = (1.0 + _log(query, self.bq)) * (1.0 + _log(within, self.b))
         else:
@@ -138,7 +124,6 @@ class SessionDCG(SessionDiscounted):
     """
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Sum of gains over both discounts."""
         return self.sum(judged)
 
 
@@ -183,7 +168,6 @@ class NormalisedSessionDCG(SessionDiscounted):
     )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """SDCG over its ideal."""
         if self.ideal == "single":
             best = ideal(judged, self.gains)
             if self.cutoff is not None:

@@ -17,7 +17,6 @@ class OfTexts(Measure):
     judged_only = False
 
     def score(self, judged: Any) -> Floats:
-        """Score every text; shape (topics, systems)."""
         if not isinstance(judged, self.reads):
             raise MeasureError(
                 f"{self} is computed from {self.reads.__name__}, not {type(judged).__name__}"

@@ -4,15 +4,6 @@ In the TREC RAG track an assessor says of a citation whether it supports its sen
 part, or not at all, :math:`s(c)` being 1, 1/2 or 0 (Thakur et al. 2025). ALCE asks for yes or no:
 whether the citations of a sentence support it together, and which of them are of no use (Gao et
 al. 2023).
-
-Examples
---------
->>> from cranfield import evaluate_answers
->>> from cranfield.texts import read_citations
->>> judged = read_citations({"a": {"q": [["full"], ["partial"], [], ["none"]]}})
->>> found = evaluate_answers(judged, ["CitationPrecision", "CitationRecall", "CitationF"])
->>> {name: float(scores.values[0, 0].round(4)) for name, scores in found.items()}
-{'CitationPrecision': 0.5, 'CitationRecall': 0.375, 'CitationF': 0.4286}
 """
 
 from __future__ import annotations
@@ -69,7 +60,6 @@ class CitationPrecision(_Weighted):
     """Weighted precision; 0 for an answer without citations, where it is undefined."""
 
     def values(self, judged: JudgedCitations) -> Floats:
-        """Mean support of the citations."""
         return self._precision(judged)
 
 
@@ -89,7 +79,6 @@ class CitationRecall(_Weighted):
     """
 
     def values(self, judged: JudgedCitations) -> Floats:
-        """Mean support of the sentences."""
         return self._recall(judged)
 
 
@@ -107,7 +96,6 @@ class CitationF(_Weighted):
     beta: float = parameter(1.0, number(0, 1e6), "how much more recall weighs than precision")
 
     def values(self, judged: JudgedCitations) -> Floats:
-        """F-measure of citation precision and recall."""
         scores: Floats = f_measure(self._precision(judged), self._recall(judged), self.beta)
         return scores
 
@@ -145,7 +133,6 @@ class ALCERecall(_Alce):
     """Citation recall of ALCE; a sentence without citations is not supported."""
 
     def values(self, judged: JudgedCitations) -> Floats:
-        """Supported sentences over sentences."""
         return ratio(judged.total(judged.cell, self._joint(judged)), judged.sentences)
 
 
@@ -167,7 +154,6 @@ class ALCEPrecision(_Alce):
     """
 
     def values(self, judged: JudgedCitations) -> Floats:
-        """Useful citations of supported sentences over citations."""
         joint = self._joint(judged)[judged.sentence]
         several = judged.citations[judged.sentence] > 1
         asked = several & (joint > 0) & (judged.support < 1)

@@ -3,16 +3,6 @@ r"""Nugget recall and precision of answers, as in question answering (Sakai 2013
 An answer of length l has the nuggets :math:`V` of the gold nuggets :math:`V^*`, each with a weight
 w(v). Recall is by weight; precision has no nuggets to count that are wrong, so it allows each
 matched nugget some characters, and takes the rest of the answer for noise.
-
-Examples
---------
->>> from cranfield import evaluate_answers
->>> from cranfield.texts import judge_answers
->>> gold = {"q": {"born": "vital", "died": "vital", "hair": "okay"}}
->>> judged = judge_answers({"a": {"q": {"nuggets": ["born", "hair"], "length": 400}}}, gold)
->>> found = evaluate_answers(judged, ["WRecall", "NuggetPrecision", "NuggetF"])
->>> {name: float(scores.values[0, 0].round(4)) for name, scores in found.items()}
-{'WRecall': 0.5, 'NuggetPrecision': 0.5, 'NuggetF': 0.5}
 """
 
 from __future__ import annotations
@@ -22,7 +12,7 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
-from cranfield.measures.parameters import number, parameter
+from cranfield.measures.parameters import flag, number, parameter
 from cranfield.measures.ranked.sets import f_measure
 from cranfield.measures.texts.base import OfTexts
 from cranfield.texts.answers import JudgedAnswers
@@ -55,7 +45,6 @@ class NuggetRecall(NuggetMeasure):
     """Nugget recall, each nugget alike."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
-        """Matched nuggets over gold nuggets."""
         gold = judged.nuggets
         return ratio(judged.total(judged.full), gold.total(np.ones(len(gold.ids)))[:, None])
 
@@ -89,7 +78,6 @@ class WRecall(NuggetMeasure):
     """Weighted nugget recall; with the weights 1 and 0 of vital and okay, TREC's nugget recall."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
-        """Weight of the matched nuggets over that of all."""
         judged.require(self, "weight")
         return weighted_recall(judged)
 
@@ -109,7 +97,6 @@ class NuggetPrecision(NuggetMeasure):
     allowance: float = _allow()
 
     def values(self, judged: JudgedAnswers) -> Floats:
-        """1 less the share of the answer beyond the allowance."""
         judged.require(self, "length")
         return allowed_precision(judged, self.allowance)
 
@@ -130,8 +117,92 @@ class NuggetF(NuggetMeasure):
     allowance: float = _allow()
 
     def values(self, judged: JudgedAnswers) -> Floats:
-        """F-measure of weighted recall and allowed precision."""
         judged.require(self, "weight", "length")
         precision = allowed_precision(judged, self.allowance)
         scores: Floats = f_measure(precision, weighted_recall(judged), self.beta)
         return scores
+
+
+_RAG = "nuggets of RAG"
+_RAG_SOURCE = "Pradeep et al. (2024), Pradeep et al. (2025)"
+_RAG_NEEDS = "labels vital and okay of nuggets, support of each"
+
+
+class _Score(OfTexts):
+    """Nugget scores of the TREC RAG track: the support of each nugget, summed with a weight.
+
+    An answer supports a gold nugget fully, in part, or not at all: s(v) is 1, 1/2 or 0. A strict
+    score takes support in part for none. A nugget is vital if a good answer must have it, else
+    okay.
+    """
+
+    reads = JudgedAnswers
+    strict: bool = parameter(False, flag, "whether support in part counts as none")
+
+    def _mean(self, judged: JudgedAnswers, weights: Floats) -> Floats:
+        """Mean support of a topic's nuggets by weight; 0 where no nugget has any."""
+        support = judged.full if self.strict else judged.support
+        found = judged.total(support * judged.of_matches(weights))
+        return ratio(found, judged.nuggets.total(weights)[:, None])
+
+
+@measure(
+    "AllScore",
+    summary="Mean support of all gold nuggets.",
+    formula=r"\frac{1}{|V^*|} \sum_{v \in V^*} s(v)",
+    source=_RAG_SOURCE,
+    family=_RAG,
+    needs="support of each nugget",
+    elsewhere={"TREC RAG": "All, All Strict", "AutoNuggetizer": "all_score, strict_all_score"},
+)
+class AllScore(_Score):
+    """All score, and with `strict=True` all strict."""
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        return self._mean(judged, np.ones(len(judged.nuggets.ids)))
+
+
+@measure(
+    "VitalScore",
+    summary="Mean support of the vital nuggets.",
+    formula=r"\frac{1}{|V^*_{vital}|} \sum_{v \in V^*_{vital}} s(v)",
+    source=_RAG_SOURCE,
+    family=_RAG,
+    needs=_RAG_NEEDS,
+    elsewhere={
+        "TREC RAG": "Vital, Vital Strict",
+        "AutoNuggetizer": "vital_score, strict_vital_score",
+    },
+)
+class VitalScore(_Score):
+    """Vital score, and with `strict=True` vital strict, the track's main score.
+
+    It is 0 for a topic without vital nuggets, where it is undefined.
+    """
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        judged.require(self, "vital")
+        return self._mean(judged, judged.nuggets.vital)
+
+
+@measure(
+    "WeightedScore",
+    summary="Mean support of all gold nuggets, those that are okay with less weight.",
+    formula=r"\frac{\sum_{v \in V^*_{vital}} s(v) + w \sum_{v \in V^*_{okay}} s(v)}"
+    r"{|V^*_{vital}| + w |V^*_{okay}|}",
+    source=_RAG_SOURCE,
+    family=_RAG,
+    needs=_RAG_NEEDS,
+    elsewhere={"TREC RAG": "Weighted, Weighted Strict"},
+)
+class WeightedScore(_Score):
+    """Weighted score, and with `strict=True` weighted strict."""
+
+    okay: float = parameter(
+        0.5, number(0, 1e6), "weight of a nugget that is okay; a vital one has 1"
+    )
+
+    def values(self, judged: JudgedAnswers) -> Floats:
+        judged.require(self, "vital")
+        vital = judged.nuggets.vital
+        return self._mean(judged, vital + self.okay * (1.0 - vital))

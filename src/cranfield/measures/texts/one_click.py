@@ -4,16 +4,6 @@ An answer is a text; an assessor marked where each gold nugget (iUnit) that it h
 nugget has a weight w(v) and a vital string of |vs(v)| characters, the least text that says it. The
 pseudo minimal output (PMO) is the ideal: the vital strings one after the other, by falling weight,
 and where weights are equal, by rising length; :math:`pos^*(v)` is where each ends.
-
-Examples
---------
->>> from cranfield import evaluate_answers
->>> from cranfield.texts import judge_answers
->>> gold = {"q": {"born": {"weight": 3, "vital_length": 14}}}
->>> answers = {"a": {"q": {"nuggets": {"born": 50}, "length": 56}}}
->>> found = evaluate_answers(judge_answers(answers, gold), ["SMeasure", "TMeasure", "SSharp"])
->>> {name: float(scores.values[0, 0].round(4)) for name, scores in found.items()}
-{'SMeasure': 0.9635, 'TMeasure': 0.25, 'SSharp': 0.397}
 """
 
 from __future__ import annotations
@@ -48,18 +38,6 @@ def _patience() -> float:
 def minimal_output(nuggets: Nuggets) -> Floats:
     """Return where each nugget's vital string ends in the pseudo minimal output.
 
-    Parameters
-    ----------
-    nuggets
-        Gold nuggets with weights and vital string lengths.
-
-    Returns
-    -------
-    array, shape (nuggets,)
-        Positions in characters, in the order of the nuggets.
-
-    Examples
-    --------
     >>> from cranfield.texts import read_nuggets
     >>> gold = [("q", "a", 1, 5), ("q", "b", 3, 10), ("q", "c", 3, 5)]
     >>> minimal_output(read_nuggets(gold)).tolist()
@@ -106,7 +84,6 @@ class SMeasure(NuggetMeasure):
     L: float = _patience()
 
     def values(self, judged: JudgedAnswers) -> Floats:
-        """Discounted weight of the matched nuggets over that of the pseudo minimal output."""
         judged.require(self, "weight", "vital_length", "position")
         return s_measure(judged, self.L)
 
@@ -124,7 +101,6 @@ class SFlat(SMeasure):
     """S-flat."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
-        """S-measure, at most 1."""
         return np.minimum(1.0, super().values(judged))
 
 
@@ -142,7 +118,6 @@ class TMeasure(NuggetMeasure):
     """T-measure; above 1 where nuggets are said in less than their vital strings."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
-        """Vital string lengths of the matched nuggets over the length of the answer."""
         judged.require(self, "vital_length", "length")
         return t_measure(judged)
 
@@ -160,7 +135,6 @@ class TFlat(TMeasure):
     """T-flat."""
 
     def values(self, judged: JudgedAnswers) -> Floats:
-        """T-measure, at most 1."""
         return np.minimum(1.0, super().values(judged))
 
 
@@ -180,7 +154,6 @@ class SSharp(NuggetMeasure):
     beta: float = parameter(1.0, number(0, 1e6), "how much more S-flat weighs than T-flat")
 
     def values(self, judged: JudgedAnswers) -> Floats:
-        """F-measure of S-flat and T-flat."""
         judged.require(self, "weight", "vital_length", "position", "length")
         scores: Floats = f_measure(
             np.minimum(1.0, t_measure(judged)),

@@ -12,16 +12,6 @@ F for the others (equation 39). Google's rouge-score shows all three, and its us
 
 With several references, a summary is scored against each, and the best score counts
 (`references='best'`: Lin's choice for ROUGE-N, and for F that of rouge-score), or their mean.
-
-Examples
---------
->>> from cranfield import evaluate_answers
->>> from cranfield.texts import judge_summaries
->>> summaries = {"a": {"q": "police killed the gunman"}}
->>> judged = judge_summaries(summaries, {"q": "police kill the gunman"})
->>> found = evaluate_answers(judged, ["RougeN", "RougeN(n=2)", "RougeL", "RougeS"])
->>> {name: float(scores.values[0, 0].round(4)) for name, scores in found.items()}
-{'RougeN': 0.75, 'RougeN(n=2)': 0.3333, 'RougeL': 0.75, 'RougeS': 0.5}
 """
 
 from __future__ import annotations
@@ -59,7 +49,6 @@ class _Rouge(OfTexts):
     )
 
     def values(self, judged: JudgedSummaries) -> Floats:
-        """Overlap with the references as precision, recall or F."""
         return judged.each(self._score, self.references == "average")
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
@@ -98,7 +87,6 @@ class RougeN(_Rouge):
     of: str = parameter("recall", _OF, _OF_DOC)
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        """Count n-grams; they go on from one line to the next."""
         return ngram_overlap(_words(text), _words(reference), self.n)
 
 
@@ -112,7 +100,6 @@ class _Skip(_Rouge):
     )
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        """Count pairs of words in order."""
         return skip_overlap(_words(text), _words(reference), self.gap)
 
 
@@ -140,7 +127,6 @@ class RougeSU(_Skip):
     """ROUGE-SU; `gap=4` is ROUGE-SU4."""
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        """Count pairs of words in order, and words."""
         one = super().overlap(text, reference)
         other = ngram_overlap(_words(text), _words(reference), 1)
         return one[0] + other[0], one[1] + other[1], one[2] + other[2]
@@ -160,7 +146,6 @@ class RougeL(_Rouge):
     """ROUGE-L of a summary as one sequence of words."""
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        """Count the words of a longest common subsequence."""
         one, other = _words(text), _words(reference)
         return float(lcs_length(one, other)), float(len(one)), float(len(other))
 
@@ -183,5 +168,4 @@ class RougeLsum(_Rouge):
     """
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        """Count words of reference sentences in the union of common subsequences."""
         return union_overlap(text, reference)

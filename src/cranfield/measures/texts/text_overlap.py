@@ -20,8 +20,6 @@ Overlap = tuple[float, float, float]
 def ngram_overlap(text: Words, reference: Words, n: int) -> Overlap:
     """Count the n-grams in common, each as often as both texts have it.
 
-    Examples
-    --------
     >>> ngram_overlap([0, 1, 0, 1], [0, 1, 2], 2)
     (1.0, 3.0, 2.0)
     """
@@ -33,8 +31,6 @@ def ngram_overlap(text: Words, reference: Words, n: int) -> Overlap:
 def pairs(words: int, gap: int | None) -> int:
     """Count the pairs of words in order, with at most `gap` words between them.
 
-    Examples
-    --------
     >>> pairs(4, None), pairs(4, 0), pairs(4, 1), pairs(1, None)
     (6, 3, 5, 0)
     """
@@ -47,8 +43,6 @@ def skip_overlap(text: Words, reference: Words, gap: int | None) -> Overlap:
 
     Time is by the words of both texts times the different words in common; memory by the words.
 
-    Examples
-    --------
     >>> skip_overlap([0, 1, 2, 3], [0, 2, 1, 3], None)
     (5.0, 6.0, 6.0)
     """
@@ -87,8 +81,6 @@ def lcs_length(text: Words, reference: Words) -> int:
     It keeps a row of the usual table as the bits of one number (Hyyrö 2004), so a row is a few
     operations on long integers.
 
-    Examples
-    --------
     >>> lcs_length([0, 1, 2, 3], [0, 2, 1, 3])
     3
     """
@@ -100,8 +92,6 @@ def lcs_length(text: Words, reference: Words) -> int:
 def bits(words: Words) -> dict[int, int]:
     """Return the places of each word, as bits of a number.
 
-    Examples
-    --------
     >>> bits([7, 8, 7])
     {7: 5, 8: 2}
     """
@@ -128,15 +118,6 @@ def lcs_places(text: Words, places: dict[int, int], length: int) -> int:
     Of several subsequences it is the one that the usual way back through the table finds: from the
     ends, along the reference while the length stays the same.
 
-    Parameters
-    ----------
-    text
-        The text.
-    places, length
-        The places of the words of the reference, as of :func:`bits`, and its length.
-
-    Examples
-    --------
     >>> bin(lcs_places([0, 1, 2], bits([0, 5, 2]), 3))
     '0b101'
     """
@@ -159,8 +140,6 @@ def union_overlap(text: Sequence[Words], reference: Sequence[Words]) -> Overlap:
 
     A word counts at most as often as the text, and the reference, have it.
 
-    Examples
-    --------
     >>> union_overlap([[0, 1, 5, 6], [0, 2, 7, 8, 4]], [[0, 1, 2, 3, 4]])
     (4.0, 9.0, 5.0)
     """

@@ -11,8 +11,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
-from cranfield.measures.gained import no_loss
-from cranfield.measures.gains import Gain
+from cranfield.measures.gains import Gain, no_loss
 from cranfield.measures.parameters import number, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.model import UserModel

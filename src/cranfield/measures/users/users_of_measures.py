@@ -30,8 +30,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Info, Measure
-from cranfield.measures.gained import GAINS_DOC, no_loss
-from cranfield.measures.gains import Gain
+from cranfield.measures.gains import GAINS_DOC, Gain, no_loss
 from cranfield.measures.grammar import parse_measure
 from cranfield.measures.parameters import parameter
 from cranfield.measures.ranked.average_precision import AveragePrecision

@@ -58,7 +58,10 @@ def evaluate_answers(
             fit = [name for name, kind in kinds if isinstance(judged, kind.reads)]
             can = f"; what there is allows {', '.join(fit)}" if fit else ""
             reads, given = measure.reads.__name__, type(judged).__name__
-            raise MeasureError(f"{measure} is computed from {reads}, not {given}{can}")
+            said = f"{measure} is computed from {reads}, not {given}{can}"
+            if measure.kind != KINDS[2]:
+                said = f"there is no measure of texts {measure.name!r}: {said}"
+            raise MeasureError(said)
     scores = {
         str(measure): Scores(
             measure.score(judged),

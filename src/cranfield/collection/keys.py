@@ -24,7 +24,7 @@ _FEW = 20_000
 _BLOCK = 1 << 16
 """Keys sorted at a time: as many as the processor's cache holds."""
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class TopicCoder:
@@ -44,11 +44,9 @@ class TopicCoder:
 
     @property
     def names(self) -> list[str]:
-        """The topics by code."""
         return list(self._codes)
 
     def encode(self, topics: pl.Series) -> Codes:
-        """Return the code of each row."""
         runs = topics.rle().struct.unnest()
         values, lengths = runs["value"], runs["len"].to_numpy()
         if len(values) <= _FEW:
@@ -62,7 +60,7 @@ class TopicCoder:
 
 def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
     """Key of each (topic, document): equal pairs have equal keys, whatever file they come from."""
-    of_topic = pl.Series(topics, dtype=pl.String).hash().to_numpy() * _ODD
+    of_topic = pl.Series(topics, dtype=pl.String).hash().to_numpy() * ODD
     keys = np.empty(len(docs), dtype=np.uint64)
     start = 0
     for part in docs.get_chunks():

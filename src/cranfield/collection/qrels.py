@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.keys import Codes, KeyIndex, Keys, first_repeat, pair_keys
+from cranfield.collection.keys import ODD, Codes, KeyIndex, Keys, first_repeat, pair_keys
 from cranfield.collection.run import kept_rows, repeated
 from cranfield.sources.origin import Origin
 from cranfield.tabular import frame_html
@@ -66,32 +66,19 @@ class Qrels:
                     f"column {quoted(name)} is no array of a value a judgment ({len(self.docs)})",
                     source=self.origin.name,
                 )
-        if self.subtopics is None:
-            repeat = first_repeat(self.keys, self.docs, self.codes)
-            if repeat is not None:
-                raise repeated(
-                    repeat, self.origin, self.topics, self.codes, self.docs, "document judged"
-                )
-            return
-        # With subtopics a document may stand once in each of them.
-        names = self.subtopics.unique(maintain_order=True)
-        parts = self.subtopics.replace_strict(
-            names, np.arange(len(names)), return_dtype=pl.Int64
-        ).to_numpy()
-        pairs = (self.codes * np.int64(len(names)) + parts).astype(np.int64)
-        keys = self.docs.hash().to_numpy() ^ (
-            pairs.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-        )
-        where = first_repeat(keys, self.docs, pairs)
-        if where is not None:
-            raise repeated(
-                where,
-                self.origin,
-                self.topics,
-                self.codes,
-                self.docs,
-                "document judged (for one subtopic)",
-            )
+        what, keys, codes = "document judged", self.keys, self.codes
+        if self.subtopics is not None:
+            # With subtopics a document may stand once in each of them.
+            names = self.subtopics.unique(maintain_order=True)
+            parts = self.subtopics.replace_strict(
+                names, np.arange(len(names)), return_dtype=pl.Int64
+            ).to_numpy()
+            codes = self.codes * np.int64(len(names)) + parts
+            keys = self.docs.hash().to_numpy() ^ (codes.astype(np.uint64) * ODD)
+            what = "document judged (for one subtopic)"
+        repeat = first_repeat(keys, self.docs, codes)
+        if repeat is not None:
+            raise repeated(repeat, self.origin, self.topics, self.codes, self.docs, what)
 
     @cached_property
     def keys(self) -> Keys:

@@ -140,7 +140,6 @@ class Run:
 
 
 def kept_rows(kept: NDArray[np.bool_], rows: int) -> Indices:
-    """Return the numbers of the rows that are kept."""
     kept = np.asarray(kept)
     if kept.dtype != np.bool_ or kept.shape != (rows,):
         raise PolicyError(

@@ -90,7 +90,6 @@ _TOPICS = Schema(
 
 
 def read_results(data: Any) -> Table:
-    """Read a row a result."""
     table = read_table(data, _SESSIONS)
     if not {"rank", "score"} & {*table.names}:
         raise InputError("has neither a rank nor a score column", source=table.source)
@@ -98,10 +97,8 @@ def read_results(data: Any) -> Table:
 
 
 def read_clicks(data: Any) -> Table:
-    """Read a row a click."""
     return read_table(data, _CLICKS)
 
 
 def read_topics(data: Any) -> Table:
-    """Read the topic of each session."""
     return read_table(data, _TOPICS)

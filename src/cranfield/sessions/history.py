@@ -117,7 +117,6 @@ def followed_by(sessions: Log, runs: Any, *, ties: str = "trec") -> Log:
 
 
 def _answers(run: Run, place: dict[str, int], system: int, ties: str) -> pl.DataFrame:
-    """Rank one run's documents for each session."""
     known = np.array([place.get(name, -1) for name in run.topics], dtype=np.int64)
     if (known < 0).all():
         raise InputError(

@@ -22,16 +22,11 @@ _NO_TIME = {"", "NA", "NaN", "nan"}
 class Read:
     """What a log holds, as rows; sessions are named by their place.
 
-    Attributes
-    ----------
-    names, topics, current
-        Of each session: its name, its topic, its query that is not answered yet.
-    queries
-        Session, query, text, start.
-    results
-        Session, query, rank, document, title, snippet.
-    clicks
-        Session, query, rank (None where it is not given), document, start, end.
+    names, topics, current: of each session: its name, its topic, its query that is not answered
+        yet.
+    queries: session, query, text, start.
+    results: session, query, rank, document, title, snippet.
+    clicks: session, query, rank (None where it is not given), document, start, end.
     """
 
     names: list[str] = field(default_factory=list)

@@ -43,7 +43,6 @@ class Source:
 
     @property
     def name(self) -> str:
-        """Name to show in messages."""
         return "standard input" if self.path == "-" else self.path
 
     def _plain(self) -> Path:

@@ -22,16 +22,10 @@ from cranfield.sources.values import Cells
 class Columns:
     """Named columns as they were given, each taken when it is asked for.
 
-    Attributes
-    ----------
-    source
-        Name to show in messages.
-    names
-        Names of the columns, as they were given.
-    cells
-        Returns a column by its place.
-    lines
-        Line of each row; None where rows have none.
+    source: name to show in messages.
+    names: names of the columns, as they were given.
+    cells: returns a column by its place.
+    lines: line of each row; None where rows have none.
     """
 
     source: str
@@ -62,7 +56,6 @@ class Columns:
 
 
 def read_columns(data: Any, schema: Schema) -> Columns:
-    """Take any source as named columns."""
     if isinstance(data, (str, PathLike)):
         return columns_of_file(Source(fspath(data)), schema)
     source = schema.called or schema.kind
@@ -78,7 +71,6 @@ def read_columns(data: Any, schema: Schema) -> Columns:
 
 
 def is_frame(data: Any) -> bool:
-    """Tell whether something is a data frame."""
     # Asking a lazy frame itself for its columns would cost, and warn.
     return hasattr(type(data), "columns") or hasattr(type(data), "column_names")
 
@@ -195,7 +187,6 @@ def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.Data
 
 
 def parquet_frame(raw: bytes, source: str, readable: str = "") -> pl.DataFrame:
-    """Read a table of Parquet."""
     with _refusing(f"is no readable {readable or 'parquet'}", source):
         return pl.read_parquet(io.BytesIO(raw))
 

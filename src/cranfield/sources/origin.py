@@ -39,7 +39,6 @@ class LineMap:
 
     @classmethod
     def of(cls, numbers: Sequence[int] | None) -> LineMap | None:
-        """Take the line of each row, if there are lines."""
         if numbers is None:
             return None
         lines = cls()

@@ -43,12 +43,10 @@ class Column:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All names, in order of preference."""
         return (self.name, *self.others.split())
 
 
 def optional(name: str, kind: Kind, others: str = "", called: str = "") -> Column:
-    """Describe a column that a table may lack."""
     return Column(name, kind, others, required=False, called=called)
 
 
@@ -69,32 +67,21 @@ class Lines:
 class Schema:
     """A kind of table.
 
-    Attributes
-    ----------
-    kind
-        What a table is, for messages.
-    columns
-        Its columns; those of other names are not read.
-    called
-        What something is to be read as, for messages; a table of that kind by default.
-    formats
-        Files with named columns that are read, by suffix.
-    lines
-        How files of any other suffix are read.
-    otherwise
-        The format of files of any other suffix; they are refused where there are no lines either.
-    tuples
-        What the values of a plain tuple are, those that are required first; None where rows in
-        memory are not read at all.
-    mapping
-        Makes columns of a mapping, and of an object of JSON; also gets the name of the source.
-    readable
-        What a damaged file is none of; by default its format.
-    numbered
-        Whether rows of CSV know their line, which takes longer, and errors their topic; else rows
-        are counted.
-    lacks
-        The message for a column that is missing.
+    kind: what a table is, for messages.
+    columns: its columns; those of other names are not read.
+    called: what something is to be read as, for messages; a table of that kind by default.
+    formats: files with named columns that are read, by suffix.
+    lines: how files of any other suffix are read.
+    otherwise: the format of files of any other suffix; they are refused where there are no
+        lines either.
+    tuples: what the values of a plain tuple are, those that are required first; None where rows
+        in memory are not read at all.
+    mapping: makes columns of a mapping, and of an object of JSON; also gets the name of the
+        source.
+    readable: what a damaged file is none of; by default its format.
+    numbered: whether rows of CSV know their line, which takes longer, and errors their topic;
+        else rows are counted.
+    lacks: the message for a column that is missing.
     """
 
     kind: str

@@ -18,16 +18,10 @@ from cranfield.sources.values import Cells
 class Table:
     """A table of some kind.
 
-    Attributes
-    ----------
-    frame
-        All columns of the schema; what is not there is null.
-    source
-        Name to show in messages.
-    names
-        The columns that are there.
-    lines
-        Line of each row; None where rows have none.
+    frame: all columns of the schema; what is not there is null.
+    source: name to show in messages.
+    names: the columns that are there.
+    lines: line of each row; None where rows have none.
     """
 
     frame: pl.DataFrame
@@ -55,7 +49,6 @@ class Table:
             )
 
     def wrong(self, row: int, reason: str, topic: str | None = None) -> InputError:
-        """Make the error that names the row."""
         return wrong_row(row, reason, self.source, self.lines, topic)
 
 

@@ -16,7 +16,6 @@ SEPARATORS = {",": "commas", "\t": "tabs", ";": "semicolons"}
 
 
 def decoded(raw: bytes, source: str) -> str:
-    """Decode UTF-8 text."""
     try:
         return raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -96,19 +96,13 @@ def plain(cell: Any) -> Any:
 class Kind:
     """What the values of a column are.
 
-    Attributes
-    ----------
-    read
-        Turns a value of Python into one of the column; None where it is none.
-    dtype
-        Type of the column.
-    wanted
-        What a bad value is not, for messages; a function of the value where that depends on it.
-    missing
-        Tells which values that are none may be left empty; by default none of them.
-    exact
-        The type of Python, and of polars, that can be converted as a whole; None where each value
-        has to be looked at.
+    read: turns a value of Python into one of the column; None where it is none.
+    dtype: type of the column.
+    wanted: what a bad value is not, for messages; a function of the value where that depends on
+        it.
+    missing: tells which values that are none may be left empty; by default none of them.
+    exact: the type of Python, and of polars, that can be converted as a whole; None where each
+        value has to be looked at.
     """
 
     read: Callable[[Any], Any]

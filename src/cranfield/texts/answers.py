@@ -248,7 +248,6 @@ def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
 
 
 def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
-    """Put answers from several tables side by side."""
     topics = {topic: k for k, topic in enumerate(gold.topics)}
     places = gold.places
     systems: dict[str, int] = {}

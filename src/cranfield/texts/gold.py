@@ -135,7 +135,6 @@ def _flat(data: Mapping[Any, Any]) -> Iterator[dict[str, Any]]:
 
 
 def nuggets_of(table: Table) -> Nuggets:
-    """Make nuggets of the rows of a table."""
     topics: dict[str, int] = {}
     first: dict[tuple[str, str], int] = {}
     voters: set[tuple[tuple[str, str], str]] = set()

@@ -180,7 +180,6 @@ def judge_summaries(
 
 
 def tokeniser_of(given: str | Tokeniser) -> Tokeniser:
-    """Return the tokeniser of that name, or the function itself."""
     if callable(given):
         return given
     if given not in TOKENISERS:
@@ -197,7 +196,6 @@ def _cut(cut: Tokeniser, line: str) -> list[str]:
 
 
 def _texts(data: Any, what: str, system: str) -> Iterator[tuple[str, str, str]]:
-    """Yield topic, system and text."""
     if isinstance(data, Mapping) and what == "references":
         for topic, value in data.items():
             several = value if isinstance(value, (list, tuple)) else [value]

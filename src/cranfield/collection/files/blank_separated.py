@@ -28,14 +28,9 @@ from cranfield.sources.values import is_number
 class Chunk:
     """The rows of a chunk.
 
-    Attributes
-    ----------
-    frame
-        The columns that the layout reads; without `tag` where all rows have the same one.
-    tag
-        That tag.
-    numbers
-        Line of each row; None where they follow each other without a gap.
+    frame: the columns that the layout reads; without `tag` where all rows have the same one.
+    tag: that tag.
+    numbers: line of each row; None where they follow each other without a gap.
     """
 
     frame: pl.DataFrame

@@ -21,7 +21,6 @@ class Layout:
 
     @property
     def schema(self) -> dict[str, type[pl.DataType]]:
-        """Types of the columns that are read."""
         return {name: self.columns[name] for name in self.read}
 
 

@@ -137,7 +137,6 @@ def _items(data: Any) -> Iterator[Any]:
 
 
 def _is_row(item: Any) -> bool:
-    """Whether this is a row of one run, rather than a run."""
     if isinstance(item, Mapping):
         return bool(item) and not any(isinstance(v, (Mapping, Run)) for v in item.values())
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) == 3)

@@ -15,7 +15,6 @@ SCORE = Column("score", NUMBER, "sim similarity")
 
 
 def _by_topic(value: str) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
-    """Take {topic: {document: value}}."""
     names = ("topic", "doc", value)
     return lambda data, source: three_columns(data, names, f"document: {value}", source)
 

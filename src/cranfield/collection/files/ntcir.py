@@ -35,14 +35,9 @@ _BLANKS = " \t\v\f\r"
 class Form:
     """How the lines of a file are made.
 
-    Attributes
-    ----------
-    kind
-        What a line is, for messages.
-    separator
-        The character between fields; None for blanks.
-    columns
-        What the fields are.
+    kind: what a line is, for messages.
+    separator: the character between fields; None for blanks.
+    columns: what the fields are.
     """
 
     kind: str
@@ -107,7 +102,6 @@ def read_ntcir(
 
 
 def _first_line(text: str) -> str:
-    """Return the first line that is neither empty nor a comment, or nothing."""
     for found in re.finditer(r"[^\n]+", text):
         line = found[0]
         if line.strip(_BLANKS) and not line.lstrip(_BLANKS).startswith("#"):
@@ -116,7 +110,6 @@ def _first_line(text: str) -> str:
 
 
 def _form_of(line: str) -> Form | None:
-    """Tell the form of judgments by a line, if it is one."""
     for separator in (";", None):
         for columns in (_DOCUMENTS, _INTENTS, _CLASSES):
             form = Form("qrels", separator, columns)
@@ -128,7 +121,6 @@ def _form_of(line: str) -> Form | None:
 
 
 def _complain(line: str, source: str, number: int) -> Form:
-    """Say why a first line is none of judgments."""
     fields = Form("qrels", ";" if ";" in line else None, ()).fields(line)
     if len(fields) in {3, 4}:
         reason = f"grade {quoted(fields[-1])} is not L0, L1, L2 and so on"
@@ -143,7 +135,6 @@ def _complain(line: str, source: str, number: int) -> Form:
 def _parsed(
     text: list[str], form: Form, source: str, first_line: int
 ) -> tuple[pl.DataFrame, list[int]]:
-    """Parse the lines of a chunk."""
     rows: list[dict[str, object]] = []
     numbers: list[int] = []
     for number, line in enumerate(text, first_line):
@@ -175,7 +166,6 @@ _TYPES: dict[str, type[pl.DataType]] = {"grade": pl.Int32, "rank": pl.Int32, "sc
 
 
 def _value(name: str, text: str) -> object:
-    """Turn a field into its value, or say what is wrong with it."""
     # Documents are compared as they are written; blanks belong to them.
     bare = text if name == "doc" else text.strip(_BLANKS)
     if not bare:

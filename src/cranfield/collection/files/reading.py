@@ -224,7 +224,6 @@ class _Columns:
             self.docs = self.docs.rechunk()
 
     def has(self, column: str) -> bool:
-        """Whether the column is there and has any value."""
         return any(part.null_count() < len(part) for part in self.values.get(column, ()))
 
     def labels(self, column: str) -> np.ndarray[Any, Any]:
@@ -260,7 +259,6 @@ def _subtopics(columns: _Columns, wanted: bool | None) -> pl.Series | None:
 
 
 def _refuse(columns: _Columns, origin: Origin, wrong: Bools, reason: Callable[[int], str]) -> None:
-    """Refuse the first row that is wrong."""
     if wrong.any():
         row = int(wrong.argmax())
         topic = columns.coder.names[int(columns.codes[row])]

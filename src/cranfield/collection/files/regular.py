@@ -23,15 +23,10 @@ _BLOCK = 1 << 18
 class Form:
     """What the bytes of a chunk show without reading it.
 
-    Attributes
-    ----------
-    separator
-        The one separator of regular text; None for text that is to be made regular.
-    ending
-        What every line ends with, from the last separator on; None when lines differ, or when
-        they have not as many fields on average as the first.
-    fields
-        How many fields the first line has.
+    separator: the one separator of regular text; None for text that is to be made regular.
+    ending: what every line ends with, from the last separator on; None when lines differ, or
+        when they have not as many fields on average as the first.
+    fields: how many fields the first line has.
     """
 
     separator: str | None

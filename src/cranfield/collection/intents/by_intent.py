@@ -18,18 +18,11 @@ from cranfield.collection.judged.rows import Rows
 class ByIntent:
     """Judged runs by intent.
 
-    Attributes
-    ----------
-    judged
-        The same rankings; its topics are the intents of all topics, one after the other.
-    topic
-        Topic of each intent, as an index; shape (intents,).
-    probability
-        Pr(intent | topic); shape (intents,).
-    navigational
-        Whether it is navigational; shape (intents,).
-    topics
-        Number of topics.
+    judged: the same rankings; its topics are the intents of all topics, one after the other.
+    topic: topic of each intent, as an index; shape (intents,).
+    probability: Pr(intent | topic); shape (intents,).
+    navigational: whether it is navigational; shape (intents,).
+    topics: number of topics.
     """
 
     judged: JudgedRuns

@@ -17,24 +17,16 @@ from cranfield.collection.qrels import Qrels, topic_order
 class Intents:
     """Grades by intent. Topics have up to n intents, each a place from 0 on.
 
-    Attributes
-    ----------
-    names
-        The intents of each topic, in order; those without a relevant document are left out.
-    exists
-        Whether a topic has an intent in this place; shape (topics, n).
-    probability
-        Pr(intent | topic), 0 where there is none; shape (topics, n). They add up to 1 if none were
-        given, else to what was given for the intents that have a relevant document.
-    navigational
-        Whether it is a navigational intent; shape (topics, n).
-    grade
-        Grade of each judgment for each intent, 0 where it is not judged for it; shape
+    names: the intents of each topic, in order; those without a relevant document are left out.
+    exists: whether a topic has an intent in this place; shape (topics, n).
+    probability: Pr(intent | topic), 0 where there is none; shape (topics, n). They add up to 1
+        if none were given, else to what was given for the intents that have a relevant
+        document.
+    navigational: whether it is a navigational intent; shape (topics, n).
+    grade: grade of each judgment for each intent, 0 where it is not judged for it; shape
         (judgments, n).
-    order
-        Place of each judgment's document id among all, for ties; shape (judgments,).
-    given
-        Whether the probabilities were given.
+    order: place of each judgment's document id among all, for ties; shape (judgments,).
+    given: whether the probabilities were given.
     """
 
     names: tuple[tuple[str, ...], ...]
@@ -47,7 +39,6 @@ class Intents:
 
     @property
     def count(self) -> Ints:
-        """Intents of each topic; shape (topics, 1)."""
         return np.asarray(self.exists.sum(axis=1)[:, None])
 
     def relevant(self, rel: int, topic: Ints) -> Intents:

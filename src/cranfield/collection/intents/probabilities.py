@@ -159,7 +159,6 @@ class _TopicReader(XmlReader):
 
 
 def _of_topics(source: Source) -> list[dict[str, Any]]:
-    """Read the subtopics of topics of the TREC Web track."""
     reader = _TopicReader(source)
     reader.parse()
     rows = [

@@ -57,12 +57,8 @@ NOTHING = Beside(_NONE, _NONE, _NONE, np.zeros(0))
 class Known:
     """What is known besides judgments, and the same for all runs.
 
-    Attributes
-    ----------
-    tables
-        Tables of documents, by name: `lengths`, `groups`.
-    intents
-        Grades by intent, in the order of the judgments.
+    tables: tables of documents, by name: `lengths`, `groups`.
+    intents: grades by intent, in the order of the judgments.
     """
 
     tables: Mapping[str, DocumentTable] = field(default_factory=dict)
@@ -144,7 +140,6 @@ def assembled(
 def _topics(
     parts: Sequence[JudgedRun], qrels: Qrels, chosen: Policies, has: NDArray[np.bool_]
 ) -> list[str]:
-    """List the topics that the policy asks for, in order."""
     if chosen.topics != "run" and not has.any():
         some = next(iter(parts[0].extra), "")
         raise InputError(

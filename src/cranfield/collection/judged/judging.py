@@ -159,7 +159,6 @@ def _beside_relevance(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
 
 
 def _known(by_subtopic: Qrels, judgments: Qrels, lengths: Any, groups: Any, intents: Any) -> Known:
-    """Read what was given besides judgments."""
     tables = {}
     if lengths is not None:
         tables["lengths"] = read_lengths(lengths)
@@ -256,7 +255,6 @@ def judge_one(
 def _beside(
     run: Run, order: Order, to_qrels: Ints, table: DocumentTable, depth: int | None
 ) -> Beside:
-    """Find a run's documents in a table of documents."""
     asked, found = table.found(run.docs)
     topic, rank = to_qrels[run.codes[asked]], order.ranks_of(asked)
     kept = topic >= 0

@@ -36,18 +36,12 @@ _WASTE = 4
 class Order:
     """The order of a run's documents, topic by topic.
 
-    Attributes
-    ----------
-    permutation
-        Row numbers by topic code, best document first; None when the rows stand so already.
-    starts
-        Where each topic begins in that order; shape (topics,).
-    codes
-        Topic of each row of the run.
-    tied
-        How many documents share their score with another of the same topic.
-    contradictions
-        How many neighbours in the order have rank numbers that say the opposite.
+    permutation: row numbers by topic code, best document first; None when the rows stand so
+        already.
+    starts: where each topic begins in that order; shape (topics,).
+    codes: topic of each row of the run.
+    tied: how many documents share their score with another of the same topic.
+    contradictions: how many neighbours in the order have rank numbers that say the opposite.
     """
 
     permutation: Indices | None
@@ -163,7 +157,6 @@ def _stable_by_code(codes: NDArray[np.int32], topics: int) -> Indices:
 
 
 def _settled(run: Run, rows: Indices, group: NDArray[np.int64], ties: str) -> Indices:
-    """Order the rows within each group of equal keys."""
     if rows.size <= _FEW and ties not in {"input", "rank"}:
         # Python compares text by code points, which is the order of the bytes of UTF-8.
         docs = run.docs.gather(rows).to_list()

@@ -110,7 +110,6 @@ def _mix(a: Keys, b: Keys, bits: int) -> None:
 
 
 def _turn(word: Keys, bits: int) -> None:
-    """Rotate to the left."""
     over = word >> np.uint64(64 - bits)
     word <<= np.uint64(bits)
     word |= over

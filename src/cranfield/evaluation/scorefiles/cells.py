@@ -36,7 +36,6 @@ def no_score(cell: Any) -> bool:
 
 
 def numeric(cell: Any) -> bool:
-    """Tell whether a cell holds a number that is written as a score is."""
     return finite(cell) is not None
 
 

@@ -50,7 +50,6 @@ def from_parquet(raw: bytes, source: str, stem: str) -> ScoreTable:
 
 
 def _index_columns(metadata: str) -> list[str]:
-    """Return the columns that pandas says were the index of the frame that it wrote."""
     try:
         found = json.loads(metadata)["index_columns"]
         return [name for name in found if isinstance(name, str)]

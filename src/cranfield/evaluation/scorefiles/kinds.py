@@ -44,7 +44,6 @@ def are_measures(names: Iterable[str]) -> bool:
 
 
 def same_measure(one: str, other: str) -> bool:
-    """Tell whether two names stand for the same measure."""
     known = measure_of(one)
     return one == other or (known is not None and known == measure_of(other))
 

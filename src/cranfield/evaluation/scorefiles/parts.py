@@ -34,12 +34,8 @@ class Entry(NamedTuple):
 class ScorePart:
     """The scores of one file or object.
 
-    Attributes
-    ----------
-    source
-        Name to show in messages.
-    entries
-        The scores; either all of them name their measure, or none, and so with shards.
+    source: name to show in messages.
+    entries: the scores; either all of them name their measure, or none, and so with shards.
     """
 
     source: str
@@ -47,12 +43,10 @@ class ScorePart:
 
     @property
     def kinds(self) -> list[str]:
-        """The measures that are named, in order."""
         return list(dict.fromkeys(e.measure for e in self.entries if e.measure is not None))
 
     @property
     def by_shard(self) -> bool:
-        """Whether there are shards."""
         return self.entries[0].shard is not None
 
     def of(self, measure: str | None) -> tuple[str | None, list[Entry]]:
@@ -146,7 +140,6 @@ def _check_alike(
 
 
 def _check_systems(parts: Sequence[ScorePart]) -> None:
-    """Refuse two systems of the same name in different parts."""
     home: dict[str, ScorePart] = {}
     for part in parts:
         for system in dict.fromkeys(entry.system for entry in part.entries):

@@ -121,7 +121,6 @@ def _format(format: str) -> str:
 
 
 def _parts(data: Any, layout: str, measure: str | None) -> list[ScorePart]:
-    """Read each of several files or objects."""
     if isinstance(data, (str, PathLike)):
         return [from_file(Source(fspath(data)), layout, measure)]
     if isinstance(data, Scores):
@@ -140,7 +139,6 @@ def _parts(data: Any, layout: str, measure: str | None) -> list[ScorePart]:
 
 
 def _from_scores(scores: Scores, measure: str | None = None) -> ScorePart:
-    """Take scores apart, to put them beside others."""
     entries = [
         Entry(
             measure or scores.measure or None,
@@ -155,6 +153,5 @@ def _from_scores(scores: Scores, measure: str | None = None) -> ScorePart:
 
 
 def _from_evaluation(data: Mapping[Any, Scores]) -> ScorePart:
-    """Take the scores of each measure of an evaluation."""
     parts = [_from_scores(scores, str(name)) for name, scores in data.items()]
     return part_of("scores", [entry for part in parts for entry in part.entries])

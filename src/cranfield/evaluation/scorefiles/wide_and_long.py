@@ -24,12 +24,8 @@ from cranfield.sources.schemas import spelt
 class ScoreTable:
     """A table: names of the columns, rows, and the line of each row where there are lines.
 
-    Attributes
-    ----------
-    stem
-        The system, where no column names it.
-    decimal
-        What stands before the decimals of a number that is text.
+    stem: the system, where no column names it.
+    decimal: what stands before the decimals of a number that is text.
     """
 
     source: str
@@ -40,7 +36,6 @@ class ScoreTable:
     decimal: str = "."
 
     def column(self, k: int) -> list[Any]:
-        """Return the cells of a column."""
         return [row[k] for row in self.rows]
 
     def labels(self, k: int, what: str) -> list[str]:
@@ -160,7 +155,6 @@ def _topics(table: ScoreTable, place: dict[str, int], others: list[int]) -> list
 
 
 def _fractions(table: ScoreTable, k: int) -> bool:
-    """Tell whether a column has numbers that are not whole."""
     return any(
         decimal_comma(cell) or (numeric(cell) and not float(cell).is_integer())
         for cell in table.column(k)

@@ -119,8 +119,8 @@ def columns_of_records(
             f" ({', '.join(tuples)}) are",
             source=source,
         )
-    other = next((k for k, row in enumerate(rows) if _shape(row) != shape), None)
-    if other is not None:
+    alike = len(set(map(type, rows))) == 1 and (not plain or len(set(map(len, rows))) == 1)
+    if not alike and (other := next((k for k, row in enumerate(rows) if _shape(row) != shape), 0)):
         like = "a mapping" if shape is Mapping else kind
         like = f"a tuple of {size} values" if plain else like
         raise InputError(f"row {other + 1} is not {like}", source=source)
@@ -167,10 +167,12 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         if not schema.numbered:
             return columns_of_frame(csv_frame(raw, name, separator, schema.readable or form), name)
         (head, *rows), lines = separated(text, name, separator)
+        if not rows:
+            raise schema.empty(name)
         return Columns.of_rows(head, rows, name, lines[1:])
     if form == "jsonl":
-        numbers, records = zip(*json_lines(text, name), strict=True)
-        return columns_of_records(records, schema, name, numbers)
+        records, lines = json_lines(text, name)
+        return columns_of_records(records, schema, name, lines)
     parsed = parsed_json(text, name)
     if isinstance(parsed, Mapping) and schema.mapping is not None:
         return Columns.of(schema.mapping(parsed, name), name)

@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterator
 from typing import Any
 
 from cranfield.base.errors import InputError, quoted
@@ -53,18 +52,11 @@ def separated(
 
 def parsed_json(text: str, source: str, line: int | None = None) -> Any:
     """Parse JSON; what is wrong, or twice in one object, is an error."""
-
-    def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        made = dict(pairs)
-        if len(made) < len(pairs):
-            names = [name for name, _ in pairs]
-            twice = next(name for name in names if names.count(name) > 1)
-            # The parser does not say where it is.
-            raise InputError(f"{quoted(twice)} is twice in one object", source=source, line=line)
-        return made
-
     try:
-        return json.loads(text, object_pairs_hook=once)
+        return _DECODER.decode(text)
+    except _TwiceError as error:
+        # The parser does not say where it is.
+        raise InputError(f"{error} is twice in one object", source=source, line=line) from None
     except RecursionError:
         reason, at = "it is nested too deeply", line
     except json.JSONDecodeError as error:
@@ -74,7 +66,22 @@ def parsed_json(text: str, source: str, line: int | None = None) -> Any:
     raise InputError(f"is no valid JSON: {reason}", source=source, line=at)
 
 
-def json_lines(text: str, source: str) -> Iterator[tuple[int, Any]]:
-    """Read JSON lines: the number and the value of each line that is not empty."""
-    for number, line in lines_of(text):
-        yield number, parsed_json(line, source, number)
+class _TwiceError(ValueError):
+    """A name that an object has twice."""
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise _TwiceError(quoted(next(name for name in names if names.count(name) > 1)))
+    return made
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_once)
+
+
+def json_lines(text: str, source: str) -> tuple[list[Any], list[int]]:
+    """Read JSON lines: the value of each line that is not empty, and its number."""
+    numbered = [(k, line) for k, line in enumerate(text.split("\n"), 1) if line.strip()]
+    return [parsed_json(line, source, k) for k, line in numbered], [k for k, _ in numbered]

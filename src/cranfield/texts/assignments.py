@@ -147,7 +147,8 @@ def read_nugget_assignments(data: Any, *, name: str | None = None) -> JudgedAnsw
 def _answers(data: Any) -> Iterator[_Answer]:
     if isinstance(data, (str, PathLike)):
         source = Source(fspath(data))
-        for line, record in json_lines(decoded(source.read(), source.name), source.name):
+        records, lines = json_lines(decoded(source.read(), source.name), source.name)
+        for line, record in zip(lines, records, strict=True):
             if not isinstance(record, Mapping):
                 raise InputError("is no object", source=source.name, line=line)
             yield _Answer(source.name, line, line, record, source.stem)

@@ -18,7 +18,7 @@ from cranfield.sources.text import json_lines, parsed_json
 def from_json(text: str, source: str, stem: str, *, lines: bool) -> ScorePart:
     """Read JSON, or JSON lines: an object of systems, or rows of a table."""
     if lines:
-        numbers, records = zip(*json_lines(text, source), strict=True)
+        records, numbers = json_lines(text, source)
         if len(records) == 1 and _holds_systems(records[0]):
             return from_mapping(records[0], source, stem)
         return _from_records(records, numbers, source, stem)

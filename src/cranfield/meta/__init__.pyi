@@ -18,7 +18,8 @@ from .of_measures.predictive import (
 )
 from .of_measures.swap_rates import Swaps as Swaps
 from .of_measures.swap_method import swap_method as swap_method
-from .of_scales.scale_study import ScaleStudy as ScaleStudy, study_scales as study_scales
+from .of_scales.result import ScaleStudy as ScaleStudy
+from .of_scales.scale_study import study_scales as study_scales
 from .of_tests.agreement import agreement as agreement, publication_bias as publication_bias
 from .of_tests.false_alarms import FalseAlarms as FalseAlarms, false_alarms as false_alarms
 from .of_tests.split_study import SplitStudy as SplitStudy

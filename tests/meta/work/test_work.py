@@ -10,12 +10,14 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
 
 import cranfield as cf
+from cranfield import meta
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.streams import stream
 from cranfield.meta.of_tests.splits import split_topics
@@ -166,3 +168,46 @@ def test_killed_and_resumed(tmp_path: Path) -> None:
     left = sorted(one.name for one in (tmp_path / "killed").iterdir())
     assert left == sorted(one.name for one in (tmp_path / "through").iterdir())
     assert json.loads((tmp_path / "killed" / "study.json").read_text())["seed"] == 6
+
+
+FOLDERS: dict[str, tuple[Any, str, str]] = {
+    "split topics": (
+        lambda scores, **more: meta.split_topics(scores, ["t"], sizes=[5], repeats=12, **more),
+        "000-00005-000000-000010 000-00005-000010-000012",
+        "measure tests alpha missing resamples groups members seed scores",
+    ),
+    "false alarms": (
+        lambda scores, **more: meta.false_alarms(scores, ["t"], sizes=[5], repeats=12, **more),
+        "00005-000000-000012",
+        "measure tests alpha missing resamples groups members seed scores",
+    ),
+    "swaps": (
+        lambda scores, **more: meta.swap_method(scores, sizes=[5], repeats=60, **more),
+        "size-5-repeats-0-50 size-5-repeats-50-60",
+        "scores bins replacement ties test seed",
+    ),
+    "stability": (
+        lambda scores, **more: meta.stability(scores, sizes=[5], repeats=12, **more),
+        "ranks-0000000-0000012 size-00005-0000000-0000012",
+        "scores, lower is better, test, alpha, resamples, replace, seed",
+    ),
+    "discriminative power": (
+        lambda scores, **more: meta.discriminative_power(
+            {"x": scores, "y": scores}, resamples=20, **more
+        ),
+        "measure-1 measure-2",
+        "measures scores test correction alpha resamples seed missing",
+    ),
+}
+"""Studies as they are done into a folder, names of its parts, and what study.json says."""
+
+
+@pytest.mark.parametrize("study", FOLDERS)
+def test_folders_stay_as_they_are(tmp_path: Path, scores: cf.Scores, study: str) -> None:
+    call, parts, keys = FOLDERS[study]
+    call(scores, folder=tmp_path)
+    assert sorted(one.stem for one in tmp_path.glob("*.parquet")) == parts.split()
+    about = json.loads((tmp_path / "study.json").read_text())
+    named = keys.split(", ") if "," in keys else keys.split()
+    assert list(about) == ["cranfield", "study", *named]
+    assert about["study"] == study

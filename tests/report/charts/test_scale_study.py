@@ -11,7 +11,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
-from cranfield.meta.of_scales.scale_study import ScaleStudy, study_scales
+from cranfield.meta import ScaleStudy, study_scales
 from cranfield.reporting.charts.of_studies.scales import scale_pairs_chart, scale_tau_chart
 
 

@@ -8,7 +8,8 @@ from cranfield.base.errors import PolicyError
 from cranfield.cli.options.judging import alpha_option, judged_runs
 from cranfield.cli.studies.study_options import StudyOptions, option, study_options
 from cranfield.meta.of_scales.options import scale_options
-from cranfield.meta.of_scales.scale_study import MEASURES, TESTS, ScaleStudy, study_scales
+from cranfield.meta.of_scales.result import ScaleStudy
+from cranfield.meta.of_scales.scale_study import MEASURES, TESTS, study_scales
 
 EPILOG = """\b
 Examples:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Annotated, Any, Unpack
 
@@ -18,14 +17,13 @@ from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure
 from cranfield.meta.of_collections.rankings import DECIMALS
 from cranfield.meta.of_scales.options import ScaleOptions, scale_options
-from cranfield.meta.study import Study
+from cranfield.meta.of_scales.result import ScaleStudy
 from cranfield.meta.work.folder import judged_fingerprint
 from cranfield.meta.work.options import Numbers, OneOf, check_options
 from cranfield.meta.work.parts import Work, run_parts, with_work
 from cranfield.scales.images.values import TIES
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.tabular import Table, number
 
 MEASURES = (
     "P",
@@ -59,112 +57,6 @@ TESTS = (
 
 ROUNDING = 2.0**-48
 """Scores that differ by less than this part of the largest may be equal in truth."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ScaleStudy(
-    Study,
-    name="scales",
-    source="Ferrante, Ferro and Fuhr (2021)",
-    keys={
-        "correlation": ("cutoff", "measure"),
-        "pairs": ("cutoff", "first", "second"),
-        "changes": ("cutoff", "measure", "test"),
-    },
-    main="correlation",
-):
-    """What interval scaling changes.
-
-    Attributes
-    ----------
-    measures
-        Text forms, without their cutoffs.
-    cutoffs
-        Lengths of runs.
-    ties
-        How ties were ranked.
-    systems, topics
-        Numbers of them.
-    correlation
-        Table of Kendall's tau between each measure and its interval-scaled version, by `cutoff` and
-        `measure`: `overall`, of the means of systems; `by topic`, the mean over topics; and
-        `lowest`, the topic with the lowest (tables 2 and 3 of the source).
-    pairs
-        Table of Kendall's tau between two measures, `original` and `interval`-scaled, with the
-        change in percent (table 4).
-    changes
-        Table, by test, of pairs of systems that differ by the measure (`Sig`), those that no longer
-        do by its interval-scaled version (`S2NS`), those that only then do (`NS2S`), and the share
-        of changes in percent of Sig (tables 5 and 6).
-    """
-
-    measures: tuple[str, ...]
-    cutoffs: tuple[int, ...]
-    ties: str
-    systems: int
-    topics: int
-    correlation: pl.DataFrame
-    pairs: pl.DataFrame
-    changes: pl.DataFrame
-
-    def heading(self) -> list[str]:
-        return [
-            f"{self.systems} systems, {self.topics} topics; ties ranked {self.ties};"
-            " Sig: pairs that differ by the measure; S2NS: no longer by its interval-scaled"
-            " version; NS2S: only by that"
-        ]
-
-    def frames(self) -> dict[str, pl.DataFrame]:
-        return self._chosen(*self.keys)
-
-    def about(self) -> dict[str, Any]:
-        return self._chosen("systems", "topics", "ties")
-
-    def tables(self) -> list[Table]:
-        by_cutoff = [self._correlation("overall")]
-        low = self.correlation["lowest"].min()
-        if not isinstance(low, float) or low < 1:
-            by_cutoff.append(self._correlation("by topic"))
-        pairs = [self._pairs(cutoff) for cutoff in self.cutoffs]
-        return [*by_cutoff, *pairs, *(self._changes(cutoff) for cutoff in self.cutoffs)]
-
-    def _correlation(self, which: str) -> Table:
-        title = (
-            "Kendall's tau of a measure and its interval-scaled version, of the means of systems"
-            if which == "overall"
-            else "The same topic by topic, mean over topics"
-        )
-        rows = []
-        for name in self.measures:
-            mine = self.correlation.filter(pl.col("measure") == name)
-            rows.append([name, *(number(tau, 4) for tau in mine[which].to_list())])
-        return Table(title, ["measure", *(f"@{k}" for k in self.cutoffs)], rows)
-
-    def _pairs(self, cutoff: int) -> Table:
-        title = f"Kendall's tau of two measures, and of their interval-scaled versions, @{cutoff}"
-        rows = [
-            [a, b, number(x, 4), number(y, 4), f"{change:+.2f}%"]
-            for _, a, b, x, y, change in self.pairs.filter(pl.col("cutoff") == cutoff).rows()
-        ]
-        head = ["first", "second", "measures", "interval-scaled", "change"]
-        return Table(title, head, rows, (0, 1))
-
-    def _changes(self, cutoff: int) -> Table:
-        pairs = self.systems * (self.systems - 1) // 2
-        title = f"Of {pairs:,} pairs of systems, those that differ, @{cutoff}"
-        rows = [
-            [name, test, f"{sig:,}", _part(lost, sig), _part(won, sig), f"{number(share, 2)}%"]
-            for _, name, test, sig, lost, won, share in self.changes.filter(
-                pl.col("cutoff") == cutoff
-            ).rows()
-        ]
-        return Table(title, ["measure", "test", "Sig", "S2NS", "NS2S", "changed"], rows, (0, 1))
-
-    def __repr__(self) -> str:
-        return (
-            f"ScaleStudy({len(self.measures)} measures, cutoffs {list(self.cutoffs)},"
-            f" {self.systems} systems, {self.topics} topics)"
-        )
 
 
 @with_work
@@ -332,7 +224,3 @@ def _changed(
     lost, won = int((before & ~after).sum()), int((~before & after).sum())
     share = 100 * (lost + won) / found if found else np.nan
     return {"Sig": found, "S2NS": lost, "NS2S": won, "changed %": share}
-
-
-def _part(count: int, of: int) -> str:
-    return f"{count:,} ({100 * count / of:.2f}%)" if of else f"{count:,}"

@@ -7,7 +7,7 @@ from numbers import Real
 
 from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import PolicyError
-from cranfield.significance.tests.declaration import ALTERNATIVES
+from cranfield.significance.registry import ALTERNATIVES
 
 MOST_RESAMPLES = 10**6
 """More samples would only fill the memory: the error of a p-value of .05 is .0002 by then."""

@@ -15,8 +15,9 @@ from cranfield.base.words import counted
 from cranfield.evaluation.scorefiles import read_scores
 from cranfield.scores import Scores
 from cranfield.scores.labels import place_of
+from cranfield.significance.registry import MISSING
 from cranfield.significance.tests.catalogue import TESTS
-from cranfield.significance.tests.declaration import MISSING, TestInfo
+from cranfield.significance.tests.declaration import TestInfo
 
 UNPAIRED = "; if systems have topics of their own, take an unpaired test, such as welch or rank-sum"
 """What else can be done about missing scores."""

@@ -10,6 +10,12 @@ from typing import Any, TypeVar
 
 from cranfield.base.errors import PolicyError, quoted
 
+ALTERNATIVES = ("two-sided", "greater", "less")
+"""Hypotheses that a test may hold against its null hypothesis."""
+
+MISSING = ("error", "drop", "zero", "available")
+"""What can be done where a system has no score for a topic."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Declaration:

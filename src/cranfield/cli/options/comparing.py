@@ -11,8 +11,8 @@ import click
 from cranfield.cli.options.judging import alpha_option, missing_option, one_of, resamples_option
 from cranfield.cli.options.output import gathered
 from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
+from cranfield.significance.registry import ALTERNATIVES, MISSING
 from cranfield.significance.tests.catalogue import TESTS, find_test
-from cranfield.significance.tests.declaration import ALTERNATIVES, MISSING
 
 _TESTS = ", ".join(name for name, test in TESTS.items() if not test.info.bound)
 

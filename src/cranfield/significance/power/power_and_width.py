@@ -9,7 +9,7 @@ from scipy.special import betaincc, betaincinv, erf, gammaln, stdtrit, xlogy
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_choice, check_share
 from cranfield.base.errors import PolicyError
-from cranfield.significance.tests.declaration import ALTERNATIVES
+from cranfield.significance.registry import ALTERNATIVES
 
 MODELS = ("anova-1", "anova-2")
 """Models of all systems, by their names as tests."""

@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from cranfield.significance.outcome import Outcome
     from cranfield.significance.pairs import Pairs
 
-ALTERNATIVES = ("two-sided", "greater", "less")
-"""Hypotheses that a test may hold against its null hypothesis."""
-
-MISSING = ("error", "drop", "zero", "available")
-"""What can be done where a system has no score for a topic."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class TestInfo(Declaration):

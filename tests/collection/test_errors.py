@@ -155,6 +155,18 @@ def test_json_errors_name_the_line(tmp_path: Path) -> None:
     assert "neither an object" in str(fails(tmp_path / "b.json", b"3"))
 
 
+def test_rows_of_named_columns(tmp_path: Path) -> None:
+    """Names count in any spelling; a document twice in one object is not dropped in silence."""
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"Topic ID,doc-no,SCORE\n1,a,0.5\n")
+    assert cf.read_run(path).to_polars().rows() == [("1", "a", 0.5)]
+    assert "'d' is twice in one object" in str(
+        fails(tmp_path / "a.json", b'{"q": {"d": 1, "d": 2}}')
+    )
+    row = b'{"qid": "1", "docid": "d", "score": 1}\n'
+    assert fails(tmp_path / "a.jsonl", row + b"\n" + row).line == 3
+
+
 def test_warnings(tmp_path: Path) -> None:
     path = tmp_path / "mine.run"
     path.write_bytes(GOOD + b"2 Q0 a 1 1 other\n")

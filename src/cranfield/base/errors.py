@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from typing import Any
+
 
 class CranfieldError(Exception):
     """Base of every error that cranfield raises on purpose."""
@@ -79,6 +82,18 @@ def quoted(value: object, limit: int = 60) -> str:
     shown = repr(text if len(text) <= limit else text[:limit] + "…")
     # repr leaves printable but direction-changing characters alone.
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+
+
+def optional_module(name: str, package: str = "", install: str = "", user: str = "this") -> Any:
+    """Import a module of an optional package, or say who needs it and how to install it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        package = package or name
+        install = install or f"'cranfield[{package}]'"
+        raise MissingDependencyError(
+            f"{user} needs the package {package}: pip install {install}"
+        ) from error
 
 
 # Users meet these names as `cranfield.InputError`: tracebacks say so too, wherever the file stands.

@@ -28,5 +28,4 @@ class Scale(IntEnum):
 
 
 def a_scale(scale: Scale) -> str:
-    """Write a scale with its article."""
     return f"{'an' if scale in {Scale.INTERVAL, Scale.ORDINAL} else 'a'} {scale} scale"

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 
 def counted(number: int, noun: str) -> str:
-    """Write a number with its noun."""
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 

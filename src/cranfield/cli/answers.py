@@ -94,7 +94,6 @@ def answers(
 
 
 def _files(kind: str, answers: tuple[str, ...]) -> Any:
-    """Return the file, or the files where several may be given."""
     if len(answers) == 1:
         return answers[0]
     if kind in {"nuggets", "assignments"}:
@@ -103,7 +102,6 @@ def _files(kind: str, answers: tuple[str, ...]) -> Any:
 
 
 def _reader(kind: str, gold: str, tokeniser: str | None) -> Callable[[Any, str | None], Any]:
-    """Return what reads the answers."""
     from cranfield import texts
 
     if kind == "nuggets":

@@ -7,7 +7,6 @@ import sys
 
 
 def entry() -> None:
-    """Run the command line and leave the process."""
     from cranfield.cli.main import run
 
     status = run()

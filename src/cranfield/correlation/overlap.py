@@ -26,7 +26,6 @@ class Places:
 
     @property
     def length(self) -> int:
-        """Number of items that the ranking has."""
         return int(self.bottom.max(initial=0))
 
 
@@ -105,7 +104,6 @@ def _overlaps(short: Places, long: Places, shared: Any, one: Floats, other: Floa
 
 
 def _reached(ranks: Ints, depths: int) -> Ints:
-    """Count the ranks down to each depth."""
     return np.cumsum(np.bincount(ranks, minlength=depths + 1)[1 : depths + 1])
 
 

@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, optional_module, quoted
 from cranfield.base.escape import html, plain
-from cranfield.base.optional import optional_module
 from cranfield.base.scale_types import Scale
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted

@@ -14,7 +14,6 @@ SMALL = "font-size:smaller;margin:0.2em 0"
 
 
 def written(table: Content, *, limit: int | None = None) -> str:
-    """Write a table; see :meth:`Table.to_html`."""
     rows = table.cells()
     shown = rows[:limit]
     widths = [max((len(row[k].mark) for row in rows), default=0) for k in range(len(table.head))]

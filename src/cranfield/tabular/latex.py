@@ -22,7 +22,6 @@ def written(
     label: str | None = None,
     long: bool = False,
 ) -> str:
-    """Write a table; see :meth:`Table.to_latex`."""
     if label is not None and not LABEL.fullmatch(label):
         raise PolicyError(
             f"a label is made of letters, digits and : . _ / + @ -, unlike {quoted(label)}"

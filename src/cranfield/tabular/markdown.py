@@ -7,7 +7,6 @@ from cranfield.tabular.content import Cell, Content, as_cell
 
 
 def written(table: Content, *, title: bool = True) -> str:
-    """Write a table; see :meth:`Table.to_markdown`."""
     parts = [markdown(table.said())] if title and table.said() else []
     sides = ["---" if k in table.left else "---:" for k in range(len(table.head))]
     rows = [[_shown(cell) for cell in row] for row in table.cells()]

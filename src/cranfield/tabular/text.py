@@ -63,7 +63,6 @@ def grid(table: Content) -> str:
 
 
 def written(table: Content) -> str:
-    """Write title, table, notes and remarks; see :meth:`Table.to_text`."""
     notes = [*table.notes, *(f"note: {one}" for one in table.remarks)]
     parts = [plain(table.title), grid(table), "\n".join(plain(one) for one in notes)]
     return "\n\n".join(one for one in parts if one)

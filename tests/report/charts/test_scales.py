@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
-from cranfield.reporting.charts.apart import apart
+from cranfield.reporting.charts.layout import apart
 from cranfield.reporting.charts.of_scales.distribution import curve, distribution_chart
 from cranfield.reporting.charts.of_scales.shares import shares_up_to
 from cranfield.reporting.charts.of_scales.spacing import HEIGHT, LINE, spaced_runs, spacing_chart

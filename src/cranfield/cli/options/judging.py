@@ -26,7 +26,6 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def one_of(
     name: str, options: Iterable[str], text: str, default: str | None = None
 ) -> Callable[[Command], Command]:
-    """Make an option with named values."""
     return click.option(
         name,
         type=click.Choice(list(options)),
@@ -37,7 +36,6 @@ def one_of(
 
 
 def measures_option(default: tuple[str, ...]) -> Callable[[Command], Command]:
-    """Make the option that names measures."""
     return click.option(
         "--measure",
         "-m",
@@ -56,12 +54,10 @@ alpha_option = click.option(
 
 
 def missing_option(policies: Iterable[str], by: str = "") -> Callable[[Command], Command]:
-    """Make the option that says what becomes of missing scores."""
     return one_of("--missing", policies, f"Where a system has no score{by}.")
 
 
 def resamples_option(default: int, of: str = "") -> Callable[[Command], Command]:
-    """Make the option that sets the number of random samples of a test."""
     return click.option(
         "--resamples",
         type=click.IntRange(1),
@@ -141,7 +137,6 @@ def opened_runs(
 
 
 def paths_of(runs: Runs) -> list[str]:
-    """Return the files that runs are read from."""
     paths = (runs.path(k) for k in range(len(runs)))
     return [path for path in paths if path is not None]
 
@@ -161,7 +156,6 @@ def judged_runs(
     aspects: tuple[str, ...] = (),
     **chosen: str | None,
 ) -> JudgedRuns:
-    """Read and judge."""
     policies(compat, depth=depth, **chosen)
     many = opened_runs(qrels, runs, input_format, encoding)
     judgments = read_qrels(

@@ -72,7 +72,6 @@ class Printing:
                 raise PolicyError(f"--{name} goes with --format latex")
 
     def text(self, tables: Sequence[Table], form: str) -> str:
-        """Write tables, one below the other."""
         if self.label is not None and len(tables) > 1:
             raise PolicyError(f"--label is for one table; there are {len(tables)}")
         writers: dict[str, Callable[[Table], str]] = {

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from cranfield.base.errors import InputError
-from cranfield.base.optional import optional_module
+from cranfield.base.errors import InputError, optional_module
 
 
 def records(name: str, kind: str) -> Iterable[Any]:

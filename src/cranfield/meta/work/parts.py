@@ -13,8 +13,7 @@ from typing import Any, TypedDict, TypeVar
 import polars as pl
 
 from cranfield.base.checks import check_whole
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.optional import optional_module
+from cranfield.base.errors import PolicyError, optional_module, quoted
 from cranfield.meta.work.folder import ResultsFolder
 
 Task = TypeVar("Task")

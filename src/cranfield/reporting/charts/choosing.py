@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,9 +11,13 @@ import polars as pl
 from cranfield.base.arrays import Bools, best_first
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.escape import plain
+from cranfield.measures import Measure
 from cranfield.scores import Scores
 from cranfield.scores.labels import place_of
 from cranfield.significance.prepare import as_scores
+
+Named = Iterable[str | Measure] | Mapping[str, str | Measure] | str | Measure
+"""A measure or several; the keys of a mapping are their titles."""
 
 DECIMALS = 8
 """To which means are rounded before systems are ordered by them."""
@@ -107,6 +111,20 @@ def cells_of(
 def titled(
     measure: str, before: str = "", after: str = "", *, lower_is_better: bool = False
 ) -> str:
-    """Name an axis after its measure."""
     words = [before, plain(measure) or "score", after, "(lower is better)" * lower_is_better]
     return " ".join(word for word in words if word)
+
+
+def named(measures: Named) -> dict[str, str | Measure]:
+    """Return measures by title."""
+    if isinstance(measures, (str, Measure)):
+        return {str(measures): measures}
+    if not isinstance(measures, Iterable):
+        raise PolicyError(f"measures are measures or their texts, not {type(measures).__name__}")
+    if isinstance(measures, Mapping):
+        found = {str(title): one for title, one in measures.items()}
+    else:
+        found = {str(one): one for one in measures}
+    if not found:
+        raise PolicyError("there are no measures to draw")
+    return found

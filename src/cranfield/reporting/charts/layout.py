@@ -1,10 +1,14 @@
-"""How large things are, so that three systems and a hundred and thirty can be read."""
+"""How large things are, and where, so that three systems and a hundred and thirty can be read."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+from numpy.typing import ArrayLike
+
+from cranfield.base.arrays import Floats
 from cranfield.reporting.charts.theme import themed
 
 if TYPE_CHECKING:
@@ -33,12 +37,10 @@ TALL = 40
 
 
 def row_size(count: int) -> tuple[int, int]:
-    """Return height and type size of a row."""
     return next(((step, size) for most, step, size in STEPS if count <= most), CROWDED)
 
 
 def cell_size(count: int) -> tuple[int, int]:
-    """Return side and type size of a cell of a matrix."""
     return next(((step, size) for most, step, size in CELLS if count <= most), CROWDED_CELLS)
 
 
@@ -53,7 +55,6 @@ def named_axis(title: str | None, size: int, **more: Any) -> alt.Axis:
 
 
 def column_axis(title: str, size: int, **more: Any) -> alt.Axis:
-    """Return the axis of the names of columns, upright."""
     return named_axis(title, size, labelAngle=-90, labelLimit=COLUMN_LIMIT, **more)
 
 
@@ -77,7 +78,6 @@ def rows_of(names: Sequence[str], title: str, field: str = "system") -> alt.Y:
 
 
 def value_axis(count: int, **more: Any) -> alt.Axis:
-    """Return the axis of values beside so many rows."""
     import altair as alt
 
     return alt.Axis(orient="top" if count > TALL else "bottom", **more)
@@ -93,7 +93,6 @@ def score_axis(field: str, title: str, count: int, scale: Any = None) -> alt.X:
 
 
 def headed(title: str, *below: str) -> alt.TitleParams:
-    """Return a title with lines of explanation below it."""
     import altair as alt
 
     lines = [line for line in below if line]
@@ -112,3 +111,34 @@ def overlaid(*layers: Any, **properties: Any) -> alt.LayerChart:
     import altair as alt
 
     return themed(alt.LayerChart(layer=[*layers], **properties))
+
+
+def apart(
+    wanted: ArrayLike, sizes: ArrayLike, low: float = -np.inf, high: float = np.inf
+) -> Floats:
+    r"""Move things on a line as little as possible, so that none covers another.
+
+    .. math:: \min_p \sum_i (p_i - w_i)^2 \quad \text{with} \quad
+        p_{i+1} - p_i \ge \tfrac{1}{2} (s_i + s_{i+1})
+
+    Notes
+    -----
+    Less the room that those before it take up, positions only have to be in order: that is isotonic
+    regression.
+
+    Examples
+    --------
+    >>> apart([1.0, 1.0, 5.0], [2.0, 2.0, 2.0]).tolist()
+    [0.0, 2.0, 5.0]
+    >>> apart([1.0, 1.0, 5.0], [2.0, 2.0, 2.0], low=0.0).tolist()
+    [1.0, 3.0, 5.0]
+    """
+    from scipy.optimize import isotonic_regression
+
+    places, room = np.asarray(wanted, dtype=np.float64), np.asarray(sizes, dtype=np.float64)
+    if not places.size:
+        return places
+    before = np.concatenate(([0.0], np.cumsum((room[1:] + room[:-1]) / 2)))
+    first, last = low + room[0] / 2, high - room[-1] / 2 - before[-1]
+    free = np.asarray(isotonic_regression(places - before).x, dtype=np.float64)
+    return np.asarray(np.clip(free, first, max(first, last)) + before)

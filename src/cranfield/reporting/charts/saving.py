@@ -81,7 +81,6 @@ def save(chart: Any, path: str | PathLike[str], *, scale: float = SCALE) -> None
 
 
 def rendered(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
-    """Return what the file of a chart holds."""
     import altair as alt
 
     if not isinstance(chart, alt.TopLevelMixin):

@@ -15,7 +15,6 @@ from cranfield.tabular.content import Cell, as_cell
 
 
 def analysis(contents: Contents) -> Html:
-    """Write for each measure what was done, and what the test found."""
     return joined(*(of_measure(k, *_of(part)) for k, part in enumerate(contents.parts)))
 
 

@@ -50,7 +50,6 @@ def page(contents: Contents) -> str:
 
 @cache
 def asset(name: str) -> str:
-    """Read a file that comes with the page."""
     return (files("cranfield.reporting.page") / "assets" / name).read_text("utf-8")
 
 

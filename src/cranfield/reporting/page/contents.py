@@ -55,7 +55,6 @@ class Part:
 
     @property
     def comparison(self) -> PairwiseComparison | None:
-        """The comparison of its systems."""
         return None if self.meaning is None else self.meaning.comparison
 
     @property
@@ -251,5 +250,4 @@ def _assumptions(comparison: PairwiseComparison) -> Assumptions | None:
 
 
 def labelled(contents: Contents, **about: Any) -> Contents:
-    """Add what is known of the making of the page: inputs, command, date."""
     return replace(contents, **about)

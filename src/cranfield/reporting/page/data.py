@@ -24,7 +24,6 @@ def packed(values: NDArray[Any]) -> str:
 
 
 def unpacked(text: str) -> Floats:
-    """Read what :func:`packed` wrote, as a flat array."""
     return np.frombuffer(base64.b64decode(text), dtype="<f8").astype(np.float64)
 
 
@@ -61,7 +60,6 @@ def json_text(data: dict[str, Any]) -> str:
 
 
 def places(part: Part) -> int:
-    """Return how many decimals the scores of a measure are shown with."""
     if part.comparison is not None and part.comparison.mean_of == "mean":
         return part.comparison.places
     return decimals(part.overall)

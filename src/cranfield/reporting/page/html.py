@@ -54,7 +54,6 @@ def el(name: str, *children: object, **attributes: object) -> Html:
 
 
 def joined(*children: object) -> Html:
-    """Put pieces one after the other."""
     return Html("".join(text(child) for child in children if child is not None))
 
 

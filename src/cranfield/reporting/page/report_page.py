@@ -120,7 +120,6 @@ def report(
 
 
 def _named(path: Any, what: str) -> str:
-    """Return the name of a file as text."""
     name = fspath(path) if isinstance(path, (str, PathLike)) else None
     if not isinstance(name, str):
         raise PolicyError(f"{what} needs the path of a file, not {type(path).__name__}")
@@ -137,7 +136,6 @@ def _files(inputs: Any) -> list[str]:
 
 
 def _command(command: Any) -> str | None:
-    """Return a command as text."""
     if command is None or isinstance(command, str):
         return command
     if isinstance(command, Sequence) and all(isinstance(one, str) for one in command):

@@ -74,7 +74,6 @@ def scaling_of(
     *,
     wanted: bool = True,
 ) -> Scaling:
-    """Find the scale of a measure, and compare systems by its interval-scaled version."""
     if measure is None:
         declared = comparison.measure_scale if comparison is not None else None
         unknown = "nothing is known of this measure"

@@ -50,13 +50,11 @@ def of_measure(k: int, *children: object, name: str = "div") -> Html:
 
 
 def measure_options(contents: Contents) -> Html:
-    """Write the options of the select that chooses the measure."""
     parts = contents.parts
     return joined(*(el("option", label(part.name), value=k) for k, part in enumerate(parts)))
 
 
 def evaluated(contents: Contents) -> Html:
-    """Say what was evaluated: warnings first, then counts and measures."""
     notes = words.warnings_of(contents)
     warned = None
     if notes:

@@ -43,7 +43,6 @@ def hashed(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | None]
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of what numbers depend on."""
     return {
         "cranfield": __version__,
         "Python": platform.python_version(),

@@ -26,7 +26,6 @@ def facts(contents: Contents) -> list[tuple[str, str]]:
 
 
 def counts(contents: Contents) -> str:
-    """Say in a line what was evaluated."""
     return ", ".join(counted(number, noun) for noun, number in _numbers(contents))
 
 
@@ -42,7 +41,6 @@ def _numbers(contents: Contents) -> list[tuple[str, int]]:
 
 
 def coverage_lines(contents: Contents) -> list[str]:
-    """Say how well judgments cover the runs, and how many documents are tied."""
     if contents.evaluation is None:
         return ["These are scores from elsewhere: what is unjudged, missing or tied is not known."]
     rows = contents.evaluation.coverage.systems
@@ -140,7 +138,6 @@ def _list(names: Sequence[str]) -> str:
 
 
 def _mean(part: Part, one: PairwiseComparison, k: int) -> str:
-    """Write what a system is ranked by: its mean, or its mean rank."""
     if one.mean_of == "mean":
         return f"{one.means[k]:.{places(part)}f}"
     return f"{one.mean_of} {one.means[k]:.2f}"

@@ -151,6 +151,5 @@ def _ascii(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Turn the LaTeX of a field into text."""
     text = text.replace("``", "“").replace("''", "”").replace("--", "–")
     return re.sub(r"\\([&_%#$])", r"\1", re.sub(r"(?<!\\)[{}]", "", text))

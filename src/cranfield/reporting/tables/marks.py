@@ -67,7 +67,6 @@ def kind_of(marks: str | None, baselines: Sequence[str], levels: Sequence[float]
 def marks_of(
     found: Mapping[str, PairwiseComparison], kind: str, levels: Sequence[float] | None = None
 ) -> Marks:
-    """Mark the systems of some comparisons."""
     if kind == "none" or not found:
         return Marks()
     first = next(iter(found.values()))

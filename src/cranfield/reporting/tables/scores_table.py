@@ -26,7 +26,6 @@ def evaluation_table(
     percent: bool = False,
     places: int | None = None,
 ) -> Table:
-    """Show the overall value of each measure, a row a system."""
     marks = marks or Marks()
     first = _checked(scores)
     overall = {name: one.overall() for name, one in scores.items()}

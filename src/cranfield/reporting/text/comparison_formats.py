@@ -19,7 +19,6 @@ from cranfield.tabular import Table
 
 
 def plain_text(found: Mapping[str, Meaning]) -> str:
-    """Write each measure's comparison, whole, and what it means."""
     parts = []
     for one in found.values():
         lines = _meant(one)

@@ -15,7 +15,6 @@ SHOWN = 12
 
 
 def plain_text(facts: ScaleFacts) -> str:
-    """Write what there is to know of a measure's scale."""
     lines = [str(facts.report), ""]
     lines += _values(facts)
     if facts.by_topic:

@@ -134,7 +134,6 @@ def json_text(
 
 
 def scores_content(scores: Mapping[str, Scores], *, by_topic: bool) -> dict[str, object]:
-    """Return measures, the number of topics, and the values of each system."""
     first = next(iter(scores.values()))
     overall = {m: s.overall() for m, s in scores.items()}
     systems = {}

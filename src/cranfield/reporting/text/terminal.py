@@ -59,7 +59,6 @@ def unit_table(scores: Mapping[str, Scores], *, places: int = 4, unit: str = "to
 
 
 def coverage_table(coverage: Coverage) -> Table:
-    """Return a table of what the judgments do not cover."""
     frame = coverage.to_polars()
     rows = [
         [f"{cell:.1%}" if isinstance(cell, float) else f"{cell}" for cell in row]
@@ -93,7 +92,6 @@ def drawn(table: Table, *, on_terminal: bool) -> str:
 
 
 def rich_table(table: Table) -> RichTable:
-    """Make the table that Rich draws."""
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.base.errors import optional_module
 from cranfield.base.escape import plain
-from cranfield.base.optional import optional_module
 from cranfield.base.words import counted
 from cranfield.significance.comparison.compared_pairs import ComparedPairs
 from cranfield.significance.comparison.groups import shortened

@@ -11,7 +11,7 @@ import polars as pl
 from scipy.special import fdtrc
 
 from cranfield.base.arrays import Floats
-from cranfield.base.optional import optional_module
+from cranfield.base.errors import optional_module
 from cranfield.tabular import Cell, Table
 from cranfield.tabular.text import grid
 

@@ -10,7 +10,7 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
-from cranfield.reporting.charts.naming import Named, named
+from cranfield.reporting.charts.choosing import Named, named
 from cranfield.reporting.charts.of_scales.shares import DRAWN, shares_up_to
 from cranfield.reporting.charts.theme import COLOURS, coded, data_of, themed
 from cranfield.scales.images.making import image

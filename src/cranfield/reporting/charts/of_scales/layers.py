@@ -9,7 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.reporting.charts.apart import apart
+from cranfield.reporting.charts.layout import apart
 
 SWEEPS = 24
 """Times that the layers are gone through."""

@@ -13,8 +13,8 @@ from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
-from cranfield.reporting.charts.apart import apart
-from cranfield.reporting.charts.naming import Named, named
+from cranfield.reporting.charts.choosing import Named, named
+from cranfield.reporting.charts.layout import apart
 from cranfield.reporting.charts.theme import COLOURS, data_of, themed
 from cranfield.scales.images.making import image
 from cranfield.scales.images.values import Image
@@ -180,7 +180,6 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
 
 
 def _steps(found: Image) -> str:
-    """Say how the values are spaced."""
     gaps = found.gaps()
     values = counted(found.size, "value")
     if gaps.smallest is None or gaps.largest is None:

@@ -258,7 +258,6 @@ def _saw(
 def _words(
     runs: JudgedRuns, row: int | None, order: Sequence[int], bright: Sequence[int], wanted: int
 ) -> tuple[str, list[str]]:
-    """Return the title and the lines below it."""
     if row is None:
         title = f"Interpolated precision, mean over {counted(len(runs.topics), 'topic')}"
         counts = runs.scored.sum(axis=0)[list(order)]

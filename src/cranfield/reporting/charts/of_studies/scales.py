@@ -9,7 +9,7 @@ import polars as pl
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.meta.of_scales.result import ScaleStudy
-from cranfield.reporting.charts.apart import apart
+from cranfield.reporting.charts.layout import apart
 from cranfield.reporting.charts.theme import COLOURS, by_colour, data_of, themed
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ from .reporting import charts as charts
 from .reporting.page.report_page import report as report
 from .reporting.references.citing import cite as cite
 from .reporting.tables.results_table import table as table
-from .reporting.tables.of_studies import tables as tables
+from .reporting.tables.of_studies import study_tables as study_tables
 from .scales.images.making import image as image
 from .scales.interval_scaled import interval as interval
 from .scales.statements.meaningful import meaning as meaning

@@ -179,7 +179,7 @@ def items() -> Iterator[Item]:
     """Yield studies with tables and citations, then details and refusals."""
     for name in STUDIES:
         yield f"studies/{name}", partial(found, name)
-        yield f"tables/{name}", partial(lambda name: cf.tables(found(name)), name)
+        yield f"tables/{name}", partial(lambda name: cf.study_tables(found(name)), name)
         yield f"cited/{name}", partial(_cited, name)
     for name, call in REFUSALS.items():
         yield f"studies/refused {name}", call

@@ -44,12 +44,12 @@ def test_every_study_has_tables() -> None:
         extrapolate(scores["AP"]),
     ]
     for study in studies:
-        found = cf.tables(study)
+        found = cf.study_tables(study)
         assert found
         for one in found:
             assert one.to_latex().count(r"\toprule") == 1
             assert one.to_markdown().count("---") >= 1
             assert one.to_html().startswith("<table")
-    assert len(cf.tables(*studies)) == sum(len(cf.tables(study)) for study in studies)
+    assert len(cf.study_tables(*studies)) == sum(len(cf.study_tables(study)) for study in studies)
     with pytest.raises(PolicyError, match="Scores is no study; cf.table takes scores and tests"):
-        cf.tables(scores["AP"])
+        cf.study_tables(scores["AP"])

@@ -9,7 +9,7 @@ from cranfield.meta.study import Study
 from cranfield.tabular import Table
 
 
-def tables(*studies: Any) -> tuple[Table, ...]:
+def study_tables(*studies: Any) -> tuple[Table, ...]:
     """Make the tables of studies, as the command `cranfield study` shows them.
 
     Parameters
@@ -31,7 +31,7 @@ def tables(*studies: Any) -> tuple[Table, ...]:
     --------
     >>> import cranfield as cf
     >>> scores = cf.Scores([[0.1, 0.5], [0.3, 0.6], [0.2, 0.3]], ["1", "2", "3"], ["a", "b"])
-    >>> for one in tables(cf.meta.generalizability(scores))[:1]:
+    >>> for one in study_tables(cf.meta.generalizability(scores))[:1]:
     ...     print(one.title)
     where the variance of scores comes from
     """

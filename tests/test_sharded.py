@@ -407,3 +407,10 @@ def test_what_is_known_of_the_whole_collection(name: str) -> None:
     with pytest.raises(cf.PolicyError, match=f"{name} do not go with shards"):
         known: dict[str, Any] = {name: {"a": 1}}
         evaluate({"q": {"a": 1}}, {"q": {"a": 1}}, "AP", shards=3, **known)
+
+
+def test_no_table_of_systems_by_shard() -> None:
+    run = {"q": {name: -k for k, name in enumerate("abcdefgh")}}
+    ev = evaluate(run, {"q": {"a": 1, "b": 0}}, "AP", shards=2)
+    with pytest.raises(cf.PolicyError, match="there are several shards: average them"):
+        ev.by_system()

@@ -55,6 +55,8 @@ def by_system(scores: Mapping[str, Scores]) -> pl.DataFrame:
     [('a', 0.25), ('b', 0.75)]
     """
     systems = next(iter(scores.values())).systems
+    for one in scores.values():
+        one.flat("a table of systems has one value of each; there are several shards")
     columns = {name: pl.Series(one.overall()).fill_nan(None) for name, one in scores.items()}
     return pl.DataFrame({"system": pl.Series(systems, dtype=pl.String), **columns})
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -15,39 +17,6 @@ from cranfield.significance.models.fitted_model import Model
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Outcome
 from cranfield.significance.pairs import Pairs
-
-
-def one_way_test(pairs: Pairs, options: Options) -> Outcome:
-    """Compare systems by one-way ANOVA."""
-    table, model = one_way(pairs.scores)
-    return by_model(model, pairs, options, paired=False, table=table)
-
-
-def two_way_test(pairs: Pairs, options: Options) -> Outcome:
-    """Compare systems by two-way ANOVA."""
-    table, model = two_way(pairs.scores)
-    return by_model(model, pairs, options, paired=True, table=table)
-
-
-def three_way_test(pairs: Pairs, options: Options) -> Outcome:
-    """Compare systems by three-way ANOVA on topics, systems and shards."""
-    table, model = three_way(pairs.scores)
-    return by_model(model, pairs, options, paired=True, table=table)
-
-
-def fake_two_way_test(pairs: Pairs, options: Options) -> Outcome:
-    """Call all systems with different means different."""
-    return _faked(two_way_test(pairs, options))
-
-
-def fake_three_way_test(pairs: Pairs, options: Options) -> Outcome:
-    """Call all systems with different means over shards different."""
-    return _faked(three_way_test(pairs, options))
-
-
-def _faked(outcome: Outcome) -> Outcome:
-    """Replace p-values by 0, or by 1 where there is no difference at all."""
-    return replace(outcome, pvalue=np.where(outcome.statistic == 0, 1.0, 0.0))
 
 
 def one_way(values: Floats) -> tuple[AnovaTable, Model]:
@@ -68,11 +37,6 @@ def one_way(values: Floats) -> tuple[AnovaTable, Model]:
         means={"System": means},
     )
     return table, Model(means, table.ms_error, counts, table.df_error)
-
-
-def one_way_model(values: Floats) -> Model:
-    """Fit the model of systems."""
-    return one_way(values)[1]
 
 
 def two_way(values: Floats) -> tuple[AnovaTable, Model]:
@@ -124,11 +88,6 @@ def three_way(values: Floats) -> tuple[AnovaTable, Model]:
     return table, Model(table.means["System"], table.ms_error, counts, table.df_error)
 
 
-def three_way_model(values: Floats) -> Model:
-    """Fit the model of topics, systems and shards."""
-    return three_way(values)[1]
-
-
 def _balanced(values: Floats) -> AnovaTable:
     t, s, k = values.shape
     grand = values.mean()
@@ -155,3 +114,30 @@ def _balanced(values: Floats) -> AnovaTable:
         fitted=fitted,
         means={"Topic": of_t, "System": of_s, "Shard": of_k},
     )
+
+
+Analysis = Callable[[Floats], tuple[AnovaTable, Model]]
+
+
+def _compared(analysis: Analysis, paired: bool, pairs: Pairs, options: Options) -> Outcome:
+    table, model = analysis(pairs.scores)
+    return by_model(model, pairs, options, paired=paired, table=table)
+
+
+def _faked(analysis: Analysis, pairs: Pairs, options: Options) -> Outcome:
+    """Call all systems different but those whose means are the same."""
+    outcome = _compared(analysis, True, pairs, options)
+    return replace(outcome, pvalue=np.where(outcome.statistic == 0, 1.0, 0.0))
+
+
+def _fitted(analysis: Analysis, values: Floats) -> Model:
+    return analysis(values)[1]
+
+
+one_way_model = partial(_fitted, one_way)
+three_way_model = partial(_fitted, three_way)
+one_way_test = partial(_compared, one_way, False)
+two_way_test = partial(_compared, two_way, True)
+three_way_test = partial(_compared, three_way, True)
+fake_two_way_test = partial(_faked, two_way)
+fake_three_way_test = partial(_faked, three_way)

@@ -3,11 +3,32 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from cranfield.base.scale_types import Scale
 from cranfield.significance.tests.declaration import TestInfo
 
-_ANY_DIFFERENCE = TestInfo(
+_by_errors = partial(
+    TestInfo,
+    statistic="t; with Tukey's HSD q",
+    effect="mean difference by the standard deviation of the error",
+    interval="difference of means",
+    model=True,
+)
+_anova = partial(_by_errors, family="anova", correction="tukey", baseline_correction="dunnett")
+_by_ranks = partial(
+    TestInfo,
+    family="ranks",
+    statistic="z; with Tukey's HSD q, of the mean ranks",
+    symbol="z",
+    effect="difference of mean ranks by the standard deviation of a rank",
+    interval="difference of mean ranks",
+    scale=Scale.ORDINAL,
+    model=True,
+    correction="tukey",
+)
+
+_ANY_DIFFERENCE = _by_errors(
     name="anova-2f",
     aliases=("md2f",),
     function="models.anova:fake_two_way_test",
@@ -20,48 +41,36 @@ _ANY_DIFFERENCE = TestInfo(
     when="Never to compare systems. It is the upper bound of what a test can find, for "
     "studies of tests.",
     formula=r"p = 0 \text{ if } \bar{x} \ne \bar{y}",
-    statistic="t; with Tukey's HSD q",
-    effect="mean difference by the standard deviation of the error",
-    interval="difference of means",
     source="Ferro and Sanderson (2022), section 3.1",
-    model=True,
     correction="none",
     baseline_correction="none",
 )
 
 OF_ALL = (
-    TestInfo(
+    _anova(
         name="anova-1",
         aliases=("md1", "anova-one-way"),
         function="models.anova:one_way_test",
         fit="models.anova:one_way_model",
         title="One-way ANOVA (MD1)",
-        family="anova",
         asks="Do the mean scores of the systems differ, whatever their topics?",
         null="All systems have the same mean.",
         assumes="All scores are independent, errors are normal, with one variance.",
         when="Systems that were tested on different topics. On the same topics it takes the large "
         "differences between topics for noise, and misses most of what two-way ANOVA sees.",
         formula=r"y_{ij} = \mu_{\cdot\cdot} + \alpha_j + \varepsilon_{ij}",
-        statistic="t; with Tukey's HSD q",
-        effect="mean difference by the standard deviation of the error",
-        interval="difference of means",
         source="Ferro and Sanderson (2022), section 3.1; Ferrante, Ferro and Fuhr (2021), "
         "section 7.3",
         convention="With two systems it is the two-sample t-test. Systems may have scores for "
         "different numbers of topics; Tukey's HSD is then Tukey and Kramer's.",
         paired=False,
-        model=True,
-        correction="tukey",
-        baseline_correction="dunnett",
     ),
-    TestInfo(
+    _anova(
         name="anova-2",
         aliases=("anova", "md2", "anova-two-way"),
         function="models.anova:two_way_test",
         fit="models.anova:two_way_model",
         title="Two-way ANOVA (MD2)",
-        family="anova",
         asks="Do the mean scores of the systems differ, apart from what is due to topics?",
         null="All systems have the same effect.",
         assumes="Scores add up from topic and system; errors are independent and normal, with "
@@ -70,25 +79,18 @@ OF_ALL = (
         "the test t and Holm's correction.",
         when="Several systems on the same topics: the usual choice, with Tukey's HSD.",
         formula=r"Y_{ij} = \mu_{\cdot\cdot} + \tau_i + \alpha_j + \varepsilon_{ij}",
-        statistic="t; with Tukey's HSD q",
-        effect="mean difference by the standard deviation of the error",
-        interval="difference of means",
         source="Ferro and Maistro (2024), equation 7; Tague-Sutcliffe and Blustein (1994)",
         convention="With two systems it is the paired t-test.",
-        model=True,
         additive=True,
         one_variance=True,
-        correction="tukey",
-        baseline_correction="dunnett",
         default_for="many systems",
     ),
-    TestInfo(
+    _anova(
         name="anova-3",
         aliases=("md3", "anova-three-way"),
         function="models.anova:three_way_test",
         fit="models.anova:three_way_model",
         title="Three-way ANOVA on shards (MD3)",
-        family="anova",
         asks="Do the mean scores of the systems differ, apart from what is due to topics, to "
         "shards, and to interactions of two of the three factors?",
         null="All systems have the same effect.",
@@ -97,16 +99,10 @@ OF_ALL = (
         "ANOVA, above all with few topics, at the price of some that other topics contradict.",
         formula=r"y_{ijk} = \mu_{\cdot\cdot\cdot} + \tau_i + \alpha_j + \beta_k + "
         r"(\tau\alpha)_{ij} + (\tau\beta)_{ik} + (\alpha\beta)_{jk} + \varepsilon_{ijk}",
-        statistic="t; with Tukey's HSD q",
-        effect="mean difference by the standard deviation of the error",
-        interval="difference of means",
         source="Ferro and Sanderson (2022), section 3.1",
         convention="Topics without relevant documents in a shard leave gaps: see the policy "
         "`missing`. With gaps, sums of squares are of type II, by exact least squares.",
-        model=True,
         shards="needed",
-        correction="tukey",
-        baseline_correction="dunnett",
         default_for="shards",
     ),
     _ANY_DIFFERENCE,
@@ -120,12 +116,11 @@ OF_ALL = (
         asks="Do the mean scores over shards differ at all?",
         shards="needed",
     ),
-    TestInfo(
+    _by_ranks(
         name="kruskal-wallis",
         aliases=("kruskal",),
         function="models.kruskal_friedman:kruskal_wallis_test",
         title="Kruskal-Wallis test",
-        family="ranks",
         asks="Do scores of some systems tend to be higher than those of others, whatever their "
         "topics?",
         null="The scores of all systems have the same distribution.",
@@ -134,42 +129,27 @@ OF_ALL = (
         "topics, Friedman's test.",
         formula=r"H = \frac{\frac{12}{N (N + 1)} \sum_j R_j^2 / n_j - 3 (N + 1)}"
         r"{1 - \sum (t^3 - t) / (N^3 - N)}",
-        statistic="z; with Tukey's HSD q, of the mean ranks",
-        symbol="z",
-        effect="difference of mean ranks by the standard deviation of a rank",
-        interval="difference of mean ranks",
         source="Kruskal and Wallis (1952); Ferrante, Ferro and Fuhr (2021), section 7.3",
         convention="Scores that are equal within rounding share their mid-rank. Pairs are "
         "compared on mean ranks, with the variance corrected for ties and infinite degrees of "
         "freedom.",
-        scale=Scale.ORDINAL,
         paired=False,
-        model=True,
-        correction="tukey",
     ),
-    TestInfo(
+    _by_ranks(
         name="friedman",
         function="models.kruskal_friedman:friedman_test",
         title="Friedman test",
-        family="ranks",
         asks="Do some systems tend to rank above others, topic by topic?",
         null="On each topic, every order of the systems is as likely.",
         assumes="Topics are independent of each other.",
         when="Several systems on the same topics, on a scale that is only ordinal.",
         formula=r"\chi^2 = \frac{n \sum_j (\bar{R}_j - (k + 1) / 2)^2}{s^2}, \quad "
         r"s^2 = \frac{k (k + 1)}{12} - \frac{\sum (t^3 - t)}{12 n (k - 1)}",
-        statistic="z; with Tukey's HSD q, of the mean ranks",
-        symbol="z",
-        effect="difference of mean ranks by the standard deviation of a rank",
-        interval="difference of mean ranks",
         source="Friedman (1937, 1939); Ferrante, Ferro and Fuhr (2021), section 7.3",
         convention="Scores that are equal within rounding share their mid-rank. Pairs are "
         "compared on mean ranks, with the variance corrected for ties and infinite degrees of "
         "freedom; with Tukey's HSD that is Nemenyi's test.",
-        scale=Scale.ORDINAL,
-        model=True,
         within_topics=True,
-        correction="tukey",
     ),
     TestInfo(
         name="bootstrap-anova",

@@ -129,10 +129,6 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
     p, ties
         As for :func:`rbo`.
 
-    Returns
-    -------
-    RBO
-
     Raises
     ------
     CranfieldError

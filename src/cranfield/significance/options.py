@@ -39,5 +39,4 @@ class Options:
 
     @property
     def two_sided(self) -> bool:
-        """Whether differences in both directions count."""
         return self.alternative == "two-sided"

@@ -23,22 +23,11 @@ BY_PAIR = ("statistic", "pvalue", "effect", "n", "zeros", "ties")
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What a test says of each pair.
+    """What a test says of each pair, and the table and the model of one that models all systems.
 
-    Attributes
-    ----------
-    statistic, pvalue, effect
-        By pair.
-    interval
-        Of what the test declares; computed when it is asked for.
-    n
-        Topics that took part, by pair; of unpaired tests, of both systems together.
-    zeros, ties
-        Differences that are zero, and differences or scores that share their rank, by pair.
-    details
-        What else is worth keeping, such as the number of resamples.
-    table, model
-        Of a test that models all systems together.
+    `n` counts the topics that took part, or of unpaired tests the scores of both systems; `zeros`
+    the differences that are zero, and `ties` the differences or scores that share their rank. The
+    `interval` is of what the test declares, and computed when it is asked for.
     """
 
     statistic: Floats
@@ -54,26 +43,15 @@ class Outcome:
 
     @property
     def of_model(self) -> Model:
-        """The model, of a test that has one."""
         assert self.model is not None
         return self.model
 
 
 @dataclass(frozen=True, eq=False)
 class Corrected:
-    """What a correction makes of an outcome.
+    """What a correction makes of an outcome; None where it leaves what the test has.
 
-    Attributes
-    ----------
-    pvalue
-        Adjusted, by pair.
-    statistic, interval
-        Its own; None where it leaves those of the test.
-    holds_for
-        Whether the limits hold for each pair alone, or for all together.
-    half_widths
-        Half the width of an interval around each mean: systems whose intervals do not overlap
-        differ.
+    Systems whose means, plus and minus `half_widths`, do not overlap differ.
     """
 
     pvalue: Floats
@@ -88,7 +66,6 @@ TOGETHER = "all pairs together"
 
 
 def joined(parts: list[Outcome]) -> Outcome:
-    """Put the outcomes of blocks of pairs together."""
     first = parts[0]
     if len(parts) == 1:
         return first

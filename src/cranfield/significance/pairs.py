@@ -21,16 +21,10 @@ BLOCK = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Pairs:
-    """Scores, and the pairs of systems that are compared.
+    """Scores, shape (topics, systems) with NaN for none, and the pairs that are compared.
 
-    Attributes
-    ----------
-    values
-        Shape (topics, systems); NaN is no score.
-    first, second
-        Indices of the systems of each pair; a difference is the first minus the second.
-    by_shard
-        Shape (topics, systems, shards): the scores that `values` are means of, if there are any.
+    `first` and `second` are indices of systems; a difference is the first minus the second. Scores
+    by shard, shape (topics, systems, shards), are those that `values` are means of.
     """
 
     values: Floats
@@ -43,17 +37,14 @@ class Pairs:
 
     @property
     def topics(self) -> int:
-        """Number of topics."""
         return int(self.values.shape[0])
 
     @property
     def systems(self) -> int:
-        """Number of systems."""
         return int(self.values.shape[1])
 
     @property
     def scores(self) -> Floats:
-        """The scores, by shard where there are shards."""
         return self.values if self.by_shard is None else self.by_shard
 
     @property

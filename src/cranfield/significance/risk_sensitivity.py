@@ -96,10 +96,6 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
     alpha
         How much more a loss weighs than a gain; 0 weighs them the same.
 
-    Returns
-    -------
-    Risk
-
     Raises
     ------
     PolicyError

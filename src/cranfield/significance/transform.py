@@ -208,7 +208,6 @@ def _aligned(scores: Scores, reference: Scores) -> Floats:
 
 
 def _flat(scores: Scores) -> Floats:
-    """Return finite scores by topic and system."""
     return scores.finite().flat("scores by shard cannot be standardised")
 
 

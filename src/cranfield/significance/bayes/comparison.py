@@ -79,10 +79,6 @@ def compare_bayes(
         Of `signed-rank`. The same seed gives the same weights whatever the systems, and
         comparing second with first gives the same probabilities, exchanged.
 
-    Returns
-    -------
-    BayesianComparison
-
     Raises
     ------
     PolicyError

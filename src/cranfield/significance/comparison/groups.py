@@ -83,13 +83,7 @@ def place_of(name: str) -> int:
 
 
 def shortened(letters: str) -> str:
-    """Write neighbouring letters as a range where there are many groups.
-
-    Examples
-    --------
-    >>> shortened("a,b,c,d,f,aa"), shortened("abcd")
-    ('a-d,f,aa', 'abcd')
-    """
+    """Write neighbouring letters as a range where there are many groups: `a-c` for `a,b,c`."""
     names = letters.split(",")
     if len(names) < 3:
         return letters

@@ -22,50 +22,21 @@ if TYPE_CHECKING:
 class Correction(Declaration):
     """What a correction for many comparisons is.
 
-    Attributes
-    ----------
-    name, aliases
-        Its name, and other names that are understood.
-    title
-        What people call it.
-    does
-        What it does.
-    source
-        Where it is defined; of two works of an author and year the letter tells which.
-    function
-        The module of this room and the function that corrects.
-    bounds
-        What it keeps to alpha: the chance of `any error`, the `share of errors` among the
-        differences found, or the error of `each comparison`.
-    families
-        Families of tests that it goes with; None for any p-values.
-    paired
-        Whether it needs scores of the same topics.
-    all_pairs
-        Whether it is a two-sided test of all pairs of systems.
-    one_baseline
-        Whether it compares with one baseline.
-    equal_counts
-        Whether it needs means of as many scores each.
-    one_variance
-        Whether it measures all pairs by one error.
-    multiplies
-        Whether the least p-value is multiplied by the number of pairs.
-    random
-        Whether it draws random numbers.
-    symbol
-        Of its own statistic; empty where it takes that of the test.
+    It keeps to alpha what it `bounds`: the chance of `any error`, the `share of errors` among the
+    differences found, or the error of `each comparison`. It goes with some families of tests, or
+    with any p-values. Its symbol is of its own statistic; empty where it takes that of the test.
+    Of two works of an author and year the letter in its source tells which.
     """
 
     does: str
     bounds: str = "any error"
     families: tuple[str, ...] | None = None
-    paired: bool = False
-    all_pairs: bool = False
+    paired: bool = False  # needs scores of the same topics
+    all_pairs: bool = False  # a two-sided test of all pairs
     one_baseline: bool = False
-    equal_counts: bool = False
-    one_variance: bool = False
-    multiplies: bool = False
+    equal_counts: bool = False  # needs means of as many scores each
+    one_variance: bool = False  # measures all pairs by one error
+    multiplies: bool = False  # the least p-value, by the number of pairs
     random: bool = False
     symbol: str = ""
 

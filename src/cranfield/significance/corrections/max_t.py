@@ -37,13 +37,6 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
 
     and the largest u stands for the largest t. It assumes that, where two systems do not differ,
     their differences are symmetric around zero.
-
-    Examples
-    --------
-    >>> from cranfield.significance.pairs import all_pairs
-    >>> scores = np.array([[.1, .1, .3], [.2, .1, .4], [.3, .4, .6], [.5, .4, .7], [.2, .3, .5]])
-    >>> max_t_pvalues(all_pairs(scores), Options(resamples=999)).tolist()
-    [1.0, 0.045, 0.045]
     """
     integers, unit = as_integers(pairs.values, 2 * pairs.topics)
     size = np.concatenate(

@@ -13,7 +13,6 @@ from cranfield.significance.pairs import Pairs
 
 
 def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Leave p-values as they are."""
     return Corrected(outcome.pvalue)
 
 

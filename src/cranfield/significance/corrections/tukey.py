@@ -42,6 +42,5 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 
 
 def tukey_limits(model: Model, pairs: Pairs, level: float) -> Limits:
-    """Return simultaneous limits of all differences."""
     quantile = studentised_range_isf(1 - level, model.means.size, model.df)
     return model.limits(pairs, quantile / np.sqrt(2))

@@ -204,10 +204,6 @@ def check_assumptions(
     alpha
         Significance level.
 
-    Returns
-    -------
-    Assumptions
-
     Raises
     ------
     CranfieldError

@@ -159,7 +159,6 @@ def refit_limits(
     options: Options,
     level: float,
 ) -> Limits:
-    """Return bootstrap-t limits by the studentised differences of the fits."""
     errors = np.full(len(pairs), error)
     resampled = partial(refits.studentised, error=error)
     return bootstrap_t_limits(pairs, difference, errors, resampled, options, level)

@@ -38,7 +38,6 @@ class Model:
         return np.asarray(np.where(np.abs(difference) <= slack, 0.0, difference))
 
     def standard_errors(self, pairs: Pairs) -> Floats:
-        """Return the standard errors of the differences."""
         each = 1 / self.counts
         return np.asarray(np.sqrt(self.error * (each[pairs.first] + each[pairs.second])))
 

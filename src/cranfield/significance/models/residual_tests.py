@@ -18,17 +18,7 @@ MOST_SHAPIRO = 5000
 
 @dataclass(frozen=True)
 class Check:
-    """A test of one assumption; a small p-value speaks against it.
-
-    Attributes
-    ----------
-    assumption
-        `normal errors`, `equal variances` or `additive effects`.
-    test
-        Name of the test.
-    statistic, pvalue
-        What it found.
-    """
+    """A test of one assumption; a small p-value speaks against it."""
 
     assumption: str
     test: str

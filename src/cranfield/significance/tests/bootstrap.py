@@ -26,7 +26,6 @@ from cranfield.significance.resampling import count_reaching, monte_carlo
 
 
 def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
-    """Do the paired bootstrap test on each pair."""
     counts = topic_counts(options.resamples, pairs.topics, options.seed)
     work = partial(_tested, counts=counts, options=options)
     # A block's results fit into the cache, and a matrix product is worth its call.
@@ -78,7 +77,6 @@ def resampled_t(
 def paired_limits(
     pairs: Pairs, mean: Floats, error: Floats, options: Options, level: float
 ) -> Limits:
-    """Return bootstrap-t limits by the samples of the test."""
     counts = topic_counts(options.resamples, pairs.topics, options.seed)
 
     def resampled(block: Pairs) -> Floats:

@@ -31,7 +31,6 @@ OF_INTERVAL = 0
 
 
 def unpaired_bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
-    """Do the unpaired bootstrap test on each pair."""
     values, count = packed(pairs.values)
     integers, _ = as_integers(values, 4 * values.shape[0] ** 2)
     integers = np.nan_to_num(integers)

@@ -59,16 +59,8 @@ def _side(n: int) -> int:
 class _Table:
     """Sums that ascend along rows and columns: of row a and column c, left[a] + right[c + shift a].
 
-    Attributes
-    ----------
-    left, right
-        Ascending, padded with infinities so that squares are whole.
-    shift
-        0; or 1 where columns count from the diagonal, so that a triangle becomes a table too.
-    side
-        Of a square.
-    columns
-        Their number.
+    Both lists are padded with infinities, so that squares of `side` are whole. With `shift` 1
+    columns count from the diagonal, so that a triangle becomes a table too.
     """
 
     left: Floats

@@ -36,7 +36,6 @@ SUBSETS = 2**26
 
 
 def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
-    """Do the randomisation test on each pair."""
     means, deviations, zeros = [], [], []
     for block in pairs.blocks():
         differences = block.differences()
@@ -70,7 +69,6 @@ def randomisation_test(pairs: Pairs, options: Options) -> Outcome:
 
 
 def exact_wanted(pairs: Pairs, zeros: Indices, options: Options) -> bool:
-    """Decide whether all assignments are enumerated."""
     most = int((pairs.topics - zeros).max(initial=0))
     if options.exact:
         if most > MOST_EXACT:

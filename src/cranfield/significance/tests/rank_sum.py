@@ -24,7 +24,6 @@ MOST_EXACT = 200
 
 
 def rank_sum_test(pairs: Pairs, options: Options) -> Outcome:
-    """Do the rank sum test on each pair."""
     counts = (~np.isnan(pairs.values)).sum(axis=0)
     n, m = counts[pairs.first], counts[pairs.second]
     codes = coded(pairs.values)
@@ -149,12 +148,6 @@ class RankSums:
     how many ways there are to draw k of a half with a sum s. Twice the ranks are integers, with
     ties too. Ways are counted, by floats: they add up without cancelling, and so keep their digits
     even far out in a tail. `ranks` are twice the ranks, ascending.
-
-    Examples
-    --------
-    >>> tails = RankSums(np.array([2, 4, 6, 8]), 2)  # ranks 1, 2, 3, 4
-    >>> [round(6 * chance, 9) for chance in tails(8)]  # a sum of at most 4, of at least 4
-    [2.0, 5.0]
     """
 
     def __init__(self, ranks: Integers, n: int) -> None:

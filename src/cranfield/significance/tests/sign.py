@@ -14,7 +14,6 @@ from cranfield.significance.pairs import Pairs
 
 
 def sign_test(pairs: Pairs, options: Options) -> Outcome:
-    """Do the sign test on each pair, exactly."""
     return joined([_block(block, options) for block in pairs.blocks()])
 
 

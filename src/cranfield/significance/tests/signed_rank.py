@@ -22,7 +22,6 @@ MOST_EXACT = 500
 
 
 def signed_rank_test(pairs: Pairs, options: Options) -> Outcome:
-    """Do the signed rank test on each pair."""
     if options.exact and pairs.topics > MOST_EXACT:
         raise PolicyError(f"the exact signed rank test takes at most {MOST_EXACT} topics")
     return joined([_block(block, options) for block in pairs.blocks()])

@@ -13,7 +13,6 @@ from cranfield.significance.pairs import ROUNDING, Pairs
 
 
 def t_test(pairs: Pairs, options: Options) -> Outcome:
-    """Do the paired t-test on each pair."""
     return joined([_paired(block, options) for block in pairs.blocks()])
 
 
@@ -38,12 +37,10 @@ def _paired(pairs: Pairs, options: Options) -> Outcome:
 
 
 def unpaired_t_test(pairs: Pairs, options: Options) -> Outcome:
-    """Do the two-sample t-test on each pair, with one variance for both systems."""
     return _unpaired(pairs, options, pooled=True)
 
 
 def welch_test(pairs: Pairs, options: Options) -> Outcome:
-    """Do Welch's test on each pair."""
     return _unpaired(pairs, options, pooled=False)
 
 

@@ -59,7 +59,6 @@ class Entry:
 
 
 def entries() -> list[Entry]:
-    """Return all measures, measures of a measure, and measures of texts."""
     return [
         Entry(one.kind, _form(one), _info(one), _parameters(one), one) for one in REGISTRY.values()
     ]
@@ -134,7 +133,6 @@ def _info(kind: type[Measure]) -> Info:
 
 
 def _parameters(kind: type[Measure]) -> dict[str, tuple[str, str]]:
-    """Default and meaning of each parameter, by name."""
     names = kind.parameter_names()
     if kind.kind == KINDS[1]:
         names = [name for name in names if name not in {"cutoff", "judged_only"}]

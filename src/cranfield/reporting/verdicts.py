@@ -51,14 +51,7 @@ def mirrored(words: NDArray[Any]) -> NDArray[Any]:
 
 
 def verdicts_of(comparison: PairwiseComparison) -> NDArray[Any]:
-    """Say of each system what it is, compared with each other one.
-
-    Examples
-    --------
-    >>> import cranfield as cf
-    >>> verdicts_of(cf.compare({"a": [0.1, 0.2, 0.4], "b": [0.3, 0.4, 0.5]})).tolist()
-    [['not compared', 'worse'], ['better', 'not compared']]
-    """
+    """Say of each system what it is, compared with each other one."""
     count = len(comparison.systems)
     words = by_pair(comparison)
     out = np.full((count, count), NONE, dtype=object)

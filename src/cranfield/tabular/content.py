@@ -95,13 +95,7 @@ class Content:
         return frozenset(k for row in self.cells() for k, cell in enumerate(row) if cell.mark)
 
     def said(self, first: str | None = None) -> str:
-        """Return title and notes as sentences, behind a first one if there is any.
-
-        Examples
-        --------
-        >>> Content("nDCG", ["a"], [], notes=["the best in bold", "ready?"]).said()
-        'nDCG. The best in bold. Ready?'
-        """
+        """Return title and notes as sentences, behind a first one if there is any."""
         notes = [one[:1].upper() + one[1:] for one in (self.faces, *self.notes)]
         parts = [first or "", self.title, *notes]
         return " ".join(one if one[-1] in ".?!" else f"{one}." for one in parts if one)

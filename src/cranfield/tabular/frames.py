@@ -28,19 +28,7 @@ def from_frame(
     left: Collection[str] | None = None,
     places: Mapping[str, int] | int = 4,
 ) -> Table:
-    """Show a data frame as it is; `left` names columns that hold no numbers.
-
-    Examples
-    --------
-    >>> import polars as pl
-    >>> frame = pl.DataFrame({"system": ["tf", "bm25"], "AP": [0.25, None], "docs": [1000, 20]})
-    >>> print(from_frame(frame, "Means"))
-    Means
-    <BLANKLINE>
-    system      AP   docs
-    tf      0.2500  1,000
-    bm25               20
-    """
+    """Show a data frame as it is; `left` names columns that hold no numbers."""
     if left is None:
         left = [one for one, kind in frame.schema.items() if not kind.is_numeric()]
 

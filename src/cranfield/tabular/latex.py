@@ -130,13 +130,7 @@ def _shown(cell: Cell, *, number: bool) -> str:
 
 
 def _number(text: str) -> str:
-    r"""Set a number with a minus sign instead of a hyphen, and powers of ten as such.
-
-    Examples
-    --------
-    >>> _number("-0.25"), _number("3e-12"), _number("<1e-300"), _number("a-b")
-    ('$-$0.25', '$3\\cdot 10^{-12}$', '$<10^{-300}$', 'a-b')
-    """
+    r"""Set a number with a minus sign instead of a hyphen, and powers of ten as such."""
     power = POWER.fullmatch(text)
     if power is not None:
         least, digits, exponent = power.groups()

@@ -15,15 +15,7 @@ def text_table(
     left: Collection[int] = (0,),
     between: str = "  ",
 ) -> str:
-    """Align cells in columns; what is not printable is escaped.
-
-    Examples
-    --------
-    >>> print(text_table(["system", "mean"], [["bm25", "0.25"], ["tf", "0.1"]]))
-    system  mean
-    bm25    0.25
-    tf       0.1
-    """
+    """Align cells in columns; what is not printable is escaped."""
     lines = [[plain(cell) for cell in row] for row in [head, *rows]]
     widths = [max(len(line[k]) for line in lines) for k in range(len(head))]
     return "\n".join(
@@ -36,16 +28,7 @@ def text_table(
 
 
 def grid(table: Content) -> str:
-    """Write head and rows; a raised mark stands behind its number, and shifts no other.
-
-    Examples
-    --------
-    >>> from cranfield.tabular import Cell, Table
-    >>> print(grid(Table("", ["system", "AP"], [["tf", "0.25"], ["bm25", Cell("0.5", "ab")]])))
-    system    AP
-    tf      0.25
-    bm25     0.5 ab
-    """
+    """Write head and rows; a raised mark stands behind its number, and shifts no other."""
     rows = table.cells()
     widest = [max((len(row[k].mark) for row in rows), default=0) for k in range(len(table.head))]
     shown = [

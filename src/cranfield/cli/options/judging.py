@@ -118,7 +118,6 @@ def wanted_measures(
 
 
 def innermost(measure: Measure) -> Measure:
-    """Return the measure that others stand around."""
     while isinstance(inner := getattr(measure, "inner", None), Measure):
         measure = inner
     return measure

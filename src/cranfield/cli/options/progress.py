@@ -42,6 +42,5 @@ def progress_bar(what: str, total: int | None = None) -> Iterator[Progress | Non
 
 
 def progress_of(runs: Sequence[Any]) -> AbstractContextManager[Progress | None]:
-    """Show a bar when there are enough runs to wait for."""
     enough = len(runs) >= SHOW_PROGRESS_FROM
     return progress_bar("judging", len(runs)) if enough else nullcontext()

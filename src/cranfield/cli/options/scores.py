@@ -59,6 +59,5 @@ def refuse(names: Collection[str], why: str) -> None:
 
 
 def on_command_line(name: str) -> bool:
-    """Say whether a parameter was given, rather than left to its default."""
     source = click.get_current_context().get_parameter_source(name)
     return source is not None and source.name == "COMMANDLINE"

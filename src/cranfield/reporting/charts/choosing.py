@@ -27,13 +27,7 @@ NAMELESS = "(no name)"
 
 
 def labels(names: Sequence[str]) -> list[str]:
-    r"""Make names from files fit to be shown: printable, not empty, and each another.
-
-    Examples
-    --------
-    >>> labels(["bm25", "BM25", "", "a\x1b", "a\\x1b"])
-    ['bm25', 'BM25', '(no name)', 'a\\x1b (2)', 'a\\x1b']
-    """
+    r"""Make names from files fit to be shown: printable, not empty, and each another."""
     taken = {name for name in names if name == _printed(name)}
     out = []
     for name in names:
@@ -80,13 +74,7 @@ def chosen(names: Sequence[str], asked: Sequence[str] | str | None) -> list[int]
 
 
 def ordered(scores: Any, systems: Sequence[str] | str | None = None) -> Scores:
-    """Take the scores of some systems, those with the best mean first.
-
-    Examples
-    --------
-    >>> ordered({"a": [0.1, 0.3], "b": [0.2, 0.5], "c": [0.0, 0.1]}, ["a", "b"]).systems
-    ('b', 'a')
-    """
+    """Take the scores of some systems, those with the best mean first."""
     given = table_of(scores)
     columns = np.array(chosen(given.systems, systems))
     means = given.mean()[columns]
@@ -116,7 +104,6 @@ def titled(
 
 
 def named(measures: Named) -> dict[str, str | Measure]:
-    """Return measures by title."""
     if isinstance(measures, (str, Measure)):
         return {str(measures): measures}
     if not isinstance(measures, Iterable):

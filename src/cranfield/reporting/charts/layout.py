@@ -125,13 +125,6 @@ def apart(
     -----
     Less the room that those before it take up, positions only have to be in order: that is isotonic
     regression.
-
-    Examples
-    --------
-    >>> apart([1.0, 1.0, 5.0], [2.0, 2.0, 2.0]).tolist()
-    [0.0, 2.0, 5.0]
-    >>> apart([1.0, 1.0, 5.0], [2.0, 2.0, 2.0], low=0.0).tolist()
-    [1.0, 3.0, 5.0]
     """
     from scipy.optimize import isotonic_regression
 

@@ -96,7 +96,6 @@ def _escaped(field: str) -> str:
 
 
 def themed(chart: Chart) -> Chart:
-    """Give a finished chart the common look."""
     import altair as alt
 
     found: Any = chart

@@ -54,11 +54,9 @@ def asset(name: str) -> str:
 
 
 def script() -> str:
-    """Put the parts of the script into one strict function."""
     parts = "\n".join(asset(name) for name in SCRIPTS)
     return f'(() => {{\n"use strict";\n{parts}}})();\n'
 
 
 def digest(source: str) -> str:
-    """Return the hash by which a policy allows a script or a style."""
     return f"sha256-{base64.b64encode(hashlib.sha256(source.encode()).digest()).decode()}"

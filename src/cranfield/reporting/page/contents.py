@@ -90,7 +90,6 @@ class Contents:
 
 
 def collect(results: Any, *, title: str, scales: bool = True, **options: Any) -> Contents:
-    """Compare what is not compared yet, and judge what that means."""
     given = {name: value for name, value in options.items() if value is not None}
     _check(given)
     evaluation = results if isinstance(results, Evaluation) and _of_rankings(results) else None
@@ -124,7 +123,6 @@ def _of_rankings(evaluation: Evaluation) -> bool:
 
 
 def _check(given: Mapping[str, Any]) -> None:
-    """Refuse tests and corrections that do not exist, before anything is computed."""
     if "test" in given:
         find_test(given["test"])
     if "correction" in given:

@@ -46,13 +46,7 @@ def page_data(contents: Contents) -> dict[str, Any]:
 
 
 def json_text(data: dict[str, Any]) -> str:
-    """Write data as JSON that can stand inside a script element.
-
-    Examples
-    --------
-    >>> json_text({"a": "</script>"})
-    '{"a":"\\\\u003c/script\\\\u003e"}'
-    """
+    """Write data as JSON that can stand inside a script element."""
     text = json.dumps(data, allow_nan=False, separators=(",", ":"))
     for char in "<>&":
         text = text.replace(char, f"\\u{ord(char):04x}")
@@ -114,7 +108,6 @@ def _comparison(part: Part) -> dict[str, Any]:
 
 
 def _pairs(one: PairwiseComparison) -> dict[str, list[int]]:
-    """Name the pairs, unless they are all."""
     every = np.triu_indices(len(one.systems), 1)
     if np.array_equal(every, (one.first, one.second)):
         return {}

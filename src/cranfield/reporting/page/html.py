@@ -21,13 +21,7 @@ class Html(str):
 
 
 def text(value: object) -> Html:
-    """Escape a value, unless it is HTML already; what cannot be printed is shown by its code.
-
-    Examples
-    --------
-    >>> text("<b>\\u202e&")
-    '&lt;b&gt;\\\\u202e&amp;'
-    """
+    """Escape a value, unless it is HTML already; what cannot be printed is shown by its code."""
     return value if isinstance(value, Html) else Html(html(str(value)))
 
 
@@ -35,11 +29,6 @@ def el(name: str, *children: object, **attributes: object) -> Html:
     """Make an element; False and None leave an attribute out, True gives it no value.
 
     Attributes that are words of Python end in an underscore; other underscores are hyphens.
-
-    Examples
-    --------
-    >>> el("td", "a<b", class_="n", data_k=3)
-    '<td class="n" data-k="3">a&lt;b</td>'
     """
     parts = [name]
     for key, value in attributes.items():
@@ -64,5 +53,4 @@ def named(name: str) -> Html:
 
 
 def label(name: str) -> str:
-    """Return what is shown for the name of a system or topic."""
     return plain(name) or EMPTY

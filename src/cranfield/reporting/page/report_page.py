@@ -65,11 +65,6 @@ def report(
     jobs
         Threads; it never changes a result.
 
-    Returns
-    -------
-    pathlib.Path
-        The file.
-
     Raises
     ------
     PolicyError

@@ -114,7 +114,6 @@ def _scaled(
     evaluation: Evaluation | None,
     given: Mapping[str, Any],
 ) -> tuple[Scaled | None, str]:
-    """Compare by the interval-scaled version, or say why not."""
     if isinstance(measure, Interval):
         return None, "it is interval-scaled already"
     if comparison is None:

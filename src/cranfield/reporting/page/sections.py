@@ -85,7 +85,6 @@ def _range(part: Part) -> str:
 
 
 def answers(contents: Contents) -> Html:
-    """Give the answer by each measure, and all of them in a table."""
     parts = contents.parts
     each = [_answer(k, part) for k, part in enumerate(parts)]
     if len(parts) == 1:

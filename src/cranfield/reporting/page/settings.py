@@ -53,7 +53,6 @@ def versions() -> dict[str, str]:
 
 
 def settings(contents: Contents) -> Html:
-    """Write policies, tests, seeds, versions, input files and the command."""
     pieces: list[object] = []
     if contents.command:
         command = el("pre", el("code", contents.command), tabindex=0)

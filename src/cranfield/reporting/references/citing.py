@@ -156,7 +156,6 @@ def cite(*things: Any) -> References:
 
 
 def find_study(name: str) -> str:
-    """Find a study by its name."""
     asked = name.lower().replace("_", "-").replace(" ", "-")
     if asked not in STUDIES:
         raise PolicyError(f"there is no study {quoted(name)}; there are {', '.join(STUDIES)}")
@@ -164,7 +163,6 @@ def find_study(name: str) -> str:
 
 
 def _sources(things: Iterable[Any]) -> Iterator[tuple[str, str]]:
-    """Yield what is used, and the text that names its source."""
     for thing in things:
         if isinstance(thing, str):
             yield from _named(thing)
@@ -193,7 +191,6 @@ def _sources(things: Iterable[Any]) -> Iterator[tuple[str, str]]:
 
 
 def _result(thing: Any) -> tuple[str, str] | None:
-    """Return what a result is called, and where it comes from."""
     if isinstance(thing, Study):
         return f"study {thing.name}", thing.source
     own = type(thing).__module__.startswith("cranfield.")

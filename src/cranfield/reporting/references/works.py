@@ -43,7 +43,6 @@ class Entry:
 
     @property
     def families(self) -> tuple[str, ...]:
-        """Family names of the authors."""
         names = _plain(self.fields.get("author", "")).split(" and ")
         return tuple(name.split(",")[0] for name in names)
 
@@ -55,7 +54,6 @@ class Entry:
 
     @property
     def is_software(self) -> bool:
-        """Whether it is a program, not a publication."""
         return self.fields.get("keywords") == "software"
 
     def to_bibtex(self, used_for: str = "") -> str:
@@ -65,14 +63,7 @@ class Entry:
         return "\n".join([f"@{self.kind}{{{self.key},", *lines, "}"]) + "\n"
 
     def to_text(self, *, markdown: bool = False) -> str:
-        """Write it as a reference, in Markdown with what is set in italics.
-
-        Examples
-        --------
-        >>> print(entries()["holm1979"].to_text())
-        Holm, S. (1979). A simple sequentially rejective multiple test procedure. Scandinavian
-        Journal of Statistics 6(2), 65–70.
-        """
+        """Write it as a reference, in Markdown with what is set in italics."""
         has = {name: _plain(value) for name, value in self.fields.items()}
         star = "*" if markdown else ""
         title = has["title"]
@@ -115,14 +106,7 @@ def entries() -> dict[str, Entry]:
 
 
 def cited_in(source: str) -> tuple[list[Entry], list[str]]:
-    """Find the works and programs that a text names, and the names and years without one.
-
-    Examples
-    --------
-    >>> found, missing = cited_in("Chapelle and others (2009); Nobody (1999); as in trec_eval")
-    >>> [one.key for one in found], missing
-    (['chapelle2009', 'trec_eval'], ['Nobody (1999)'])
-    """
+    """Find the works and programs that a text names, and the names and years without one."""
     found: dict[str, Entry] = {}
     missing = []
     for names, years in _CITED.findall(source):

@@ -36,7 +36,6 @@ class Marks:
 
 
 def levels_of(alpha: Any) -> tuple[float, ...]:
-    """Read one level of significance, or several; the highest first."""
     given = [alpha] if isinstance(alpha, (int, float)) else alpha
     try:
         levels = sorted({float(one) for one in given}, reverse=True)

@@ -177,7 +177,6 @@ def _known(options: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _ready(results: Any, places: int | None, chosen: Sequence[str]) -> Table:
-    """Make a table of what is tested, or counted, already."""
     if not isinstance(results, (PairwiseComparison, AnovaTable, pl.DataFrame)):
         raise PolicyError(
             "a table is made of an evaluation, scores, a comparison, an analysis of variance or a"

@@ -65,7 +65,6 @@ def evaluation_table(
 
 
 def topics_table(scores: Mapping[str, Scores], *, places: int = 4) -> Table:
-    """Show all scores, a row a topic and system, with the overall values last."""
     first = _checked(scores)
     for name, one in scores.items():
         if one.topics != first.topics:

@@ -29,7 +29,6 @@ def plain_text(found: Mapping[str, Meaning]) -> str:
 
 
 def csv_text(found: Mapping[str, Meaning]) -> str:
-    """CSV with a row a measure and pair."""
     tables = [
         one.comparison.to_polars().select(
             pl.lit(name).alias("measure"),
@@ -84,7 +83,6 @@ def marked_table(found: Mapping[str, Meaning], kind: str | None = None) -> Table
 
 
 def json_text(found: Mapping[str, Meaning]) -> str:
-    """JSON: for each measure what was done, what it means, the systems and the pairs."""
     comparisons = []
     for one in found.values():
         table = as_dict(one.comparison)
@@ -96,7 +94,6 @@ def json_text(found: Mapping[str, Meaning]) -> str:
 
 
 def as_dict(found: PairwiseComparison) -> dict[str, Any]:
-    """Return a comparison as plain values; no number is null."""
     table: dict[str, Any] = {
         "measure": found.measure,
         "test": found.test,

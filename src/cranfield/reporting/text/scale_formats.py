@@ -56,7 +56,6 @@ def _values(facts: ScaleFacts) -> list[str]:
 
 
 def json_text(facts: ScaleFacts) -> str:
-    """JSON with the same, and all values where there are few."""
     image = facts.image
     content: dict[str, Any] = {
         "cranfield": __version__,

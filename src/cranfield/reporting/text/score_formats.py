@@ -91,7 +91,6 @@ def relevance_strings(judged: JudgedRuns, depth: int = RELSTRING) -> list[list[s
 
 
 def ir_measures_lines(evaluation: Evaluation, *, by_topic: bool, places: int) -> Iterator[str]:
-    """Yield the lines that ir_measures prints; with several systems, each line begins with one."""
     several = len(evaluation.systems) > 1
     overall = {measure: scores.overall() for measure, scores in evaluation.items()}
     for system, name in enumerate(evaluation.systems):
@@ -114,7 +113,6 @@ def csv_text(scores: Mapping[str, Scores], *, by_topic: bool) -> str:
 
 
 def table(scores: Mapping[str, Scores], *, by_topic: bool) -> pl.DataFrame:
-    """Return the table that CSV and Parquet hold."""
     return long_table(scores) if by_topic else by_system(scores)
 
 

@@ -31,7 +31,6 @@ def markdown(study: Findings) -> str:
 
 
 def latex_text(study: Findings) -> str:
-    """Write booktabs tables, each with its title as caption."""
     heading = "".join(f"% {latex(line)}\n" for line in study.heading)
     return heading + "\n".join(table.to_latex(caption=True) for table in study.tables)
 
@@ -69,7 +68,6 @@ def csv_text(study: Findings) -> str:
 
 
 def json_text(study: Findings) -> str:
-    """JSON with the tables as lists of rows; no number is null."""
     frames = {name: _rows(frame) for name, (frame, _) in study.frames.items()}
     content = {"cranfield": __version__, **study.about, **frames}
     return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
@@ -93,7 +91,6 @@ WRITERS: dict[str, Callable[[Findings], str]] = {
 
 
 def check_table(table: str, names: Iterable[str]) -> None:
-    """Refuse a table that is none of those of a study."""
     known = list(names)
     if table not in known:
         there = ", ".join(known)
@@ -101,7 +98,6 @@ def check_table(table: str, names: Iterable[str]) -> None:
 
 
 def written(study: Findings, format: str, table: str | None = None) -> str:
-    """Write a study in a format of :data:`WRITERS`, or one of its tables by its name."""
     if table is not None:
         check_table(table, study.frames)
         frame, keys = study.frames[table]

@@ -111,7 +111,6 @@ def rich_table(table: Table) -> RichTable:
 
 
 def drawn_by_rich(table: RichTable, width: int | None) -> str:
-    """Draw a table of Rich so wide; without a width, for the terminal."""
     from rich.console import Console
 
     console = Console(file=StringIO(), force_terminal=width is None, width=width)

@@ -53,10 +53,6 @@ def distribution_chart(
         The topic's judgments, as for :func:`cranfield.image`; by default as many relevant documents
         as there are ranks.
 
-    Returns
-    -------
-    altair.ConcatChart
-
     Raises
     ------
     PolicyError
@@ -93,7 +89,6 @@ def distribution_chart(
 
 
 def _at(measure: str | Measure, length: int) -> str | Measure:
-    """Cut a measure off that has been given as an object and can be."""
     if isinstance(measure, Measure) and measure.cutoff is None:
         return measure @ length
     return measure
@@ -171,7 +166,6 @@ def curve(table: pl.DataFrame, kind: str) -> pl.DataFrame:
 
 
 def _short(count: int) -> str:
-    """Write large numbers with powers of ten."""
     if count < 10**7:
         return f"{count:,}"
     power = len(str(count)) - 1

@@ -41,10 +41,6 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
     grades
         The highest grade.
 
-    Returns
-    -------
-    altair.LayerChart
-
     Raises
     ------
     PolicyError

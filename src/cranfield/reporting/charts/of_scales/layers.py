@@ -36,12 +36,6 @@ def layered(levels: Sequence[int] | Ints, edges: Ints) -> Layout:
     own in each of them. Layers are sorted by the mean place of their neighbours below, then above,
     up and down; the order with the fewest crossings is kept. Then each layer moves towards the
     means of all neighbours, as far as its order and the distances allow.
-
-    Examples
-    --------
-    >>> found = layered([0, 1, 1, 2], np.array([[0, 2], [0, 1], [1, 3], [2, 3]]))
-    >>> found.across.tolist(), found.crossings
-    ([0.0, -0.5, 0.5, 0.0], 0)
     """
     height = np.asarray(levels, dtype=np.int64)
     level, links, chains = _with_places_between(height, np.asarray(edges).reshape(-1, 2))

@@ -28,12 +28,6 @@ def shares_up_to(found: Image) -> pl.DataFrame:
     to it (`runs`), and its rank as a share of the image (`values`), from 0 to 1. All values if
     there are at most 4,096 runs; else those of some runs, spread over the image, with exact shares
     of all. `runs` is null where runs are too many to be counted and share values.
-
-    Examples
-    --------
-    >>> import cranfield as cf
-    >>> shares_up_to(cf.image("P", 2)).rows()
-    [(0.0, 0.0, 0.25, 0.0), (0.5, 0.25, 0.75, 0.5), (1.0, 0.75, 1.0, 1.0)]
     """
     if found.at_most is not None:
         raise PolicyError("all runs are counted; leave at_most out")
@@ -67,7 +61,6 @@ def _thinned(value: Floats) -> NDArray[np.intp]:
 
 
 def _counted(found: Image, runs: int, ties: str) -> bool:
-    """Tell whether so many runs can be ranked in the image."""
     try:
         found.require(runs, ties)
     except PolicyError:

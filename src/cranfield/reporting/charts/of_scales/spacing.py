@@ -97,14 +97,7 @@ def spacing_chart(
 
 
 def spaced_runs(found: Image) -> pl.DataFrame:
-    """List the values of an image, ascending, each with the list of its runs, written as grades.
-
-    Examples
-    --------
-    >>> import cranfield as cf
-    >>> spaced_runs(cf.image("P", 2)).rows()
-    [(0.0, ['00']), (0.5, ['01', '10']), (1.0, ['11'])]
-    """
+    """List the values of an image, ascending, each with the list of its runs, written as grades."""
     if more_than(MOST_SPACED, found.length, found.grades):
         raise PolicyError(
             f"there are {found.grades + 1}^{found.length} runs of length {found.length}; up to"
@@ -217,7 +210,6 @@ def _labels(values: pl.DataFrame, low: float, top: float) -> pl.DataFrame:
 
 
 def _label(runs: Sequence[str], lines: int) -> str:
-    """Write down runs in a few lines, and how many more there are."""
     step = max(1, (5 * IN_A_LINE) // (len(runs[0]) + 1))
     words = list(runs)
     if len(words) > step * lines:

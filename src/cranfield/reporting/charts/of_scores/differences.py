@@ -49,10 +49,6 @@ def difference_bars(scores: Any, first: str, second: str) -> alt.LayerChart:
     first, second
         Two systems. Topics for which one has no score are left out, and the chart says how many.
 
-    Returns
-    -------
-    altair.LayerChart
-
     Raises
     ------
     PolicyError
@@ -124,10 +120,6 @@ def difference_scatter(scores: Any, first: str, second: str) -> alt.LayerChart:
         Scores of one measure: whatever :func:`cranfield.compare` takes, except by shard.
     first, second
         The system of the vertical axis, and that of the horizontal one.
-
-    Returns
-    -------
-    altair.LayerChart
 
     Raises
     ------

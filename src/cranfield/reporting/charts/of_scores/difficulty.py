@@ -37,10 +37,6 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
     systems
         Systems that are shown; by default all.
 
-    Returns
-    -------
-    altair.Chart
-
     Raises
     ------
     PolicyError

@@ -59,10 +59,6 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     comparison
         What :func:`cranfield.compare` found.
 
-    Returns
-    -------
-    altair.LayerChart
-
     Examples
     --------
     >>> import cranfield as cf

@@ -67,10 +67,6 @@ def precision_recall(
         How a level becomes a number of documents: `up` by the definition, or as `trec_eval-9` or
         `trec_eval-10` do.
 
-    Returns
-    -------
-    altair.LayerChart
-
     Raises
     ------
     PolicyError

@@ -35,10 +35,6 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     group
         Group of systems; by default the first.
 
-    Returns
-    -------
-    altair.ConcatChart
-
     Raises
     ------
     PolicyError

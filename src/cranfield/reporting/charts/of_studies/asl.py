@@ -33,10 +33,6 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
     largest
         The largest p-value that is shown, above 0 and up to 1. Few decisions are made high up.
 
-    Returns
-    -------
-    altair.LayerChart
-
     Raises
     ------
     PolicyError

@@ -130,7 +130,6 @@ def _panel(rows: pl.DataFrame, what: str, title: str, unit: str) -> Any:
 
 
 def _ends(rows: pl.DataFrame, what: str) -> tuple[float, float]:
-    """Return the ends of both axes."""
     values = pl.concat([rows[f"{what} before"], rows[f"{what} after"]]).drop_nulls()
     if what == "rank" or values.is_empty():
         return 0, len(rows) + 1

@@ -40,10 +40,6 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
         `overall`, of the means of systems; `by topic`, the mean over topics; or `lowest`, the topic
         with the lowest.
 
-    Returns
-    -------
-    altair.LayerChart
-
     Raises
     ------
     PolicyError

@@ -28,10 +28,6 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
     studies
         What :func:`stability` found, by one measure or by several on the same systems and topics.
 
-    Returns
-    -------
-    altair.ConcatChart
-
     Raises
     ------
     PolicyError

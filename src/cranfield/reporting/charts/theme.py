@@ -76,6 +76,12 @@ def by_colour(field: str, values: Sequence[str], title: str | None = None) -> di
     }
 
 
+def banded(base: Any, line: Any, marks: dict[str, Any], **properties: Any) -> Any:
+    """Lay a line over the band from `low` to `high` in its colour."""
+    band = base.mark_area(opacity=0.15).encode(y="low:Q", y2="high:Q", color=marks["color"])
+    return (band + line).properties(**properties)
+
+
 def coded(
     channel: Callable[..., Any],
     field: str,

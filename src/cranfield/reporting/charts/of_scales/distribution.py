@@ -75,11 +75,11 @@ def distribution_chart(
         raise PolicyError("there are no lengths of runs to draw")
     for size in sizes:
         check_size(size, grades)
-    panels = []
-    for title, measure in named(measures).items():
-        for length in sizes:
-            found = image(_at(measure, length), length, grades, judgments=judgments)
-            panels.append(_panel(found, title))
+    panels = [
+        _panel(image(_at(measure, length), length, grades, judgments=judgments), title)
+        for title, measure in named(measures).items()
+        for length in sizes
+    ]
     return themed(
         alt.concat(*panels, columns=max(1, len(sizes))).properties(
             description="Values of measures over the share of all runs, and of all values, up to"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from cranfield.base.errors import PolicyError
+from cranfield.reporting.charts.layout import overlaid
 from cranfield.reporting.charts.of_scales.layers import Layout, layered
-from cranfield.reporting.charts.theme import COLOURS, coded, data_of, themed
+from cranfield.reporting.charts.theme import COLOURS, coded, data_of
 from cranfield.scales.orders.partial_order import covers, levels
 from cranfield.scales.runs import all_runs, check_size, more_than
 
@@ -107,18 +108,16 @@ def hasse_chart(length: int, grades: int = 1) -> alt.LayerChart:
         tooltip=["run:N", "level:Q", "total:Q"],
     )
     words = base.mark_text(font="monospace", fontSize=12, baseline="middle").encode(text="run:N")
-    number = (grades + 1) ** length
-    drawn: Any = alt.layer(lines, boxes, words)
-    found: alt.LayerChart = themed(
-        drawn.properties(
-            width=round((box + BESIDE) * (right - left)),
-            height=UP * (top + 1),
-            description=f"Hasse diagram of the {number} runs of length {length} with grades 0 to"
-            f" {grades}: a line joins two runs where one swap or one replacement of documents makes"
-            " the lower into the upper one, and no run is between them.",
-        )
+    return overlaid(
+        lines,
+        boxes,
+        words,
+        width=round((box + BESIDE) * (right - left)),
+        height=UP * (top + 1),
+        description=f"Hasse diagram of the {len(nodes)} runs of length {length} with grades 0 to"
+        f" {grades}: a line joins two runs where one swap or one replacement of documents makes"
+        " the lower into the upper one, and no run is between them.",
     )
-    return found
 
 
 def diagram(length: int, grades: int = 1) -> tuple[pl.DataFrame, pl.DataFrame, Layout]:

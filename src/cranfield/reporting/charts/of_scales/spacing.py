@@ -83,10 +83,10 @@ def spacing_chart(
 
     chosen = named(measures)
     check_whole("the number of columns", columns, 1)
-    panels = []
-    for title, measure in chosen.items():
-        found = image(measure, length, grades, judgments=judgments)
-        panels.append(_panel(found, title))
+    panels = [
+        _panel(image(measure, length, grades, judgments=judgments), title)
+        for title, measure in chosen.items()
+    ]
     runs = f"all runs of length {length} with grades 0 to {grades}"
     return themed(
         alt.concat(*panels, columns=columns).properties(
@@ -148,22 +148,12 @@ def _panel(found: Image, title: str) -> alt.LayerChart:
     leaders = (
         alt.Chart(data_of(labels))
         .mark_rule(color="#bbbbbb", strokeWidth=0.7)
-        .encode(
-            x=across(12),
-            x2=alt.X2Datum(27),
-            y=alt.Y("value:Q", scale=scale),
-            y2="place:Q",
-        )
+        .encode(x=across(12), x2=alt.X2Datum(27), y=alt.Y("value:Q", scale=scale), y2="place:Q")
     )
-    text = written.mark_text(
-        align="left",
-        baseline="middle",
-        font="monospace",
-        fontSize=10,
-        lineBreak="\n",
-        lineHeight=LINE,
-    ).encode(x=across(30), text="label:N")
-    drawn: Any = alt.layer(line, leaders, marks, text)
+    font: dict[str, Any] = {"font": "monospace", "fontSize": 10, "lineBreak": "\n"}
+    text = written.mark_text(align="left", baseline="middle", lineHeight=LINE, **font)
+    labelled = text.encode(x=across(30), text="label:N")
+    drawn: Any = alt.layer(line, leaders, marks, labelled)
     panel: alt.LayerChart = drawn.properties(
         width=WIDTH,
         height=HEIGHT,

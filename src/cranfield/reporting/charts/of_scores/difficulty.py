@@ -80,9 +80,7 @@ def difficulty_map(scores: Any, *, systems: Sequence[str] | None = None) -> alt.
                 ),
             ),
             y=alt.Y(
-                "system:N",
-                scale=alt.Scale(domain=names),
-                axis=row_axis("system, best first", size),
+                "system:N", scale=alt.Scale(domain=names), axis=row_axis("system, best first", size)
             ),
             color=alt.Color(
                 "score:Q",

@@ -11,14 +11,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.reporting.charts.choosing import labels, titled
 from cranfield.reporting.charts.layout import headed, overlaid, row_size, rows_of, score_axis
 from cranfield.reporting.charts.theme import COLOURS, coded, data_of
-from cranfield.reporting.verdicts import (
-    BETTER,
-    DIFFERENT,
-    NONE,
-    SAME,
-    WORSE,
-    verdicts_of,
-)
+from cranfield.reporting.verdicts import BETTER, DIFFERENT, NONE, SAME, WORSE, verdicts_of
 from cranfield.scores.labels import place_of
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
@@ -106,11 +99,9 @@ def intervals_chart(
     )
     y = rows_of([names[k] for k in order], "system")
 
-    ends = float(np.min(frame["low"].to_numpy())), float(np.max(frame["high"].to_numpy()))
+    low, high = float(frame["low"].to_numpy().min()), float(frame["high"].to_numpy().max())
     # An axis of no length would be drawn from 0 to 1, whatever the means are.
-    around = alt.Scale(zero=False)
-    if ends[0] == ends[1]:
-        around = alt.Scale(zero=False, domain=[ends[0] - 0.1, ends[1] + 0.1])
+    around = alt.Scale(zero=False, **({"domain": [low - 0.1, high + 0.1]} if low == high else {}))
 
     def x(field: str) -> alt.X:
         return score_axis(field, title, len(names), around)
@@ -127,15 +118,11 @@ def intervals_chart(
             alt.Tooltip("verdict:N", title=says),
         ],
     )
-    band = (
-        alt.Chart(data_of(frame.filter(pl.col("verdict") == "reference").select("low", "high")))
-        .mark_rect(color="black", opacity=0.09, aria=False)
-        .encode(x=x("low"), x2="high:Q")
-    )
+    own = alt.Chart(data_of(frame.filter(verdict="reference").select("low", "high")))
+    band = own.mark_rect(color="black", opacity=0.09, aria=False).encode(x=x("low"), x2="high:Q")
     lines = base.mark_rule(strokeWidth=2, aria=False).encode(x=x("low"), x2="high:Q")
     points = base.mark_point(filled=True, size=min(60, 3.5 * step), opacity=1).encode(
-        x=x("mean"),
-        shape=coded(alt.Shape, "verdict", kinds, shapes, legend=legend),
+        x=x("mean"), shape=coded(alt.Shape, "verdict", kinds, shapes, legend=legend)
     )
     counts = dict(frame["verdict"].value_counts().iter_rows())
     told = ", ".join(f"{counts[kind]} {kind}" for kind in kinds if kind != "reference")

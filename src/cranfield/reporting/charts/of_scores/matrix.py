@@ -11,14 +11,7 @@ from cranfield.base.words import counted
 from cranfield.reporting.charts.choosing import labels, titled
 from cranfield.reporting.charts.layout import cell_size, column_axis, headed, overlaid, row_axis
 from cranfield.reporting.charts.theme import COLOURS, coded, data_of
-from cranfield.reporting.verdicts import (
-    BETTER,
-    DIFFERENT,
-    NONE,
-    SAME,
-    WORSE,
-    by_pair,
-)
+from cranfield.reporting.verdicts import BETTER, DIFFERENT, NONE, SAME, WORSE, by_pair
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 
@@ -88,20 +81,11 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     both = not comparison.baselines and comparison.alternative == "two-sided"
     codes = {*cells["v"], *(-cells["v"] if both else [])}
     kinds = [kind for code, kind in WORDS.items() if code in codes]
-    fill = coded(
-        alt.Color,
-        "verdict",
-        kinds,
-        [FILLS[kind] for kind in kinds],
-        legend=alt.Legend(
-            title="The system of the row is",
-            orient="bottom",
-            columns=4,
-            symbolType="square",
-            labelLimit=300,
-            titleLimit=300,
-        ),
+    title = "The system of the row is"
+    below = alt.Legend(
+        title=title, orient="bottom", columns=4, symbolType="square", labelLimit=300, titleLimit=300
     )
+    fill = coded(alt.Color, "verdict", kinds, [FILLS[kind] for kind in kinds], legend=below)
 
     def side(row: str, column: str, sign: str) -> list[alt.Chart]:
         """Draw the pairs from the side of one of their systems."""
@@ -117,11 +101,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
                 difference=f"{sign}datum.d",
             )
             .encode(
-                y=alt.Y(
-                    "row:N",
-                    scale=alt.Scale(domain=rows),
-                    axis=row_axis("system", size),
-                ),
+                y=alt.Y("row:N", scale=alt.Scale(domain=rows), axis=row_axis("system", size)),
                 x=alt.X(
                     "column:N",
                     scale=alt.Scale(domain=columns),

@@ -100,13 +100,10 @@ def precision_recall(
     names = labels(runs.systems)
     marks = by_colour("system", [names[k] for k in bright])
 
-    x = alt.X("recall:Q", title="recall", scale=alt.Scale(domain=[0, 1]))
+    whole = alt.Scale(domain=[0, 1])
+    x = alt.X("recall:Q", title="recall", scale=whole)
     what = "interpolated precision" if row is None else "precision"
-    y = alt.Y(
-        "precision:Q",
-        title=f"mean {what}" if row is None else what,
-        scale=alt.Scale(domain=[0, 1]),
-    )
+    y = alt.Y("precision:Q", title=f"mean {what}" if row is None else what, scale=whole)
     shown = alt.Chart(data_of(_rows(curves, levels, bright, names))).encode(
         x=x,
         y=y,
@@ -255,11 +252,11 @@ def _words(
     runs: JudgedRuns, row: int | None, order: Sequence[int], bright: Sequence[int], wanted: int
 ) -> tuple[str, list[str]]:
     if row is None:
-        title = f"Interpolated precision, mean over {counted(len(runs.topics), 'topic')}"
         counts = runs.scored.sum(axis=0)[list(order)]
+        over = counted(len(runs.topics), "topic")
         if counts.min() < len(runs.topics):
-            title = f"Interpolated precision, mean over {counts.min()} to {counts.max()} topics"
-        lines = []
+            over = f"{counts.min()} to {counts.max()} topics"
+        title, lines = f"Interpolated precision, mean over {over}", []
     else:
         title = f"Precision and recall for topic {labels(runs.topics)[row]}"
         lines = [

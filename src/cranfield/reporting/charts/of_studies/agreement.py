@@ -8,7 +8,7 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.meta.of_tests.split_study import SplitStudy
-from cranfield.reporting.charts.theme import by_colour, data_of, themed
+from cranfield.reporting.charts.theme import banded, by_colour, data_of, themed
 
 if TYPE_CHECKING:
     import altair as alt
@@ -54,11 +54,8 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
     group = next(iter(study.groups)) if group is None else group
     if group not in study.groups:
         raise PolicyError(f"the study has no group {quoted(group)}: {', '.join(study.groups)}")
-    own = study.summary().filter(
-        (pl.col("group") == group)
-        & (pl.col("sets") == "1-2")
-        & (pl.col("first") == pl.col("second"))
-    )
+    of_one_test = pl.col("first") == pl.col("second")
+    own = study.summary().filter(of_one_test, group=group, sets="1-2")
     systems = study.groups[group]
     pairs = systems * (systems - 1) // 2
     marks = by_colour("test", study.tests)
@@ -84,12 +81,7 @@ def agreement_chart(study: SplitStudy, *, group: str | None = None) -> alt.Conca
             tooltip=["test:N", "size:Q", alt.Tooltip("pairs:Q", format=".1f")],
             **marks,
         )
-        band = base.mark_area(opacity=0.15).encode(
-            y=alt.Y("low:Q"),
-            y2="high:Q",
-            color=marks["color"],
-        )
         panels.append(
-            (band + line).properties(width=WIDTH, height=HEIGHT, title=f"{name}: {title}")
+            banded(base, line, marks, width=WIDTH, height=HEIGHT, title=f"{name}: {title}")
         )
     return themed(alt.concat(*panels, columns=2))

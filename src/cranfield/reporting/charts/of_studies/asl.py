@@ -9,7 +9,8 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError
 from cranfield.meta.of_measures.discriminative import DiscriminativePower
-from cranfield.reporting.charts.theme import by_colour, data_of, themed
+from cranfield.reporting.charts.layout import overlaid
+from cranfield.reporting.charts.theme import by_colour, data_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -94,23 +95,12 @@ def asl_chart(power: DiscriminativePower, *, largest: float = 0.15) -> alt.Layer
         # Curves may pass here: a white rim keeps the words apart from them.
         rim = text.mark_text(stroke="white", strokeWidth=4, **place)
         layers = [rule, line, rim, text.mark_text(color="#666666", **place)]
-    return themed(alt.layer(*layers).properties(width=WIDTH, height=HEIGHT))
+    return overlaid(*layers, width=WIDTH, height=HEIGHT)
 
 
 def thinned(curves: pl.DataFrame, end: int, columns: int = 2 * WIDTH) -> pl.DataFrame:
-    """Leave out points that nobody would see.
-
-    Parameters
-    ----------
-    curves
-        Columns `measure`, `rank` and `p`, in order of rank.
-    end
-        The rank on the right.
-    columns
-        Of the chart: of the points of a measure in one of them, the first and the last are kept.
-    """
-    column = (pl.col("rank") * columns // max(end, 1)).alias("column")
-    with_column = curves.with_columns(column)
+    """Keep the first and the last point of a measure in each column of the chart, up to `end`."""
     rank = pl.col("rank")
+    with_column = curves.with_columns((rank * columns // max(end, 1)).alias("column"))
     edge = (rank == rank.min()) | (rank == rank.max())
     return with_column.filter(edge.over("measure", "column")).drop("column")

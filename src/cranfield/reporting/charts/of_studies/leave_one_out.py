@@ -8,7 +8,7 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.meta.of_collections.left_out import LeaveOneOut
-from cranfield.reporting.charts.theme import COLOURS, data_of, themed
+from cranfield.reporting.charts.theme import COLOURS, coded, data_of, themed
 
 if TYPE_CHECKING:
     import altair as alt
@@ -65,30 +65,23 @@ def leave_one_out_chart(found: LeaveOneOut, measure: str | None = None) -> alt.C
         part = rows.filter(pl.col("list") == kind)
         for what, title in (("score", f"{measure}, {kind} lists"), ("rank", "Ranks by it")):
             panels.append(_panel(part, what, title, found.unit))
-    chart: alt.ConcatChart = alt.concat(*panels, columns=2)
-    return themed(chart)
+    return themed(alt.concat(*panels, columns=2))
 
 
 def _rows(found: LeaveOneOut, measure: str) -> pl.DataFrame:
-    runs = found.teams.select(
-        "team",
-        pl.col("contributing")
-        .clip(0, len(SIZES))
-        .replace_strict({0: "none", **dict(enumerate(SIZES, 1))})
-        .alias("runs of the team"),
-    )
+    sizes = {0: "none", **dict(enumerate(SIZES, 1))}
+    runs = pl.col("contributing").clip(0, len(SIZES)).replace_strict(sizes)
     return (
         found.systems.filter((pl.col("measure") == measure) & pl.col("before").is_not_null())
-        .join(runs, on="team", maintain_order="left")
+        .join(
+            found.teams.select("team", runs.alias("runs of the team")),
+            on="team",
+            maintain_order="left",
+        )
+        .rename({"before": "score before", "after": "score after"})
         .select(
-            "list",
-            "system",
-            "team",
-            "runs of the team",
-            pl.col("before").alias("score before"),
-            pl.col("after").alias("score after"),
-            "rank before",
-            "rank after",
+            *("list", "system", "team", "runs of the team"),
+            *("score before", "score after", "rank before", "rank after"),
         )
     )
 
@@ -110,9 +103,11 @@ def _panel(rows: pl.DataFrame, what: str, title: str, unit: str) -> Any:
     colour = (
         alt.value(COLOURS[0])
         if unit == "run"
-        else alt.Color(
-            "runs of the team:N",
-            scale=alt.Scale(domain=sizes, range=list(COLOURS[: len(sizes)])),
+        else coded(
+            alt.Color,
+            "runs of the team",
+            sizes,
+            COLOURS[: len(sizes)],
             legend=alt.Legend(title="runs of the team", symbolOpacity=1),
         )
     )

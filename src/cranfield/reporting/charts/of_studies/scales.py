@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.meta.of_scales.result import ScaleStudy
-from cranfield.reporting.charts.layout import apart
-from cranfield.reporting.charts.theme import COLOURS, by_colour, data_of, themed
+from cranfield.reporting.charts.layout import apart, overlaid
+from cranfield.reporting.charts.theme import COLOURS, by_colour, coded, data_of
 
 if TYPE_CHECKING:
     import altair as alt
@@ -111,16 +111,15 @@ def scale_tau_chart(study: ScaleStudy, *, kind: str = "overall") -> alt.LayerCha
         .mark_text(align="left", baseline="middle", fontSize=12)
         .encode(x=alt.value(WIDTH + 38), y=alt.Y("place:Q", scale=scale), text="measure:N")
     )
-    drawn: Any = alt.layer(lines, leaders, names)
-    found: alt.LayerChart = themed(
-        drawn.properties(
-            width=WIDTH,
-            height=HEIGHT,
-            description=f"{KINDS[kind]} between each of {counted(len(study.measures), 'measure')}"
-            f" and its interval-scaled version, by length of runs, for {study.systems} systems.",
-        )
+    return overlaid(
+        lines,
+        leaders,
+        names,
+        width=WIDTH,
+        height=HEIGHT,
+        description=f"{KINDS[kind]} between each of {counted(len(study.measures), 'measure')}"
+        f" and its interval-scaled version, by length of runs, for {study.systems} systems.",
     )
-    return found
 
 
 def _domain(values: pl.Series) -> tuple[float, float]:
@@ -205,22 +204,16 @@ def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.La
         .encode(
             y=y,
             x="tau:Q",
-            color=alt.Color(
-                "of:N", title="both", scale=alt.Scale(domain=domain, range=list(COLOURS[:2]))
-            ),
-            shape=alt.Shape(
-                "of:N", title="both", scale=alt.Scale(domain=domain, range=["circle", "diamond"])
-            ),
+            color=coded(alt.Color, "of", domain, COLOURS[:2], title="both"),
+            shape=coded(alt.Shape, "of", domain, ["circle", "diamond"], title="both"),
             tooltip=["pair:N", "of:N", alt.Tooltip("tau:Q", format=".4f")],
         )
     )
-    drawn: Any = alt.layer(bars.encode(y=y, x=x, x2="interval:Q"), dots)
-    found: alt.LayerChart = themed(
-        drawn.properties(
-            width=WIDTH,
-            height=ROW * len(pairs),
-            description=f"Kendall's tau between two measures on runs of length {chosen}, of the"
-            f" measures as they are and of their interval-scaled versions.",
-        )
+    return overlaid(
+        bars.encode(y=y, x=x, x2="interval:Q"),
+        dots,
+        width=WIDTH,
+        height=ROW * len(pairs),
+        description=f"Kendall's tau between two measures on runs of length {chosen}, of the"
+        " measures as they are and of their interval-scaled versions.",
     )
-    return found

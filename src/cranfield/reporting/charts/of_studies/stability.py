@@ -9,7 +9,7 @@ import polars as pl
 
 from cranfield.base.errors import PolicyError
 from cranfield.meta.of_topics.sample_study import Stability, limits
-from cranfield.reporting.charts.theme import by_colour, data_of, themed
+from cranfield.reporting.charts.theme import banded, by_colour, data_of, themed
 
 if TYPE_CHECKING:
     import altair as alt
@@ -72,10 +72,7 @@ def stability_chart(studies: Stability | Sequence[Stability]) -> alt.ConcatChart
             tooltip=["measure:N", "topics:Q", alt.Tooltip("mean:Q", format=".3~f")],
             **marks,
         )
-        band = base.mark_area(opacity=0.15).encode(
-            y=alt.Y("low:Q"), y2="high:Q", color=marks["color"]
-        )
-        panels.append((band + line).properties(width=WIDTH, height=HEIGHT, title=title))
+        panels.append(banded(base, line, marks, width=WIDTH, height=HEIGHT, title=title))
     return themed(alt.concat(*panels, columns=3))
 
 

@@ -25,18 +25,8 @@ from cranfield.sources.values import ID, NUMBER
 class DocumentTable:
     """Something known of documents whatever the topic; made by :func:`read_lengths` and the like.
 
-    Attributes
-    ----------
-    docs
-        Document of each row.
-    values
-        Length of the document, or how much it belongs to the group.
-    codes
-        Group of each row, as an index into `names`; 0 where there are no groups.
-    names
-        The groups, in order.
-    name
-        Where the table came from.
+    `values` are lengths, or how much a document belongs to the group in `codes`, an index into
+    `names`; without groups all codes are 0.
     """
 
     docs: pl.Series

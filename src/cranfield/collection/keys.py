@@ -28,16 +28,7 @@ ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
 class TopicCoder:
-    """Number topics in order of appearance, a chunk at a time.
-
-    Examples
-    --------
-    >>> coder = TopicCoder()
-    >>> coder.encode(pl.Series(["b", "b", "a"])).tolist(), coder.encode(pl.Series(["a"])).tolist()
-    ([0, 0, 1], [1])
-    >>> coder.names
-    ['b', 'a']
-    """
+    """Number topics in order of appearance, a chunk at a time."""
 
     def __init__(self) -> None:
         self._codes: dict[str, int] = {}

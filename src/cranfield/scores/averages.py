@@ -16,13 +16,7 @@ FLOOR = 1e-5
 
 @dataclass(frozen=True, eq=False)
 class Averages:
-    """Values whose first axis is summed up: that of the topics, for scores.
-
-    Attributes
-    ----------
-    values
-        Shape (topics, systems), or (topics, systems, shards); NaN is 'no score'.
-    """
+    """Values summed up along their first axis, for scores that of the topics; NaN is 'no score'."""
 
     values: Floats
 

@@ -22,13 +22,7 @@ def place_of(name: object, labels: Sequence[str], what: str = "system", role: st
 
 
 def places_of(asked: Any, labels: Sequence[str], what: str = "system") -> Indices:
-    """Return where labels stand; indices are taken as they are, a mask as what it picks.
-
-    Examples
-    --------
-    >>> places_of(["c", "a"], "abc"), places_of(np.array([False, True, True]), "abc")
-    (array([2, 0]), array([1, 2]))
-    """
+    """Return where labels stand; indices are taken as they are, a mask as what it picks."""
     if asked is None:
         return np.arange(len(labels))
     if isinstance(asked, np.ndarray) and asked.dtype.kind in "bui":

@@ -46,14 +46,7 @@ def complete(
 
 
 def by_system(scores: Mapping[str, Scores]) -> pl.DataFrame:
-    """Return the overall values of several measures: a row a system, and a column a measure.
-
-    Examples
-    --------
-    >>> one = Scores([[0.5, 1.0], [0.0, 0.5]], ("q1", "q2"), ("a", "b"))
-    >>> by_system({"AP": one}).rows()
-    [('a', 0.25), ('b', 0.75)]
-    """
+    """Return the overall values of several measures: a row a system, a column a measure."""
     systems = next(iter(scores.values())).systems
     for one in scores.values():
         one.flat("a table of systems has one value of each; there are several shards")
@@ -62,14 +55,7 @@ def by_system(scores: Mapping[str, Scores]) -> pl.DataFrame:
 
 
 def long_table(scores: Mapping[str, Scores]) -> pl.DataFrame:
-    """Return all scores: measure, topic, system, perhaps shard, score; no score is null.
-
-    Examples
-    --------
-    >>> one = Scores([[0.5, 1.0]], ("q",), ("a", "b"))
-    >>> long_table({"AP": one}).rows()
-    [('AP', 'q', 'a', 0.5), ('AP', 'q', 'b', 1.0)]
-    """
+    """Return all scores: measure, topic, system, perhaps shard, score; no score is null."""
     return pl.concat(
         one.to_long().select(pl.lit(name).alias("measure"), pl.all())
         for name, one in scores.items()

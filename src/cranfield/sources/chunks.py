@@ -31,13 +31,7 @@ _SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
 
 @dataclass(frozen=True)
 class Source:
-    """One file to read, or standard input for `-`.
-
-    Examples
-    --------
-    >>> Source("runs/bm25.run.xz").stem, Source("runs/bm25.run.xz").suffix
-    ('bm25', '.run')
-    """
+    """One file to read, or standard input for `-`."""
 
     path: str
 

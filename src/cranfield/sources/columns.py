@@ -20,13 +20,7 @@ from cranfield.sources.values import Cells
 
 @dataclass(frozen=True)
 class Columns:
-    """Named columns as they were given, each taken when it is asked for.
-
-    source: name to show in messages.
-    names: names of the columns, as they were given.
-    cells: returns a column by its place.
-    lines: line of each row; None where rows have none.
-    """
+    """Named columns as they were given, each taken when it is asked for by its place."""
 
     source: str
     names: Sequence[object]

@@ -14,16 +14,7 @@ from cranfield.base.errors import InputError
 
 @dataclass
 class LineMap:
-    """Rows to lines, kept a chunk at a time and almost always as one number a chunk.
-
-    Examples
-    --------
-    >>> lines = LineMap()
-    >>> lines.add(2, first_line=1)
-    >>> lines.add(2, first_line=3, numbers=np.array([3, 5]))
-    >>> [lines.line(row) for row in range(4)]
-    [1, 2, 3, 5]
-    """
+    """Rows to lines, kept a chunk at a time and almost always as one number a chunk."""
 
     rows: int = 0
     _starts: list[int] = field(default_factory=list)

@@ -18,13 +18,7 @@ FRAMES = frozenset({"csv", "tsv", "parquet"})
 
 
 def spelt(name: object) -> str:
-    """Spell the name of a column in lower case, without blanks, hyphens and the like.
-
-    Examples
-    --------
-    >>> spelt("Topic ID"), spelt("query_id"), spelt("Run-Tag")
-    ('topicid', 'queryid', 'runtag')
-    """
+    """Spell the name of a column in lower case, without blanks, hyphens and the like."""
     return re.sub(r"[\s_.:-]+", "", str(name)).casefold()
 
 

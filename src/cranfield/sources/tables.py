@@ -16,13 +16,7 @@ from cranfield.sources.values import Cells
 
 @dataclass(frozen=True)
 class Table:
-    """A table of some kind.
-
-    frame: all columns of the schema; what is not there is null.
-    source: name to show in messages.
-    names: the columns that are there.
-    lines: line of each row; None where rows have none.
-    """
+    """All columns of a schema, null where not there; `names` are there, `lines` may be known."""
 
     frame: pl.DataFrame
     source: str

@@ -23,24 +23,12 @@ _INT32 = 2**31
 
 
 def is_number(text: str) -> bool:
-    """Whether this is how a finite number is written.
-
-    Examples
-    --------
-    >>> is_number("-1.5e3"), is_number("nan"), is_number("1_000"), is_number("٣")
-    (True, False, False, False)
-    """
+    """Whether this is how a finite number is written, in digits of ASCII."""
     return bool(_NUMBER.fullmatch(text)) and isfinite(float(text))
 
 
 def is_integer(text: str) -> bool:
-    """Whether this is how an integer of 32 bits is written.
-
-    Examples
-    --------
-    >>> is_integer("-007"), is_integer("0.5"), is_integer("9999999999")
-    (True, False, False)
-    """
+    """Whether this is how an integer of 32 bits is written."""
     # The leading zeros are taken off first: Python refuses to read thousands of digits.
     short = len(text.lstrip("+-0")) <= len(str(_INT32))
     return bool(_INTEGER.fullmatch(text)) and short and -_INT32 <= int(text) < _INT32
@@ -51,11 +39,6 @@ def finite(cell: Any) -> float | None:
 
     Text is held to how numbers are written: Python itself would take `1_0` for 10, and the digits
     of any script.
-
-    Examples
-    --------
-    >>> finite(" 1e2 "), finite("1_0"), finite(float("inf"))
-    (100.0, None, None)
     """
     if isinstance(cell, str):
         return float(text) if is_number(text := cell.strip()) else None
@@ -69,13 +52,7 @@ def finite(cell: Any) -> float | None:
 
 
 def absent(cell: Any, words: frozenset[str] = frozenset({""})) -> bool:
-    """Tell whether a cell holds nothing: no value, or one of some words in any case.
-
-    Examples
-    --------
-    >>> absent(None), absent(" "), absent(float("nan")), absent("0")
-    (True, True, True, False)
-    """
+    """Tell whether a cell holds nothing: no value, or one of some words in any case."""
     if isinstance(cell, str):
         return cell.strip().lower() in words
     # The missing value of pandas is equal to nothing, and has no truth.

@@ -84,13 +84,7 @@ SYSTEM = optional("system", NAME, "run runid runtag tag")
 
 
 def text_length(text: str) -> int:
-    """Count the characters of an answer that are not white space, as TREC's question answering.
-
-    Examples
-    --------
-    >>> text_length("born in 1942 ")
-    10
-    """
+    """Count the characters that are not white space, as TREC's question answering."""
     return len("".join(text.split()))
 
 

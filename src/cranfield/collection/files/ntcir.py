@@ -33,12 +33,7 @@ _BLANKS = " \t\v\f\r"
 
 @dataclass(frozen=True)
 class Form:
-    """How the lines of a file are made.
-
-    kind: what a line is, for messages.
-    separator: the character between fields; None for blanks.
-    columns: what the fields are.
-    """
+    """How lines are made: what one is, what stands between fields (None: blanks), the fields."""
 
     kind: str
     separator: str | None
@@ -58,15 +53,7 @@ _RUN = Form("run", ";", ("topic", "q0", "doc", "rank", "score", "tag"))
 
 
 def recognised(chunk: bytes, kind: str) -> bool:
-    """Tell whether text is certainly in one of these formats, by its first line.
-
-    Examples
-    --------
-    >>> recognised(b"1 d7 L2", "qrels"), recognised(b"1 0 d7 2", "qrels")
-    (True, False)
-    >>> recognised(b"1;0;some text;1;2.5;mine", "run"), recognised(b"1 0 a;b;c 1 2.5 m", "run")
-    (True, False)
-    """
+    """Tell whether text is certainly in one of these formats, by its first line."""
     first = _first_line(chunk.decode("latin-1"))
     if kind == "qrels":
         form = _form_of(first)

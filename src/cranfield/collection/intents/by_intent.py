@@ -16,13 +16,10 @@ from cranfield.collection.judged.rows import Rows
 
 @dataclass(frozen=True, eq=False)
 class ByIntent:
-    """Judged runs by intent.
+    """Judged runs whose topics are the intents of all topics, one after the other.
 
-    judged: the same rankings; its topics are the intents of all topics, one after the other.
-    topic: topic of each intent, as an index; shape (intents,).
-    probability: Pr(intent | topic); shape (intents,).
-    navigational: whether it is navigational; shape (intents,).
-    topics: number of topics.
+    `topic` (an index), `probability`, which is Pr(intent | topic), and `navigational` are of shape
+    (intents,); `topics` is the number of topics.
     """
 
     judged: JudgedRuns
@@ -39,19 +36,10 @@ class ByIntent:
 
 
 def by_intent(judged: JudgedRuns, name: str, rel: int = 1) -> ByIntent:
-    """Judge the runs by each intent alone.
+    """Judge the runs by each intent alone; `name` is the measure that needs it.
 
     A document that is judged for a topic, but not for one of its intents, counts as judged not
     relevant to that intent. Which documents are unjudged is the same for all intents.
-
-    Examples
-    --------
-    >>> import cranfield as cf
-    >>> rows = [("q", "a", 1, "books"), ("q", "b", 2, "films"), ("q", "a", 0, "films")]
-    >>> qrels = [dict(zip(("topic", "doc", "grade", "subtopic"), row)) for row in rows]
-    >>> view = by_intent(cf.judge({"q": {"a": 2, "b": 1}}, qrels), "mine")
-    >>> view.judged.topics, view.judged.documents.grade.tolist(), view.probability.tolist()
-    (('q/books', 'q/films'), [1, 0, 0, 2], [0.5, 0.5])
     """
     key = ("by intent", max(rel, 1))
     view: ByIntent | None = judged.views.get(key)

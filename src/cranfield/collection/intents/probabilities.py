@@ -41,18 +41,9 @@ _INTENTS = schema_of_lines(
 
 @dataclass(frozen=True, eq=False, repr=False)
 class IntentTable:
-    """Intents of topics, with probabilities and types; made by :func:`read_intents`.
+    """Intents of topics, with Pr(intent | topic) and types; made by :func:`read_intents`.
 
-    Attributes
-    ----------
-    topics, intents
-        Topic and name of each intent.
-    probabilities
-        Pr(intent | topic).
-    navigational
-        Whether the user wants one certain document, and not information.
-    name
-        Where the table came from.
+    With a navigational intent the user wants one certain document, and not information.
     """
 
     topics: tuple[str, ...]

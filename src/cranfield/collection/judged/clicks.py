@@ -9,24 +9,12 @@ from cranfield.base.arrays import Bools, Floats, Ints
 
 @dataclass(frozen=True, eq=False)
 class Clicks:
-    """Clicks of sessions, in order of cell and, within it, of time.
+    """Clicks of sessions, in order of cell, a (system, session) as one number, and of time.
 
-    Attributes
-    ----------
-    cell
-        The (system, session) of each click, as one number.
-    query
-        Number of the query in whose list was clicked, from 1.
-    rank
-        Rank that was clicked, from 1.
-    length
-        Characters of the clicked document; NaN where that is not known.
-    grade
-        Its grade; 0 where it has none.
-    again
-        Whether the session clicked this document before.
-    text
-        Characters of all snippets of the list down to the rank; NaN where that is not known.
+    query, rank: the list that was clicked, by its query, and the place in it, both from 1.
+    length, grade: characters of the document, NaN where not known; its grade, 0 where it has none.
+    again: whether the session clicked this document before.
+    text: characters of all snippets of the list down to the rank; NaN where not known.
     """
 
     cell: Ints

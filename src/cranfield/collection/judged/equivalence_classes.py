@@ -18,39 +18,11 @@ def by_class(judged: JudgedRuns, name: str) -> JudgedRuns:
 
     Later documents of the class stay in their places, judged and not relevant. There is one
     judgment a class, of its highest grade: so recall bases count classes, and ideal rankings have
-    the best document of each. A document without a class is one of its own.
+    the best document of each. A document without a class is one of its own. Of what is known
+    besides grades the view keeps the lengths. `name` is the measure that needs it.
 
-    Parameters
-    ----------
-    judged
-        Runs judged with a column `class` of the judgments; classes belong to a topic.
-    name
-        The measure that needs it, for messages.
-
-    Returns
-    -------
-    JudgedRuns
-        The view; of what is known besides grades it keeps the lengths.
-
-    Raises
-    ------
-    MeasureError
-        When the judgments have no classes.
-
-    Notes
-    -----
     As in NTCIREVAL (option -ec), any judged document counts as the first of its class, relevant or
     not; so give documents that are not relevant no class, or one each.
-
-    Examples
-    --------
-    >>> from dataclasses import replace
-    >>> import cranfield as cf
-    >>> qrels = cf.read_qrels({"q": {"a": 3, "b": 1, "c": 2}})
-    >>> qrels = replace(qrels, columns={"class": np.array(["1", "1", "2"])})
-    >>> view = by_class(cf.judge({"q": {"b": 3, "a": 2, "c": 1}}, qrels), "mine")
-    >>> view.documents.grade.tolist(), view.judgments.grade.tolist()
-    ([1, 0, 2], [3, 2])
     """
     view: JudgedRuns | None = judged.views.get("by class")
     if view is None:

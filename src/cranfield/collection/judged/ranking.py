@@ -78,15 +78,7 @@ class Order:
 
 
 def order_of(run: Run, ties: str) -> Order:
-    """Order the documents of each topic.
-
-    Examples
-    --------
-    >>> from cranfield import read_run
-    >>> run = read_run({"q": {"a": 1.0, "b": 1.0, "c": 2.0}})
-    >>> [run.docs[int(row)] for row in order_of(run, "trec").rows]
-    ['c', 'b', 'a']
-    """
+    """Order the documents of each topic."""
     if ties not in TIES:
         raise PolicyError(f"ties {quoted(ties)} is none of {', '.join(TIES)}")
     key = _key(run, ties)

@@ -12,13 +12,7 @@ from cranfield.base.arrays import Floats, Ints
 
 
 def places(cells: NDArray[Any]) -> Ints:
-    """Number the rows of each cell from 1; equal cells stand together.
-
-    Examples
-    --------
-    >>> places(np.array([0, 0, 3, 3, 3])).tolist()
-    [1, 2, 1, 2, 3]
-    """
+    """Number the rows of each cell from 1; equal cells stand together."""
     rows = np.arange(cells.size, dtype=np.int64)
     first = np.ones(cells.size, dtype=bool)
     first[1:] = cells[1:] != cells[:-1]
@@ -30,11 +24,6 @@ def scan(values: Floats, place: Ints, combine: Callable[..., Any]) -> Floats:
 
     By doubling: after step s every row holds the total of its last 2s rows. Nothing leaks from
     one cell into the next, so a long table costs no precision.
-
-    Examples
-    --------
-    >>> scan(np.array([1.0, 2.0, 5.0]), np.array([1, 2, 1]), np.add).tolist()
-    [1.0, 3.0, 5.0]
     """
     total = np.array(values, dtype=np.float64)
     step = 1
@@ -51,11 +40,6 @@ def ratio(above: NDArray[Any], below: NDArray[Any]) -> Floats:
     """Divide, with 0 where the divisor is 0: the convention of the field for undefined scores.
 
     Fractions, in arrays of objects, remain fractions.
-
-    Examples
-    --------
-    >>> ratio(np.array([1.0, 1.0]), np.array([2, 0])).tolist()
-    [0.5, 0.0]
     """
     above, below = np.broadcast_arrays(above, below)
     kind = np.result_type(above, below, np.float64)

@@ -33,16 +33,8 @@ _SHARDS = Schema(
 class GivenShards(Sharding):
     """Shards from a table: see :func:`read_shards`.
 
-    Attributes
-    ----------
-    labels
-        The shards' names: in order of number when all are numbers, else sorted.
-    docs
-        Document ids, each once.
-    codes
-        Shard of each document, an index into `labels`.
-    name
-        Where the table came from.
+    `labels` are in order of number when all are numbers, else sorted; `codes` index them by
+    document, and each document is there once.
     """
 
     labels: tuple[str, ...]
@@ -110,13 +102,7 @@ def read_shards(data: Any) -> GivenShards:
 
 
 def as_sharding(shards: Any, seed: int = 0, sampling: int = 0) -> Sharding:
-    """Take a number of shards to draw at random, a partition as it is, or read one.
-
-    Examples
-    --------
-    >>> as_sharding(2), as_sharding({"d1": "a", "d2": "b"})
-    (RandomShards(shards=2, seed=0, sampling=0), GivenShards(2 shards, 2 documents))
-    """
+    """Take a number of shards to draw at random, a partition as it is, or read one."""
     if isinstance(shards, Sharding):
         return shards
     if isinstance(shards, (int, float, np.number)):

@@ -19,7 +19,7 @@ _BLOCK = 1 << 16
 
 
 def siphash(texts: pl.Series, key: tuple[int, int]) -> Keys:
-    r"""Hash each string's UTF-8 bytes under a key of 128 bits.
+    r"""Hash each string's UTF-8 bytes under a key of 128 bits, given as two halves.
 
     A string is cut into words \(m\) of 8 bytes, little-endian, the last one filled up with zeros
     and with the string's length in its highest byte. Four words of state go through two rounds a
@@ -30,23 +30,6 @@ def siphash(texts: pl.Series, key: tuple[int, int]) -> Keys:
         \mathrm{round}^4, \quad h = v_0 \oplus v_1 \oplus v_2 \oplus v_3
 
     Source: Aumasson and Bernstein (2012), SipHash: a fast short-input PRF.
-
-    Parameters
-    ----------
-    texts
-        Strings, none of them null.
-    key
-        The two halves of the key, each from 0 to 2^64 - 1.
-
-    Returns
-    -------
-    array
-        A hash of 64 bits for each string.
-
-    Examples
-    --------
-    >>> [hex(h) for h in siphash(pl.Series(["", "LA010189-0001"]), (0, 0)).tolist()]
-    ['0x1e924b9d737700d7', '0x143c37c6ad7eb56']
     """
     out = np.empty(len(texts), dtype=np.uint64)
     for start in range(0, len(texts), _BLOCK):

@@ -40,13 +40,7 @@ def numeric(cell: Any) -> bool:
 
 
 def decimal_comma(cell: Any) -> bool:
-    """Tell whether a cell holds a number with a comma where English has a point.
-
-    Examples
-    --------
-    >>> decimal_comma("0,5"), decimal_comma("0.5"), decimal_comma("5")
-    (True, False, False)
-    """
+    """Tell whether a cell holds a number with a comma where English has a point."""
     return isinstance(cell, str) and bool(_DECIMAL_COMMA.fullmatch(cell.strip()))
 
 
@@ -63,13 +57,7 @@ def score_in(cell: Any, source: str, line: int | None = None, topic: str | None 
 
 
 def label_in(cell: Any, what: str, source: str, line: int | None = None) -> str:
-    """Read the name of a topic, a system, a measure or a shard; there has to be one.
-
-    Examples
-    --------
-    >>> label_in(401.0, "topic", "a.csv"), label_in(" q1 ", "topic", "a.csv")
-    ('401', 'q1')
-    """
+    """Read the name of a topic, a system, a measure or a shard; there has to be one."""
     # Text may well be a topic that is called `none`; only a missing value is no name.
     label = "" if absent(cell) else str(plain(cell)).strip()
     if not label:
@@ -78,13 +66,7 @@ def label_in(cell: Any, what: str, source: str, line: int | None = None) -> str:
 
 
 def role_of(name: object) -> str | None:
-    """Return what a column of this name holds; None where the name does not tell.
-
-    Examples
-    --------
-    >>> role_of("Topic ID"), role_of("QID"), role_of("metric"), role_of("bm25")
-    ('topic', 'topic', 'measure', None)
-    """
+    """Return what a column of this name holds; None where the name does not tell."""
     return _ROLES.get(spelt(name))
 
 

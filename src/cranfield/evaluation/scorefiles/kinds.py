@@ -18,13 +18,7 @@ LOOKED_AT = 50
 
 @lru_cache(maxsize=4096)
 def measure_of(name: str) -> Measure | None:
-    """Return the one measure that a name stands for; None where there is none.
-
-    Examples
-    --------
-    >>> measure_of("map"), measure_of("ndcg_cut_10"), measure_of("q1")
-    (AP, nDCG@10, None)
-    """
+    """Return the one measure that a name stands for; None where there is none."""
     # No measure begins otherwise, and Python warns of some of what it parses.
     if not re.match("[A-Za-z_]|11pt", name):
         return None
@@ -52,11 +46,6 @@ def chosen(kinds: Sequence[str], measure: str | None, source: str) -> str:
     """Choose the measure to take of those that there are, or say that it has to be named.
 
     The plain name counts first, then the measure that it stands for, then the name in any case.
-
-    Examples
-    --------
-    >>> chosen(["map", "ndcg_cut_10"], "nDCG@10", "a.eval")
-    'ndcg_cut_10'
     """
     if measure is None and len(kinds) == 1:
         return kinds[0]

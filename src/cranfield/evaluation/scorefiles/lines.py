@@ -31,13 +31,7 @@ def cells_of(line: str) -> list[str]:
 
 
 def looks_like_lines(head: str) -> bool:
-    """Tell whether this is a line with a score, rather than the head of a table.
-
-    Examples
-    --------
-    >>> looks_like_lines("map\\t1\\t0.5"), looks_like_lines("topic\\tbm25\\tdense")
-    (True, False)
-    """
+    """Tell whether this is a line with a score, rather than the head of a table."""
     cells = cells_of(head)
     if not 2 <= len(cells) <= 4 or not cells[0] or role_of(cells[0]) == "topic":
         return False

@@ -6,16 +6,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from cranfield.base.errors import MeasureError
-from cranfield.evaluation.evaluation import Evaluation
+from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures.base import KINDS, REGISTRY, Measure
 from cranfield.measures.grammar import parse_measures
-from cranfield.scores import Scores
 
 
-def evaluate_answers(
-    judged: Any,
-    measures: str | Measure | Iterable[str | Measure],
-) -> Evaluation:
+def evaluate_answers(judged: Any, measures: str | Measure | Iterable[str | Measure]) -> Evaluation:
     """Score what is judged already.
 
     Parameters
@@ -62,17 +58,4 @@ def evaluate_answers(
             if measure.kind != KINDS[2]:
                 said = f"there is no measure of texts {measure.name!r}: {said}"
             raise MeasureError(said)
-    scores = {
-        str(measure): Scores(
-            measure.score(judged),
-            judged.topics,
-            judged.systems,
-            measure=str(measure),
-            settings=judged.settings_for(measure),
-            scale=measure.info.scale,
-            lower_is_better=measure.info.lower_is_better,
-            definition=measure,
-        )
-        for measure in wanted
-    }
-    return Evaluation(scores, judged)
+    return score(judged, wanted)

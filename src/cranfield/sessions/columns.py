@@ -68,7 +68,7 @@ _SESSIONS = Schema(
     mapping=lambda data, source: _columns("table of sessions", data),
     readable="table",
 )
-_CLICKS = Schema(
+CLICKS = Schema(
     "table of clicks",
     (
         *(SESSION, QUERY, RANK, SYSTEM),
@@ -79,7 +79,7 @@ _CLICKS = Schema(
     mapping=lambda data, source: _columns("table of clicks", data),
     readable="table",
 )
-_TOPICS = Schema(
+TOPICS = Schema(
     "table of session topics",
     (SESSION, TOPIC),
     formats=FRAMES,
@@ -94,11 +94,3 @@ def read_results(data: Any) -> Table:
     if not {"rank", "score"} & {*table.names}:
         raise InputError("has neither a rank nor a score column", source=table.source)
     return table
-
-
-def read_clicks(data: Any) -> Table:
-    return read_table(data, _CLICKS)
-
-
-def read_topics(data: Any) -> Table:
-    return read_table(data, _TOPICS)

@@ -11,12 +11,14 @@ import polars as pl
 
 from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.words import counted
-from cranfield.sessions.columns import read_clicks, read_results, read_topics
+from cranfield.sessions import columns
+from cranfield.sessions.columns import read_results
 from cranfield.sessions.data import Sessions
 from cranfield.sessions.log import CLICKS, LISTS, LOG, QUERIES, RESULTS, first_of_each
 from cranfield.sessions.xml import Read, read_xml
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.schemas import FRAMES
+from cranfield.sources.tables import read_table
 
 
 def read_sessions(data: Any, *, clicks: Any = None, topics: Any = None) -> Sessions:
@@ -98,7 +100,7 @@ def read_session_topics(data: Any) -> dict[str, str]:
     >>> read_session_topics({1: 1, 2: 6})
     {'1': '1', '2': '6'}
     """
-    table = read_topics(data)
+    table = read_table(data, columns.TOPICS)
     return _one_topic(table.frame, table.source)
 
 
@@ -193,7 +195,7 @@ def _clicks(clicks: Any, keys: pl.DataFrame, names: list[str], systems: list[str
     """Read clicks; one on a list that does not exist has no number of a query."""
     if clicks is None:
         return pl.DataFrame(schema=CLICKS)
-    table = read_clicks(clicks)
+    table = read_table(clicks, columns.CLICKS)
     if "system" not in table.names and len(systems) > 1:
         raise InputError(
             f"has no system column, and the sessions are of {len(systems)} systems",

@@ -120,30 +120,22 @@ class JudgedAnswers(Scorable):
         """
         for part in parts:
             if part == "length":
-                bad = np.argwhere(self.answered & np.isnan(self.length))
-                if len(bad):
-                    topic, system = bad[0]
-                    self._refuse(measure, "the length of each answer", int(topic), int(system))
+                what = "the length of each answer"
+                cells = np.flatnonzero(self.answered & np.isnan(self.length))
             elif part == "position":
-                where = np.flatnonzero(np.isnan(self.position) & (self.full > 0))
-                if where.size:
-                    topic, system = divmod(int(self.cell[where[0]]), len(self.systems))
-                    self._refuse(measure, "the position of each nugget", topic, system)
+                what = "the position of each nugget"
+                cells = self.cell[np.isnan(self.position) & (self.full > 0)]
             else:
-                where = np.flatnonzero(np.isnan(getattr(self.nuggets, part)))
-                if where.size:
-                    shown = {"vital": "importance", "vital_length": "vital string length"}
-                    self._refuse(
-                        measure,
-                        f"the {shown.get(part, part)} of each nugget",
-                        int(self.nuggets.topic[where[0]]),
-                    )
-
-    def _refuse(self, measure: object, what: str, topic: int, system: int | None = None) -> None:
-        place = f"topic {quoted(self.topics[topic])}"
-        if system is not None:
-            place += f" and system {quoted(self.systems[system])}"
-        raise MeasureError(f"{measure} needs {what}; {place} lacks it")
+                called = {"vital": "importance", "vital_length": "vital string length"}
+                what = f"the {called.get(part, part)} of each nugget"
+                topics = self.nuggets.topic[np.isnan(getattr(self.nuggets, part))]
+                cells = topics * len(self.systems)
+            if cells.size:
+                topic, system = divmod(int(cells[0]), len(self.systems))
+                place = f"topic {quoted(self.topics[topic])}"
+                if part in {"length", "position"}:
+                    place += f" and system {quoted(self.systems[system])}"
+                raise MeasureError(f"{measure} needs {what}; {place} lacks it")
 
     def __repr__(self) -> str:
         matches = f"{len(self.cell):,} match{'' if len(self.cell) == 1 else 'es'}"
@@ -208,19 +200,11 @@ def _table(data: Any, name: str | None) -> Table:
     cells = columns.matched(ANSWERS)
     size = len(cells["topic"])
     cells.setdefault("system", [name or stem_of(data)] * size)
-    lengths = [nugget == _SYSLEN for nugget in cells["nugget"]]
-    if isinstance(data, (str, PathLike)) and any(lengths):
-        nothing = [None] * size
-        rows = zip(
-            lengths,
-            *(cells.get(column, nothing) for column in ("nugget", "position", "length")),
-            strict=True,
-        )
-        moved = [(None, None, row[1]) if is_length else row for is_length, *row in rows]
-        for column, values in zip(
-            ("nugget", "position", "length"), zip(*moved, strict=True), strict=True
-        ):
-            cells[column] = values
+    if isinstance(data, (str, PathLike)) and _SYSLEN in (nuggets := list(cells["nugget"])):
+        places, lengths = (cells.get(name, [None] * size) for name in ("position", "length"))
+        rows = zip(nuggets, places, lengths, strict=True)
+        moved = [(None, None, row[1]) if row[0] == _SYSLEN else row for row in rows]
+        cells["nugget"], cells["position"], cells["length"] = zip(*moved, strict=True)
     return fitted(cells, ANSWERS, columns.source, columns.lines)
 
 
@@ -286,15 +270,6 @@ def judged_of(tables: list[Table], gold: Nuggets) -> JudgedAnswers:
             ),
             stacklevel=3,
         )
-    return _arrays(gold, tuple(systems), lengths, matches)
-
-
-def _arrays(
-    gold: Nuggets,
-    systems: tuple[str, ...],
-    lengths: dict[tuple[int, int], float],
-    matches: dict[tuple[int, int, int], tuple[float, float]],
-) -> JudgedAnswers:
     shape = (len(gold.topics), len(systems))
     length, answered = np.full(shape, np.nan), np.zeros(shape, dtype=bool)
     for (t, s), value in lengths.items():
@@ -306,7 +281,7 @@ def _arrays(
     keys, values = keys[keep], values[keep]
     return JudgedAnswers(
         nuggets=gold,
-        systems=systems,
+        systems=tuple(systems),
         answered=answered,
         length=length,
         cell=keys[:, 0] * shape[1] + keys[:, 1],

@@ -42,10 +42,7 @@ def by_intent(judged: JudgedRuns, name: str, rel: int = 1) -> ByIntent:
     relevant to that intent. Which documents are unjudged is the same for all intents.
     """
     key = ("by intent", max(rel, 1))
-    view: ByIntent | None = judged.views.get(key)
-    if view is None:
-        view = judged.views[key] = _by_intent(judged, judged.intents(name, rel))
-    return view
+    return judged.view(key, lambda: _by_intent(judged, judged.intents(name, rel)))
 
 
 def _by_intent(judged: JudgedRuns, intents: Intents) -> ByIntent:

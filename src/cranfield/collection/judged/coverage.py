@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from operator import attrgetter
 
 import polars as pl
 
@@ -88,16 +89,18 @@ class Coverage:
     def notes(self) -> list[str]:
         """Say in a line each what a reader of the scores should know."""
         notes = []
-        missing = [row for row in self.systems if row.missing]
-        if missing:
-            notes.append(
-                _topics_note(missing, self.systems, "missing", "no results for some judged topics")
-            )
-        extra = [row for row in self.systems if row.extra]
-        if extra:
-            notes.append(
-                _topics_note(extra, self.systems, "extra", "results for topics without judgments")
-            )
+        for topics_of, what in (
+            (attrgetter("missing"), "no results for some judged topics"),
+            (attrgetter("extra"), "results for topics without judgments"),
+        ):
+            rows = [row for row in self.systems if topics_of(row)]
+            if rows:
+                topics = max(map(topics_of, rows), key=len)
+                worst = next(row for row in rows if len(topics_of(row)) == len(topics))
+                notes.append(
+                    f"{_of(rows, self.systems)} {what} ({_most(worst, self.systems)}{len(topics)}:"
+                    f" {some_of(map(quoted, topics), 5)})"
+                )
         against = [row for row in self.systems if row.contradictions]
         if against:
             worst = max(against, key=lambda row: row.contradictions)
@@ -130,13 +133,3 @@ def _of(some: list[SystemCoverage], systems: tuple[SystemCoverage, ...]) -> str:
 
 def _most(worst: SystemCoverage, systems: tuple[SystemCoverage, ...]) -> str:
     return f"most in {quoted(worst.system)}: " if len(systems) > 1 else ""
-
-
-def _topics_note(
-    rows: list[SystemCoverage], systems: tuple[SystemCoverage, ...], field: str, what: str
-) -> str:
-    counts = [len(getattr(row, field)) for row in rows]
-    worst = rows[counts.index(max(counts))]
-    topics = getattr(worst, field)
-    shown = some_of(map(quoted, topics), 5)
-    return f"{_of(rows, systems)} {what} ({_most(worst, systems)}{len(topics)}: {shown})"

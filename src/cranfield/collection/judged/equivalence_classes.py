@@ -24,10 +24,7 @@ def by_class(judged: JudgedRuns, name: str) -> JudgedRuns:
     As in NTCIREVAL (option -ec), any judged document counts as the first of its class, relevant or
     not; so give documents that are not relevant no class, or one each.
     """
-    view: JudgedRuns | None = judged.views.get("by class")
-    if view is None:
-        view = judged.views["by class"] = _by_class(judged, _codes(judged, name))
-    return view
+    return judged.view("by class", lambda: _by_class(judged, _codes(judged, name)))
 
 
 def _codes(judged: JudgedRuns, name: str) -> Ints:

@@ -6,9 +6,9 @@ table in order of (system, topic, rank); of all others only their number matters
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.scorable import Scorable, Scorer
 from cranfield.tabular import frame_html
+
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,19 +136,25 @@ class JudgedRuns(Scorable):
         """(topics, systems)."""
         return len(self.topics), len(self.systems)
 
+    def view(self, key: Any, make: Callable[[], Made]) -> Made:
+        """Return what is kept under a key; where nothing is, make it."""
+        kept: Made | None = self.views.get(key)
+        if kept is None:
+            kept = self.views[key] = make()
+        return kept
+
     def top(self, cutoff: int) -> JudgedRuns:
         """Return the same runs cut off after rank `cutoff`."""
-        view = self.views.get(cutoff)
-        if view is None:
-            view = replace(
+        return self.view(
+            cutoff,
+            lambda: replace(
                 self,
                 documents=self.documents.where(self.documents.rank <= cutoff),
                 retrieved=np.minimum(self.retrieved, cutoff),
                 annotations=self.annotations.top(cutoff),
                 views={},
-            )
-            self.views[cutoff] = view
-        return view
+            ),
+        )
 
     def condensed(self) -> JudgedRuns:
         """Return the same runs without unjudged documents (Sakai 2013, section 2.2)."""
@@ -177,10 +185,7 @@ class JudgedRuns(Scorable):
         return self._from(("relevant", low), low)
 
     def _from(self, key: Any, low: int) -> Rows:
-        rows: Rows | None = self.views.get(key)
-        if rows is None:
-            rows = self.views[key] = self.documents.where(self.documents.grade >= low)
-        return rows
+        return self.view(key, lambda: self.documents.where(self.documents.grade >= low))
 
     def binary(self, rel: int = 1) -> JudgedRuns:
         """Return the same runs with grade 1 in place of all from `rel` on, and 0 below."""
@@ -202,18 +207,13 @@ class JudgedRuns(Scorable):
 
         Intents without a document of grade >= rel are left out.
         """
-        if self.annotations.intents is None:
+        intents = self.annotations.intents
+        if intents is None:
             raise MeasureError(
                 f"{name} needs judgments by subtopic, and these have none; if the iteration column"
                 " is one, read_qrels(..., subtopics=True) or a table of intents says so"
             )
-        if rel <= 1:
-            return self.annotations.intents
-        view: Intents | None = self.views.get(("intents", rel))
-        if view is None:
-            view = self.annotations.intents.relevant(rel, self.judgments.topic)
-            self.views["intents", rel] = view
-        return view
+        return self.view(("intents", rel), lambda: intents.relevant(rel, self.judgments.topic))
 
     def lengths(self, name: str) -> Rows:
         """Return the lengths of retrieved documents; `name` is the measure that needs them."""

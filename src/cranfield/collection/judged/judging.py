@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -118,22 +118,13 @@ def judge(
     judgments = by_subtopic.flat()
     known = _known(by_subtopic, judgments, lengths, groups, intents)
     others = {name: read_qrels(one).flat() for name, one in (aspects or {}).items()}
-    many = read_runs(runs)
-    if not len(many):
-        raise InputError("no runs were given")
-    # What all threads share is made before they start.
-    for one in (judgments, *others.values()):
-        one.index, one.place  # noqa: B018
 
-    def of_run(i: int) -> tuple[JudgedRun, list[JudgedRun]]:
-        run, stem = many[i], many.stem(i)
+    def of_run(run: Run, stem: str | None) -> tuple[JudgedRun, list[JudgedRun]]:
         part = judge_one(run, stem, judgments, chosen, known.tables)
         return part, [judge_one(run, stem, other, chosen) for other in others.values()]
 
-    found = list(of_each_run(many, of_run, jobs, progress))
-    parts = [part for part, _ in found]
-    names = distinct_names([part.name for part in parts], [part.stem for part in parts])
-    judged = assembled(names, parts, judgments, chosen, known)
+    names, found = judge_each(runs, (judgments, *others.values()), of_run, jobs, progress)
+    judged = assembled(names, [part for part, _ in found], judgments, chosen, known)
     if others:
         tables = Known(known.tables)
         on = {
@@ -170,10 +161,29 @@ def _known(by_subtopic: Qrels, judgments: Qrels, lengths: Any, groups: Any, inte
     return Known(tables, intents_of(by_subtopic, judgments, table))
 
 
-def of_each_run(
+def judge_each(
+    runs: Any,
+    judgments: Iterable[Qrels],
+    of_run: Callable[[Run, str | None], tuple[JudgedRun, Found]],
+    jobs: int | None,
+    progress: Progress | None,
+) -> tuple[list[str], list[tuple[JudgedRun, Found]]]:
+    """Read and judge each run, a few at a time; with the names of the systems, in order."""
+    many = read_runs(runs)
+    if not len(many):
+        raise InputError("no runs were given")
+    # What all threads share is made before they start.
+    for one in judgments:
+        one.index, one.place  # noqa: B018
+    found = list(_of_each(many, lambda i: of_run(many[i], many.stem(i)), jobs, progress))
+    parts = [part for part, _ in found]
+    names = [part.name for part in parts]
+    return distinct_names(names, [part.stem for part in parts], stacklevel=5), found
+
+
+def _of_each(
     runs: Runs, one: Callable[[int], Found], jobs: int | None, progress: Progress | None
 ) -> Iterator[Found]:
-    """Read and judge each run by its number, a few at a time; what is found comes in order."""
     if jobs is not None and jobs < 1:
         raise PolicyError(f"jobs {jobs} is less than 1")
     workers = jobs or _workers(runs)

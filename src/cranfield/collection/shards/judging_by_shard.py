@@ -12,11 +12,10 @@ import polars as pl
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.assembling import JudgedRun, assembled
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.judging import Progress, judge_one, of_each_run
+from cranfield.collection.judged.judging import Progress, judge_each, judge_one
 from cranfield.collection.judged.policies import Policies, policies
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.judged.scorable import Scorable, Scorer
@@ -174,23 +173,14 @@ def judge_shards(
     lowest = {lowest_relevant(one) for one in measures} if rel is None else {int(rel)}
     grades = sorted({max(grade, least) for grade in lowest or {1}})
     splits = [_split(whole, sharding, unmapped, grades) for sharding in shardings]
-    many = read_runs(runs)
-    if not len(many):
-        raise InputError("no runs were given")
-    # What all threads share is made before they start.
-    for one in (whole, *(part for split in splits for part in split.qrels)):
-        one.index, one.place  # noqa: B018
 
-    def of_run(i: int) -> tuple[JudgedRun, list[list[JudgedRun]], list[int]]:
-        run, stem = many[i], many.stem(i)
+    def of_run(run: Run, stem: str | None) -> tuple[JudgedRun, list[tuple[list[JudgedRun], int]]]:
         part = judge_one(run, stem, whole, chosen)
         top = _top(run, chosen)
-        found = [_parts(top, part, split, unmapped, chosen) for split in splits]
-        return part, [parts for parts, _ in found], [lost for _, lost in found]
+        return part, [_parts(top, part, split, unmapped, chosen) for split in splits]
 
-    found = list(of_each_run(many, of_run, jobs, progress))
-    parts = [part for part, _, _ in found]
-    names = distinct_names([part.name for part in parts], [part.stem for part in parts])
+    shared = (whole, *(part for split in splits for part in split.qrels))
+    names, found = judge_each(runs, shared, of_run, jobs, progress)
 
     def together(parts: Sequence[JudgedRun], judgments: Qrels) -> JudgedRuns:
         judged = assembled(names, parts, judgments, chosen)
@@ -200,17 +190,17 @@ def judge_shards(
 
     sharded = []
     for s, split in enumerate(splits):
-        by_run = [of_sharding[s] for _, of_sharding, _ in found]
         shards = tuple(
-            together([of_shard[k] for of_shard in by_run], judgments)
+            together([by_sharding[s][0][k] for _, by_sharding in found], judgments)
             for k, judgments in enumerate(split.qrels)
         )
-        lost = {name: lost[s] for name, (_, _, lost) in zip(names, found, strict=True)}
-        sharded.append(JudgedShards(split.sharding, shards, lost, split.unmapped, rel))
-        for _, of_sharding, _ in found:
+        lost = [by_sharding[s][1] for _, by_sharding in found]
+        by_name = dict(zip(names, lost, strict=True))
+        sharded.append(JudgedShards(split.sharding, shards, by_name, split.unmapped, rel))
+        for _, by_sharding in found:
             # Many partitions would otherwise be in memory twice.
-            of_sharding[s] = []
-    return together(parts, whole), tuple(sharded)
+            by_sharding[s][0].clear()
+    return together([part for part, _ in found], whole), tuple(sharded)
 
 
 def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int]) -> _Split:

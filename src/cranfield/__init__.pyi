@@ -28,7 +28,7 @@ from .collection.judged.judging import judge as judge
 from .collection.judged.policies import Policies as Policies
 from .collection.qrels import Qrels as Qrels
 from .collection.run import Run as Run
-from .collection.shards.given import read_shards as read_shards
+from .collection.shards.sharding import read_shards as read_shards
 from .collection.shards.sharding import random_shards as random_shards
 from .evaluation.of_answers import evaluate_answers as evaluate_answers
 from .evaluation.of_runs import evaluate as evaluate, score_samplings as score_samplings

@@ -23,10 +23,9 @@ from hypothesis import strategies as st
 
 import cranfield as cf
 from cranfield.collection.files import blank_separated as text
-from cranfield.collection.files.layouts import RUN
-from cranfield.collection.files.strict import read_lines
+from cranfield.collection.files.layouts import RUN, read_lines
 from cranfield.sources import chunks as source
-from cranfield.sources.origin import LineMap
+from cranfield.sources.chunks import LineMap
 
 ROWS = [("401", "d1", 3.5), ("401", "d2", 2.0), ("402", "d1", -1e-3), ("402", "dé", 7.0)]
 TEXT = "".join(f"{t} Q0 {d} {i} {s!r} tag\n" for i, (t, d, s) in enumerate(ROWS)).encode()

@@ -16,8 +16,12 @@ from scipy.stats import binom, chi2_contingency
 
 import cranfield as cf
 from cranfield.collection.shards import siphash as module
-from cranfield.collection.shards.given import as_sharding, read_shards
-from cranfield.collection.shards.sharding import RandomShards, random_shards
+from cranfield.collection.shards.sharding import (
+    RandomShards,
+    as_sharding,
+    random_shards,
+    read_shards,
+)
 from cranfield.collection.shards.siphash import siphash
 
 MASK = 2**64 - 1

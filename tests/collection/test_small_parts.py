@@ -17,8 +17,7 @@ from cranfield.collection.judged.segments import places, ratio, scan
 from cranfield.collection.keys import TopicCoder
 from cranfield.collection.qrels import topic_order
 from cranfield.collection.shards.siphash import siphash
-from cranfield.sources.chunks import Source
-from cranfield.sources.origin import LineMap
+from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.schemas import spelt
 from cranfield.sources.values import absent, finite, is_integer, is_number
 

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from cranfield.evaluation.scorefiles.cells import decimal_comma, label_in, role_of
-from cranfield.evaluation.scorefiles.kinds import chosen, measure_of
+from cranfield.evaluation.scorefiles.cells import (
+    chosen,
+    decimal_comma,
+    label_in,
+    measure_of,
+    role_of,
+)
 from cranfield.evaluation.scorefiles.lines import looks_like_lines
 from cranfield.scores import Scores
 from cranfield.scores.labels import places_of
@@ -37,7 +42,7 @@ def test_lines_are_told_from_tables() -> None:
 def test_labels_and_tables() -> None:
     assert places_of(["c", "a"], "abc").tolist() == [2, 0]
     assert places_of(np.array([False, True, True]), "abc").tolist() == [1, 2]
-    scores = Scores([[0.5, 1.0], [0.0, 0.5]], ("q1", "q2"), ("a", "b"))
+    scores = Scores(np.array([[0.5, 1.0], [0.0, 0.5]]), ("q1", "q2"), ("a", "b"))
     assert by_system({"AP": scores}).rows() == [("a", 0.25), ("b", 0.75)]
     assert long_table({"AP": scores}).rows()[:2] == [("AP", "q1", "a", 0.5), ("AP", "q2", "a", 0)]
 

@@ -15,7 +15,7 @@ from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.keys import ODD, Codes, KeyIndex, Keys, first_repeat, pair_keys
 from cranfield.collection.run import kept_rows, repeated
-from cranfield.sources.origin import Origin
+from cranfield.sources.chunks import Origin
 from cranfield.tabular import frame_html
 
 

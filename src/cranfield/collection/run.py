@@ -13,7 +13,7 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.keys import Codes, Keys, first_repeat, pair_keys
-from cranfield.sources.origin import Origin
+from cranfield.sources.chunks import Origin
 from cranfield.tabular import frame_html
 
 

@@ -108,7 +108,7 @@ def evaluate(
     wanted = parse_measures(measures, compat=compat)
     if shards is None:
         return score(judge(runs, qrels, compat=compat, **options), wanted, compat=compat)
-    from cranfield.collection.shards.given import as_sharding
+    from cranfield.collection.shards.sharding import as_sharding
 
     sharding = as_sharding(shards, options.pop("seed", 0))
     [only] = _by_shard(runs, qrels, wanted, [sharding], compat=compat, **options)

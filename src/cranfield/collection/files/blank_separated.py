@@ -16,11 +16,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError
-from cranfield.collection.files.layouts import Layout
+from cranfield.collection.files.layouts import Layout, read_lines
 from cranfield.collection.files.regular import form_of, made_regular
-from cranfield.collection.files.strict import read_lines
-from cranfield.sources.chunks import Source
-from cranfield.sources.origin import LineMap
+from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.values import is_number
 
 

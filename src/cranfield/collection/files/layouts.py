@@ -1,10 +1,15 @@
-"""The columns of the formats whose lines are separated by blanks."""
+"""Formats of lines separated by blanks: their columns, and what is accepted of a line."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.base.errors import InputError, quoted
+from cranfield.sources.values import is_integer, is_number
 
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int32, pl.Float64
 
@@ -49,3 +54,53 @@ XQRELS = Layout(
     read=("topic", "doc", "stratum", "grade"),
 )
 """Of sample_eval.pl: qrels with the stratum before the grade; below 0 is pooled, not sampled."""
+
+
+def read_lines(
+    chunk: bytes, layout: Layout, *, source: str, first_line: int
+) -> tuple[pl.DataFrame, NDArray[np.int64]]:
+    """Parse UTF-8 text line by line: the definition of what is accepted, and of each error."""
+    names = list(layout.columns)
+    values: dict[str, list[object]] = {name: [] for name in layout.read}
+    numbers: list[int] = []
+    for number, raw in enumerate(chunk.split(b"\n"), first_line):
+        fields = raw.split()
+        if not fields or fields[0].startswith(b"#"):
+            continue
+        _check_width(fields, layout, source, number)
+        row = dict(zip(names, (item.decode() for item in fields), strict=False))
+        for name in layout.read:
+            value = _value(row, name, layout, source, number)
+            values[name].append(value)
+        numbers.append(number)
+    return pl.DataFrame(values, schema=layout.schema), np.array(numbers, dtype=np.int64)
+
+
+def _check_width(fields: list[bytes], layout: Layout, source: str, line: int) -> None:
+    wanted = len(layout.columns)
+    if len(fields) < wanted or (len(fields) > wanted and not layout.more_allowed):
+        raise InputError(
+            f"{len(fields)} columns where a {layout.kind} line has {wanted}"
+            f" ({' '.join(layout.columns)})",
+            source=source,
+            line=line,
+            topic=fields[0].decode(),
+        )
+
+
+def _value(row: dict[str, str], name: str, layout: Layout, source: str, line: int) -> object:
+    text = row[name]
+    dtype = layout.columns[name]
+    if dtype == pl.Float64:
+        if is_number(text):
+            return float(text)
+        reason = f"{name} {quoted(text)} is not a finite number"
+    elif dtype == pl.Int32:
+        if is_integer(text):
+            return int(text)
+        if name in layout.optional:
+            return None
+        reason = f"{name} {quoted(text)} is not an integer (of 32 bits)"
+    else:
+        return text
+    raise InputError(reason, source=source, line=line, topic=row["topic"], doc=row["doc"])

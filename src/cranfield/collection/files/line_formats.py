@@ -8,8 +8,7 @@ from itertools import chain
 
 from cranfield.collection.files.blank_separated import Chunk, read_parts
 from cranfield.collection.files.layouts import PRELS, QRELS, RUN, XQRELS
-from cranfield.sources.chunks import Source
-from cranfield.sources.origin import LineMap
+from cranfield.sources.chunks import LineMap, Source
 
 OF_QRELS = frozenset({"prels", "xqrels"})
 """Formats of judgments only."""

@@ -23,8 +23,7 @@ import polars as pl
 
 from cranfield.base.errors import InputError, quoted
 from cranfield.collection.files.blank_separated import Chunk, _as_utf8
-from cranfield.sources.chunks import Source
-from cranfield.sources.origin import LineMap
+from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.values import is_integer, is_number
 
 _GRADE = re.compile(r"L\d+", re.ASCII)

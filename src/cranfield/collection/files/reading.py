@@ -18,8 +18,7 @@ from cranfield.collection.files.line_formats import OF_QRELS, read_text
 from cranfield.collection.keys import TopicCoder
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source, check_encoding
-from cranfield.sources.origin import LineMap, Origin
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
 
 FORMATS = ("auto", "trec", "ntcir", "prels", "xqrels", "csv", "tsv", "json", "jsonl", "parquet")
 """Formats that can be read; `auto` looks at the file's suffix, archive suffixes removed."""

@@ -17,9 +17,8 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.intents.judged_intents import Intents
-from cranfield.collection.judged.clicks import Clicks
 from cranfield.collection.judged.coverage import Coverage
-from cranfield.collection.judged.judgments import Groups, Judgments
+from cranfield.collection.judged.judgments import Clicks, Groups, Judgments
 from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.scorable import Scorable, Scorer

@@ -1,4 +1,4 @@
-"""What judgments say of topics, and groups of documents: arrays without the names of documents."""
+"""What judgments say of topics, groups of documents, and clicks: arrays without document names."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, Ints
+from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import places
 
@@ -87,3 +87,22 @@ class Groups:
     judgment: Ints
     group: Ints
     weight: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Clicks:
+    """Clicks of sessions, in order of cell, a (system, session) as one number, and of time.
+
+    query, rank: the list that was clicked, by its query, and the place in it, both from 1.
+    length, grade: characters of the document, NaN where not known; its grade, 0 where it has none.
+    again: whether the session clicked this document before.
+    text: characters of all snippets of the list down to the rank; NaN where not known.
+    """
+
+    cell: Ints
+    query: Ints
+    rank: Ints
+    length: Floats
+    grade: Ints
+    again: Bools
+    text: Floats

@@ -8,8 +8,14 @@ from itertools import islice
 from typing import NamedTuple
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.evaluation.scorefiles.cells import label_in, no_score, numeric, role_of
-from cranfield.evaluation.scorefiles.kinds import LOOKED_AT, measure_of
+from cranfield.evaluation.scorefiles.cells import (
+    LOOKED_AT,
+    label_in,
+    measure_of,
+    no_score,
+    numeric,
+    role_of,
+)
 from cranfield.evaluation.scorefiles.parts import AGGREGATE, Entry, ScorePart, part_of
 from cranfield.sources.text import lines_of
 

@@ -9,8 +9,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.evaluation.scorefiles.cells import score_in
-from cranfield.evaluation.scorefiles.kinds import chosen, measure_of, same_measure
+from cranfield.evaluation.scorefiles.cells import chosen, measure_of, same_measure, score_in
 from cranfield.scores import Scores
 
 Label = TypeVar("Label", str, "str | None")

@@ -9,13 +9,13 @@ from typing import Any
 from cranfield.base.errors import InputError, quoted
 from cranfield.evaluation.scorefiles.cells import (
     NO_NAMES,
+    are_measures,
     decimal_comma,
     label_in,
     no_score,
     numeric,
     roles,
 )
-from cranfield.evaluation.scorefiles.kinds import are_measures
 from cranfield.evaluation.scorefiles.parts import Entry, ScorePart, part_of
 from cranfield.sources.schemas import spelt
 

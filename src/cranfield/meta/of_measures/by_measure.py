@@ -57,13 +57,7 @@ def signs(values: Floats, first: Any, second: Any) -> Floats:
 
 
 def sign_pvalue(wins: Any, losses: Any) -> Floats:
-    """Return the exact two-sided p-values of the sign test; 1 where nothing was won or lost.
-
-    Examples
-    --------
-    >>> sign_pvalue([5, 0, 0], [0, 0, 1]).tolist()
-    [0.0625, 1.0, 1.0]
-    """
+    """Return the exact two-sided p-values of the sign test; 1 where nothing was won or lost."""
     won, lost = np.asarray(wins), np.asarray(losses)
     tail = 2 * bdtr(np.minimum(won, lost), won + lost, 0.5)
     return np.asarray(np.where(won + lost > 0, np.minimum(1.0, tail), 1.0))

@@ -34,10 +34,8 @@ class Concordance(
 
     Attributes
     ----------
-    measures
-        The candidates.
-    gold
-        The gold standard: one measure, or several that have to agree all at once.
+    measures, gold
+        The candidates; the gold standard: one measure, or several that have to agree all at once.
     systems, topics
         Numbers of them.
     pairs
@@ -63,11 +61,8 @@ class Concordance(
     def matrix(self) -> pl.DataFrame:
         """Return the pairs as the paper's table 2 prints them.
 
-        Returns
-        -------
-        DataFrame
-            Text: the share of the row's measure, that of the column's measure, `‡` or `†` where the
-            sign test is significant at 0.01 or 0.05, and the number of disagreements.
+        The share of the row's measure, that of the column's measure, `‡` or `†` where the sign test
+        is significant at 0.01 or 0.05, and the number of disagreements, as text.
         """
         cells = {(a, b): "" for a in self.measures[:-1] for b in self.measures[1:]}
         for row in self.pairs.iter_rows(named=True):
@@ -125,16 +120,10 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     Parameters
     ----------
     scores_by_measure
-        Mapping of measures to scores, such as an :class:`~cranfield.Evaluation`, a table of scores
-        with a column `measure`, or a file of one. All measures have the same topics and systems, in
-        any order.
+        As for :func:`discriminative_power`; of the same topics and systems, in any order.
     gold
         The gold standard: a name among the measures, which is then no candidate; or
         :class:`Scores`; or several of these, or a mapping of names to scores.
-
-    Returns
-    -------
-    Concordance
 
     Raises
     ------

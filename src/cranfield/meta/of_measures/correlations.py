@@ -41,10 +41,8 @@ class Correlations(
 
     Attributes
     ----------
-    measures
-        The measures, in order.
-    method
-        The coefficient.
+    measures, method
+        The measures, in order; the coefficient.
     overall
         Of the systems' values over all topics; shape (measures, measures).
     topicwise
@@ -55,16 +53,12 @@ class Correlations(
         measures).
     counted_topics
         Number of those topics; shape (measures, measures).
-    topics
-        The topics that were used.
-    systems
-        The systems.
+    topics, systems
+        The topics that were used, and the systems.
     turned
         The measures whose low scores are the good ones; their scores were turned round.
-    missing
-        The policy for missing scores.
-    notes
-        What was left out or filled in.
+    missing, notes
+        The policy for missing scores; what was left out or filled in.
     options
         Options of the coefficient: `ties` for `tau-ap` and `rbo`, and `p` for `rbo`.
     """
@@ -161,9 +155,8 @@ def correlate(
     Parameters
     ----------
     scores_by_measure
-        Scores by measure, such as an :class:`cranfield.Evaluation`: two measures or
-        more, of the same systems on the same topics, in any order. Whatever
-        :func:`cranfield.compare` takes stands for scores.
+        Scores by measure, such as an :class:`cranfield.Evaluation`: two measures or more, of the
+        same systems on the same topics, in any order; scores as for :func:`cranfield.compare`.
     method
         `tau`: Kendall's tau-b. `tau-a`: its version without correction for ties. `tau-ap`: the
         average of both ways of tau AP. `rbo`: rank-biased overlap, extrapolated. `pearson`: of the
@@ -171,11 +164,9 @@ def correlate(
     missing
         `error`; `drop`: leave out topics that lack a score of any system by any measure; `zero`:
         count a missing score as 0.
-    ties
-        For `tau-ap`: `a` or `b`; for `rbo`: `a`, `b` or `w`. With `a`, a measure with ties agrees
-        with itself less than fully.
-    p
-        Proportion, for `rbo`: between 0 and 1.
+    ties, p
+        For `tau-ap`: `a` or `b`; for `rbo`: `a`, `b` or `w`, and a proportion p between 0 and 1.
+        With `a`, a measure with ties agrees with itself less than fully.
 
     Returns
     -------
@@ -224,7 +215,7 @@ def correlate(
     overall = agreement(_over_topics(totals), method, options)
     topicwise = np.array([agreement(_on_topic(values), method, options) for values in cells])
     known = ~np.isnan(topicwise)
-    number = known.sum(axis=0)
+    number = known.sum(axis=0).astype(np.int64)
     with np.errstate(invalid="ignore"):
         mean = np.where(known, topicwise, 0.0).sum(axis=0) / number
     low = np.where(known, topicwise, np.inf).min(axis=0)
@@ -235,7 +226,7 @@ def correlate(
         topicwise=topicwise,
         by_topic=mean,
         lowest=np.where(number > 0, low, np.nan),
-        counted_topics=number.astype(np.int64),
+        counted_topics=number,
         topics=some.topics,
         systems=some.systems,
         turned=turned,

@@ -37,18 +37,13 @@ class DiscriminativePower(
 
     Attributes
     ----------
-    test, correction
-        Names of the test and of the correction for many comparisons.
-    alpha
-        Significance level.
+    test, correction, alpha, missing
+        Names of the test and of the correction for many comparisons, the significance level, and
+        the policy for missing scores.
     resamples, seed
         Of a test or a correction that draws random numbers, else None.
-    missing
-        Policy for missing scores.
-    measures
-        The measures.
-    systems
-        Number of them.
+    measures, systems
+        The measures, and the number of systems.
     topics
         By measure: how many topics were compared, after the policy for missing scores.
     pairs
@@ -99,18 +94,12 @@ class DiscriminativePower(
 
         The p-values of each measure from the smallest, with ranks from 1: figure 16 of the source.
         """
+        rank = pl.int_range(1, pl.len() + 1, dtype=pl.Int64)
+        place = pl.col("measure").replace_strict(list(self.measures), range(len(self.measures)))
         return (
-            self.pairs.select("measure", "p")
-            .sort("p", maintain_order=True)
-            .select(
-                "measure",
-                pl.int_range(1, pl.len() + 1, dtype=pl.Int64).over("measure").alias("rank"),
-                "p",
-            )
-            .sort(
-                pl.col("measure").replace_strict(list(self.measures), range(len(self.measures))),
-                "rank",
-            )
+            self.pairs.sort("p", maintain_order=True)
+            .select("measure", rank.over("measure").alias("rank"), "p")
+            .sort(place, "rank")
         )
 
     def heading(self) -> list[str]:
@@ -204,10 +193,6 @@ def discriminative_power(
     jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a measure.
 
-    Returns
-    -------
-    DiscriminativePower
-
     Raises
     ------
     PolicyError
@@ -235,27 +220,16 @@ def discriminative_power(
     given = aligned(by_measure(scores_by_measure), shards=True)
     info = find_test(test).info
     correct = find_correction(correction)
-    Options(alpha=alpha, resamples=resamples, seed=seed)
-    options = {
-        "test": info.name,
-        "correction": correct,
-        "alpha": alpha,
-        "resamples": resamples,
-        "seed": seed,
-        "missing": missing,
-    }
+    numbers: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": seed}
+    Options(**numbers)
+    options = {"test": info.name, "correction": correct, **numbers, "missing": missing}
     names = list(given)
-    about = {
-        "study": "discriminative power",
-        "measures": names,
-        "scores": fingerprint(*given.values()),
-        **options,
-    }
+    scores = {"measures": names, "scores": fingerprint(*given.values())}
     found = run_parts(
         _compared,
         (given, options),
         {f"measure-{number}": name for number, name in enumerate(names, 1)},
-        about=about,
+        about={"study": "discriminative power", **scores, **options},
         **work,
     )
     told = found.group_by("measure", maintain_order=True).agg(pl.col("topics", "notes").first())

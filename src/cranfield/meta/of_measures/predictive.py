@@ -38,12 +38,9 @@ class PredictivePower(
 
     Attributes
     ----------
-    measures
-        The measures, in order.
-    majority
-        Whether the preferences for the same two runs were joined into one.
-    confidence
-        Of the intervals.
+    measures, majority, confidence
+        The measures, in order; whether the preferences for the same two runs were joined into one;
+        the level of the intervals.
     preferences
         Table of the preferences that were used: `topic`, `first`, `second`, `preferred` (1 for the
         first, -1 for the second, 0 for a tie), `votes`, how many are joined in it, and `assessor`,
@@ -126,8 +123,7 @@ def predictive_power(
     Parameters
     ----------
     scores_by_measure
-        Mapping of measures to scores, such as an :class:`~cranfield.Evaluation`, a table of scores
-        with a column `measure`, or a file of one. All measures have the same topics and systems.
+        As for :func:`discriminative_power`; of the same topics and systems.
     preferences
         A data frame or a CSV file (TSV by its name) with the columns `topic`, `first`, `second`,
         `preferred`, and perhaps `assessor`, under these or other usual names, such as `left` and
@@ -138,10 +134,6 @@ def predictive_power(
         being votes for none; as many for the one as for the other is a tie. By default each counts.
     confidence
         Of the intervals, above 0 and below 1.
-
-    Returns
-    -------
-    PredictivePower
 
     Raises
     ------

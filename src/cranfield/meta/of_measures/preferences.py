@@ -50,12 +50,6 @@ def read_preferences(data: Any, like: Scores) -> pl.DataFrame:
     0 for a tie), `votes`, which is 1, `assessor`, null where there is none, and `at`, the number of
     the row.
 
-    Examples
-    --------
-    >>> like = Scores([[0.5, 0.2]], ["q"], ["a", "b"])
-    >>> rows = [("q", "a", "b", "left"), ("q", "b", "a", "tie")]
-    >>> read_preferences(rows, like)["preferred"].to_list()
-    [1, 0]
     """
     return _checked(_read(data), like)
 

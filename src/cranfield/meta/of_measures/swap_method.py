@@ -96,10 +96,6 @@ def swap_method(
         As for :func:`cranfield.meta.run_parts`; a part has 50 repeats of a size. A folder
         serves any sizes and repeats.
 
-    Returns
-    -------
-    Swaps
-
     Raises
     ------
     PolicyError
@@ -126,15 +122,11 @@ def swap_method(
     _check_scores(given)
     Options(alpha=alpha, resamples=resamples, seed=seed)
     edges = _edges(bins)
-    options: dict[str, Any] | None = None
+    of_test: dict[str, Any] = dict.fromkeys(("test", "correction", "alpha", "resamples"))
     if test is not None:
-        options = {
-            "test": find_test(test).info.name,
-            "correction": find_correction(correction),
-            "alpha": alpha,
-            "resamples": resamples,
-            "seed": seed,
-        }
+        names = find_test(test).info.name, find_correction(correction)
+        of_test = dict(zip(of_test, (*names, alpha, resamples), strict=True))
+    options = None if test is None else {**of_test, "seed": seed}
     chosen = _sizes(sizes, len(given.topics), replacement, 1 if test is None else 2)
     found = run_parts(
         _count_swaps,
@@ -162,7 +154,6 @@ def swap_method(
         .join(limits.cast({"bin": pl.Int64}), on="bin", maintain_order="left")
         .select("size", "low", "high", "pairs", "comparisons", "swaps", "ties", rate())
     )
-    of_test = options or dict.fromkeys(("test", "correction", "alpha", "resamples"))
     return Swaps(
         measure=given.measure,
         systems=len(given.systems),
@@ -172,7 +163,7 @@ def swap_method(
         bins=edges,
         replacement=replacement,
         ties=ties,
-        **{name: value for name, value in of_test.items() if name != "seed"},
+        **of_test,
         seed=seed,
         rates=rates,
     )
@@ -259,13 +250,7 @@ def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.Data
 
 
 def draw(seed: int, topics: int, size: int, repeat: int, *, replacement: bool = False) -> Indices:
-    """Draw two sets of topics, disjoint unless drawn with replacement; shape (2, size).
-
-    Examples
-    --------
-    >>> draw(0, 6, 3, 0).tolist()
-    [[2, 3, 4], [0, 1, 5]]
-    """
+    """Draw two sets of topics, disjoint unless drawn with replacement; shape (2, size)."""
     random = stream(seed, size, repeat)
     if replacement:
         return random.integers(topics, size=(2, size))

@@ -36,24 +36,12 @@ class Swaps(
 
     Attributes
     ----------
-    measure
-        Text form of the measure.
-    systems, topics
-        Numbers of them.
-    sizes
-        Sizes of topic sets.
-    repeats
-        Pairs of topic sets of each size.
-    bins
-        Where bins of differences begin.
-    replacement
-        Whether topic sets were drawn with replacement.
-    ties
-        What a difference of zero counts as: `apart` or `swaps`.
+    measure, systems, topics
+        Text form of the measure; numbers of systems and topics.
+    sizes, repeats, bins, replacement, ties, seed
+        As they were given to :func:`swap_method`.
     test, correction, alpha, resamples
         The test that pairs had to pass on the first topic set; None where there was none.
-    seed
-        Of the random numbers.
     rates
         Table with a row for each `size` and bin: `low` and `high`, the limits of the absolute
         difference on the first topic set, the upper one not included and infinite in the last bin;
@@ -89,18 +77,10 @@ class Swaps(
     def smallest(self, error: float = ERROR) -> pl.DataFrame:
         """Return the smallest differences that another topic set rarely turns round.
 
-        Parameters
-        ----------
-        error
-            Highest rate of swaps, above 0 and below 1.
-
-        Returns
-        -------
-        DataFrame
-            A row a size: `difference`, where the first bin begins whose rate, and that of every
-            bin above it, is at most `error`; bins without comparisons are passed over. `share`: the
-            part of all comparisons that have such a difference, called the sensitivity of the
-            measure. Null and 0 where there is no such bin.
+        A row a size: `difference`, where the first bin begins whose rate, and that of every bin
+        above it, is at most `error`, which is above 0 and below 1; bins without comparisons are
+        passed over. `share`: the part of all comparisons that have such a difference, called the
+        sensitivity of the measure. Null and 0 where there is no such bin.
         """
         if not isinstance(error, Real) or not 0 < error < 1:
             raise PolicyError(f"error is a number above 0 and below 1, not {error!r}")
@@ -111,16 +91,10 @@ class Swaps(
             reach = int(good[::-1].cumprod().sum())
             best = mine.tail(reach)
             counts = mine["comparisons"].to_numpy()
-            rows.append(
-                {
-                    "size": size,
-                    "difference": best["low"][0] if reach else None,
-                    "share": counts[len(counts) - reach :].sum() / counts.sum()
-                    if counts.size
-                    else None,
-                }
-            )
-        return pl.DataFrame(rows, {"size": pl.Int64, "difference": pl.Float64, "share": pl.Float64})
+            share = counts[len(counts) - reach :].sum() / counts.sum() if counts.size else None
+            rows.append((size, best["low"][0] if reach else None, share))
+        schema = {"size": pl.Int64, "difference": pl.Float64, "share": pl.Float64}
+        return pl.DataFrame(rows, schema, orient="row")
 
     def extrapolated(self, size: int) -> pl.DataFrame:
         r"""Estimate the rates with topic sets of a size that cannot be split off.
@@ -135,21 +109,9 @@ class Swaps(
         not let them grow with the size. Compare `error` with the rate: the largest bin has no end,
         and small rates may be far from an exponential curve.
 
-        Parameters
-        ----------
-        size
-            Of the topic sets, 1 or more.
-
-        Returns
-        -------
-        DataFrame
-            A row a bin: `low`, `high`, `a1`, `a2`, `error` (root of the weighted mean square of the
-            residuals) and `rate`; null where fewer than three sizes have comparisons.
-
-        Raises
-        ------
-        PolicyError
-            For a size that is no whole number from 1.
+        The size is 1 or more. Returns a row a bin: `low`, `high`, `a1`, `a2`, `error` (root of the
+        weighted mean square of the residuals) and `rate`; null where fewer than three sizes have
+        comparisons.
         """
         check_whole("size", size, 1)
         rows = []

@@ -95,18 +95,9 @@ def result_of(name: str) -> type[Study]:
 
 @dataclass(frozen=True)
 class Findings:
-    """What one study has to say, or several together.
+    """What one study has to say, or several together, as :class:`Study` has it.
 
-    Attributes
-    ----------
-    heading
-        Lines on what was done.
-    tables
-        What people read.
-    frames
-        What programs read: by name, a table and the names of its columns that say what a row is of.
-    about
-        Options and sizes, for JSON.
+    With a frame stand the names of its columns that say what a row is of.
     """
 
     heading: Sequence[str]

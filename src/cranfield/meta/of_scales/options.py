@@ -69,16 +69,7 @@ class ScaleOptions:
 def scale_options(
     measures: Any, cutoffs: Any, tests: Any, ties: str = "unique", alpha: float = 0.05
 ) -> ScaleOptions:
-    """Check what is asked of a study of scales; no tests leave out what they would say.
-
-    Examples
-    --------
-    >>> scale_options(["P", "AP"], [5, 10], [("t", "holm")]).names
-    ('P', 'AP')
-    >>> scale_options("P", 5, [("t", "none")])
-    Traceback (most recent call last):
-    cranfield.PolicyError: cutoffs are a list of whole numbers, such as [5, 10], not '5'
-    """
+    """Check what is asked of a study of scales; no tests leave out what they would say."""
     given = [measures] if isinstance(measures, (str, Measure)) else measures
     wanted = [_without_cutoff(one) for one in _listed(given, "measures", "measures without cutoff")]
     lengths = []

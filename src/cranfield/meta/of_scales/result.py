@@ -27,12 +27,8 @@ class ScaleStudy(
 
     Attributes
     ----------
-    measures
-        Text forms, without their cutoffs.
-    cutoffs
-        Lengths of runs.
-    ties
-        How ties were ranked.
+    measures, cutoffs, ties
+        Text forms without their cutoffs, lengths of runs, and how ties were ranked.
     systems, topics
         Numbers of them.
     correlation

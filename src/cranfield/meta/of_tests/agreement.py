@@ -116,7 +116,6 @@ def agreement(first: Sequence[Verdict], second: Sequence[Verdict]) -> dict[str, 
 
 
 def _checked(verdicts: Any) -> list[Verdict]:
-    """Refuse what are no verdicts."""
     if isinstance(verdicts, (str, bytes)) or not isinstance(verdicts, Iterable):
         raise PolicyError(f"verdicts of tests are a list, not {type(verdicts).__name__}")
     found = list(verdicts)

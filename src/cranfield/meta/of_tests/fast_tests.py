@@ -26,15 +26,10 @@ Signs = NDArray[np.int8]
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What a test says on one set of topics, by pair of systems.
+    """What a test says on one set of topics, by pair of systems; both of shape (pairs,).
 
-    Attributes
-    ----------
-    order
-        Sign of the difference of means: 1 where the first system is above the second; shape
-        (pairs,).
-    significant
-        Whether the pair differs significantly; shape (pairs,).
+    The sign of the difference of means, 1 where the first system is above the second, is `order`;
+    `significant` is whether the pair differs significantly.
     """
 
     order: Signs
@@ -72,7 +67,6 @@ class TestChoice:
 
     @property
     def info(self) -> TestInfo:
-        """What the test declares of itself."""
         return find_test(self.test).info
 
     @property
@@ -84,14 +78,6 @@ class TestChoice:
 
         A bare array of shape (topics, systems) is taken to have no gaps and two of each at least:
         it is not checked, which saves most of the time that a fast test takes.
-
-        Examples
-        --------
-        >>> scores = Scores([[0.1, 0.5, 0.5], [0.3, 0.6, 0.4]], ["q1", "q2"], ["a", "b", "c"])
-        >>> TestChoice("anova-2f")(scores).order.tolist()
-        [-1, -1, 1]
-        >>> TestChoice("anova-2f")(scores.values).order.tolist()
-        [-1, -1, 1]
         """
         info = self.info
         fast = info.bound or (bool(info.fit) and self.correction == "tukey")
@@ -163,15 +149,7 @@ def is_bound(label: str) -> bool:
 
 
 def read_choice(text: Any, *, alpha: float, missing: str | None, resamples: int) -> TestChoice:
-    """Read a test such as `t`, `t+holm` or `("t", "holm")`.
-
-    Examples
-    --------
-    >>> read_choice("MD2", alpha=0.05, missing=None, resamples=1000).label
-    'anova-2'
-    >>> read_choice("t+none", alpha=0.05, missing=None, resamples=1000).label
-    't+none'
-    """
+    """Read a test such as `t`, `t+holm` or `("t", "holm")`."""
     if isinstance(text, TestChoice):
         return text
     if isinstance(text, str):

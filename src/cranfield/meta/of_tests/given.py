@@ -37,7 +37,7 @@ class Given:
     groups: dict[str, Indices]
 
     def sizes(self, asked: Sequence[int] | None) -> tuple[int, ...]:
-        """Return sizes of two disjoint sets of topics; half of them, rounded up, at most."""
+        """Sizes of two disjoint sets of topics: half of them, rounded up, at most."""
         topics = len(self.scores.topics)
         most = (topics + 1) // 2
         if asked is None:

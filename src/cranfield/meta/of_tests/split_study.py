@@ -18,22 +18,9 @@ from cranfield.tabular import Table, number
 KEYS = ("group", "size", "sets", "first", "second")
 """Columns that say what the numbers of a row are of."""
 
-NUMBERS = (
-    "significant first",
-    "significant second",
-    "both",
-    "AA",
-    "AD",
-    "MA",
-    "MD",
-    "neither",
-    "jaccard",
-    "overlap",
-    "tau",
-    "bias",
-)
+FOUND = ("significant first", "significant second", "both")
+NUMBERS = (*FOUND, *COUNTS, "neither", "jaccard", "overlap", "tau", "bias")
 """Columns with numbers."""
-
 
 BY_SIZE = (
     ("significant first", "Pairs of systems that differ significantly, mean over repeats", 1),
@@ -63,16 +50,12 @@ class SplitStudy(
 
     Attributes
     ----------
-    measure
-        Text form of the measure.
-    tests
-        The tests, in the order in which they were named.
+    measure, tests
+        Text form of the measure; the tests, in the order in which they were named.
     sizes, repeats, seed, alpha
         Sizes of the topic sets, how often they were drawn, and options.
-    groups
-        Names and sizes of the groups of systems.
-    topics
-        Number of topics that there are.
+    groups, topics
+        Names and sizes of the groups of systems; number of topics that there are.
     repeated
         Table with a row for each `group`, `size`, `repeat`, pair of topic sets (`sets`: `1-2` two
         disjoint sets, `1-1` and `2-2` the same one), and pair of tests, `first` and `second`. Its
@@ -94,16 +77,12 @@ class SplitStudy(
     def summary(self) -> pl.DataFrame:
         """Return means over repeats, with their spread.
 
-        Returns
-        -------
-        DataFrame
-            A row for each group, size, pair of sets and pair of tests, and a column for the mean of
-            each number, its standard deviation (`AA sd`) and its 5 and 95 percent quantiles
-            (`AA low`, `AA high`). Repeats in which one of the two tests could not be done are left
-            out; `undone` counts such tests. `bias` is that of the mean counts, as the source has
-            it; `bias mean` is the mean over the repeats. What is not defined in a repeat is left
-            out of the mean, and `defined jaccard`, `defined overlap` and `defined bias` count the
-            rest.
+        A row for each group, size, pair of sets and pair of tests; and a column for the mean of a
+        number, its standard deviation (`AA sd`) and its 5 and 95 percent quantiles (`AA low`, `AA
+        high`). Repeats in which one of the two tests could not be done are left out; `undone`
+        counts such tests. `bias` is that of the mean counts, as the source has it; `bias mean` is
+        the mean over the repeats. What is not defined in a repeat is left out of the mean, and
+        `defined jaccard`, `defined overlap` and `defined bias` count the rest.
         """
         # A copy of its own, which may be changed in place; it shares the columns.
         return self._summary.clone()
@@ -134,7 +113,7 @@ class SplitStudy(
         sets: str = "1-2",
         group: str | None = None,
     ) -> pl.DataFrame:
-        """Return one number by test and size, as the tables of the source do.
+        """Return one number, a row a test and a column a size, as the tables of the source do.
 
         Parameters
         ----------
@@ -142,15 +121,8 @@ class SplitStudy(
             A column of :meth:`summary`, such as `AA`, `jaccard` or `significant first`.
         second
             The other test; by default each test is compared with itself.
-        sets
-            `1-2`, `1-1` or `2-2`.
-        group
-            Group of systems; by default the first.
-
-        Returns
-        -------
-        DataFrame
-            A row a test, and a column a size.
+        sets, group
+            `1-2`, `1-1` or `2-2`; the group of systems, by default the first.
         """
         group = next(iter(self.groups)) if group is None else group
         rows = self._summary.filter(pl.col("group") == group)

@@ -57,8 +57,7 @@ def split_topics(
     systems
         Only these systems.
     teams
-        Team of each system, as for :func:`cranfield.meta.teams_of`: a mapping, a function, a
-        compiled regular expression, a data frame, or the path of a table. The study is done for the
+        Team of each system, as for :func:`cranfield.meta.teams_of`. The study is done for the
         systems of each team by themselves, beside that of all. Teams of one system have nothing to
         compare, and are left out.
     alpha, missing, resamples
@@ -66,10 +65,6 @@ def split_topics(
         by default.
     jobs, backend, folder, progress
         Where and how the work is done: see :func:`run_parts`.
-
-    Returns
-    -------
-    SplitStudy
 
     Raises
     ------
@@ -87,30 +82,21 @@ def split_topics(
     >>> covid = cf.bundled.trec_covid()
     >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
     >>> study = split_topics(scores, ["anova-2", "anova-2f"], sizes=[10, 25], repeats=20)
-    >>> study.table("AA")
-    shape: (2, 3)
-    ┌──────────┬───────┬───────┐
-    │ test     ┆ 10    ┆ 25    │
-    │ ---      ┆ ---   ┆ ---   │
-    │ str      ┆ f64   ┆ f64   │
-    ╞══════════╪═══════╪═══════╡
-    │ anova-2  ┆ 12.25 ┆ 23.05 │
-    │ anova-2f ┆ 41.0  ┆ 42.5  │
-    └──────────┴───────┴───────┘
+    >>> study.table("AA").rows()
+    [('anova-2', 12.25, 23.05), ('anova-2f', 41.0, 42.5)]
     """
     check_options(split_topics, locals())
     given = given_tests(scores, by_shard, tests, systems, teams, alpha, missing, resamples)
     wanted = given.sizes(sizes)
-    tasks = {
-        f"{where:03d}-{size:05d}-{start:06d}-{stop:06d}": (where, size, start, stop)
-        for where in range(len(given.groups))
-        for size in wanted
-        for start, stop in blocks(repeats)
-    }
     found = run_parts(
         _split_block,
         (given, seed),
-        tasks,
+        {
+            f"{where:03d}-{size:05d}-{start:06d}-{stop:06d}": (where, size, start, stop)
+            for where in range(len(given.groups))
+            for size in wanted
+            for start, stop in blocks(repeats)
+        },
         about={"study": "split topics", **given.about(seed)},
         **work,
     )

@@ -115,15 +115,8 @@ def check_options(
 ) -> None:
     """Hold what a study was given against its declaration, before anything is read.
 
-    Parameters
-    ----------
-    function
-        The study.
-    given
-        Its `locals()` where it begins: options that go on to :func:`run_parts` are `work`, and
-        those of judging `policies`.
-    judging
-        The function that takes the policies, by keyword.
+    Given are its `locals()` where it begins: options that go on to :func:`run_parts` are `work`,
+    and those of judging `policies`, which the function `judging` takes by keyword.
     """
     parameters = inspect.signature(function).parameters
     for name, kind in declared(function).items():

@@ -53,13 +53,7 @@ def with_work(function: Function) -> Function:
 
 
 def blocks(repeats: int, each: int = BLOCK) -> list[tuple[int, int]]:
-    """Divide repeats into parts.
-
-    Examples
-    --------
-    >>> blocks(25)
-    [(0, 10), (10, 20), (20, 25)]
-    """
+    """Divide repeats into parts, such as (0, 10), (10, 20), (20, 25)."""
     return [(start, min(start + each, repeats)) for start in range(0, repeats, each)]
 
 
@@ -98,10 +92,6 @@ def run_parts(
         are read instead of computed.
     progress
         Called with the number of parts done, and of all parts.
-
-    Returns
-    -------
-    DataFrame
 
     Raises
     ------
@@ -222,12 +212,8 @@ def _dask_client(jobs: int) -> Iterator[None]:
         with distributed.Client(address):
             yield
         return
-    with (
-        distributed.LocalCluster(
-            n_workers=jobs, threads_per_worker=1, dashboard_address=None
-        ) as cluster,
-        distributed.Client(cluster),
-    ):
+    local = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**local) as cluster, distributed.Client(cluster):
         yield
 
 

@@ -60,20 +60,13 @@ def leave_one_out(
     Parameters
     ----------
     runs, qrels
-        As for :func:`cranfield.judge`, both are read once; or
-        :class:`TracedRuns`, and None.
+        As for :func:`cranfield.judge`, both are read once; or :class:`TracedRuns`, and None.
     measures
         Measures or their text forms; names of trec_eval are understood.
-    teams
-        The team of each system: a mapping, a function, a compiled regular expression, a data frame
-        or a CSV file; see :func:`cranfield.meta.teams_of`. None leaves out each run alone.
-    contributors
-        The runs that went into the pool: None for all, names of systems, or `judged`: those whose
-        top `depth` documents are all judged. A run that did not contribute is scored and ranked
-        with the others; it suffers with its team, and protects no document of other teams.
-    depth
-        Pooled documents of each ranking. By default it is found: the largest depth at which every
-        document of the contributing runs is judged.
+    teams, contributors, depth
+        As for :func:`pools`; without teams each run is left out alone. A run that did not
+        contribute is scored and ranked with the others; it suffers with its team, and protects no
+        document of other teams.
     others
         Judgments of documents that no contributing run has within the depth: `keep` or `drop`.
     lists
@@ -82,17 +75,11 @@ def leave_one_out(
     rel
         Lowest grade that counts as relevant in the counts of documents, 1 or more. Measures have
         their own.
-    compat
-        Another program's policies, as for :func:`cranfield.judge`.
     jobs, backend, folder, progress
-        Workers, by default threads, and where finished parts are kept; see
-        :func:`cranfield.meta.run_parts`. Parts are teams.
-    policies
-        `ties`, `topics` and `negative`, as for :func:`cranfield.judge`.
-
-    Returns
-    -------
-    LeaveOneOut
+        As for :func:`cranfield.meta.run_parts`, by default threads; a part is a team.
+    compat, policies
+        Another program's policies, or `ties`, `topics` and `negative`, as for
+        :func:`cranfield.judge`.
 
     Raises
     ------
@@ -131,16 +118,8 @@ def leave_one_out(
     """
     check_options(leave_one_out, locals(), traced)
     wanted = Wanted(tuple(dict.fromkeys(parse_measures(measures, compat=compat))), lists_of(lists))
-    known = pools(
-        runs,
-        qrels,
-        teams=teams,
-        contributors=contributors,
-        depth=depth,
-        rel=rel,
-        compat=compat,
-        **policies,
-    )
+    of_pools = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
+    known = pools(runs, qrels, **of_pools, compat=compat, **policies)
     if len(known.teams) < 2:
         raise PolicyError(f"all systems are of team {quoted(known.teams[0])}; two teams are needed")
     before = overall(known.runs.blocks(known.judgments(others)), wanted)

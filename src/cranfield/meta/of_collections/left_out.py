@@ -36,10 +36,8 @@ class LeaveOneOut(
 
     Attributes
     ----------
-    measures
-        Text forms of the measures.
-    lists
-        Kinds of lists: `raw`, `condensed`.
+    measures, lists
+        Text forms of the measures, and kinds of lists: `raw`, `condensed`.
     pools
         Who contributed what: the teams, the contributing runs, the depth.
     others
@@ -74,13 +72,7 @@ class LeaveOneOut(
     summary: pl.DataFrame
 
     def judged_without(self, team: str) -> JudgedRuns:
-        """Return all runs, judged without the unique contributions of a team.
-
-        Raises
-        ------
-        PolicyError
-            For a team that is not there.
-        """
+        """Return all runs, judged without the unique contributions of a team that is there."""
         if team not in self.pools.teams:
             raise PolicyError(f"there is no team {quoted(team)}")
         kept = self.pools.without(self.pools.teams.index(team), self.others)

@@ -61,14 +61,10 @@ class PoolDepths(
 
     Attributes
     ----------
-    measures
-        Text forms of the measures.
-    lists
-        Kinds of lists: `raw`, `condensed`.
-    depths
-        Depths of the pools, in rising order.
-    contributors
-        The systems whose runs made the pools.
+    measures, lists
+        Text forms of the measures, and kinds of lists: `raw`, `condensed`.
+    depths, contributors
+        Depths of the pools, in rising order, and the systems whose runs made them.
     top
         Ranks looked at for unjudged documents.
     runs
@@ -99,13 +95,7 @@ class PoolDepths(
     systems: pl.DataFrame
 
     def judged_to(self, depth: int) -> JudgedRuns:
-        """Return all runs, judged by the pool of some depth only.
-
-        Raises
-        ------
-        PolicyError
-            For a depth that is no whole number from 1.
-        """
+        """Return all runs, judged by the pool of some depth, 1 or more, only."""
         check_whole("depth", depth, 1, DEEPEST)
         contributes = contributing(self.runs, self.contributors, judged_depths(self.runs), None)
         return self.runs.restricted(pool_of(self.runs, contributes, depth))
@@ -164,8 +154,7 @@ def pool_depths(
     Parameters
     ----------
     runs, qrels
-        As for :func:`cranfield.judge`, both are read once; or
-        :class:`TracedRuns`, and None.
+        As for :func:`cranfield.judge`, both are read once; or :class:`TracedRuns`, and None.
     measures
         Measures or their text forms; names of trec_eval are understood.
     depths
@@ -179,14 +168,9 @@ def pool_depths(
         Ranks in which unjudged documents are counted.
     rel
         Lowest grade that counts as relevant in the counts of documents, 1 or more.
-    compat
-        Another program's policies, as for :func:`cranfield.judge`.
-    policies
-        `ties`, `topics` and `negative`, as for :func:`cranfield.judge`.
-
-    Returns
-    -------
-    PoolDepths
+    compat, policies
+        Another program's policies, or `ties`, `topics` and `negative`, as for
+        :func:`cranfield.judge`.
 
     Raises
     ------

@@ -44,10 +44,9 @@ class Pools:
         Team of each system, an index into `teams`; shape (systems,).
     contributes
         Which systems' runs went into the pool; shape (systems,).
-    depth
-        Documents that each of them contributed to each topic.
-    found
-        Whether the depth was found in the judgments rather than given.
+    depth, found
+        Documents that each of them contributed to each topic, and whether this was found in the
+        judgments rather than given.
     judged_depth
         For each system the largest d with all its top d documents judged, on all topics; shape
         (systems,). A run whose documents are all judged has the length of its longest ranking.
@@ -81,14 +80,9 @@ class Pools:
         return int(((self.contributors == 0) & (self.runs.topic >= 0)).sum())
 
     def without(self, team: int, others: str = "keep") -> Bools:
-        """Which judgments are left without the unique contributions of a team.
+        """Which judgments are left without the unique contributions of a team, by its index.
 
-        Parameters
-        ----------
-        team
-            An index into `teams`.
-        others
-            What becomes of judgments from outside the pool of these runs: `keep` or `drop`.
+        Judgments from outside the pool of these runs are kept or dropped: `keep` or `drop`.
         """
         return np.asarray(self.judgments(others) & (self.owner != team))
 
@@ -145,10 +139,6 @@ def pools(
         Lowest grade that counts as relevant, 1 or more.
     policies
         `ties`, `topics`, `negative` and `compat`, as for :func:`cranfield.judge`.
-
-    Returns
-    -------
-    Pools
 
     Raises
     ------

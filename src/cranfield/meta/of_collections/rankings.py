@@ -67,20 +67,8 @@ def ranks(values: Floats, others: Floats, lower_is_better: bool = False) -> Floa
     """Rank of each system by its value among the values of the other systems.
 
     Systems that differ by rounding only are tied, and tied systems have the best of their ranks.
-
-    Parameters
-    ----------
-    values
-        Overall score of each system, shape (systems,); NaN is no score.
-    others
-        The scores that the other systems have while one is ranked; shape (systems,).
-    lower_is_better
-        Whether a low score is the good one.
-
-    Returns
-    -------
-    array, shape (systems,)
-        From 1; NaN for a system without a score.
+    Ranks are from 1; NaN is no score, and no rank. While a system is ranked, all others have the
+    score that `others` say. All have shape (systems,).
 
     Examples
     --------
@@ -98,13 +86,7 @@ def ranks(values: Floats, others: Floats, lower_is_better: bool = False) -> Floa
 
 
 def agreement(before: Floats, after: Floats) -> float:
-    """Kendall's tau-b of two orders of the systems that have a score; NaN where all are tied.
-
-    Examples
-    --------
-    >>> round(agreement(np.array([3.0, 2.0, 1.0]), np.array([3.0, 1.0, 2.0])), 4)
-    0.3333
-    """
+    """Kendall's tau-b of two orders of the systems that have a score; NaN where all are tied."""
     known = ~(np.isnan(before) | np.isnan(after))
     rounded = [np.round(one[known], DECIMALS) for one in (before, after)]
     return float(kendall_tau(*rounded))

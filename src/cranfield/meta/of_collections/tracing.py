@@ -16,7 +16,7 @@ from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import Progress, judge
 from cranfield.collection.judged.judgments import Judgments
-from cranfield.collection.judged.policies import Policies, policies
+from cranfield.collection.judged.policies import policies
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.qrels import Qrels
 from cranfield.meta.work.folder import hash_of_runs
@@ -29,15 +29,10 @@ ROWS = 200_000
 class TracedRuns:
     """Judged runs, and the judgment that each of their rows comes from; made by :func:`traced`.
 
-    Attributes
-    ----------
-    judged
-        The runs with all judgments. Its coverage takes every document with an entry in the
-        judgments for judged, whatever its grade.
-    number
-        Judgment of each row of `judged.documents`; shape (rows,).
-    topic, doc, grade
-        Of each judgment; a topic is an index into `judged.topics`, or -1 where it does not count.
+    The coverage of `judged`, the runs with all judgments, takes every document with an entry in the
+    judgments for judged, whatever its grade. The judgment of each row of `judged.documents` is its
+    `number`, shape (rows,); a `topic` of a judgment is an index into `judged.topics`, or -1 where
+    it does not count.
     """
 
     judged: JudgedRuns
@@ -58,12 +53,6 @@ class TracedRuns:
         Topics stay, also those that lose all judgments, and so does the highest grade, which some
         measures take from the judgments: the grades that assessors could give do not change.
 
-        Examples
-        --------
-        >>> runs = traced({"q": {"a": 2.0, "b": 1.0}}, {"q": {"a": 1, "b": 2, "c": 0}})
-        >>> fewer = runs.restricted(runs.doc.is_in(["b", "c"]).to_numpy())
-        >>> fewer.documents.rank.tolist(), fewer.documents.grade.tolist()
-        ([2], [2])
         """
         return self._part(kept, *_judgments(self, kept), 0, len(self.judged.systems))
 
@@ -81,7 +70,6 @@ class TracedRuns:
     def _part(
         self, kept: Bools, judgments: Judgments, place: Ints, start: int, stop: int
     ) -> JudgedRuns:
-        """Restrict the systems from `start` to before `stop`."""
         rows, topics = self.judged.documents, self.judged.shape[0]
         # Rows are in order of system first.
         begin, end = np.searchsorted(rows.cell, [start * topics, stop * topics])
@@ -168,11 +156,7 @@ def _judgments(runs: TracedRuns, kept: Bools) -> tuple[Judgments, Ints]:
         len(runs.judged.topics),
         topic[order],
         grade[order],
-        _judged_from(runs.judged.policies),
+        0 if runs.judged.policies.negative == "unjudged" else -(2**31),
         max(int(runs.grade.max()), 0),
     )
     return judgments, place
-
-
-def _judged_from(chosen: Policies) -> int:
-    return 0 if chosen.negative == "unjudged" else -(2**31)

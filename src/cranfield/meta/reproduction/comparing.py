@@ -84,9 +84,8 @@ def measured(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """Compare the scores of both sides, measure by measure: the tables of scores and effects.
 
-    Scores are by measure, of systems that are called by their roles. Notes take what a reader
-    should know; `paired` says whether the topics of both sides are the same, and bounds are by
-    default those that each measure declares.
+    Scores are by measure, of systems that are called by their roles; `paired` says whether the
+    topics of both sides are the same. Bounds are by default those that each measure declares.
     """
     scores: list[Row] = []
     effects: list[Row] = []
@@ -186,7 +185,6 @@ def _distances(
 def _tested(
     sides: tuple[Floats, Floats], like: Scores, test: str, notes: Notes, *, paired: bool, seed: int
 ) -> Row:
-    """Test whether the scores of both sides differ."""
     x, y = sides
     if min(x.size, y.size) < 2:
         notes.add("no test with fewer than two topics", like.measure)

@@ -105,11 +105,11 @@ def reproduce(
     first, second = _runs(original, "original"), _runs(reproduced, "reproduced")
     roles = same_roles(first, second)
     test = check_test(test, paired=True)
-    named = {f"original {role}": run for role, run in first.items()}
-    named |= {f"reproduced {role}": run for role, run in second.items()}
+    sides = {"original": first, "reproduced": second}
+    named = {f"{side} {role}": run for side, runs in sides.items() for role, run in runs.items()}
     found = evaluate(named, qrels, measures, **policies)
     notes = Notes(found.coverage.notes())
-    one, two = (_part(found, side, roles) for side in ("original", "reproduced"))
+    one, two = (_part(found, side, roles) for side in sides)
     scores, effects = measured(one, two, roles, test, notes, paired=True, seed=seed)
     chosen = found.judged.policies
     parts = []
@@ -159,22 +159,15 @@ def replicate(
         As for :func:`reproduce`.
     qrels, other_qrels
         Judgments of the original collection and of the other.
-    measures, policies
-        As for :func:`reproduce`.
+    measures, seed, policies
+        As for :func:`reproduce`, with the same errors.
     test
         A test of unpaired scores: `welch`, `t-unpaired`, `rank-sum` or `bootstrap-unpaired`.
-    seed
-        As for :func:`reproduce`.
 
     Returns
     -------
     Reproduction
         Without orders, RMSE and nRMSE.
-
-    Raises
-    ------
-    InputError, MeasureError, PolicyError, CranfieldError
-        As for :func:`reproduce`.
 
     Examples
     --------
@@ -217,7 +210,6 @@ def replicate(
 
 
 def _runs(given: Any, side: str) -> dict[str, Run]:
-    """Return the runs by role."""
     if isinstance(given, Mapping) and any(role in given for role in ROLES):
         odd = next((role for role in given if role not in ROLES), None)
         if odd is not None:

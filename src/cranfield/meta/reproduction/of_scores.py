@@ -31,12 +31,10 @@ def reproduce_scores(
         Scores of systems called `baseline` and `advanced`, or of one of them: :class:`Scores`, an
         evaluation, a mapping of measures to scores, a mapping of roles to the scores of each, or a
         data frame.
-    test
+    test, seed
         As for :func:`cranfield.meta.reproduction.of_runs.reproduce`.
     bounds
         The lowest and the highest possible score, for nRMSE; by default what the measure declares.
-    seed
-        As for :func:`cranfield.meta.reproduction.of_runs.reproduce`.
 
     Returns
     -------
@@ -74,7 +72,7 @@ def replicate_scores(
     Parameters
     ----------
     original, replicated
-        As for :func:`reproduce_scores`; topics of the same name are not the same.
+        As for :func:`reproduce_scores`, with the same errors; topics of one name are not the same.
     test, seed
         As for :func:`cranfield.meta.reproduction.of_runs.replicate`.
 
@@ -82,11 +80,6 @@ def replicate_scores(
     -------
     Reproduction
         Without orders, RMSE and nRMSE.
-
-    Raises
-    ------
-    CranfieldError, PolicyError
-        As for :func:`reproduce_scores`.
 
     Examples
     --------
@@ -121,14 +114,7 @@ def _of_scores(
         one, two, roles, test, notes, paired=paired, bounds=bounds, seed=seed
     )
     return Reproduction(
-        kind=kind,
-        measures=tuple(one),
-        roles=roles,
-        test=test,
-        seed=seed,
-        scores=scores,
-        effects=effects,
-        notes=notes.lines(),
+        kind, tuple(one), roles, test, scores, effects, seed=seed, notes=notes.lines()
     )
 
 

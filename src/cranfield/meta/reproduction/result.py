@@ -40,10 +40,8 @@ class Reproduction(
     ----------
     kind
         `reproduction`: on the same collection and topics; `replication`: on another.
-    measures
-        Text forms of the measures.
-    roles
-        `baseline`, `advanced`, or both.
+    measures, roles
+        Text forms of the measures; `baseline`, `advanced`, or both.
     systems
         Names of the original and of the other run, by role; empty where there were scores only.
     test
@@ -61,12 +59,9 @@ class Reproduction(
     orders
         Table with a row a role and topic, of :func:`order_agreement`; None for replications, and
         where there were scores only.
-    persistence
-        The p of rank-biased overlap.
-    seed
-        Of tests that draw random numbers.
-    settings
-        The policies under which the runs were judged.
+    persistence, seed, settings
+        The p of rank-biased overlap, the seed of tests that draw random numbers, and the policies
+        under which the runs were judged.
     notes
         What a reader should know, such as topics that are missing on one side.
     """
@@ -87,10 +82,7 @@ class Reproduction(
     def order_means(self) -> pl.DataFrame:
         """Return the means over topics by role, as far as both runs have documents.
 
-        Returns
-        -------
-        polars.DataFrame
-            `role`, `topics`, `tau`, `KTU`, `RBO`; no row where orders were not compared.
+        Columns `role`, `topics`, `tau`, `KTU`, `RBO`; no row where orders were not compared.
         """
         if self.orders is None:
             schema = {"role": pl.String, "topics": pl.UInt32, **dict.fromkeys(ORDERS, pl.Float64)}
@@ -103,11 +95,8 @@ class Reproduction(
     def summary(self) -> pl.DataFrame:
         """Return one row a measure.
 
-        Returns
-        -------
-        polars.DataFrame
-            `measure`; `RMSE` (not of a replication) and `p` followed by the role; `ER` and `DRI`
-            where there are both roles.
+        Columns `measure`; `RMSE` (not of a replication) and `p` followed by the role; `ER` and
+        `DRI` where there are both roles.
         """
         found = pl.DataFrame({"measure": self.measures}, schema={"measure": pl.String})
         wanted = ["p"] if self.kind == "replication" else ["RMSE", "p"]
@@ -123,13 +112,9 @@ class Reproduction(
         return len(self.roles) == len(ROLES)
 
     def heading(self) -> list[str]:
-        topics = self.scores["topics"].max(), self.scores["other topics"].max()
-        same = self.kind == "reproduction"
-        where = (
-            counted(_whole(topics[0]), "topic")
-            if same
-            else f"{counted(_whole(topics[0]), 'topic')} and {_whole(topics[1]):,} others"
-        )
+        topics, others = (_largest(self.scores[name]) for name in ("topics", "other topics"))
+        where = counted(topics, "topic")
+        where += "" if self.kind == "reproduction" else f" and {others:,} others"
         lines = [
             f"{self.kind.capitalize()} of {' and '.join(self.roles)}: {where},"
             f" {counted(len(self.measures), 'measure')}"
@@ -201,15 +186,13 @@ class Reproduction(
         return f"Reproduction({self.heading()[0]})"
 
 
-def _whole(value: Any) -> int:
-    return int(value or 0)
+def _largest(numbers: pl.Series) -> int:
+    largest: Any = numbers.max()
+    return int(largest or 0)
 
 
 def _text(table: pl.DataFrame) -> str:
-    rows = [
-        [_cell(name, cell) for name, cell in zip(table.columns, row, strict=True)]
-        for row in table.rows()
-    ]
+    rows = [[_cell(*cell) for cell in row.items()] for row in table.iter_rows(named=True)]
     return text_table(table.columns, rows)
 
 

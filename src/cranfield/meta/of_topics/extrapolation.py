@@ -50,26 +50,20 @@ class Extrapolation(
 
     Attributes
     ----------
-    measure
-        Of the scores.
-    systems, topics
-        Numbers of them.
+    measure, systems, topics
+        Of the scores; numbers of systems and topics.
     correction, alpha
         Of the tests of all pairs after two-way analysis of variance.
     confidence
         Between `normal low` and `normal high`.
-    pairs
-        Number of pairs of systems.
-    significant
-        How many of them differ significantly on the given topics.
+    pairs, significant
+        Number of pairs of systems; how many of them differ significantly on the given topics.
     table
         By number of `topics` and by `means`, that is by what the true means are taken to be: the
         expected number of `significant` pairs; the expected Kendall's tau of the ranking with the
         true one (`tau truth`), and with that of as many other topics (`tau repeat`).
-    generalizability
-        The variance components behind it.
-    notes
-        What was left out, filled in, or taken as 0.
+    generalizability, notes
+        The variance components behind it; what was left out, filled in, or taken as 0.
     """
 
     measure: str
@@ -130,24 +124,14 @@ def extrapolate(
 
     Parameters
     ----------
-    scores
-        :class:`Scores` of one measure, or what :func:`cranfield.compare` takes; two systems and
-        two topics at least.
+    scores, missing
+        As for :func:`cranfield.meta.of_topics.generalizability.generalizability`.
     sizes
         Numbers of topics, 2 or more; by default some from 10 to 1000, and that of the scores.
-    correction
-        Of the tests of all pairs: `tukey`, `none` or `bonferroni`.
-    alpha
-        Significance level.
+    correction, alpha
+        Of the tests of all pairs: `tukey`, `none` or `bonferroni`; and their significance level.
     confidence
         Between the rows `normal low` and `normal high`, from 0 to 1.
-    missing
-        What to do where a system has no score for a topic: `error`, which is the default; `drop`
-        leaves such topics out; `zero` counts 0.
-
-    Returns
-    -------
-    Extrapolation
 
     Raises
     ------

@@ -70,9 +70,8 @@ def stability(
 
     Parameters
     ----------
-    scores
-        :class:`Scores` of one measure, or what :func:`cranfield.compare` takes; two systems and
-        two topics at least.
+    scores, missing
+        As for :func:`cranfield.meta.of_topics.generalizability.generalizability`.
     sizes
         Numbers of topics in a sample, 2 or more; by default ten up to the number of topics.
     repeats
@@ -81,28 +80,19 @@ def stability(
         Whether a topic may be drawn more than once, which sizes above the number of topics need.
         Tests then take a topic drawn twice for two topics, and find a little more than they would
         on as many different ones.
-    test, correction, alpha
+    test, correction, alpha, resamples
         How pairs of systems are compared, as in :func:`cranfield.compare`; a test for scores by
         topic and system. Analyses of variance with Tukey's HSD are fast; other tests take as long
         as so many calls of `compare`.
-    resamples
-        Number of random samples of tests that draw them.
     top
         Numbers of top systems whose set is followed; by default 1, 3, 5 and 10, as far as there
         are more systems than that.
     confidence
         Share of samples within the limits of the tables, between 0 and 1.
-    missing
-        What to do where a system has no score for a topic: `error`, which is the default; `drop`
-        leaves such topics out; `zero` counts 0.
     seed
         Sample r of size n depends on the seed, n and r only.
     jobs, backend, folder, progress
-        See :func:`cranfield.meta.run_parts`; none of them changes a result.
-
-    Returns
-    -------
-    Stability
+        As for :func:`cranfield.meta.run_parts`.
 
     Raises
     ------
@@ -178,7 +168,7 @@ def stability(
         **work,
     )
     drawn = rows.filter(pl.col("key") > 0)
-    ranks = ranks_of(drawn)
+    ranks, of_ranks = ranks_of(drawn), ranks_of(rows.filter(pl.col("key") == 0))
     sizes_drawn = drawn["topics"].to_numpy()
     by_size, tops_by_size, firsts_by_size = [], [], []
     for size in wanted:
@@ -203,22 +193,8 @@ def stability(
         by_size=pl.DataFrame(by_size, schema_overrides=MAYBE),
         top=pl.DataFrame(tops_by_size, schema=TOP_SCHEMA),
         firsts=pl.concat(firsts_by_size),
-        ranks=rank_table(
-            ranks_of(rows.filter(pl.col("key") == 0)),
-            whole.ranks,
-            given.systems,
-            means,
-            confidence,
-        ),
-        samples=drawn.select(
-            "topics",
-            "repeat",
-            pl.col(*TAUS).fill_nan(None),
-            "tested",
-            "significant",
-            "found again",
-            "contradicted",
-        ),
+        ranks=rank_table(of_ranks, whole.ranks, given.systems, means, confidence),
+        samples=drawn.drop("key", "ranks").with_columns(pl.col(*TAUS).fill_nan(None)),
         notes=ready.notes,
     )
 

@@ -43,24 +43,16 @@ class Stability(
 
     Attributes
     ----------
-    measure, systems
-        Of the scores.
-    topics
-        Number of topics n.
+    measure, systems, topics
+        Of the scores, and the number of topics.
     test, correction, alpha
         How pairs of systems were compared.
-    repeats
-        Number of samples of each size.
-    replace
-        Whether samples were drawn with replacement.
+    repeats, replace, seed
+        Number of samples of each size, and how they were drawn.
     confidence
         Level of the limits in all tables: the share of samples between `low` and `high`.
-    seed
-        Of the samples.
-    significant
-        Number of significant pairs on all topics.
-    pairs
-        Number of all pairs.
+    significant, pairs
+        Numbers of significant pairs on all topics, and of all pairs.
     by_size
         Table with a row a number of `topics`:
 
@@ -155,14 +147,9 @@ class Stability(
         tables = [Table(title, head, rows, ())]
         if len(self.top):
             table = self.top.pivot("top", index="topics", values="same")
-            tables.append(
-                from_frame(
-                    table.rename({name: f"top {name}" for name in table.columns[1:]}),
-                    f"{measure}share of samples with the same systems on top",
-                    left=[],
-                    places=2,
-                )
-            )
+            table = table.rename({name: f"top {name}" for name in table.columns[1:]})
+            title = f"{measure}share of samples with the same systems on top"
+            tables.append(from_frame(table, title, left=[], places=2))
         title = f"{measure}systems, and {percent} limits of their ranks by bootstrap"
         places = {"rank": 1, "low": 1, "high": 1, "best": 3}
         return [*tables, first_rows(self.ranks, title, left=["system"], places=places)]

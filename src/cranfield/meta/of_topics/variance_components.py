@@ -31,16 +31,10 @@ class Coefficient:
 
 @dataclass(frozen=True)
 class TopicsFor:
-    """The number of topics that reaches a coefficient.
+    """The smallest number of topics that reaches a coefficient, the target; None if none does.
 
-    Attributes
-    ----------
-    target
-        The coefficient.
-    topics
-        The smallest number that reaches it by the estimate; None if no number does.
-    low, high
-        The same by the upper and by the lower confidence limit of the coefficient.
+    It is that by the estimate; `low` and `high` are the same by the upper and by the lower
+    confidence limit of the coefficient.
     """
 
     target: float
@@ -66,20 +60,17 @@ class Generalizability(
 
     Attributes
     ----------
-    measure
-        Of the scores.
-    systems, topics
-        Numbers of them, m and n.
+    measure, systems, topics
+        Of the scores, and numbers of systems and topics, m and n.
     confidence
         Level of all limits, two-sided.
     components
         Table with a row a `source` of variance: degrees of freedom (`df`), `mean square`,
         `variance`, its `share` of all three, and the `estimate` of the variance, which may be
         negative where `variance` is 0.
-    notes
-        What was left out, filled in, or taken as 0.
-    target
-        Coefficient whose number of topics is shown.
+    notes, target
+        What was left out, filled in, or taken as 0; and the coefficient whose number of topics is
+        shown.
     """
 
     measure: str
@@ -98,20 +89,8 @@ class Generalizability(
 
         .. math:: E\rho^2(n) = \frac{\sigma^2_s}{\sigma^2_s + \sigma^2_{st} / n}
 
-        Parameters
-        ----------
-        topics
-            Number n of topics, 1 or more; by default that of the scores.
-
-        Returns
-        -------
-        Coefficient
-            Its limits are exact for normal effects: those of a ratio of mean squares by F.
-
-        Raises
-        ------
-        PolicyError
-            For no topics.
+        The number n of topics is 1 or more; by default that of the scores.
+        Its limits are exact for normal effects: those of a ratio of mean squares by F.
         """
         return self._coefficient(self._ratios(absolute=False), topics)
 
@@ -122,20 +101,8 @@ class Generalizability(
 
         .. math:: \Phi(n) = \frac{\sigma^2_s}{\sigma^2_s + (\sigma^2_t + \sigma^2_{st}) / n}
 
-        Parameters
-        ----------
-        topics
-            Number n of topics, 1 or more; by default that of the scores.
-
-        Returns
-        -------
-        Coefficient
-            Its limits are approximate, also for normal effects.
-
-        Raises
-        ------
-        PolicyError
-            For no topics.
+        The number n of topics is 1 or more; by default that of the scores.
+        Its limits are approximate, also for normal effects.
         """
         return self._coefficient(self._ratios(absolute=True), topics)
 
@@ -148,11 +115,6 @@ class Generalizability(
             Between 0 and 1, both excluded.
         absolute
             Whether the dependability has to reach it, not the relative coefficient.
-
-        Raises
-        ------
-        PolicyError
-            For a target outside 0 to 1.
         """
         Share().check("the target", target)
         odds = target / (1 - target)
@@ -166,24 +128,15 @@ class Generalizability(
     def table(self, sizes: Iterable[int] | None = None) -> pl.DataFrame:
         """Return both coefficients with their limits by number of topics.
 
-        Parameters
-        ----------
-        sizes
-            Numbers of topics, 1 or more; by default some from 5 to 500, and that of the scores.
-
-        Raises
-        ------
-        PolicyError
-            For no topics.
+        Sizes are numbers of topics, 1 or more; by default some from 5 to 500, and that of the
+        scores.
         """
         wanted = sorted({*SIZES, self.topics}) if sizes is None else list(sizes)
         rows = []
         for size in wanted:
             row: dict[str, Any] = {"topics": size}
-            for name, found in (
-                ("relative", self.relative(size)),
-                ("absolute", self.absolute(size)),
-            ):
+            for name in ("relative", "absolute"):
+                found = getattr(self, name)(size)
                 row |= {name: found.value, f"{name} low": found.low, f"{name} high": found.high}
             rows.append(row)
         return pl.DataFrame(rows)
@@ -239,12 +192,9 @@ class Generalizability(
 
     def tables(self) -> list[Table]:
         measure, percent = labelled(self.measure), f"{100 * self.confidence:g}%"
+        both = ("relative", "absolute")
         rows = [
-            [
-                f"{row['topics']:,}",
-                *with_limits(row, "relative", 3),
-                *with_limits(row, "absolute", 3),
-            ]
+            [f"{row['topics']:,}", *(cell for name in both for cell in with_limits(row, name, 3))]
             for row in self.table().to_dicts()
         ]
         return [

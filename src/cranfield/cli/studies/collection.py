@@ -90,15 +90,9 @@ def collection(
     asked: tuple[str, ...],
     score_files: tuple[str, ...],
     test: str,
-    sizes: list[int] | None,
-    repeats: int,
-    replace: bool,
-    alpha: float,
-    missing: str | None,
-    resamples: int,
     target: float,
     options: StudyOptions,
-    **of_runs: Any,
+    **sampling: Any,
 ) -> None:
     """See what a collection is worth: its judgments, and its topics.
 
@@ -107,8 +101,10 @@ def collection(
     generalise, and what other numbers of topics would find. With --scores only what is about
     topics.
     """
+    of_runs = {name: sampling.pop(name) for name in OF_RUNS}
     # Before any file is read.
-    choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
+    choice = read_choice(test, **{k: sampling[k] for k in ("alpha", "missing", "resamples")})
+    sampling |= {"test": choice.test, "correction": choice.correction}
     if choice.by_shard:
         raise PolicyError(f"{choice.test} needs scores by shard, which samples of topics lack")
     Share().check("--target", target)
@@ -123,16 +119,6 @@ def collection(
     else:
         scores, pools = _of_pools(qrels, runs, asked, of_runs, options)
         found += pools
-    sampling: dict[str, Any] = {
-        "sizes": sizes,
-        "repeats": repeats,
-        "replace": replace,
-        "test": choice.test,
-        "correction": choice.correction,
-        "alpha": alpha,
-        "resamples": resamples,
-        "missing": missing,
-    }
     for one in scores.values():
         found += _of_topics(one, sampling, target, options, notes)
     options.show(*found, notes=notes, each=True)
@@ -190,20 +176,12 @@ def _of_pools(
     scores = score(judged, wanted)
     scores.coverage.warn()
     ways = {"run": None} if given["teams"] is None else {"team": given["teams"], "run": None}
+    of_pool = {"depth": given["pool_depth"], "others": given["others"]}
     found: list[Study] = []
     for unit, teams in ways.items():
         with options.work(f"leaving out each {unit}", f"leave-one-{unit}-out") as work:
             found.append(
-                leave_one_out(
-                    made,
-                    None,
-                    wanted,
-                    teams=teams,
-                    depth=given["pool_depth"],
-                    others=given["others"],
-                    **common,
-                    **work,
-                )
+                leave_one_out(made, None, wanted, teams=teams, **of_pool, **common, **work)
             )
     found.append(pool_depths(made, None, wanted, given["depths"], **common))
     return scores, found
@@ -212,14 +190,13 @@ def _of_pools(
 def _traced(qrels: str, runs: tuple[str, ...], options: StudyOptions) -> TracedRuns:
     judging = options.judging
     reading = {"format": judging["input_format"], "encoding": judging["encoding"]}
-    many = opened_runs(qrels, runs, judging["input_format"], judging["encoding"])
+    many = opened_runs(qrels, runs, *reading.values())
     chosen = {name: judging[name] for name in ("ties", "topics", "negative", "compat", "jobs")}
     with progress_of(many) as progress:
         return traced(many, read_qrels(qrels, **reading), progress=progress, **chosen)
 
 
 def _contributors(text: str) -> Any:
-    """Return what names the runs that made the pool."""
     if text in {"all", "judged"}:
         return None if text == "all" else text
     try:

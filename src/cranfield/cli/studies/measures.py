@@ -15,12 +15,7 @@ from cranfield.cli.options.judging import (
     wanted_measures,
 )
 from cranfield.cli.options.scores import given_scores, on_command_line, score_files_option
-from cranfield.cli.studies.study_options import (
-    StudyOptions,
-    folder_name,
-    option,
-    study_options,
-)
+from cranfield.cli.studies.study_options import StudyOptions, folder_name, option, study_options
 from cranfield.measures import Measure
 from cranfield.meta.of_measures.concordance import Concordance, concordance
 from cranfield.meta.of_measures.correlations import Correlations, correlate
@@ -123,28 +118,13 @@ def measures(
     swaps = []
     topics = len(next(iter(own.values())).topics)
     drawn = sizes or [size for size in SIZES if size <= topics // 2] or None
+    sampling: dict[str, Any] = {"sizes": drawn, "repeats": repeats, "bins": bins or BINS}
     for name, part in _folders(own).items():
         with options.work(f"swaps by {name}", part) as work:
-            swaps.append(
-                swap_method(
-                    own[name],
-                    sizes=drawn,
-                    repeats=repeats,
-                    bins=BINS if bins is None else bins,
-                    seed=options.seed,
-                    **work,
-                )
-            )
+            swaps.append(swap_method(own[name], **sampling, seed=options.seed, **work))
+    tested: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": options.seed}
     with options.work("discriminative power", "discriminative-power") as work:
-        power = discriminative_power(
-            own,
-            test=info.name,
-            correction=correction,
-            alpha=alpha,
-            resamples=resamples,
-            seed=options.seed,
-            **work,
-        )
+        power = discriminative_power(own, test=info.name, correction=correction, **tested, **work)
     left: dict[str, Any] = {"left out or filled in": list(notes)} if notes else {}
     options.show(power, *swaps, *quick, notes=[f"note: {note}" for note in notes], **left)
 
@@ -176,7 +156,6 @@ def _scores(
 
 
 def _folders(names: Iterable[str]) -> dict[str, str]:
-    """Name a sub-folder for each measure."""
     found: dict[str, str] = {}
     for name in names:
         folder = folder_name(f"swaps {name}")

@@ -38,9 +38,7 @@ Examples:
 )
 @measures_option(("AP", "nDCG@10", "P@10"))
 @click.option(
-    "--test",
-    "-t",
-    help="Of both sets of scores.  [default: t; with --other-qrels welch]",
+    "--test", "-t", help="Of both sets of scores.  [default: t; with --other-qrels welch]"
 )
 @option(reproduce, "p", "Persistence of rank-biased overlap.", "-p", "persistence")
 @study_options(work=False)
@@ -74,31 +72,23 @@ def reproduction(
     options.check_table(Reproduction, without=lacking)
     judging = dict(options.judging)
     rel = judging.pop("rel")
-    reading: dict[str, Any] = {
-        "format": judging.pop("input_format"),
-        "encoding": judging.pop("encoding"),
-    }
+    input_format, encoding = judging.pop("input_format"), judging.pop("encoding")
+    reading: dict[str, Any] = {"format": input_format, "encoding": encoding}
     of_qrels = {**reading, "subtopics": True if judging["intents"] is not None else None}
     judging["aspects"] = aspects_of(judging["aspects"])
     wanted = wanted_measures(asked, rel, judging["compat"])
     test = check_test(test or ("welch" if other_qrels else "t"), paired=other_qrels is None)
-    common: dict[str, Any] = {
-        "measures": wanted,
-        "qrels": read_qrels(qrels, **of_qrels),
-        "test": test,
-        "seed": options.seed,
-        **judging,
-    }
+    common: dict[str, Any] = {"measures": wanted, "test": test, "seed": options.seed, **judging}
+    common["qrels"] = read_qrels(qrels, **of_qrels)
     sides = [
         {role: read_run(path, **reading) for role, path in side.items()}
         for side in (originals, repeated)
     ]
-    study = (
-        reproduce(*sides, p=persistence, **common)
-        if other_qrels is None
-        else replicate(*sides, other_qrels=read_qrels(other_qrels, **of_qrels), **common)
-    )
-    options.show(study)
+    if other_qrels is None:
+        options.show(reproduce(*sides, p=persistence, **common))
+    else:
+        of_others = read_qrels(other_qrels, **of_qrels)
+        options.show(replicate(*sides, other_qrels=of_others, **common))
 
 
 def _given(runs: Mapping[str, str | None]) -> dict[str, str]:

@@ -45,29 +45,16 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
             found = []
         if found and (self.least is None or min(found) >= self.least):
             return found
-        wanted = (
-            "numbers such as 0,0.05,0.1"
-            if self.least is None
-            else f"whole numbers from {self.least}, such as 5,10,20"
-        )
+        whole = f"whole numbers from {self.least}, such as 5,10,20"
+        wanted = "numbers such as 0,0.05,0.1" if self.least is None else whole
         raise PolicyError(f"{option} takes {wanted}, not {value!r}")
 
 
 def option(study: Callable[..., Any], name: str, text: str, *flags: str, **more: Any) -> Decorator:
     """Make an option of what a study declares: its kind and its default; the text is for people.
 
-    Parameters
-    ----------
-    study
-        The function.
-    name
-        Of the parameter.
-    text
-        What it does; a default that it tells is not shown again.
-    flags
-        What the option is called, where that is not the name.
-    more
-        What else click should know.
+    A default that the text tells is not shown again. Flags are what the option is called, where
+    that is not the name of the parameter; click is told more.
     """
     default = more.pop("default", inspect.signature(study).parameters[name].default)
     kind = declared(study).get(name)
@@ -109,16 +96,7 @@ _OUTPUT: tuple[Decorator, ...] = (
 class StudyOptions:
     """What a study was asked for besides its own options.
 
-    Attributes
-    ----------
-    seed
-        Of random numbers.
-    backend, resume
-        Where the work is done, and where finished parts are kept.
-    format, table, output
-        How, what and where to write.
-    judging
-        Options of reading and judging, with `jobs` and `rel`.
+    Its `judging` are options of reading and judging, with `jobs` and `rel`.
     """
 
     seed: int
@@ -195,11 +173,5 @@ JUDGING = _names_of(judging_options)
 
 
 def folder_name(text: str) -> str:
-    """Make the name of a folder out of any text.
-
-    Examples
-    --------
-    >>> folder_name("swaps RBP(p=0.8)@10")
-    'swaps-RBP-p-0.8-10'
-    """
+    """Make the name of a folder out of any text, such as `swaps-RBP-p-0.8-10`."""
     return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-.") or "scores"

@@ -83,10 +83,8 @@ def tests(
     false_alarms: int | None,
     systems: tuple[str, ...],
     teams: str | None,
-    alpha: float,
-    missing: str | None,
-    resamples: int,
     options: StudyOptions,
+    **tested: Any,
 ) -> None:
     """See how far tests agree with themselves, and each other, on other topics.
 
@@ -99,26 +97,18 @@ def tests(
     chosen = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
     for one in chosen:
         # Before any file is read.
-        read_choice(one, alpha=alpha, missing=missing, resamples=resamples)
+        read_choice(one, **tested)
     whole, by_shard = _scores(qrels, runs, asked, score_files, shard_map or shards, options)
-    common: dict[str, Any] = {
-        "by_shard": by_shard,
-        "seed": options.seed,
-        "systems": systems or None,
-        "alpha": alpha,
-        "missing": missing,
-        "resamples": resamples,
-    }
+    tested |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
+    drawn: dict[str, Any] = {"sizes": sizes, "repeats": repeats, "teams": teams}
     with options.work("splitting topics", "splits") as work:
-        splits = split_topics(
-            whole, chosen, sizes=sizes, repeats=repeats, teams=teams, **common, **work
-        )
+        splits = split_topics(whole, chosen, **drawn, **tested, **work)
     studies: list[Study] = [splits]
     if false_alarms is not None:
         real = [test for test in splits.tests if not is_bound(test)]
         with options.work("swapping scores", "false-alarms") as work:
             studies.append(
-                alarms_of(whole, real, sizes=splits.sizes, repeats=false_alarms, **common, **work)
+                alarms_of(whole, real, sizes=splits.sizes, repeats=false_alarms, **tested, **work)
             )
     options.show(*studies)
 
@@ -157,16 +147,8 @@ def evaluated_shards(
     reading = {"format": judging.pop("input_format"), "encoding": judging.pop("encoding")}
     wanted = wanted_measures([measure], rel, compat)
     many = opened_runs(qrels, runs, reading["format"], reading["encoding"])
+    judging |= {"shards": shards, "seed": options.seed, "compat": compat}
     with progress_of(many) as progress:
-        found = evaluate(
-            many,
-            read_qrels(qrels, **reading),
-            wanted,
-            shards=shards,
-            seed=options.seed,
-            compat=compat,
-            progress=progress,
-            **judging,
-        )
+        found = evaluate(many, read_qrels(qrels, **reading), wanted, progress=progress, **judging)
     found.whole.coverage.warn()
     return found

@@ -129,15 +129,8 @@ class DiscriminativePower(
 
     def tables(self) -> list[Table]:
         rows = [
-            [
-                row["measure"],
-                f"{row['significant']:,}",
-                percent(row["power"]),
-                number(row["smallest significant"]),
-                number(row["largest not"]),
-                number(row["mean p"]),
-            ]
-            for row in self.summary.iter_rows(named=True)
+            [measure, f"{significant:,}", percent(power), *(number(one) for one in rest)]
+            for measure, _, significant, power, *rest in self.summary.rows()
         ]
         head = ("measure", "differ", "power", "smallest that differs", "largest that does not")
         pairs = counted(self.systems * (self.systems - 1) // 2, "pair")
@@ -180,16 +173,12 @@ def discriminative_power(
     scores_by_measure
         Mapping of measures to scores, such as an :class:`~cranfield.Evaluation`, a table of scores
         with a column `measure`, or a file of one.
-    test, correction
+    test, correction, alpha, missing
         As for :func:`cranfield.compare`, all pairs: by default the randomised Tukey HSD; `test=
         "bootstrap", correction="none"` is the first form of the method.
-    alpha
-        Significance level, between 0 and 1.
     resamples, seed
         Number of random samples, and the seed. All measures get the same random numbers: topics
         are permuted or drawn alike, so that measures differ by their scores alone.
-    missing
-        What to do where a system has no score for a topic, as for :func:`cranfield.compare`.
     jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a measure.
 

@@ -76,16 +76,13 @@ def study_scales(
     ----------
     judged
         Judged runs of two systems at least; see :meth:`JudgedRuns.binary` for binary judgments.
-    measures
-        Measures without cutoff, each once.
-    cutoffs
-        Lengths of runs, each once.
-    tests
-        Tests with the correction of each, each test once; none leaves `changes` empty.
+    measures, cutoffs
+        Measures without cutoff, and lengths of runs, each once.
+    tests, alpha
+        Tests with the correction of each, each test once, and their significance level; none
+        leaves `changes` empty.
     ties
         How interval-scaled versions rank ties: `unique`, `mid`, `min` or `max`.
-    alpha
-        Significance level.
     jobs, backend, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a measure at a cutoff.
 

@@ -42,13 +42,11 @@ def generalizability(
     scores
         :class:`Scores` of one measure, or what :func:`cranfield.compare` takes; two systems and
         two topics at least.
-    confidence
-        Level of the limits, between 0 and 1.
+    confidence, target
+        Level of the limits, and coefficient whose number of topics is shown; between 0 and 1.
     missing
         What to do where a system has no score for a topic: `error`, which is the default; `drop`
         leaves such topics out; `zero` counts 0.
-    target
-        Coefficient whose number of topics is shown, between 0 and 1.
 
     Returns
     -------

@@ -45,16 +45,13 @@ def reproduce(
     original, reproduced
         A mapping of `baseline` and `advanced` to runs, or a single run, which is then a baseline.
         A run is whatever :func:`cranfield.read_run` takes.
-    qrels
-        Whatever :func:`cranfield.read_qrels` takes.
-    measures
-        Measures or their text forms.
-    test
-        A test of paired scores, such as `t`, `signed-rank` or `randomisation`.
+    qrels, measures
+        Whatever :func:`cranfield.read_qrels` takes; measures or their text forms.
+    test, seed
+        A test of paired scores, such as `t`, `signed-rank` or `randomisation`; the seed of tests
+        that need random numbers.
     p
         Persistence of rank-biased overlap, between 0 and 1.
-    seed
-        Of the random numbers of tests that need them.
     policies
         As for :func:`cranfield.evaluate`; `ties` and `depth` hold for the orders too.
 

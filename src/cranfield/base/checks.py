@@ -32,6 +32,12 @@ def check_share(name: str, value: float) -> None:
         raise PolicyError(f"{name} must lie between 0 and 1, not {value:g}")
 
 
+def check_probability(name: str, value: Any) -> None:
+    """Refuse what is no number, of whatever type, between 0 and 1, both excluded."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < 1:
+        raise PolicyError(f"{name} must be a number between 0 and 1, not {value!r}")
+
+
 def as_array(values: Any, message: str, kind: Any = None) -> NDArray[Any]:
     """Make an array, or refuse rows of different lengths, and text where numbers should be."""
     try:

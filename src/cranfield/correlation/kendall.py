@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import PolicyError
 from cranfield.correlation.things import blocks, same_things, signs
 
 VARIANTS = ("b", "a")
@@ -64,8 +65,7 @@ def kendall_tau(x: Any, y: Any, *, rounding: float = 0.0, variant: str = "b") ->
     >>> float(kendall_tau([1, 1, 2], [1, 2, 3], variant="a"))
     0.6666666666666666
     """
-    if variant not in VARIANTS:
-        raise PolicyError(f"variant {quoted(variant)} is none of {', '.join(VARIANTS)}")
+    check_choice("variant", variant, VARIANTS)
     if not isinstance(rounding, Real) or not rounding >= 0:
         raise PolicyError(f"rounding is a number from 0, not {rounding!r}")
     a, b = same_things(x, y)

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.checks import check_choice, check_probability
+from cranfield.base.errors import CranfieldError, quoted
 from cranfield.correlation.overlap import Places, overlap
 from cranfield.correlation.things import same_things
 
@@ -154,10 +155,8 @@ def rbo_of_scores(x: Any, y: Any, p: float = 0.9, *, ties: str = "a") -> RBO:
 
 def check(p: Any, ties: Any) -> float:
     """Return p as a float, after refusing options that do not exist."""
-    if ties not in TIES:
-        raise PolicyError(f"ties {quoted(ties)} is none of {', '.join(TIES)}")
-    if isinstance(p, bool) or not isinstance(p, Real) or not 0 < float(p) < 1:
-        raise PolicyError(f"p must be a number between 0 and 1, not {p!r}")
+    check_choice("ties", ties, TIES)
+    check_probability("p", p)
     return float(p)
 
 

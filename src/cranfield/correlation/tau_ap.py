@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.checks import check_choice
 from cranfield.correlation.things import blocks, same_things, signs
 
 TIES = ("b", "a")
@@ -62,8 +62,7 @@ def tau_ap(x: Any, truth: Any, *, symmetric: bool = False, ties: str = "b") -> F
     >>> float(tau_ap([4, 3, 2, 1], [4, 3, 1, 2])), float(tau_ap([4, 3, 2, 1], [3, 4, 2, 1]))
     (0.7777777777777778, 0.3333333333333333)
     """
-    if ties not in TIES:
-        raise PolicyError(f"ties {quoted(ties)} is none of {', '.join(TIES)}")
+    check_choice("ties", ties, TIES)
     a, b = same_things(x, truth)
     found = _one_way(a, b, ties)
     if symmetric:

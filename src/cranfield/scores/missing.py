@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import CranfieldError
 from cranfield.base.words import counted
 
 MISSING = ("error", "drop", "zero")
@@ -26,8 +27,7 @@ def filled(
     `cell` describes a place of a table, `hint` says what else can be done about a missing score,
     and `by` of how many measures a topic has to have scores.
     """
-    if missing not in MISSING:
-        raise PolicyError(f"missing {quoted(missing)} is none of {', '.join(MISSING)}")
+    check_choice("missing", missing, MISSING)
     absent = [np.isnan(table) for table in tables]
     number = sum(int(gaps.sum()) for gaps in absent)
     every = np.ones(len(tables[0]), dtype=bool)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
+from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, PolicyError, optional_module, quoted
 from cranfield.base.escape import html, plain
 from cranfield.base.scale_types import Scale
@@ -219,8 +220,7 @@ class Scores(Averages):
 
         By system, scores by shard are refused: the shards of a topic are no topics of their own.
         """
-        if by not in self.labels:
-            raise PolicyError(f"by {quoted(by)} is none of {', '.join(self.labels)}")
+        check_choice("by", by, self.labels)
         if by == "system":
             self.flat(NO_TABLE)
         # One column each; without shards, the rows are what the scores are counted by.

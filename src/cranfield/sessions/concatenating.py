@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.checks import check_whole
+from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.document_tables import DocumentTable, read_lengths
@@ -221,8 +221,7 @@ def concatenated(
     """
     if depth is not None:
         check_whole("depth", depth, 1)
-    if duplicates not in DUPLICATES:
-        raise PolicyError(f"duplicates {quoted(duplicates)} is none of {', '.join(DUPLICATES)}")
+    check_choice("duplicates", duplicates, DUPLICATES)
     rows = sessions.results.select(*LISTS, "rank", "doc")
     if until_click:
         lowest = sessions.clicks.group_by(LISTS).agg(pl.col("rank").max().alias("lowest"))

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from numbers import Real
 
-from cranfield.base.checks import check_choice, check_whole
+from cranfield.base.checks import check_choice, check_probability, check_whole
 from cranfield.base.errors import PolicyError
 from cranfield.significance.registry import ALTERNATIVES
 
@@ -27,8 +26,7 @@ class Options:
 
     def __post_init__(self) -> None:
         check_choice("alternative", self.alternative, ALTERNATIVES)
-        if not isinstance(self.alpha, Real) or not 0 < self.alpha < 1:
-            raise PolicyError(f"alpha must be a number between 0 and 1, not {self.alpha!r}")
+        check_probability("alpha", self.alpha)
         if self.exact not in (None, True, False):
             raise PolicyError(f"exact is True, False or None, not {self.exact!r}")
         check_whole("resamples", self.resamples, 1, MOST_RESAMPLES)

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools
+from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldWarning, PolicyError, quoted
 from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import Chunk
@@ -168,8 +169,7 @@ def read_run(
 def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[Chunk], Origin, str]:
     """Read any kind of input as typed columns; with its origin and a name for it."""
     check_encoding(encoding)
-    if layout not in FORMATS:
-        raise PolicyError(f"format {quoted(layout)} is none of {', '.join(FORMATS)}")
+    check_choice("format", layout, FORMATS)
     if layout in OF_QRELS and kind != "qrels":
         raise PolicyError(f"format {quoted(layout)} is one of judgments, not of runs")
     if isinstance(data, (str, PathLike)) and not str(data).startswith("irds:"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from cranfield.base.checks import check_choice
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.collection.judged.ranking import TIES
 
@@ -54,8 +55,7 @@ class Policies:
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             value = getattr(self, name)
-            if value not in choices:
-                raise PolicyError(f"{name} {quoted(value)} is none of {', '.join(choices)}")
+            check_choice(name, value, choices)
         depth = self.depth
         if depth is not None and (isinstance(depth, bool) or not isinstance(depth, int)):
             raise PolicyError(f"depth {quoted(depth)} is not an integer")

@@ -10,7 +10,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import InputError
 from cranfield.collection.run import Run
 
 TIES = {
@@ -79,8 +80,7 @@ class Order:
 
 def order_of(run: Run, ties: str) -> Order:
     """Order the documents of each topic."""
-    if ties not in TIES:
-        raise PolicyError(f"ties {quoted(ties)} is none of {', '.join(TIES)}")
+    check_choice("ties", ties, TIES)
     key = _key(run, ties)
     codes = run.codes
     counts = np.bincount(codes, minlength=len(run.topics))

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools, Floats
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.assembling import JudgedRun, assembled
@@ -166,8 +167,7 @@ def judge_shards(
     chosen = policies(
         compat, ties=ties, topics=topics, unjudged=unjudged, negative=negative, depth=depth
     )
-    if unmapped not in UNMAPPED:
-        raise PolicyError(f"unmapped {quoted(unmapped)} is none of {', '.join(UNMAPPED)}")
+    check_choice("unmapped", unmapped, UNMAPPED)
     whole = read_qrels(qrels).flat()
     least = 0 if chosen.negative == "unjudged" else -(2**31)
     lowest = {lowest_relevant(one) for one in measures} if rel is None else {int(rel)}

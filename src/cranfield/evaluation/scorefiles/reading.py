@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import InputError
 from cranfield.evaluation.scorefiles.cells import decimal_comma, same_measure
 from cranfield.evaluation.scorefiles.lines import from_lines, looks_like_lines
 from cranfield.evaluation.scorefiles.objects import (
@@ -121,8 +122,7 @@ def read_scores_by_measure(
 
 
 def _format(format: str) -> str:
-    if format not in FORMATS:
-        raise PolicyError(f"format {quoted(format)} is none of {', '.join(FORMATS)}")
+    check_choice("format", format, FORMATS)
     return format
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import PolicyError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
@@ -44,8 +45,7 @@ def lists_of(lists: str | Sequence[str]) -> tuple[str, ...]:
     """Check kinds of lists."""
     chosen = (lists,) if isinstance(lists, str) else tuple(dict.fromkeys(lists))
     for one in chosen:
-        if one not in LISTS:
-            raise PolicyError(f"list {quoted(one)} is none of {', '.join(LISTS)}")
+        check_choice("list", one, LISTS)
     if not chosen:
         raise PolicyError(f"no kind of list was given; there are {', '.join(LISTS)}")
     return chosen

@@ -10,12 +10,11 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from numbers import Real
 from typing import Annotated, Any, Protocol, get_args, get_type_hints
 
 import numpy as np
 
-from cranfield.base.checks import check_whole
+from cranfield.base.checks import check_choice, check_probability, check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.collection.judged.policies import DEEPEST
 from cranfield.meta.work.parts import Work
@@ -48,9 +47,7 @@ class Share:
     """A number between 0 and 1, both excluded."""
 
     def check(self, name: str, value: Any) -> None:
-        real = isinstance(value, Real) and not isinstance(value, bool)
-        if not real or not 0 < value < 1:
-            raise PolicyError(f"{name} must be a number between 0 and 1, not {value!r}")
+        check_probability(name, value)
 
 
 @dataclass(frozen=True)
@@ -60,8 +57,7 @@ class OneOf:
     names: tuple[str, ...]
 
     def check(self, name: str, value: Any) -> None:
-        if value not in self.names:
-            raise PolicyError(f"{name} {quoted(value)} is none of {', '.join(self.names)}")
+        check_choice(name, value, self.names)
 
 
 @dataclass(frozen=True)

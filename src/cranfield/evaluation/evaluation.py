@@ -19,14 +19,14 @@ from cranfield.measures import Measure, parse_measures
 from cranfield.scores import Scores
 from cranfield.scores.several_measures import by_system, long_table
 from cranfield.tabular import frame_html
+from cranfield.tabular.frames import Framed
 
 if TYPE_CHECKING:
-    import pandas as pd
     import xarray as xr
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Mapping[str, Scores]):
+class Evaluation(Framed, Mapping[str, Scores]):
     """Scores of several measures on the same input: a mapping of text forms to scores.
 
     Attributes
@@ -144,11 +144,6 @@ class Evaluation(Mapping[str, Scores]):
     def to_polars(self) -> pl.DataFrame:
         """Return all scores in a long table: measure, topic, system, perhaps shard, score."""
         return long_table(self)
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the long table as a pandas data frame."""
-        optional_module("pandas")
-        return self.to_polars().to_pandas()
 
     def to_xarray(self) -> xr.Dataset:
         """Return an xarray data set with a variable a measure."""

@@ -21,11 +21,11 @@ from cranfield.base.words import counted
 from cranfield.measures.risk import standard_error, weighed
 from cranfield.scores import Scores
 from cranfield.significance.prepare import as_scores
-from cranfield.tabular import frame_html
+from cranfield.tabular.frames import Framed
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Risk:
+class Risk(Framed):
     """Risk of each system; made by :func:`risk`.
 
     Attributes
@@ -77,9 +77,6 @@ class Risk:
         against = f" against {quoted(self.baseline)}" if self.baseline else ""
         size = f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}"
         return f"Risk({size}{against}, alpha={self.alpha:g})"
-
-    def _repr_html_(self) -> str:
-        return frame_html(self.to_polars(), repr(self))
 
 
 def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Risk:

@@ -6,10 +6,12 @@ from collections.abc import Collection, Mapping
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from cranfield.base.errors import optional_module
 from cranfield.base.words import counted
 from cranfield.tabular.table import SHOWN, Table
 
 if TYPE_CHECKING:
+    import pandas as pd
     import polars as pl
 
 
@@ -53,3 +55,19 @@ def frame_html(frame: pl.DataFrame, title: str, *, limit: int = SHOWN, columns: 
     notes = [f"{counted(beyond, 'more column')} to the right"] if beyond > 0 else []
     whole = Table(title, shown.head, [*shown.rows, *rest], shown.left, notes)
     return whole.to_html(limit=limit)
+
+
+class Framed:
+    """What has a table: as a pandas data frame, and in a notebook below its first line."""
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table."""
+        raise NotImplementedError
+
+    def to_pandas(self) -> pd.DataFrame:
+        """Return the table of `to_polars` as a pandas data frame."""
+        optional_module("pandas")
+        return self.to_polars().to_pandas()
+
+    def _repr_html_(self) -> str:
+        return frame_html(self.to_polars(), str(self).split("\n", 1)[0])

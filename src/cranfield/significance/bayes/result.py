@@ -8,13 +8,13 @@ import polars as pl
 
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
-from cranfield.tabular import frame_html
+from cranfield.tabular.frames import Framed
 
 NAMES = {"t": "Bayesian paired t-test", "signed-rank": "Bayesian signed-rank test"}
 
 
 @dataclass(frozen=True)
-class BayesianComparison:
+class BayesianComparison(Framed):
     """How two systems compare, as probabilities given the scores.
 
     Attributes
@@ -80,10 +80,6 @@ class BayesianComparison:
                 "p better": [self.p_better],
             }
         )
-
-    def _repr_html_(self) -> str:
-        title = str(self).split("\n", 1)[0]
-        return frame_html(self.to_polars(), title)
 
     def __str__(self) -> str:
         first, second = map(plain, self.systems)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import optional_module
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
 from cranfield.significance.comparison.compared_pairs import ComparedPairs
@@ -16,11 +15,9 @@ from cranfield.significance.comparison.groups import shortened
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.models.anova_table import shown_p
 from cranfield.tabular.content import Cell
+from cranfield.tabular.frames import Framed
 from cranfield.tabular.table import SHOWN, Table
 from cranfield.tabular.text import grid
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOST_ROWS = 60
 """Rows that are printed of a long table."""
@@ -28,7 +25,7 @@ MOST_ROWS = 60
 Rows = list[list[str | Cell]]
 
 
-class PairwiseComparison(ComparedPairs):
+class PairwiseComparison(ComparedPairs, Framed):
     """Which systems differ, by how much, and how sure that is.
 
     Attributes
@@ -211,11 +208,6 @@ class PairwiseComparison(ComparedPairs):
             for k in range(len(self))
         ]
         return head, rows
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the table of pairs as a pandas data frame."""
-        optional_module("pandas")
-        return self.to_polars().to_pandas()
 
     def to_latex(self, places: int | None = None, **how: Any) -> str:
         """Return that table for booktabs; other options as for :meth:`Table.to_latex`."""

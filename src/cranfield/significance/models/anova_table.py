@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 from scipy.special import fdtrc
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import optional_module
 from cranfield.tabular import Cell, Table
+from cranfield.tabular.frames import Framed
 from cranfield.tabular.text import grid
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 HEAD = (
     *("Source", "SS", "DF", "MS"),
@@ -32,7 +29,7 @@ SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))
 
 
 @dataclass(frozen=True, eq=False)
-class AnovaTable:
+class AnovaTable(Framed):
     """Where the variance of scores comes from.
 
     Attributes
@@ -105,11 +102,6 @@ class AnovaTable:
         columns["omega2"] = self.omega2
         table = {name: pl.Series(values).fill_nan(None) for name, values in columns.items()}
         return pl.DataFrame({"source": self.sources, **table})
-
-    def to_pandas(self) -> pd.DataFrame:
-        """Return the table as a pandas data frame."""
-        optional_module("pandas")
-        return self.to_polars().to_pandas()
 
     def rows(self) -> list[list[str]]:
         """Return what is shown of each source."""

@@ -25,14 +25,15 @@ from cranfield.significance.models.residual_tests import (
     variance_tests,
 )
 from cranfield.significance.pairs import ROUNDING
-from cranfield.tabular import frame_html, text_table
+from cranfield.tabular import text_table
+from cranfield.tabular.frames import Framed
 
 ENOUGH_TOPICS = 20
 """From so many topics on the F-test hardly depends on normality (Mendenhall and Sincich)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Assumptions:
+class Assumptions(Framed):
     """What residuals say of the assumptions of the analysis of variance.
 
     Attributes
@@ -149,10 +150,6 @@ class Assumptions:
                 "rejected": pl.Boolean,
             },
         )
-
-    def _repr_html_(self) -> str:
-        title = str(self).split("\n", 1)[0]
-        return frame_html(self.to_polars(), title)
 
     def __str__(self) -> str:
         rows = [

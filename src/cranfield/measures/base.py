@@ -314,7 +314,6 @@ class Registry(MutableMapping[str, type[Measure]]):
         return len({*HOME, *self.known})
 
     def of(self, kind: str) -> dict[str, type[Measure]]:
-        """Return the measures of one of the `KINDS`."""
         return {name: one for name, one in self.items() if one.kind == kind}
 
 

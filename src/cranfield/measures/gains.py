@@ -30,19 +30,11 @@ class Gain:
     of the grades in it, and the others stay linear. Grades below 0, and below `rel` for `binary`,
     have gain 0 unless the mapping names them. Gains of whole numbers in an array of objects stay
     exact, those of a mapping if it has fractions for gains (see :meth:`exactly`).
-
-    Examples
-    --------
-    >>> Gain("exponential").of(np.array([-1, 0, 1, 3])).tolist()
-    [0.0, 0.0, 1.0, 7.0]
-    >>> Gain(((1, 0.5), (2, 1.0))).of(np.array([1, 2])).tolist()
-    [0.5, 1.0]
     """
 
     kind: str | tuple[tuple[int, float], ...] = "linear"
 
     def of(self, grades: NDArray[Any]) -> Floats:
-        """Gain of each grade."""
         exact = grades.dtype == object
         worth: Floats = np.maximum(grades, 0).astype(object if exact else np.float64)
         if self.kind == "exponential":
@@ -70,7 +62,6 @@ class Gain:
 
     @property
     def text(self) -> str:
-        """Its form in a measure's text."""
         if isinstance(self.kind, str):
             return repr(self.kind)
         pairs = (f"{grade}: {short(gain)}" for grade, gain in self.kind)
@@ -81,7 +72,6 @@ LINEAR = Gain("linear")
 
 
 def gain(value: Any) -> Gain:
-    """Check a gain parameter: a word, or a mapping of grades to gains."""
     if isinstance(value, Gain):
         return value
     if value in ("linear", "exponential"):
@@ -94,7 +84,6 @@ def gain(value: Any) -> Gain:
 
 
 def pairs(value: Mapping[Any, Any]) -> tuple[tuple[int, float], ...]:
-    """Check a mapping of grades to finite gains."""
     for grade, worth in value.items():
         if isinstance(grade, bool) or not isinstance(grade, int):
             raise ValueError("a mapping with integer grades as keys")
@@ -115,11 +104,6 @@ class Discount:
     Three forms: `log2(rank+1)`, of today's nDCG (any base gives the same nDCG);
     `max(1,log2(rank))`, of Järvelin and Kekäläinen (2002), where the base is the patience of the
     user; `1+log2(rank)`, of Järvelin and others (2008).
-
-    Examples
-    --------
-    >>> Discount.parse("max(1, log10(rank))").of(np.array([1, 10, 100])).tolist()
-    [1.0, 1.0, 2.0]
     """
 
     form: str = "log(rank+1)"
@@ -137,7 +121,6 @@ class Discount:
 
     @classmethod
     def parse(cls, value: Any) -> Discount:
-        """Check a discount parameter: one of the three forms, with any base above 1."""
         if isinstance(value, Discount):
             return value
         if isinstance(value, str):
@@ -153,7 +136,6 @@ class Discount:
         )
 
     def of(self, ranks: NDArray[Any]) -> Floats:
-        """Divisor at each rank."""
         if self.form == "log(rank+1)":
             return _log(ranks + 1, self.base)
         logs = _log(ranks, self.base)
@@ -161,7 +143,6 @@ class Discount:
 
     @property
     def text(self) -> str:
-        """Its form in a measure's text."""
         return repr(self.form.replace("log", f"log{short(self.base)}"))
 
 

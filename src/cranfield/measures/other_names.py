@@ -110,11 +110,7 @@ _ALL = {
 
 
 def from_paper(text: str) -> str:
-    """Rewrite a name of a paper; any other text comes back as it is.
-
-    >>> from_paper("D#-nDCG@10"), from_paper("P+Q#@10"), from_paper("nDCG@10")
-    ('Sharp(D(nDCG@10))', 'Sharp(PQ@10)', 'nDCG@10')
-    """
+    """Rewrite a name of a paper; any other text comes back as it is."""
     return _rewritten(_PAPERS, text)
 
 
@@ -123,11 +119,6 @@ def program_names(program: str | None, text: str) -> list[str]:
 
     `program` is `ndeval`, `gdeval`, `ntcireval` or `cwl`; any other changes nothing, and neither
     does a text that is none of the program's names.
-
-    >>> program_names("gdeval", "gdeval")
-    ["nDCG(gains='exponential')@20", 'ERR(max_grade=4)@20']
-    >>> program_names("ntcireval", "MSnDCG@0010"), program_names(None, "nDCG@10")
-    (['nDCG@10'], ['nDCG@10'])
     """
     if program not in _PROGRAMS:
         return [text]

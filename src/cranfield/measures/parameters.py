@@ -31,8 +31,6 @@ def parameter(default: Any, check: Check, doc: str) -> Any:
 
 
 def integer(low: int, high: int = 10**9) -> Check:
-    """Whole numbers from low to high."""
-
     def check(value: Any) -> int:
         if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
             raise ValueError(f"an integer of at least {low}")
@@ -67,8 +65,6 @@ def number(
 
 
 def choice(*options: str) -> Check:
-    """One of some words."""
-
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in options:
             raise ValueError(f"one of {', '.join(map(repr, options))}")
@@ -78,14 +74,12 @@ def choice(*options: str) -> Check:
 
 
 def flag(value: Any) -> bool:
-    """True or False."""
     if not isinstance(value, bool):
         raise ValueError("True or False")
     return value
 
 
 def optional(check: Check) -> Check:
-    """None, or what the check admits."""
     return lambda value: None if value is None else check(value)
 
 
@@ -135,20 +129,13 @@ def short(value: float) -> str:
 
 
 def name(value: Any) -> str:
-    """Check the name of a group or an aspect, which is any text."""
     if not isinstance(value, str) or not value.strip():
         raise ValueError("a name")
     return value.strip()
 
 
 def names(value: Any) -> str:
-    """Check several names in one text, separated by commas.
-
-    Examples
-    --------
-    >>> names("understandability, credibility")
-    'understandability,credibility'
-    """
+    """Check several names in one text, separated by commas."""
     if not isinstance(value, str) or not all(one.strip() for one in value.split(",")):
         raise ValueError("a name, or names separated by commas")
     found = [one.strip() for one in value.split(",")]
@@ -159,13 +146,7 @@ def names(value: Any) -> str:
 
 @dataclass(frozen=True)
 class Shares:
-    """Numbers by name that add up to 1, given in any unit.
-
-    Examples
-    --------
-    >>> Shares((("press", 3.0), ("blog", 1.0))).of(("blog", "forum", "press"))
-    (0.25, 0.0, 0.75)
-    """
+    """Numbers by name that add up to 1, given in any unit."""
 
     given: tuple[tuple[str, float], ...]
 
@@ -180,12 +161,10 @@ class Shares:
 
     @property
     def text(self) -> str:
-        """Its form in a measure's text."""
         return "{" + ", ".join(f"{one!r}: {short(number)}" for one, number in self.given) + "}"
 
 
 def shares(value: Any) -> Shares:
-    """Check a mapping of names to numbers of at least 0 that are not all 0."""
     wanted = "a mapping of names to numbers of at least 0, such as {'a': 2, 'b': 1}"
     if isinstance(value, Shares):
         return value

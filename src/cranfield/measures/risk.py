@@ -34,11 +34,7 @@ def _label(value: Any) -> str:
 
 
 def weighed(values: Floats, baseline: Floats, alpha: float) -> Floats:
-    """Differences to a baseline, losses weighed with 1 + alpha.
-
-    >>> weighed(np.array([[0.5], [0.25]]), np.array([[0.25], [0.5]]), 1.0).tolist()
-    [[0.25], [-0.5]]
-    """
+    """Differences to a baseline, losses weighed with 1 + alpha."""
     difference = values - baseline
     return np.asarray(np.where(difference < 0, 1.0 + alpha, 1.0) * difference)
 
@@ -47,9 +43,6 @@ def standard_error(differences: Floats) -> Floats:
     """Standard error of each system's mean; NaN is no difference.
 
     0 where all differences are equal but for rounding.
-
-    >>> standard_error(np.array([[0.25, 0.1], [0.75, 0.3 - 0.2]])).tolist()
-    [0.25, 0.0]
     """
     there = np.isfinite(differences)
     count = there.sum(axis=0)

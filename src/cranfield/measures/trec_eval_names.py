@@ -82,9 +82,6 @@ def trec_texts(text: str, compat: str | None = None) -> list[str] | None:
     """Read a name of trec_eval, such as `map`, `P_10`, `P.5,10` or `all_trec`; None for others.
 
     The preset `trec_eval-10` adds the measures of version 10 to `all_trec`.
-
-    >>> trec_texts("P.5,10"), trec_texts("nDCG@10")
-    (['P@5', 'P@10'], None)
     """
     if text in NICKNAMES:
         names = NICKNAMES[text]
@@ -144,10 +141,6 @@ def trec_name(one: Measure, rel: int = 1) -> str:
 
     `rel` is the lowest relevant grade that all measures were asked for (trec_eval's -l), which is
     not part of a name.
-
-    >>> from cranfield.measures import AP, RBP, nDCG
-    >>> trec_name(nDCG @ 10), trec_name(AP(rel=2), rel=2), trec_name(RBP)
-    ('ndcg_cut_10', 'map', 'RBP')
     """
     plain = one
     if rel != 1 and getattr(one, "rel", None) == rel:

@@ -18,11 +18,6 @@ class Wrapping(Measure):
 
     What is behind an `@` goes to the measure inside, and so do parameters that are not the
     wrapping's own.
-
-    Attributes
-    ----------
-    inner
-        The measure inside.
     """
 
     kind = KINDS[1]
@@ -70,7 +65,6 @@ class Wrapping(Measure):
 
     @classmethod
     def option_names(cls) -> list[str]:
-        """Names of its own parameters."""
         return [name for name in cls.parameters if name not in {"cutoff", "judged_only"}]
 
     def score(self, judged: JudgedRuns) -> Floats:
@@ -81,7 +75,6 @@ class Wrapping(Measure):
         return self.values(judged)
 
     def require_complete(self) -> None:
-        """Refuse a measure inside that lacks its cutoff."""
         self.inner.require_complete()
 
     def __matmul__(self, at: Any) -> Self:
@@ -96,7 +89,6 @@ class Wrapping(Measure):
         return type(self)(inner, **{**self.options(), **chosen})
 
     def options(self) -> Mapping[str, Any]:
-        """Return its own parameters."""
         return {name: getattr(self, name) for name in self.option_names()}
 
     def __str__(self) -> str:

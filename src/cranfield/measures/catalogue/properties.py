@@ -102,12 +102,10 @@ class _Computing:
     # Statements on pairs
 
     def somewhere(self, pairs: Ints) -> Finding:
-        """Whether the scores of some pair are different."""
         change = np.abs(self.values[pairs[:, 1]] - self.values[pairs[:, 0]])
         return self.shown(pairs, change > TOLERANCE, holds_if=True)
 
     def never_worse(self, pairs: Ints) -> Finding:
-        """Whether the second of a pair never scores worse than the first."""
         change = self.sign * (self.values[pairs[:, 1]] - self.values[pairs[:, 0]])
         return self.shown(pairs, change < -TOLERANCE, holds_if=False)
 
@@ -142,7 +140,6 @@ class _Computing:
         return Finding(True, "", len(sets))
 
     def within(self, low: float, high: float) -> Finding:
-        """Whether all scores are from low to high."""
         outside = (self.values < low - TOLERANCE) | (self.values > high + TOLERANCE)
         if not outside.any():
             return Finding(True, "", self.values.size)
@@ -151,7 +148,6 @@ class _Computing:
         return Finding(False, example, self.values.size)
 
     def varied(self, variant: str) -> Finding:
-        """Whether some score changes with what else is known of the documents."""
         if self.only_grades:
             return Finding(False, "", self.values.size)
         try:
@@ -168,7 +164,6 @@ class _Computing:
     # Statements on long rankings, and on what is below a document
 
     def top_heavy(self) -> Finding:
-        """Compare a move at the top with one at the bottom."""
         at = {name: self.values[place] for name, place in self.cases.ends.items()}
         top = self.sign * (at["rank 1"] - at["rank 2"])
         bottom = self.sign * (at["rank 99"] - at["rank 100"])
@@ -188,7 +183,6 @@ class _Computing:
         return Finding(bool(abs(two - one) > TOLERANCE), text, 1)
 
     def diminishing(self, values: Floats, note: str = "") -> Finding:
-        """Compare what is below a document that is relevant, and below one that is not."""
         fours = self.cases.returns
         below, below_relevant = (
             self.sign * (values[fours[:, i]] - values[fours[:, i + 1]]) for i in (0, 2)

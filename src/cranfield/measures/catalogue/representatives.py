@@ -29,9 +29,6 @@ def representative(name: str) -> Measure | None:
     """Return the form of a measure of rankings that stands for it; None if none could be made.
 
     That is the one without parameters; where a cutoff is required, it is 3.
-
-    >>> representative("P"), representative("IA"), representative("URisk")
-    (P@3, IA(nDCG), URisk(nDCG, baseline='base'))
     """
     kind = REGISTRY[name]
     if kind.kind == KINDS[0]:
@@ -50,6 +47,5 @@ def representative(name: str) -> Measure | None:
 
 
 def catalogue() -> dict[str, Measure | None]:
-    """Return the representative form of every measure and every measure of a measure, by name."""
     names = (name for name, kind in REGISTRY.items() if kind.kind != KINDS[2])
     return {name: representative(name) for name in names}

@@ -43,7 +43,6 @@ class LevelGain(Gain):
     __hash__ = object.__hash__
 
     def of(self, grades: NDArray[Any]) -> Floats:
-        """Gain of each level."""
         return np.asarray(self.levels[np.maximum(grades, 0)])
 
 
@@ -153,7 +152,6 @@ def globally(
 
 
 def _regrouped(groups: Groups | None, number: Ints) -> Groups | None:
-    """Number the judgments of groups anew."""
     if groups is None:
         return None
     judgment = number[groups.judgment]

@@ -28,10 +28,7 @@ _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
 
 
-_ABOUT: dict[str, Any] = {
-    "family": _FAMILY,
-    "inputs": ("intents",),
-}
+_ABOUT: dict[str, Any] = {"family": _FAMILY, "inputs": ("intents",)}
 
 
 def seen_by_intent(measured: Measure, judged: JudgedRuns, name: str) -> ByIntent:
@@ -211,15 +208,12 @@ class Sharp(Wrapping):
 
     def values(self, judged: JudgedRuns) -> Floats:
         recall = SubtopicRecall(
-            rel=_lowest(self.inner),
-            cutoff=self.cutoff,
-            judged_only=self.judged_only,
+            rel=_lowest(self.inner), cutoff=self.cutoff, judged_only=self.judged_only
         ).score(judged)
         return self.gamma * recall + (1.0 - self.gamma) * self.inner.score(judged)
 
 
 def _lowest(measure: Measure) -> int:
-    """Lowest relevant grade of a measure, or of the one inside."""
     while isinstance(inner := getattr(measure, "inner", None), Measure):
         measure = inner
     return int(getattr(measure, "rel", 1))

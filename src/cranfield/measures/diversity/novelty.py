@@ -57,11 +57,9 @@ class _Novelty(Measure):
     )
 
     def discount(self, rank: Ints) -> Floats:
-        """Weight of each rank."""
         raise NotImplementedError
 
     def found(self, judged: JudgedRuns) -> Floats:
-        """Sum of the gains of the rankings, discounted."""
         intents = judged.intents(str(self), self.rel)
         rows = judged.relevant(min(self.rel, 1))
         gain = np.zeros(rows.cell.size)

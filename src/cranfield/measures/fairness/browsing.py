@@ -54,7 +54,6 @@ class Exposing(Measure):
         return np.asarray(self.p ** (ranks - 1.0), dtype=np.float64)
 
     def exposure(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        """Exposure of the document of each row."""
         weights = rows.by_rank(self.weights)
         if self.browsing != "cascade":
             return weights
@@ -111,7 +110,6 @@ def of_judged(judged: JudgedRuns, groups: Groups, values: Floats) -> Floats:
 
 
 def group_index(groups: Groups, name: str | None, measure: str) -> int:
-    """Find a group by name; the measure that needs it is named in the complaint."""
     have = ", ".join(quoted(one) for one in groups.names[:10])
     have += ", …" if len(groups.names) > 10 else ""
     if name is None:

@@ -59,14 +59,12 @@ class _ExpectedExposure(Exposing):
     )
 
     def _disparity(self, judged: JudgedRuns) -> Floats:
-        """Squared length of the exposure."""
         if self.by == "document":
             return self.total(judged, 2)
         rows, exposed = self._grouped(judged)
         return rows.total(exposed**2)
 
     def _relevance(self, judged: JudgedRuns) -> Floats:
-        """Product of exposure and target."""
         if self.by == "document":
             key = ("expected exposure", *self._about)
             found: Floats | None = judged.views.get(key)
@@ -92,13 +90,11 @@ class _ExpectedExposure(Exposing):
         return np.asarray(squares[:, None])
 
     def _grouped(self, judged: JudgedRuns) -> tuple[Rows, Floats]:
-        """Exposure of each group that a ranking has documents of."""
         groups = judged.groups(str(self))
         exposure = self.exposure(judged, groups.rows) * groups.rows.gains
         return gathered(groups.rows, exposure, len(groups.names))
 
     def _targets(self, judged: JudgedRuns) -> Floats:
-        """Target exposure of each judged document."""
         judgments = judged.judgments
         found: Floats | None = judgments.kept.get(("target", *self._about))
         if found is not None:

@@ -93,7 +93,6 @@ class _Prefixes(Measure):
         return np.asarray(best.max(axis=1, initial=0.0))
 
     def apart(self, seen: Ints, point: int, size: Ints, protected: Ints) -> Floats:
-        """Distance of the top from the whole ranking."""
         raise NotImplementedError
 
 

@@ -29,7 +29,6 @@ class _AveragePrecision(Measure):
     )
 
     def mean_so_far(self, seen: Any, rank: Any) -> Any:
-        """Precision at the rank of the relevant document with this number."""
         return seen / rank
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -83,7 +83,6 @@ class NumRelevantRetrieved(OfCounts):
     """Relevant documents retrieved (in the top k)."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        """Count of relevant rows."""
         return found
 
 

@@ -49,7 +49,6 @@ class Discounted(Measure):
         return Scale.INTERVAL if flat and within else super().scale
 
     def sum(self, rows: Rows) -> Floats:
-        """Sum of discounted gains."""
         return rows.total(rows.gains / rows.by_rank(self.discount.of))
 
 

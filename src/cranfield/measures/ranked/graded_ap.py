@@ -27,7 +27,6 @@ _DENOMINATOR = parameter(
 
 
 def _thresholds(value: Any) -> Gain:
-    """Check weights of grades as thresholds: a word, or a mapping of grades to weights."""
     if isinstance(value, Gain):
         return value
     if value in ("uniform", "linear"):
@@ -114,7 +113,6 @@ class KishidaAveragePrecision(Measure):
     denominator: str = _DENOMINATOR
 
     def mean_so_far(self, gain: Any, rank: Any) -> Any:
-        """Mean gain down to a rank."""
         return gain / rank
 
     def values(self, judged: JudgedRuns) -> Floats:

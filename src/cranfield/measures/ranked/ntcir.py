@@ -29,10 +29,7 @@ from cranfield.measures.users.unit_gains import SCALE_END
 _NOTE = "not interval: the steps between ranks are unequal"
 
 
-_ABOUT: dict[str, Any] = {
-    "family": "blended ratio",
-    "needs": "graded judgments (binary ones do)",
-}
+_ABOUT: dict[str, Any] = {"family": "blended ratio", "needs": "graded judgments (binary ones do)"}
 
 
 class _Blended(Measure):
@@ -54,15 +51,12 @@ class _Blended(Measure):
         return (seen + self.beta * gain) / (rank + self.beta * ideal_gain)
 
     def _hits(self, judged: JudgedRuns) -> Rows:
-        """Relevant retrieved documents with their gains, which may be 0."""
         return relevant(judged, self.rel, self.gains)
 
     def _ideal(self, judged: JudgedRuns) -> Rows:
-        """The ideal ranking of the relevant documents."""
         return ideal(judged, self.gains, self.rel)
 
     def _ratios(self, judged: JudgedRuns, hits: Rows) -> Floats:
-        """Blended ratio at each relevant document."""
         key = ("blended", self.rel, self.beta, self.gains)
         found: Floats | None = judged.views.get(key)
         if found is None:

@@ -20,9 +20,7 @@ REL_DOC = "lowest grade that counts as relevant"
 _SET_NOTE = "interval for binary relevance and a fixed cutoff (Ferrante et al. 2019)"
 
 
-_ABOUT: dict[str, Any] = {
-    "family": "precision and recall",
-}
+_ABOUT: dict[str, Any] = {"family": "precision and recall"}
 
 
 def summed_over(measure: Any, relevant: Any) -> Any:
@@ -62,7 +60,6 @@ class Precision(OfCounts):
     """Precision at a cutoff; a shorter list is divided by the cutoff all the same."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        """Relevant documents in the top k, over k."""
         return found / (self.cutoff or 1)
 
 
@@ -83,7 +80,6 @@ class Recall(OfCounts):
     """Recall at a cutoff; 0 for a topic without relevant documents."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        """Relevant documents in the top k, over RB."""
         return ratio(found, relevant)
 
 
@@ -166,7 +162,6 @@ class RelativePrecision(OfCounts):
     """Relative precision, also called capped recall or R-cap."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        """Relevant documents in the top k, over min(k, RB)."""
         return ratio(found, np.minimum(relevant, self.cutoff or 1))
 
 
@@ -242,7 +237,6 @@ class ReciprocalRank(Measure):
     rel: int = parameter(1, REL, REL_DOC)
 
     def worth(self, rank: Any) -> Any:
-        """One over the rank."""
         return 1 / rank
 
     def values(self, judged: JudgedRuns) -> Floats:

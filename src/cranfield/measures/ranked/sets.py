@@ -15,10 +15,7 @@ from cranfield.measures.ranked.precision import OfCounts
 _NOTE = "interval for binary relevance and sets of one size (Ferrante et al. 2019)"
 
 
-_ABOUT: dict[str, Any] = {
-    "family": "sets",
-    "counts": True,
-}
+_ABOUT: dict[str, Any] = {"family": "sets", "counts": True}
 
 
 def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
@@ -27,9 +24,6 @@ def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
     .. math:: F_\beta = \frac{(1 + \beta^2) P R}{\beta^2 P + R}
 
     It is 0 where precision and recall are both 0.
-
-    >>> f_measure(np.array([0.5, 0.0]), np.array([1.0, 0.0]), 1.0).round(4).tolist()
-    [0.6667, 0.0]
     """
     return ratio((1 + beta**2) * precision * recall, beta**2 * precision + recall)
 
@@ -50,7 +44,6 @@ class SetPrecision(OfCounts):
     """Precision of the retrieved set."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        """Relevant retrieved over retrieved."""
         return ratio(found, retrieved)
 
 
@@ -69,7 +62,6 @@ class SetRecall(OfCounts):
     """Recall of the retrieved set."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        """Relevant retrieved over RB."""
         return ratio(found, relevant)
 
 
@@ -87,7 +79,6 @@ class SetRelativePrecision(OfCounts):
     """Relative precision of the retrieved set."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        """Relevant retrieved over min(retrieved, RB)."""
         return ratio(found, np.minimum(retrieved, relevant))
 
 
@@ -104,7 +95,6 @@ class SetAveragePrecision(OfCounts):
     """Average precision if every relevant document had the precision of the set."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        """Squared relevant retrieved over retrieved times RB."""
         return ratio(found * found, retrieved * relevant)
 
 
@@ -130,7 +120,6 @@ class FMeasure(OfCounts):
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        """F."""
         return f_measure(ratio(found, retrieved), ratio(found, relevant), self.beta)
 
 
@@ -153,7 +142,6 @@ class EMeasure(OfCounts):
     beta: float = parameter(1.0, number(0, 1e6), "importance of recall relative to precision")
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        """One minus F."""
         return 1 - f_measure(ratio(found, retrieved), ratio(found, relevant), self.beta)
 
 
@@ -188,7 +176,6 @@ class Utility(OfCounts):
         return bool(a - c and b - d) and ((a - c) / (b - d)).denominator != 1
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
-        """Weighted sum of the four counts."""
         rest = self.docs + found - retrieved - relevant
         total = self.a * found + self.b * (retrieved - found) + self.c * (relevant - found)
         return total + self.d * rest

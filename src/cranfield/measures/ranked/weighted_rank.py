@@ -20,7 +20,6 @@ from cranfield.measures.users.unit_gains import MAX_GRADE, SCALE_END, highest_of
 
 
 def _betas(value: Any) -> Gain:
-    """Check betas: a mapping of grades to numbers above 1."""
     if isinstance(value, Gain):
         return value
     if isinstance(value, Mapping) and value:
@@ -60,7 +59,6 @@ class WeightedReciprocalRank(Measure):
     max_grade: int | None = MAX_GRADE
 
     def worth(self, rank: Any, grades: NDArray[Any], highest: int) -> Any:
-        """Reciprocal of the rank less 1 / beta, of documents of some grades."""
         if self.betas is None:
             return 1 / (rank - 1 / (highest - grades + 2))
         return 1 / (rank - ratio(np.array(1), self.betas.named(grades)))
@@ -98,7 +96,6 @@ class IntentwiseRankBiasedUtility(Measure):
     max_grade: int | str | None = SCALE_END
 
     def utility(self, rank: Any) -> Any:
-        """Utility that is left at a rank."""
         return self.p**rank
 
     def values(self, judged: JudgedRuns) -> Floats:

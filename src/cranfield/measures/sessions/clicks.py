@@ -22,7 +22,6 @@ _GAINS = optional(gain)
 
 
 def _snippet(value: Any) -> float | str:
-    """Check the parameter for snippets."""
     if isinstance(value, str):
         if value != "own":
             raise ValueError("a number of at least 0, or 'own'")
@@ -178,7 +177,6 @@ class ClickU(Measure):
     once: bool = parameter(False, flag, "whether a document counts at its first click only")
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """Score the clicks of sessions; a length or a snippet that is needed must be known."""
         clicks = judged.clicks(str(self))
         if self.judged_only:
             raise MeasureError(f"{self}: there is no condensed list of clicks")

@@ -32,7 +32,6 @@ class Lists:
 
 
 def lists_of(queries: Rows) -> tuple[Lists, Ints]:
-    """Find the lists of sessions; with the list of each row."""
     first = np.ones(queries.cell.size, dtype=bool)
     first[1:] = (queries.cell[1:] != queries.cell[:-1]) | (queries.grade[1:] != queries.grade[:-1])
     start = np.flatnonzero(first)

@@ -36,13 +36,7 @@ def _patience() -> float:
 
 
 def minimal_output(nuggets: Nuggets) -> Floats:
-    """Return where each nugget's vital string ends in the pseudo minimal output.
-
-    >>> from cranfield.texts import read_nuggets
-    >>> gold = [("q", "a", 1, 5), ("q", "b", 3, 10), ("q", "c", 3, 5)]
-    >>> minimal_output(read_nuggets(gold)).tolist()
-    [20.0, 15.0, 5.0]
-    """
+    """Return where each nugget's vital string ends in the pseudo minimal output."""
     order = np.lexsort((nuggets.vital_length, -nuggets.weight, nuggets.topic))
     lengths = nuggets.vital_length[order]
     ends = np.cumsum(lengths)

@@ -18,22 +18,14 @@ Overlap = tuple[float, float, float]
 
 
 def ngram_overlap(text: Words, reference: Words, n: int) -> Overlap:
-    """Count the n-grams in common, each as often as both texts have it.
-
-    >>> ngram_overlap([0, 1, 0, 1], [0, 1, 2], 2)
-    (1.0, 3.0, 2.0)
-    """
+    """Count the n-grams in common, each as often as both texts have it."""
     one, other = (Counter(zip(*(w[k:] for k in range(n)), strict=False)) for w in (text, reference))
     common = sum(min(count, other[gram]) for gram, count in one.items() if gram in other)
     return float(common), float(max(0, len(text) - n + 1)), float(max(0, len(reference) - n + 1))
 
 
 def pairs(words: int, gap: int | None) -> int:
-    """Count the pairs of words in order, with at most `gap` words between them.
-
-    >>> pairs(4, None), pairs(4, 0), pairs(4, 1), pairs(1, None)
-    (6, 3, 5, 0)
-    """
+    """Count the pairs of words in order, with at most `gap` words between them."""
     reach = words - 1 if gap is None else min(gap + 1, words - 1)
     return max(0, reach * words - reach * (reach + 1) // 2)
 
@@ -42,9 +34,6 @@ def skip_overlap(text: Words, reference: Words, gap: int | None) -> Overlap:
     """Count the pairs of words in common that are in the same order, gaps allowed.
 
     Time is by the words of both texts times the different words in common; memory by the words.
-
-    >>> skip_overlap([0, 1, 2, 3], [0, 2, 1, 3], None)
-    (5.0, 6.0, 6.0)
     """
     shared = sorted(set(text) & set(reference))
     codes = {word: k for k, word in enumerate(shared)}
@@ -80,9 +69,6 @@ def lcs_length(text: Words, reference: Words) -> int:
 
     It keeps a row of the usual table as the bits of one number (Hyyrö 2004), so a row is a few
     operations on long integers.
-
-    >>> lcs_length([0, 1, 2, 3], [0, 2, 1, 3])
-    3
     """
     if not text or not reference:
         return 0
@@ -90,11 +76,7 @@ def lcs_length(text: Words, reference: Words) -> int:
 
 
 def bits(words: Words) -> dict[int, int]:
-    """Return the places of each word, as bits of a number.
-
-    >>> bits([7, 8, 7])
-    {7: 5, 8: 2}
-    """
+    """Return the places of each word, as bits of a number."""
     found: dict[int, int] = {}
     for place, word in enumerate(words):
         found[word] = found.get(word, 0) | 1 << place
@@ -117,9 +99,6 @@ def lcs_places(text: Words, places: dict[int, int], length: int) -> int:
 
     Of several subsequences it is the one that the usual way back through the table finds: from the
     ends, along the reference while the length stays the same.
-
-    >>> bin(lcs_places([0, 1, 2], bits([0, 5, 2]), 3))
-    '0b101'
     """
     found, left = 0, (1 << length) - 1
     for word, row in zip(reversed(text), reversed(_rows(text, places, length)), strict=True):
@@ -139,9 +118,6 @@ def union_overlap(text: Sequence[Words], reference: Sequence[Words]) -> Overlap:
     """Count the words of reference sentences that are in common with any sentence of the text.
 
     A word counts at most as often as the text, and the reference, have it.
-
-    >>> union_overlap([[0, 1, 5, 6], [0, 2, 7, 8, 4]], [[0, 1, 2, 3, 4]])
-    (4.0, 9.0, 5.0)
     """
     left = Counter(word for sentence in text for word in sentence)
     wanted = Counter(word for sentence in reference for word in sentence)

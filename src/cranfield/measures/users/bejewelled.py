@@ -39,13 +39,11 @@ class _Bejewelled(UserModel):
         return self.unit is not None
 
     def costs(self, page: Page) -> Floats:
-        """1 each, or by length."""
         if self.unit is None:
             return super().costs(page)
         return ByLength(self.unit, missing=self.missing)(page)
 
     def continuation(self, page: Page) -> Floats:
-        """1 while neither limit is reached."""
         found, spent = np.cumsum(page.gains, axis=1), np.cumsum(self.costs(page), axis=1)
         enough, most = self.limits(page.rank, found - page.gains)
         # Ten gains of .1 are enough for T = 1, though as floats they do not add up to it.

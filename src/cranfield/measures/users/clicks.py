@@ -32,7 +32,6 @@ _NEEDS = "chances of clicks, from a click model"
 
 
 def _chances(value: Any) -> Gain:
-    """Check a mapping of grades or ranks to probabilities."""
     if isinstance(value, Gain):
         value = dict(value.kind) if isinstance(value.kind, tuple) else None
     if isinstance(value, Mapping) and value:
@@ -56,7 +55,6 @@ class _Clicks(Measure):
     )
 
     def require_complete(self) -> None:
-        """Refuse a measure without chances of a click."""
         super().require_complete()
         if self.clicks is None:
             raise MeasureError(

@@ -26,15 +26,7 @@ _ABOUT = {
 
 
 class Expectation(Wrapping):
-    """What the user of a measure can expect.
-
-    Attributes
-    ----------
-    inner
-        The measure.
-    model
-        Its user model.
-    """
+    """What the user of a measure can expect."""
 
     depth: int | None = parameter(
         None,
@@ -52,7 +44,6 @@ class Expectation(Wrapping):
     missing: float | None = None
 
     def check(self, inner: Measure) -> None:
-        """Refuse a measure without a user model; and costs that go by nothing."""
         name = self.about.name
         if isinstance(inner, Expectation):
             raise MeasureError(f"{name}: {inner} is a measure of a user model, and no user model")
@@ -67,7 +58,6 @@ class Expectation(Wrapping):
             raise MeasureError(f"{name}: {inner} has costs of its own, and takes no unit")
 
     def declared(self) -> Info:
-        """What the measure inside declares, but for what is told of its user."""
         own = self.about
         return replace(
             self.inner.info,
@@ -92,7 +82,6 @@ class Expectation(Wrapping):
         return self.told(self._expected(judged)).copy()
 
     def told(self, found: Expected) -> Floats:
-        """Choose what is told."""
         raise NotImplementedError
 
     def _expected(self, judged: JudgedRuns, *, best: bool = False) -> Expected:

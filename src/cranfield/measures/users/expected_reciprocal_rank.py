@@ -51,7 +51,6 @@ class _ERR(Measure):
     max_grade: int | str | None = SCALE_END
 
     def worth(self, stop: Any, rank: Any) -> Any:
-        """The chance to stop at a rank, over the rank."""
         return stop / rank
 
     def _err(self, judged: JudgedRuns) -> Floats:

@@ -85,7 +85,6 @@ class MarkovPrecision(Measure):
         return found
 
     def _weight(self, distance: Floats) -> Floats:
-        """w of distances."""
         if self.distance == "inverse":
             return np.asarray(1.0 / (distance + 1.0))
         if self.distance == "log":

@@ -102,7 +102,6 @@ class UserModel(UnitGains):
         return 1.0
 
     def values(self, judged: JudgedRuns) -> Floats:
-        """EU."""
         return self.known(judged).utility.copy()
 
     def known(
@@ -186,12 +185,7 @@ class UserModel(UnitGains):
         return rows if end is None else rows.where(rows.rank <= end)
 
     def laid_out(
-        self,
-        judged: JudgedRuns,
-        depth: int,
-        *,
-        best: bool = False,
-        costs: Costs | None = None,
+        self, judged: JudgedRuns, depth: int, *, best: bool = False, costs: Costs | None = None
     ) -> Iterator[Page]:
         """Lay judged runs out in pages, with their costs; parameters as for `expected`."""
         rows = judged.judged()
@@ -274,7 +268,6 @@ def plain(total: Floats, depth: Floats) -> Expected:
 
 
 def upto(ranks: int) -> Floats:
-    """Ranks from 1."""
     return np.arange(1.0, ranks + 1)
 
 

@@ -23,14 +23,7 @@ from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import measure
 from cranfield.measures.parameters import number, parameter
-from cranfield.measures.users.model import (
-    LAST,
-    Expected,
-    UserModel,
-    going_on,
-    plain,
-    upto,
-)
+from cranfield.measures.users.model import LAST, Expected, UserModel, going_on, plain, upto
 from cranfield.measures.users.page import Page
 from cranfield.measures.users.wanted_gain import WANTED, wanted
 

@@ -70,11 +70,9 @@ class TimeBiasedGain(UserModel):
         return True
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        """Gain of each row."""
         return self.click * self.save * super().worth(judged, rows)
 
     def most(self, judged: JudgedRuns) -> float:
-        """Chance to click and to find relevant."""
         return self.click * self.save
 
     def costs(self, page: Page) -> Floats:
@@ -84,7 +82,6 @@ class TimeBiasedGain(UserModel):
         return self.summary + np.where(page.listed, click * reading, 0.0)
 
     def continuation(self, page: Page) -> Floats:
-        """What is left of a gain after the time for a rank."""
         return np.asarray(np.exp2(-page.costs / self.h))
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -77,7 +77,6 @@ class UMeasure(UserModel):
         return True
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        """Gain of each row."""
         return self.gain_of(judged, rows.grade) * (rows.grade >= self.rel)
 
     def gain_of(self, judged: JudgedRuns, grades: Any) -> Floats:
@@ -85,7 +84,6 @@ class UMeasure(UserModel):
         return self._share(judged) * self._of(grades)
 
     def most(self, judged: JudgedRuns) -> float:
-        """Gain of the best grade."""
         grades = np.arange(highest_of(judged, self.max_grade, str(self)) + 1)
         return float(self._share(judged) * self._of(grades).max())
 
@@ -109,7 +107,6 @@ class UMeasure(UserModel):
         return np.maximum(0.0, 1.0 - np.cumsum(page.costs, axis=1) / self.L)
 
     def continuation(self, page: Page) -> Floats:
-        """Worth of the end of the next text, over that of this one."""
         left = self.worth_left(page)
         after = np.zeros(left.shape)
         after[:, :-1] = left[:, 1:]

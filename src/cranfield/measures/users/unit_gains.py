@@ -91,7 +91,6 @@ class UnitGains(Measure):
     max_grade: int | str | None = SCALE_END
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        """Gain of each row."""
         top: float | Floats = 1.0
         if self.gains.kind in {"graded", "levels"}:
             top = top_gain(judged, self._scale(), self.max_grade, rows, str(self))

@@ -61,7 +61,6 @@ class First(SatisfiedModel):
     info = Info("RR")
 
     def satisfaction(self, gains: Floats) -> Floats:
-        """1 for any gain."""
         return np.where(gains != 0, 1.0, 0.0)
 
 
@@ -109,11 +108,9 @@ class Satisfied(SatisfiedModel):
     max_grade: int | None = MAX_GRADE
 
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
-        """Chance that each row satisfies."""
         return np.asarray(satisfying(self.gains.of(rows.grade), self._highest(judged)))
 
     def most(self, judged: JudgedRuns) -> float:
-        """Chance that a document of the highest gain satisfies."""
         highest = self._highest(judged)
         return float(satisfying(highest, highest))
 
@@ -138,19 +135,7 @@ _MODELS: dict[type[Measure], Callable[[Any], UserModel]] = {
 
 
 def user_model(measure: Measure | str) -> UserModel:
-    """Return the user model of a measure, or of its text.
-
-    Examples
-    --------
-    >>> user_model("RBP(p=0.5)").read([1, 0, 1]).weights.round(4).tolist()
-    [[0.5714, 0.2857, 0.1429]]
-    >>> user_model("AP").read([1, 0, 1]).utility.round(4).tolist()
-    [0.8333]
-    >>> user_model("nDCG@10")
-    Traceback (most recent call last):
-        ...
-    cranfield.MeasureError: nDCG@10 has no user model
-    """
+    """Return the user model of a measure, or of its text."""
     if isinstance(measure, str):
         measure = parse_measure(measure)
     if isinstance(measure, UserModel):

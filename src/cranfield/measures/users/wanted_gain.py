@@ -68,7 +68,6 @@ class INST(UserModel):
         return self.depth
 
     def continuation(self, page: Page) -> Floats:
-        """What is found is taken off T."""
         above = page.rank + 2.0 * self.T - np.cumsum(page.gains, axis=1)
         return np.asarray(((above - 1.0) / above) ** 2)
 
@@ -104,7 +103,6 @@ class INSQ(StaticModel):
         return wanted(self.T, rank)
 
     def read_to(self, ranks: int | None) -> float:
-        """Sum of V, with or without end."""
         rest = 0.0 if ranks is None else float(trigamma(2.0 * self.T + ranks))
         return 4.0 * self.T**2 * (float(trigamma(2.0 * self.T)) - rest)
 
@@ -136,11 +134,6 @@ def trigamma(x: ArrayLike) -> Floats:
     r"""Sum of 1 / (x + i)^2 over i = 0, 1, ... (Abramowitz and Stegun, 6.4.10 and 6.4.12).
 
     x is above 0; infinity gives 0.
-
-    Examples
-    --------
-    >>> bool(np.isclose(trigamma(1.0), np.pi**2 / 6, rtol=1e-15))
-    True
     """
     given = np.asarray(x, dtype=np.float64)
     # The series is exact to the last bits from 16 on.

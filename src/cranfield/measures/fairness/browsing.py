@@ -21,9 +21,8 @@ from cranfield.base.errors import MeasureError, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judgments import Groups
 from cranfield.collection.judged.rows import Rows
-from cranfield.measures.base import Measure
 from cranfield.measures.parameters import choice, number, parameter
-from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.ranked.precision import OfRelevance
 
 MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")
 BROWSING_DOC = "how attention falls: " + ", ".join(map(repr, MODELS))
@@ -37,10 +36,9 @@ STOP = parameter(
 )
 
 
-class Exposing(Measure):
+class Exposing(OfRelevance):
     """Measures of the exposure of documents."""
 
-    rel: int = parameter(1, REL, REL_DOC)
     browsing: str = parameter("log2(rank)", choice(*MODELS), BROWSING_DOC)
     p: float = P
     stop: float = STOP

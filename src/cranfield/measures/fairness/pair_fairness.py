@@ -16,10 +16,10 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
-from cranfield.measures.base import Measure, measure
+from cranfield.measures.base import measure
 from cranfield.measures.fairness.browsing import group_index
 from cranfield.measures.parameters import choice, name, optional, parameter
-from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.ranked.precision import OfRelevance
 
 
 @measure(
@@ -34,7 +34,7 @@ from cranfield.measures.ranked.precision import REL, REL_DOC
     needs="groups of documents",
     scale_note="not known to be interval: a difference of shares",
 )
-class PairwiseParity(Measure):
+class PairwiseParity(OfRelevance):
     """Pair-wise parity; 0 is fair, 1 where one side stands above the other throughout.
 
     Only retrieved documents with a known group count. With `pairs='relevant'` each pair is of a
@@ -46,7 +46,6 @@ class PairwiseParity(Measure):
     the difference, and 1 and 0 where there is one side only.
     """
 
-    rel: int = parameter(1, REL, REL_DOC)
     protected: str | None = parameter(None, optional(name), "group to be fair to; has to be given")
     pairs: str = parameter(
         "all", choice("all", "relevant"), "which pairs count: 'all', or those that relevance orders"

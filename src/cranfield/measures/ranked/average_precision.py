@@ -13,17 +13,16 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.parameters import choice, number, optional, parameter
-from cranfield.measures.ranked.precision import REL, REL_DOC, summed_over
+from cranfield.measures.ranked.precision import REL, REL_DOC, OfRelevance, summed_over
 
 _AP_NOTE = "not interval on the total orders of Ferrante et al. (2019)"
 INFAP_EPSILON = 1e-5
 """Smoothing of infAP, as in trec_eval."""
 
 
-class _AveragePrecision(Measure):
+class _AveragePrecision(OfRelevance):
     """Average precision; what the plain and the geometric version share."""
 
-    rel: int = parameter(1, REL, REL_DOC)
     denominator: str = parameter(
         "R", choice("R", "min"), "what the sum is divided by: 'R' is RB, 'min' is min(k, RB)"
     )
@@ -159,10 +158,8 @@ class ElevenPointAveragePrecision(_Interpolated):
     elsewhere={"trec_eval": "infAP", "ir_measures": "infAP"},
     beyond_grades="which documents are judged",
 )
-class InferredAveragePrecision(Measure):
+class InferredAveragePrecision(OfRelevance):
     """Inferred AP; equals AP when every retrieved document of the pool is judged."""
-
-    rel: int = parameter(1, REL, REL_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents

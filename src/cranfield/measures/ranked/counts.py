@@ -11,8 +11,7 @@ from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.parameters import parameter
-from cranfield.measures.ranked.precision import REL, REL_DOC, OfCounts
+from cranfield.measures.ranked.precision import OfCounts, OfRelevance
 
 _COUNT = {
     "range": (0.0, float("inf")),
@@ -63,10 +62,8 @@ class NumRetrieved(Measure):
     beyond_grades="what was retrieved and judged",
     **_COUNT,
 )
-class NumRelevant(Measure):
+class NumRelevant(OfRelevance):
     """Recall base; it counts for missing topics too."""
-
-    rel: int = parameter(1, REL, REL_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
         return np.broadcast_to(judged.recall_base(self.rel), judged.shape).astype(np.float64)
@@ -94,10 +91,8 @@ class NumRelevantRetrieved(OfCounts):
     beyond_grades="what was retrieved and judged",
     **_COUNT,
 )
-class NumNonrelevantRetrieved(Measure):
+class NumNonrelevantRetrieved(OfRelevance):
     """Judged non-relevant documents retrieved (in the top k)."""
-
-    rel: int = parameter(1, REL, REL_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
         found = judged.relevant(self.rel).count

@@ -16,7 +16,7 @@ from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import GAINS_DOC, LINEAR, Discount, Gain, gain, gained, ideal, upto
 from cranfield.measures.parameters import choice, parameter
-from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.ranked.precision import REL, OfRelevance
 
 
 class Discounted(Measure):
@@ -212,10 +212,8 @@ class NormalisedGain(Measure):
     family="cumulated gain",
     elsewhere={"trec_eval": "binG"},
 )
-class BinaryGain(Measure):
+class BinaryGain(OfRelevance):
     """n_r documents that are not relevant stand above rank r."""
-
-    rel: int = parameter(1, REL, REL_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)

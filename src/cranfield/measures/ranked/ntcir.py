@@ -19,10 +19,10 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
-from cranfield.measures.base import Measure, measure
+from cranfield.measures.base import measure
 from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, ideal, no_loss, relevant, upto
 from cranfield.measures.parameters import choice, number, optional, parameter
-from cranfield.measures.ranked.precision import REL, REL_DOC, summed_over
+from cranfield.measures.ranked.precision import OfRelevance, summed_over
 from cranfield.measures.users.expected_reciprocal_rank import stopping_at
 from cranfield.measures.users.unit_gains import SCALE_END
 
@@ -32,10 +32,9 @@ _NOTE = "not interval: the steps between ranks are unequal"
 _ABOUT: dict[str, Any] = {"family": "blended ratio", "needs": "graded judgments (binary ones do)"}
 
 
-class _Blended(Measure):
+class _Blended(OfRelevance):
     """What the measures of the blended ratio share."""
 
-    rel: int = parameter(1, REL, REL_DOC)
     beta: float = parameter(
         1.0, number(0, 1e6), "weight of gain against precision in the blended ratio"
     )

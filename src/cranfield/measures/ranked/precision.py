@@ -29,10 +29,14 @@ def summed_over(measure: Any, relevant: Any) -> Any:
     return np.minimum(relevant, measure.cutoff) if cut else relevant
 
 
-class OfCounts(Measure):
-    """What only counts matter to: of what is retrieved, of what is relevant, and of both."""
+class OfRelevance(Measure):
+    """Measures to which a lowest relevant grade matters."""
 
     rel: int = parameter(1, REL, REL_DOC)
+
+
+class OfCounts(OfRelevance):
+    """What only counts matter to: of what is retrieved, of what is relevant, and of both."""
 
     def share(self, found: Any, retrieved: Any, relevant: Any) -> Any:
         """The score, by the three counts; fractions in arrays of objects give fractions."""
@@ -176,10 +180,8 @@ class RelativePrecision(OfCounts):
     counts=True,
     **_ABOUT,
 )
-class Success(Measure):
+class Success(OfRelevance):
     """1 if any of the top k is relevant, else 0; its mean is the success or hit rate."""
-
-    rel: int = parameter(1, REL, REL_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
         return (judged.relevant(self.rel).count > 0).astype(np.float64)
@@ -196,10 +198,9 @@ class Success(Measure):
     beyond_length="what else the topic has",
     **_ABOUT,
 )
-class RPrecision(Measure):
+class RPrecision(OfRelevance):
     """R-precision; with `multiple` trec_eval's Rprec_mult, rounded as it does."""
 
-    rel: int = parameter(1, REL, REL_DOC)
     multiple: float | None = parameter(
         None,
         optional(number(0, 1e6, open_low=True)),
@@ -231,10 +232,8 @@ class RPrecision(Measure):
     monotone=True,
     **_ABOUT,
 )
-class ReciprocalRank(Measure):
+class ReciprocalRank(OfRelevance):
     """Reciprocal rank; 0 when no relevant document is retrieved (in the top k)."""
-
-    rel: int = parameter(1, REL, REL_DOC)
 
     def worth(self, rank: Any) -> Any:
         return 1 / rank

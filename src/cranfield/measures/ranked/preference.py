@@ -11,12 +11,11 @@ from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, gained, ideal, no_loss
 from cranfield.measures.parameters import choice, parameter
-from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.ranked.precision import OfRelevance
 from cranfield.measures.users.unit_gains import MAX_GRADE, highest_of
 
 
-class _Bpref(Measure):
-    rel: int = parameter(1, REL, REL_DOC)
+class _Bpref(OfRelevance):
     form: str = parameter(
         "trec_eval",
         choice("trec_eval", "R", "N", "relative"),

@@ -22,7 +22,7 @@ from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, no_loss
 from cranfield.measures.parameters import number, parameter
-from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.ranked.precision import OfRelevance
 
 EPSILON = 1e-5
 """Smoothing of shares of relevant documents, as in infAP."""
@@ -104,7 +104,7 @@ def _expected(pool: Rows, strata: _Strata, rel: int, prior: float) -> tuple[Floa
     elsewhere={"sample_eval.pl": "infAP is xinfAP@1000"},
     **_ABOUT,
 )
-class ExtendedInferredAP(Measure):
+class ExtendedInferredAP(OfRelevance):
     r"""Extended inferred AP.
 
     Of the :math:`N_s` documents of a stratum :math:`n_s` are sampled; above rank r stand
@@ -112,7 +112,6 @@ class ExtendedInferredAP(Measure):
     `prior=0.5` it is infAP; when all of the pool is sampled it is AP, but for the smoothing.
     """
 
-    rel: int = parameter(1, REL, REL_DOC)
     prior: float = _PRIOR
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -136,10 +135,9 @@ class ExtendedInferredAP(Measure):
     elsewhere={"sample_eval.pl": "iPk"},
     **_ABOUT,
 )
-class InferredPrecision(Measure):
+class InferredPrecision(OfRelevance):
     """Inferred precision; a shorter list is divided by the cutoff all the same."""
 
-    rel: int = parameter(1, REL, REL_DOC)
     prior: float = _PRIOR
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -221,15 +219,13 @@ class InferredNDCG(Measure):
     elsewhere={"statAP_MQ_eval": "AP"},
     **_ABOUT,
 )
-class StatisticalAP(Measure):
+class StatisticalAP(OfRelevance):
     r"""statAP; an estimate, which can be above 1.
 
     What was judged, but not because it was sampled, has an inclusion probability of 0 and counts as
     unjudged. When documents are sampled independently, the sum is right on average, and so is
     :math:`\hat{R}`. With all probabilities 1 it is AP.
     """
-
-    rel: int = parameter(1, REL, REL_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
         chances = np.asarray(judged.column("inclusion", str(self)))

@@ -14,7 +14,7 @@ from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, gained, no_loss, pairs
 from cranfield.measures.parameters import number, optional, parameter
-from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.ranked.precision import OfRelevance
 from cranfield.measures.users.expected_reciprocal_rank import stopping_at
 from cranfield.measures.users.unit_gains import MAX_GRADE, SCALE_END, highest_of
 
@@ -40,7 +40,7 @@ def _betas(value: Any) -> Gain:
     needs="graded judgments (binary ones do)",
     scale_note="not interval: the steps between ranks are unequal",
 )
-class WeightedReciprocalRank(Measure):
+class WeightedReciprocalRank(OfRelevance):
     r"""Weighted reciprocal rank; 0 when no relevant document is retrieved (in the top k).
 
     The first relevant document is always the one for which
@@ -49,7 +49,6 @@ class WeightedReciprocalRank(Measure):
     mapping, a relevant grade that is not named has an infinite beta: its rank counts as in RR.
     """
 
-    rel: int = parameter(1, REL, REL_DOC)
     betas: Gain | None = parameter(
         None,
         optional(_betas),

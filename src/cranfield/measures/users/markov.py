@@ -13,9 +13,9 @@ from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
-from cranfield.measures.base import Measure, measure
+from cranfield.measures.base import measure
 from cranfield.measures.parameters import choice, flag, parameter
-from cranfield.measures.ranked.precision import REL, REL_DOC
+from cranfield.measures.ranked.precision import OfRelevance
 
 
 @measure(
@@ -27,7 +27,7 @@ from cranfield.measures.ranked.precision import REL, REL_DOC
     family="user models",
     scale_note="not interval: the steps between ranks are unequal",
 )
-class MarkovPrecision(Measure):
+class MarkovPrecision(OfRelevance):
     r"""Markov precision in discrete time.
 
     The invariant distribution is restricted to the ranks of relevant documents, where it adds up
@@ -48,7 +48,6 @@ class MarkovPrecision(Measure):
     (0.833..., 0.555..., 0.555...)
     """
 
-    rel: int = parameter(1, REL, REL_DOC)
     states: str = parameter(
         "all", choice("all", "relevant"), "where the user may be: all ranks, or relevant ones"
     )

@@ -16,7 +16,8 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.measures.parameters import fraction_of, short
+from cranfield.measures.base import Measure
+from cranfield.measures.parameters import fraction_of, integer, optional, parameter, short
 
 HIGHEST = 60
 """The highest grade for which 2^grade means anything."""
@@ -164,6 +165,15 @@ def _log(values: NDArray[Any], base: float) -> Floats:
 GAINS_DOC = "gain of a grade: 'linear', 'exponential' (2^g - 1), or a mapping of grades to gains"
 
 
+GAINS = parameter(LINEAR, gain, GAINS_DOC)
+
+
+class OfGains(Measure):
+    """Measures of the gains of grades."""
+
+    gains: Gain = GAINS
+
+
 def gained(judged: JudgedRuns, gains: Gain) -> Rows:
     """Judged retrieved documents whose gain is not 0, with their gains."""
     if isinstance(gains.kind, str) and gains.kind != "levels":
@@ -220,3 +230,56 @@ def no_loss(value: Any) -> Gain:
     if isinstance(checked.kind, tuple) and any(worth < 0 for _, worth in checked.kind):
         raise ValueError("a mapping with gains of at least 0")
     return checked
+
+
+POSITIVE_GAINS = parameter(LINEAR, no_loss, GAINS_DOC)
+
+
+MAX_GRADE = parameter(
+    None,
+    optional(integer(1, HIGHEST)),
+    "highest grade of the scale; by default that of the judgments",
+)
+
+
+def _scale_end(value: Any) -> int | str:
+    if isinstance(value, str) and value == "topic":
+        return value
+    try:
+        return int(integer(1, HIGHEST)(value))
+    except ValueError as error:
+        raise ValueError(f"{error}, or 'topic'") from None
+
+
+SCALE_END = parameter(
+    None,
+    optional(_scale_end),
+    "highest grade of the scale; by default that of the judgments; 'topic' is that of each topic",
+)
+
+
+def highest_of(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
+    """Return the highest grade of the scale, which no judgment may exceed."""
+    highest = judged.judgments.max_grade
+    if max_grade is None:
+        return max(highest, 1)
+    if highest > max_grade:
+        raise MeasureError(
+            f"{name}: the judgments have grade {highest}, above max_grade={max_grade}"
+        )
+    return max_grade
+
+
+def top_gain(
+    judged: JudgedRuns, gains: Gain, max_grade: int | str | None, rows: Rows, name: str
+) -> float | Floats:
+    """Return the highest gain of the scale, or for each row that of its topic."""
+    if isinstance(max_grade, str):
+        worth = gains.of(judged.judgments.grade)
+        best = np.zeros((judged.judgments.topics, 1))
+        np.maximum.at(best[:, 0], judged.judgments.topic, worth)
+        return np.asarray(rows.at(np.where(best > 0, best, 1.0)))
+    highest = highest_of(judged, max_grade, name)
+    if highest > HIGHEST and gains.kind != "levels":
+        raise MeasureError(f"{name}: grade {highest} of the judgments is above {HIGHEST}")
+    return float(gains.of(np.arange(highest + 1)).max())

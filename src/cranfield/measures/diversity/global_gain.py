@@ -21,7 +21,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judgments import Groups, Judgments
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure
-from cranfield.measures.gains import LINEAR, Gain
+from cranfield.measures.gains import LINEAR, Gain, highest_of
 from cranfield.measures.users.unit_gains import UnitGains
 from cranfield.measures.wrapping import Wrapping, wrapping
 
@@ -95,9 +95,7 @@ class _Global(Wrapping):
         end = getattr(self.inner, "max_grade", None)
         if not isinstance(end, int):
             return None
-        highest = judged.judgments.max_grade
-        if highest > end:
-            raise MeasureError(f"{self}: the judgments have grade {highest}, above max_grade={end}")
+        highest_of(judged, end, str(self))
         return float(gains.of(np.arange(end + 1)).max())
 
 

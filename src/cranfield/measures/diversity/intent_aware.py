@@ -17,7 +17,7 @@ from cranfield.collection.intents.by_intent import ByIntent, by_intent
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, no_loss
+from cranfield.measures.gains import POSITIVE_GAINS, Gain
 from cranfield.measures.parameters import choice, number, parameter
 from cranfield.measures.ranked.average_precision import AveragePrecision
 from cranfield.measures.ranked.ntcir import PPlusMeasure, QMeasure
@@ -168,7 +168,7 @@ class PPlusQ(Measure):
     beta: float = parameter(
         1.0, number(0, 1e6), "weight of gain against precision in the blended ratio"
     )
-    gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
+    gains: Gain = POSITIVE_GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
         same: dict[str, Any] = {

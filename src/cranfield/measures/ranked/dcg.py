@@ -14,15 +14,14 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import GAINS_DOC, LINEAR, Discount, Gain, gain, gained, ideal, upto
+from cranfield.measures.gains import GAINS, LINEAR, Discount, Gain, OfGains, gained, ideal, upto
 from cranfield.measures.parameters import choice, parameter
 from cranfield.measures.ranked.precision import REL, OfRelevance
 
 
-class Discounted(Measure):
+class Discounted(OfGains):
     """Sums of discounted gains: what DCG and nDCG share."""
 
-    gains: Gain = parameter(LINEAR, gain, GAINS_DOC)
     discount: Discount = parameter(
         Discount(),
         Discount.parse,
@@ -124,10 +123,8 @@ def _discounted(rows: Rows) -> Floats:
     elsewhere={"trec_eval": "ndcg_rel"},
     beyond_length="what else the topic has",
 )
-class nDCGAtRelevant(Measure):
+class nDCGAtRelevant(OfGains):
     """Each of the m relevant documents not retrieved counts with nDCG at the end of the list."""
-
-    gains: Gain = parameter(LINEAR, gain, GAINS_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows, best = gained(judged, self.gains), ideal(judged, self.gains)
@@ -158,7 +155,7 @@ class nDCGAtLevels(Measure):
     """The end of the list counts when it goes beyond the last level by two ranks or more."""
 
     rel: int = parameter(1, REL, "0 for a topic without a document of this grade")
-    gains: Gain = parameter(LINEAR, gain, GAINS_DOC)
+    gains: Gain = GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows, best = gained(judged, self.gains), ideal(judged, self.gains)
@@ -189,10 +186,8 @@ class nDCGAtLevels(Measure):
     elsewhere={"trec_eval": "G"},
     beyond_length="what else the topic has",
 )
-class NormalisedGain(Measure):
+class NormalisedGain(OfGains):
     """ig(r) is the ideal cumulated gain, counting 1 at least for each rank."""
-
-    gains: Gain = parameter(LINEAR, gain, GAINS_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
         rows, best = gained(judged, self.gains), ideal(judged, self.gains)

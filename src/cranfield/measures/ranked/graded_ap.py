@@ -11,7 +11,7 @@ from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, gained, ideal, no_loss, pairs
+from cranfield.measures.gains import POSITIVE_GAINS, Gain, gained, ideal, pairs
 from cranfield.measures.parameters import choice, parameter
 from cranfield.measures.ranked.precision import summed_over
 
@@ -109,7 +109,7 @@ class KishidaAveragePrecision(Measure):
     the ideal ranking scores 1.
     """
 
-    gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
+    gains: Gain = POSITIVE_GAINS
     denominator: str = _DENOMINATOR
 
     def mean_so_far(self, gain: Any, rank: Any) -> Any:

@@ -20,11 +20,10 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
-from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, ideal, no_loss, relevant, upto
+from cranfield.measures.gains import POSITIVE_GAINS, SCALE_END, Gain, ideal, no_loss, relevant, upto
 from cranfield.measures.parameters import choice, number, optional, parameter
 from cranfield.measures.ranked.precision import OfRelevance, summed_over
 from cranfield.measures.users.expected_reciprocal_rank import stopping_at
-from cranfield.measures.users.unit_gains import SCALE_END
 
 _NOTE = "not interval: the steps between ranks are unequal"
 
@@ -38,7 +37,7 @@ class _Blended(OfRelevance):
     beta: float = parameter(
         1.0, number(0, 1e6), "weight of gain against precision in the blended ratio"
     )
-    gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
+    gains: Gain = POSITIVE_GAINS
 
     @property
     def needs_ideal(self) -> bool:

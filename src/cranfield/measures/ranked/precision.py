@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import GAINS_DOC, HIGHEST, LINEAR, Gain, gain, gained, ideal
+from cranfield.measures.gains import MAX_GRADE, OfGains, gained, highest_of, ideal
 from cranfield.measures.parameters import integer, number, optional, parameter
 
 REL = integer(0)
@@ -106,23 +105,13 @@ _GRADED_NOTE = (
     counts=True,
     **_ABOUT,
 )
-class GeneralisedPrecision(Measure):
+class GeneralisedPrecision(OfGains):
     """Generalised precision; a shorter list is divided by the cutoff all the same."""
 
-    gains: Gain = parameter(LINEAR, gain, GAINS_DOC)
-    max_grade: int | None = parameter(
-        None,
-        optional(integer(1, HIGHEST)),
-        "highest grade of the scale; by default that of the judgments",
-    )
+    max_grade: int | None = MAX_GRADE
 
     def values(self, judged: JudgedRuns) -> Floats:
-        found = judged.judgments.max_grade
-        highest = max(found, 1) if self.max_grade is None else self.max_grade
-        if found > highest:
-            raise MeasureError(
-                f"{self}: the judgments have grade {found}, above max_grade={highest}"
-            )
+        highest = highest_of(judged, self.max_grade, str(self))
         most = self.gains.of(np.array([highest])) * float(self.cutoff or 1)
         rows = gained(judged, self.gains)
         return ratio(rows.total(rows.gains), most)
@@ -140,10 +129,8 @@ class GeneralisedPrecision(Measure):
     counts=True,
     **_ABOUT,
 )
-class GeneralisedRecall(Measure):
+class GeneralisedRecall(OfGains):
     """Generalised recall; 0 for a topic without gain."""
-
-    gains: Gain = parameter(LINEAR, gain, GAINS_DOC)
 
     def values(self, judged: JudgedRuns) -> Floats:
         best = ideal(judged, self.gains)

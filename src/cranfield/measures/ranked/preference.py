@@ -9,10 +9,9 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, gained, ideal, no_loss
+from cranfield.measures.gains import MAX_GRADE, POSITIVE_GAINS, Gain, gained, highest_of, ideal
 from cranfield.measures.parameters import choice, parameter
 from cranfield.measures.ranked.precision import OfRelevance
-from cranfield.measures.users.unit_gains import MAX_GRADE, highest_of
 
 
 class _Bpref(OfRelevance):
@@ -109,7 +108,7 @@ class GradedPreference(Measure):
         "what the misplaced documents are counted against: 'relative2' the rank, 'relative' those"
         " above, 'N' all that could be misplaced",
     )
-    gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
+    gains: Gain = POSITIVE_GAINS
     max_grade: int | None = MAX_GRADE
 
     def values(self, judged: JudgedRuns) -> Floats:

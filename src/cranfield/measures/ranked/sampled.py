@@ -20,7 +20,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, no_loss
+from cranfield.measures.gains import POSITIVE_GAINS, Gain
 from cranfield.measures.parameters import number, parameter
 from cranfield.measures.ranked.precision import OfRelevance
 
@@ -165,7 +165,7 @@ class InferredNDCG(Measure):
     estimated from the sample, rounded, and ends at the cutoff.
     """
 
-    gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
+    gains: Gain = POSITIVE_GAINS
 
     def values(self, judged: JudgedRuns) -> Floats:
         pool = judged.documents

@@ -12,11 +12,18 @@ from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, gained, no_loss, pairs
+from cranfield.measures.gains import (
+    MAX_GRADE,
+    POSITIVE_GAINS,
+    SCALE_END,
+    Gain,
+    gained,
+    highest_of,
+    pairs,
+)
 from cranfield.measures.parameters import number, optional, parameter
 from cranfield.measures.ranked.precision import OfRelevance
 from cranfield.measures.users.expected_reciprocal_rank import stopping_at
-from cranfield.measures.users.unit_gains import MAX_GRADE, SCALE_END, highest_of
 
 
 def _betas(value: Any) -> Gain:
@@ -91,7 +98,7 @@ class IntentwiseRankBiasedUtility(Measure):
         number(0, 1, open_low=True),
         "utility that is left after each document read, of what it was before",
     )
-    gains: Gain = parameter(LINEAR, no_loss, GAINS_DOC)
+    gains: Gain = POSITIVE_GAINS
     max_grade: int | str | None = SCALE_END
 
     def utility(self, rank: Any) -> Any:

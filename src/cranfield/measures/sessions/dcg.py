@@ -12,8 +12,8 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
-from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, gain, ideal
+from cranfield.measures.base import measure
+from cranfield.measures.gains import OfGains, ideal
 from cranfield.measures.parameters import choice, integer, number, optional, parameter
 
 _BASE = number(1, open_low=True)
@@ -49,10 +49,9 @@ def first_of_each(rows: Rows) -> NDArray[np.bool_]:
     return out
 
 
-class SessionDiscounted(Measure):
+class SessionDiscounted(OfGains):
     """Sums of gains discounted by rank and query: what sDCG and nsDCG share."""
 
-    gains: Gain = parameter(LINEAR, gain, GAINS_DOC)
     b: float = parameter(2.0, _BASE, "base of the logarithm of ranks: the patience to read on")
     bq: float = parameter(4.0, _BASE, "base of the logarithm of queries: the patience to ask again")
     variant: str = parameter(

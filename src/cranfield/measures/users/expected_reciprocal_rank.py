@@ -9,9 +9,8 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import GAINS_DOC, Gain, gained, ideal, no_loss
+from cranfield.measures.gains import GAINS_DOC, SCALE_END, Gain, gained, ideal, no_loss, top_gain
 from cranfield.measures.parameters import parameter
-from cranfield.measures.users.unit_gains import SCALE_END, top_gain
 
 
 def satisfying(gain: Any, top: Any) -> Any:

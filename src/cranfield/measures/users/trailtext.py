@@ -11,13 +11,12 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
-from cranfield.measures.gains import Gain, no_loss
+from cranfield.measures.gains import MAX_GRADE, Gain, highest_of, no_loss
 from cranfield.measures.parameters import number, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.model import UserModel
 from cranfield.measures.users.page import Page, filled
 from cranfield.measures.users.time_biased import LENGTH
-from cranfield.measures.users.unit_gains import MAX_GRADE, highest_of
 
 
 @measure(

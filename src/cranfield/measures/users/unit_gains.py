@@ -10,35 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures.base import Measure
-from cranfield.measures.gains import HIGHEST, LINEAR, Gain, pairs
-from cranfield.measures.parameters import integer, optional, parameter
+from cranfield.measures.gains import LINEAR, SCALE_END, Gain, pairs, top_gain
+from cranfield.measures.parameters import parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
-
-MAX_GRADE = parameter(
-    None,
-    optional(integer(1, HIGHEST)),
-    "highest grade of the scale; by default that of the judgments",
-)
-
-
-def _scale_end(value: Any) -> int | str:
-    if isinstance(value, str) and value == "topic":
-        return value
-    try:
-        return int(integer(1, HIGHEST)(value))
-    except ValueError as error:
-        raise ValueError(f"{error}, or 'topic'") from None
-
-
-SCALE_END = parameter(
-    None,
-    optional(_scale_end),
-    "highest grade of the scale; by default that of the judgments; 'topic' is that of each topic",
-)
 
 
 def _unit_gains(value: Any) -> Gain:
@@ -52,33 +29,6 @@ def _unit_gains(value: Any) -> Gain:
         if all(0 <= worth <= 1 for _, worth in checked):
             return Gain(checked)
     raise ValueError("'binary', 'graded', or a mapping of grades to gains from 0 to 1")
-
-
-def highest_of(judged: JudgedRuns, max_grade: int | None, name: str) -> int:
-    """Return the highest grade of the scale, which no judgment may exceed."""
-    highest = judged.judgments.max_grade
-    if max_grade is None:
-        return max(highest, 1)
-    if highest > max_grade:
-        raise MeasureError(
-            f"{name}: the judgments have grade {highest}, above max_grade={max_grade}"
-        )
-    return max_grade
-
-
-def top_gain(
-    judged: JudgedRuns, gains: Gain, max_grade: int | str | None, rows: Rows, name: str
-) -> float | Floats:
-    """Return the highest gain of the scale, or for each row that of its topic."""
-    if isinstance(max_grade, str):
-        worth = gains.of(judged.judgments.grade)
-        best = np.zeros((judged.judgments.topics, 1))
-        np.maximum.at(best[:, 0], judged.judgments.topic, worth)
-        return np.asarray(rows.at(np.where(best > 0, best, 1.0)))
-    highest = highest_of(judged, max_grade, name)
-    if highest > HIGHEST and gains.kind != "levels":
-        raise MeasureError(f"{name}: grade {highest} of the judgments is above {HIGHEST}")
-    return float(gains.of(np.arange(highest + 1)).max())
 
 
 class UnitGains(Measure):

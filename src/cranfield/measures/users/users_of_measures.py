@@ -30,7 +30,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Info, Measure
-from cranfield.measures.gains import GAINS_DOC, Gain, no_loss
+from cranfield.measures.gains import GAINS_DOC, MAX_GRADE, Gain, highest_of, no_loss
 from cranfield.measures.grammar import parse_measure
 from cranfield.measures.parameters import parameter
 from cranfield.measures.ranked.average_precision import AveragePrecision
@@ -39,7 +39,6 @@ from cranfield.measures.users.expected_reciprocal_rank import ExpectedReciprocal
 from cranfield.measures.users.model import LAST, Expected, StaticModel, UserModel, plain
 from cranfield.measures.users.page import Page
 from cranfield.measures.users.satisfied import SatisfiedModel
-from cranfield.measures.users.unit_gains import MAX_GRADE, highest_of
 
 
 class Top(StaticModel):

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-import cranfield.measures.aspects.biased
 import cranfield.measures.aspects.compatibility
 import cranfield.measures.aspects.multi_aspect
 from cranfield.base.errors import MeasureError

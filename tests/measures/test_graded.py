@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-import cranfield.measures.ranked.graded_ap
+import cranfield.measures.ranked.average_precision
 import cranfield.measures.ranked.preference
-import cranfield.measures.ranked.weighted_rank  # noqa: F401
 from cranfield.base.errors import MeasureError
 from tests import reference as ref
 from tests.measures import graded_reference as graded

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
-from cranfield.measures.texts.text_overlap import lcs_length, pairs, skip_overlap
+from cranfield.measures.texts.rouge import lcs_length, pairs, skip_overlap
 from cranfield.texts import judge_summaries
 
 # (summary, reference, {type: [precision, recall, F]}) of rouge-score 0.1.2, no stemming

@@ -9,14 +9,14 @@ _FAMILIES = """
 ranked.precision: P=Precision R=Recall gP=GeneralisedPrecision gR=GeneralisedRecall RelP
   Success=HitRate Rprec=RPrec RR=MRR
 ranked.average_precision: AP=MAP GMAP IPrec AP11 infAP=InfAP
-ranked.counts: NumQ NumRet NumRel NumRelRet NumNonrelRet Judged Unjudged
+ranked.sets: NumQ NumRet NumRel NumRelRet NumNonrelRet Judged Unjudged
 ranked.dcg: DCG nDCG=NDCG=MSnDCG
 ranked.dcg: nDCGrel RnDCG G binG
 ranked.preference: Bpref=BPref=bpref GMBpref
 ranked.sets: SetP SetR SetRelP SetAP SetF SetE Utility
 users.rank_biased: RBP RBPResidual
 users.expected_reciprocal_rank: ERR nERR
-aspects.biased: uRBP cRBP aRBP
+aspects.multi_aspect: uRBP cRBP aRBP
 aspects.compatibility: Compat CompatDiff
 ranked.ntcir: Q=QMeasure RMeasure OMeasure PMeasure PPlus NCU EBR
 diversity.intent_aware: AP_IA=MAP_IA P_IA StRecall=IRec=I_rec PQ
@@ -27,11 +27,12 @@ fairness.exposure_ratios: DP EUR RUR logDP logEUR logRUR
 fairness.prefix_fairness: rND rRD rKL
 fairness.prefix_fairness: FAIR
 fairness.pair_fairness: PairParity
-fairness.rank_fairness: AWRF
-ranked.graded_ap: GAP=GradedAP gAP=GeneralisedAP
+fairness.attention: AWRF
+ranked.average_precision: GAP=GradedAP gAP=GeneralisedAP
 ranked.preference: Rpref=rpref
 ranked.sampled: xinfAP infP infNDCG=infnDCG statAP=StatAP
-ranked.weighted_rank: WRR=WeightedRR iRBU
+ranked.precision: WRR=WeightedRR
+users.expected_reciprocal_rank: iRBU
 sessions.clicks: ClickU
 sessions.dcg: sDCG nsDCG
 users.bejewelled: BPM BPMDynamic
@@ -39,8 +40,8 @@ users.clicks: uM rrM
 users.wanted_gain: INST INSQ SDCG
 users.markov: MP=MarkovPrecision
 users.satisfied: NERR8 NERR9 NERR10 NERR11
-users.time_biased: TBG
-users.trailtext: U=UMeasure
+users.reading_text: TBG
+users.reading_text: U=UMeasure
 risk: URisk TRisk
 aspects.multi_aspect: CAM MM
 diversity.global_gain: D DIN

@@ -25,7 +25,7 @@ from cranfield.collection.judged.judgments import Judgments
 from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
 from cranfield.measures import Measure, parse_measure
-from cranfield.measures.ranked.graded_ap import GradedAveragePrecision
+from cranfield.measures.ranked.average_precision import GradedAveragePrecision
 from cranfield.scales.forms.eligible import lowest_relevant, of_documents
 from cranfield.scales.judgments import pool
 

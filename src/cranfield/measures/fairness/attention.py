@@ -1,13 +1,24 @@
-r"""Equity of attention: does each document, or group, get attention in proportion to relevance?
+r"""Does each document, or group, get the attention that it should have?
 
-With the attention :math:`a_d` that a ranking gives and the relevance :math:`\rho_d`, each summing
-to 1 over a topic (Biega, Gummadi and Weikum 2018),
+Equity of attention is attention in proportion to relevance. With the attention :math:`a_d` that a
+ranking gives and the relevance :math:`\rho_d`, each summing to 1 over a topic (Biega, Gummadi and
+Weikum 2018),
 
 .. math:: IAA = \sum_d | a_d - \rho_d |
 
 The source sums attention and relevance over many rankings before it compares them, so that what one
 ranking gives too little of the next can make up for. A mean of these scores over topics is not
 that: :func:`amortised_inequity` is, for groups, which unlike documents come back in every topic.
+
+Attention-weighted rank fairness compares groups with a target. With the exposure
+:math:`\varepsilon_r` of rank r, the weight :math:`a_{dg}` of document d in group g, and a target
+distribution :math:`\tau` over the groups,
+
+.. math:: AWRF = 1 - JS(\varepsilon \,\|\, \tau), \quad
+    \varepsilon_g = \frac{\sum_r \varepsilon_r a_{d_r g}}{\sum_{r, h} \varepsilon_r a_{d_r h}}
+
+where JS is the Jensen-Shannon divergence, as in the TREC Fair Ranking tracks 2021 and 2022, after
+Sapiezynski and others (2019).
 """
 
 from __future__ import annotations
@@ -17,13 +28,15 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.base.errors import MeasureError, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.judgments import Groups
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.fairness.browsing import Exposing, gathered, of_judged
 from cranfield.measures.gains import GAINS_DOC, LINEAR, Gain, no_loss
-from cranfield.measures.parameters import choice, parameter
+from cranfield.measures.parameters import Shares, choice, optional, parameter, shares
 
 
 @measure(
@@ -119,3 +132,95 @@ def amortised_inequity(judged: JudgedRuns, **parameters: Any) -> Floats:
     np.add.at(sums, (system, rows.grade), got * rows.at(counts))
     sums -= counts.T.astype(np.float64) @ owed
     return ratio(np.abs(sums).sum(axis=1), counts.sum(axis=0))
+
+
+_TARGETS = ("relevant", "judged", "equal")
+
+
+def _target(value: Any) -> str | Shares:
+    if isinstance(value, str) and value in _TARGETS:
+        return value
+    if isinstance(value, str):
+        raise ValueError(f"one of {', '.join(map(repr, _TARGETS))}, or a mapping of groups")
+    return shares(value)
+
+
+@measure(
+    "AWRF",
+    summary="How near the attention that groups get is to a target distribution.",
+    formula=r"1 - JS(\varepsilon \,\|\, \tau), \quad"
+    r" \varepsilon_g \propto \sum_r \varepsilon_r a_{d_r g}",
+    source="Sapiezynski and others (2019); as in Ekstrand and others (2021)",
+    family="fairness",
+    inputs=("groups",),
+    needs="groups of documents",
+    scale_note="not known to be interval: a divergence of distributions",
+    elsewhere={"TREC Fair Ranking 2021, 2022": "AWRF of task 1"},
+)
+class AttentionWeightedRankFairness(Exposing):
+    """AWRF; 1 where exposure is as it should be.
+
+    Documents without a known group take attention, but are no part of the distributions. The score
+    is 0 where a ranking has no document of a group, and where the target is empty, as for a topic
+    without relevant documents of a group.
+
+    The tracks take the natural logarithm, so that the lowest score is 1 - ln 2, which is 0.307;
+    with `base='2'` it is 0. Their targets are the mean of that of the relevant documents and of a
+    `population`; without relevant documents of a group the population alone is the target.
+    Sapiezynski and others compare with a test in place of a divergence.
+    """
+
+    target: str | Shares = parameter(
+        "relevant",
+        _target,
+        "what should be: the groups of the 'relevant' or of all 'judged' documents of the topic,"
+        " 'equal' shares, or a mapping of groups to shares",
+    )
+    population: Shares | None = parameter(
+        None, optional(shares), "shares of groups that are averaged with the target"
+    )
+    base: str = parameter("e", choice("e", "2"), "base of the logarithm: 'e' or '2'")
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        groups = judged.groups(str(self))
+        target = self._shares(judged, groups)
+        exposure = self.exposure(judged, groups.rows) * groups.rows.gains
+        pairs, exposed = gathered(groups.rows, exposure, len(groups.names))
+        seen = exposed > 0
+        pairs, exposed = pairs.where(seen), exposed[seen]
+        whole = pairs.total(exposed)
+        got = exposed / pairs.at(whole)
+        wanted = target[pairs.topic, pairs.grade]
+        middle = (got + wanted) / 2
+        apart = got * np.log(got / middle)
+        some = wanted > 0
+        apart[some] += wanted[some] * np.log(wanted[some] / middle[some])
+        # A group that is not exposed at all adds ln 2 for all that it should have had.
+        missed = target.sum(axis=1)[:, None] - pairs.total(wanted)
+        divergence = (pairs.total(apart) + missed * np.log(2.0)) / 2
+        worst = np.log(2.0) if self.base == "2" else 1.0
+        defined = (whole > 0) & (target.sum(axis=1) > 0)[:, None]
+        return np.where(defined, np.clip(1.0 - divergence / worst, 0.0, 1.0), 0.0)
+
+    def _shares(self, judged: JudgedRuns, groups: Groups) -> Floats:
+        """Target distribution of each topic; shape (topics, groups)."""
+        topics, number = judged.judgments.topics, len(groups.names)
+        if isinstance(self.target, Shares):
+            target = np.broadcast_to(self._given(self.target, groups), (topics, number))
+        elif self.target == "equal":
+            target = np.full((topics, number), 1.0 / number)
+        else:
+            low = self.rel if self.target == "relevant" else judged.judgments.judged_from
+            found = of_judged(judged, groups, (judged.judgments.grade >= low).astype(np.float64))
+            target = ratio(found, found.sum(axis=1, keepdims=True))
+        if self.population is None:
+            return target
+        mixed = target + self._given(self.population, groups)
+        return ratio(mixed, mixed.sum(axis=1, keepdims=True))
+
+    def _given(self, given: Shares, groups: Groups) -> Floats:
+        """Given shares, in the order of the groups; a name that is no group is refused."""
+        for name, _ in given.given:
+            if name not in groups.names:
+                raise MeasureError(f"{self}: there is no group {quoted(name)}")
+        return np.array(given.of(groups.names))

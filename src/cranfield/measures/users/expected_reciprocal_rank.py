@@ -9,8 +9,17 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import GAINS_DOC, SCALE_END, Gain, gained, ideal, no_loss, top_gain
-from cranfield.measures.parameters import parameter
+from cranfield.measures.gains import (
+    GAINS_DOC,
+    POSITIVE_GAINS,
+    SCALE_END,
+    Gain,
+    gained,
+    ideal,
+    no_loss,
+    top_gain,
+)
+from cranfield.measures.parameters import number, parameter
 
 
 def satisfying(gain: Any, top: Any) -> Any:
@@ -108,3 +117,36 @@ class NormalisedExpectedReciprocalRank(_ERR):
 
     def values(self, judged: JudgedRuns) -> Floats:
         return ratio(self._err(judged), self._ideal_err(judged))
+
+
+@measure(
+    "iRBU",
+    summary="Expected utility at the rank where a user stops, satisfied: the less, the lower.",
+    formula=r"\sum_r p^r R_r \prod_{i<r} (1 - R_i), \quad R_i = \frac{g_i}{g_{max} + 1}",
+    source="Sakai and Zeng (2019), from the rank-biased utility of Amigó and others (2018)",
+    family="user models",
+    needs="graded judgments (binary ones do)",
+    scale_note="not interval: what a document adds depends on those above it",
+    elsewhere={"NTCIREVAL": "iRBU@k (option -rbup)"},
+)
+class IntentwiseRankBiasedUtility(Measure):
+    """Intentwise rank-biased utility: ERR, with p^r in place of the reciprocal rank.
+
+    With `gains='exponential'` the chance to be satisfied is that of ERR, (2^g - 1) / 2^max_grade.
+    """
+
+    p: float = parameter(
+        0.99,
+        number(0, 1, open_low=True),
+        "utility that is left after each document read, of what it was before",
+    )
+    gains: Gain = POSITIVE_GAINS
+    max_grade: int | str | None = SCALE_END
+
+    def utility(self, rank: Any) -> Any:
+        return self.p**rank
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        rows = gained(judged, self.gains)
+        stop = stopping_at(judged, rows, self.gains, self.max_grade, str(self))
+        return rows.total(stop * rows.by_rank(self.utility))

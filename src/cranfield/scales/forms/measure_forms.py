@@ -6,16 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from cranfield.measures.base import Measure
-from cranfield.measures.ranked import (
-    average_precision,
-    counts,
-    dcg,
-    graded_ap,
-    ntcir,
-    precision,
-    sets,
-    weighted_rank,
-)
+from cranfield.measures.ranked import average_precision, dcg, ntcir, precision, sets
 from cranfield.measures.users import bejewelled, expected_reciprocal_rank, rank_biased, satisfied
 from cranfield.measures.users.expectation import ETU, EU
 from cranfield.measures.users.wanted_gain import INSQ, ScaledDCG
@@ -28,7 +19,7 @@ Maker = Callable[[Any, Setting], Form | None]
 _MAKERS: dict[Maker, tuple[type[Measure], ...]] = {
     additive.of_counts: (
         *(precision.Precision, precision.Recall, precision.RelativePrecision),
-        *(counts.NumRelevantRetrieved, sets.SetPrecision, sets.SetRecall),
+        *(sets.NumRelevantRetrieved, sets.SetPrecision, sets.SetRecall),
         *(sets.SetRelativePrecision, sets.SetAveragePrecision, sets.FMeasure, sets.EMeasure),
         sets.Utility,
     ),
@@ -37,17 +28,17 @@ _MAKERS: dict[Maker, tuple[type[Measure], ...]] = {
     additive.rank_biased: (rank_biased.RankBiasedPrecision,),
     additive.discounted: (dcg.DCG, dcg.nDCG),
     stateful.first_found: (
-        *(precision.ReciprocalRank, precision.Success, weighted_rank.WeightedReciprocalRank),
+        *(precision.ReciprocalRank, precision.Success, precision.WeightedReciprocalRank),
     ),
     stateful.average_precision: (
         *(average_precision.AveragePrecision, average_precision.GeometricAveragePrecision),
     ),
-    stateful.mean_gains: (graded_ap.KishidaAveragePrecision,),
-    stateful.shared_grades: (graded_ap.GradedAveragePrecision,),
+    stateful.mean_gains: (average_precision.KishidaAveragePrecision,),
+    stateful.shared_grades: (average_precision.GradedAveragePrecision,),
     stateful.cascade: (
         expected_reciprocal_rank.ExpectedReciprocalRank,
         expected_reciprocal_rank.NormalisedExpectedReciprocalRank,
-        weighted_rank.IntentwiseRankBiasedUtility,
+        expected_reciprocal_rank.IntentwiseRankBiasedUtility,
     ),
     blended.q_measure: (ntcir.QMeasure,),
     blended.cumulative_utility: (ntcir.NormalisedCumulativeUtility,),

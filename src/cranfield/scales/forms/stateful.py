@@ -8,13 +8,15 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Any
 
-from cranfield.measures.ranked.graded_ap import GradedAveragePrecision, KishidaAveragePrecision
-from cranfield.measures.ranked.precision import ReciprocalRank, summed_over
-from cranfield.measures.ranked.weighted_rank import (
-    IntentwiseRankBiasedUtility,
-    WeightedReciprocalRank,
+from cranfield.measures.ranked.average_precision import (
+    GradedAveragePrecision,
+    KishidaAveragePrecision,
 )
-from cranfield.measures.users.expected_reciprocal_rank import NormalisedExpectedReciprocalRank
+from cranfield.measures.ranked.precision import ReciprocalRank, WeightedReciprocalRank, summed_over
+from cranfield.measures.users.expected_reciprocal_rank import (
+    IntentwiseRankBiasedUtility,
+    NormalisedExpectedReciprocalRank,
+)
 from cranfield.scales.forms.exact_numbers import ONE, ZERO, rational
 from cranfield.scales.forms.form import (
     Form,

@@ -31,61 +31,56 @@ _AT = r"@0*(?P<k>[1-9]\d*)"
 _K = (5, 10, 20)
 _LINEAR = "gains='linear'"
 
-_NDEVAL: Forms = (
-    (rf"(?P<n>n?)ERR-IA{_AT}", r"\g<n>ERR_IA@\g<k>"),
-    (rf"alpha-(?P<n>n?)DCG{_AT}", r"alpha_\g<n>DCG@\g<k>"),
-    (r"(?P<n>n?)NRBP", r"\g<n>NRBP"),
-    (r"MAP-IA", r"AP_IA"),
-    (rf"P-IA{_AT}", r"P_IA@\g<k>"),
-    (rf"strec{_AT}", r"StRecall@\g<k>"),
-)
-_GDEVAL: Forms = (
-    (rf"ndcg{_AT}", r"nDCG(gains='exponential')@\g<k>"),
-    (rf"err{_AT}", r"ERR(max_grade=4)@\g<k>"),
-)
-_NTCIREVAL: Forms = (
-    (r"Q-measure", r"Q"),
-    (r"(?P<name>[OP])-measure", r"\g<name>Measure"),
-    (r"P-plus", r"PPlus"),
-    (r"NCUgu,(?P<u>P|BR)", r"NCU(stopping='graded', utility='\g<u>')"),
-    (r"NCUrb,(?P<u>P|BR)", r"NCU(utility='\g<u>')"),
-    (r"RBP", r"RBP(gains='graded', p=0.95)"),
-    (rf"RBP{_AT}", r"RBP(gains='graded', p=0.95)@\g<k>"),
-    (r"(?P<name>n?ERR)", rf"\g<name>({_LINEAR})"),
-    (rf"(?P<name>n?ERR){_AT}", rf"\g<name>({_LINEAR})@\g<k>"),
-    (rf"AP{_AT}", r"AP(denominator='min')@\g<k>"),
-    (rf"nDCG{_AT}", r"nDCG(discount='max(1,log2(rank))')@\g<k>"),
-    (rf"MSnDCG{_AT}", r"nDCG@\g<k>"),
-    (rf"Hit{_AT}", r"Success@\g<k>"),
-    (rf"(?P<name>Q|P|EBR){_AT}", r"\g<name>@\g<k>"),
-    (r"I-rec@n", r"StRecall(upto='intents')"),
-    (rf"I-rec{_AT}", r"StRecall@\g<k>"),
-)
-
 _X = r"(?P<x>\d+(?:\.\d+)?)"
-_CWL: Forms = (
-    (rf"(?P<name>P){_AT}", r"EU(P@\g<k>)"),
-    (r"(?P<name>RR|AP)", r"EU(\g<name>)"),
-    (rf"RBP@{_X}", r"EU(RBP(p=\g<x>), depth=1000)"),
-    (rf"NDCG-k{_AT}", r"EU(SDCG@\g<k>)"),
-    (rf"(?P<name>INST|INSQ)-T={_X}", r"EU(\g<name>(T=\g<x>, depth=1000))"),
-    (r"NERR-EQ(?P<name>[89])@k=(?P<k>\d+)", r"EU(NERR\g<name>@\g<k>)"),
-    (rf"NERR-EQ10@phi={_X}", r"EU(NERR10(p=\g<x>))"),
-    (rf"NERR-EQ11@T={_X}", r"EU(NERR11(T=\g<x>))"),
-    (rf"BPM-Static-T={_X}-K=(?P<k>[\d.]+)", r"EU(BPM(T=\g<x>, K=\g<k>))"),
-    (
-        rf"BPM-Dynamic-T={_X}-K=(?P<k>[\d.]+)-hb=(?P<hb>[\d.]+)-hc=[\d.]+",
-        r"EU(BPMDynamic(T=\g<x>, K=\g<k>, hb=\g<hb>, hc=0))",
-    ),
-    (rf"TBG-H@{_X}", r"EU(TBG(h=\g<x>))"),
-    (rf"U-L@{_X}", r"EU(U(L=\g<x>))"),
-)
 
 _PROGRAMS: dict[str, Forms] = {
-    "ndeval": _NDEVAL,
-    "gdeval": _GDEVAL,
-    "ntcireval": _NTCIREVAL,
-    "cwl": _CWL,
+    "ndeval": (
+        (rf"(?P<n>n?)ERR-IA{_AT}", r"\g<n>ERR_IA@\g<k>"),
+        (rf"alpha-(?P<n>n?)DCG{_AT}", r"alpha_\g<n>DCG@\g<k>"),
+        (r"(?P<n>n?)NRBP", r"\g<n>NRBP"),
+        (r"MAP-IA", r"AP_IA"),
+        (rf"P-IA{_AT}", r"P_IA@\g<k>"),
+        (rf"strec{_AT}", r"StRecall@\g<k>"),
+    ),
+    "gdeval": (
+        (rf"ndcg{_AT}", r"nDCG(gains='exponential')@\g<k>"),
+        (rf"err{_AT}", r"ERR(max_grade=4)@\g<k>"),
+    ),
+    "ntcireval": (
+        (r"Q-measure", r"Q"),
+        (r"(?P<name>[OP])-measure", r"\g<name>Measure"),
+        (r"P-plus", r"PPlus"),
+        (r"NCUgu,(?P<u>P|BR)", r"NCU(stopping='graded', utility='\g<u>')"),
+        (r"NCUrb,(?P<u>P|BR)", r"NCU(utility='\g<u>')"),
+        (r"RBP", r"RBP(gains='graded', p=0.95)"),
+        (rf"RBP{_AT}", r"RBP(gains='graded', p=0.95)@\g<k>"),
+        (r"(?P<name>n?ERR)", rf"\g<name>({_LINEAR})"),
+        (rf"(?P<name>n?ERR){_AT}", rf"\g<name>({_LINEAR})@\g<k>"),
+        (rf"AP{_AT}", r"AP(denominator='min')@\g<k>"),
+        (rf"nDCG{_AT}", r"nDCG(discount='max(1,log2(rank))')@\g<k>"),
+        (rf"MSnDCG{_AT}", r"nDCG@\g<k>"),
+        (rf"Hit{_AT}", r"Success@\g<k>"),
+        (rf"(?P<name>Q|P|EBR){_AT}", r"\g<name>@\g<k>"),
+        (r"I-rec@n", r"StRecall(upto='intents')"),
+        (rf"I-rec{_AT}", r"StRecall@\g<k>"),
+    ),
+    "cwl": (
+        (rf"(?P<name>P){_AT}", r"EU(P@\g<k>)"),
+        (r"(?P<name>RR|AP)", r"EU(\g<name>)"),
+        (rf"RBP@{_X}", r"EU(RBP(p=\g<x>), depth=1000)"),
+        (rf"NDCG-k{_AT}", r"EU(SDCG@\g<k>)"),
+        (rf"(?P<name>INST|INSQ)-T={_X}", r"EU(\g<name>(T=\g<x>, depth=1000))"),
+        (r"NERR-EQ(?P<name>[89])@k=(?P<k>\d+)", r"EU(NERR\g<name>@\g<k>)"),
+        (rf"NERR-EQ10@phi={_X}", r"EU(NERR10(p=\g<x>))"),
+        (rf"NERR-EQ11@T={_X}", r"EU(NERR11(T=\g<x>))"),
+        (rf"BPM-Static-T={_X}-K=(?P<k>[\d.]+)", r"EU(BPM(T=\g<x>, K=\g<k>))"),
+        (
+            rf"BPM-Dynamic-T={_X}-K=(?P<k>[\d.]+)-hb=(?P<hb>[\d.]+)-hc=[\d.]+",
+            r"EU(BPMDynamic(T=\g<x>, K=\g<k>, hb=\g<hb>, hc=0))",
+        ),
+        (rf"TBG-H@{_X}", r"EU(TBG(h=\g<x>))"),
+        (rf"U-L@{_X}", r"EU(U(L=\g<x>))"),
+    ),
 }
 
 _ALL = {

@@ -64,6 +64,11 @@ def number(
     return check
 
 
+SHARE = number(0, 1)
+POSITIVE_SHARE = number(0, 1, open_low=True)
+TRUE_SHARE = number(0, 1, open_low=True, open_high=True)
+
+
 def choice(*options: str) -> Check:
     def check(value: Any) -> str:
         if not isinstance(value, str) or value not in options:

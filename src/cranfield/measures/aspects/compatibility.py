@@ -20,7 +20,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.parameters import flag, integer, name, number, optional, parameter
+from cranfield.measures.parameters import TRUE_SHARE, flag, integer, name, optional, parameter
 from cranfield.measures.ranked.precision import REL_DOC
 
 _FAMILY = "preferences"
@@ -29,11 +29,7 @@ _NOTE = "not known to be interval: ranks count by depth"
 
 class _Compatibility(Measure):
     rel: int = parameter(1, integer(1), REL_DOC + ", and stands in the ideal ranking")
-    p: float = parameter(
-        0.95,
-        number(0, 1, open_low=True, open_high=True),
-        "persistence: how deep the overlap is looked at",
-    )
+    p: float = parameter(0.95, TRUE_SHARE, "persistence: how deep the overlap is looked at")
     normalised: bool = parameter(
         True, flag, "whether to divide by the overlap of the ideal ranking with itself"
     )

@@ -33,10 +33,10 @@ from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain
 from cranfield.measures.parameters import (
+    TRUE_SHARE,
     Shares,
     integer,
     names,
-    number,
     optional,
     parameter,
     shares,
@@ -171,9 +171,7 @@ class _AspectRBP(UnitGains):
     """What the measures share; gains of relevance are those of RBP."""
 
     p: float = parameter(
-        0.8,
-        number(0, 1, open_low=True, open_high=True),
-        "persistence: the chance that a user goes on to the next document",
+        0.8, TRUE_SHARE, "persistence: the chance that a user goes on to the next document"
     )
     aspect_gains: Gain = parameter(
         Gain("binary"),
@@ -209,9 +207,7 @@ class _AspectRBP(UnitGains):
         at = matched(rows, known)
         grades = known.grade
         if isinstance(self.aspect_gains.kind, tuple):
-            worth = np.zeros(grades.size)
-            for grade, gain in self.aspect_gains.kind:
-                worth[grades == grade] = gain
+            worth = self.aspect_gains.named(grades)
         elif self.aspect_gains.kind == "graded":
             worth = np.maximum(grades, 0) / max(other.judgments.max_grade, 1)
         else:

@@ -80,13 +80,8 @@ def answered(kinds: Iterable[str]) -> set[int]:
 class Battery:
     """Judgments and rankings, and which of them are to be compared.
 
-    Attributes
-    ----------
-    judgments
-        Documents of each kind that are judged, for each set of judgments.
-        The first has enough of all kinds, the last is that of the long rankings.
-    cases
-        The topics; short rankings come first, those for the ends last.
+    Of its judgments, documents of each kind, the first have enough of all kinds, the last are those
+    of the long rankings. Of its cases short rankings come first, those for the ends last.
     """
 
     judgments: tuple[Mapping[str, int], ...]
@@ -124,23 +119,12 @@ class Battery:
     @cached_property
     def replacements(self) -> Ints:
         """Pairs of (worse, better): one document in the place of one that is less relevant."""
-        return self._pairs(
-            (case, Case(case.judgments, put(case.ranking, i, kind)))
-            for case in self.short
-            for i, old in enumerate(case.ranking)
-            for kind in KINDS
-            if beats(kind, old)
-        )
+        return self._put({old: [kind for kind in KINDS if beats(kind, old)] for old in KINDS})
 
     @cached_property
     def regraded(self) -> Ints:
         """Pairs of rankings with a document of grade 1 and of grade 2, for the same intent."""
-        return self._pairs(
-            (case, Case(case.judgments, put(case.ranking, i, "2")))
-            for case in self.short
-            for i, old in enumerate(case.ranking)
-            if old == "1"
-        )
+        return self._put({"1": "2"})
 
     @cached_property
     def missed(self) -> Ints:
@@ -154,13 +138,7 @@ class Battery:
     @cached_property
     def unseen(self) -> Ints:
         """Pairs in which a document is judged not relevant, in the ranking or elsewhere, or not."""
-        within = self._pairs(
-            (case, Case(case.judgments, put(case.ranking, i, "0")))
-            for case in self.short
-            for i, old in enumerate(case.ranking)
-            if old == "-"
-        )
-        return np.concatenate([within, self._judged_more("0")])
+        return np.concatenate([self._put({"-": "0"}), self._judged_more("0")])
 
     @cached_property
     def returns(self) -> Ints:
@@ -211,6 +189,15 @@ class Battery:
         pairs = np.array(places, dtype=np.int64).reshape(-1, 2)
         return pairs[pairs[:, 1] >= 0]
 
+    def _put(self, others: Mapping[str, Iterable[str]]) -> Ints:
+        """Pairs in which one document is replaced by each of the others of its kind."""
+        return self._pairs(
+            (case, Case(case.judgments, case.ranking[:i] + kind + case.ranking[i + 1 :]))
+            for case in self.short
+            for i, old in enumerate(case.ranking)
+            for kind in others.get(old, ())
+        )
+
     def _judged_more(self, kinds: str) -> Ints:
         number = {tuple(sorted(one.items())): i for i, one in enumerate(self.judgments)}
         more = {
@@ -237,10 +224,6 @@ def span(one: str, other: str) -> int:
     """Count the places between the first and the last in which two rankings are different."""
     places = [i for i, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
     return places[-1] - places[0]
-
-
-def put(ranking: str, i: int, kind: str) -> str:
-    return ranking[:i] + kind + ranking[i + 1 :]
 
 
 @cache

@@ -24,20 +24,13 @@ VARIANTS = ("lengths", "groups", "intents", "aspects", "queries")
 class Laid:
     """Judged runs with a topic for each set of judgments and a system for each ranking.
 
-    Attributes
-    ----------
-    judged
-        The runs. The last system, `base`, is one to compare others with. A ranking that has more
-        documents of a kind than the judgments is no score there.
-    place
-        The cases that it has, as indexes into those of the battery.
-    topic, system
-        Where each of them stands.
+    The last system, `base`, is one to compare others with. A ranking that has more documents of a
+    kind than the judgments is no score there.
     """
 
     judged: JudgedRuns
-    place: Ints
-    topic: Ints
+    place: Ints  # the cases that it has, as indexes into those of the battery
+    topic: Ints  # where each of them stands
     system: Ints
 
 

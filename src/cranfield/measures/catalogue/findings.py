@@ -95,22 +95,14 @@ PROPERTIES: Mapping[str, tuple[str, str, str]] = {
 
 @dataclass(frozen=True)
 class Finding:
-    """Whether a property holds.
+    """Whether a property holds; None where it was not computed, and the example says why.
 
-    Attributes
-    ----------
-    holds
-        True, False, or None where it was not computed.
-    example
-        Of a property that is there: rankings that show it. Of one that never fails: rankings where
-        it does. Why, where it was not computed.
-    compared
-        Number of comparisons.
+    Else it shows rankings that have the property or, of one that never fails, where it does.
     """
 
     holds: bool | None
     example: str = ""
-    compared: int = 0
+    compared: int = 0  # comparisons
 
     def __str__(self) -> str:
         word = {True: "yes", False: "no", None: "not computed"}[self.holds]
@@ -119,21 +111,11 @@ class Finding:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Properties:
-    """Computed properties of a measure; made by :func:`properties`.
-
-    Attributes
-    ----------
-    measure
-        Its text form.
-    findings
-        A finding for each name of `PROPERTIES`.
-    reason
-        Why nothing was computed; empty if something was.
-    """
+    """Computed properties of a measure; made by :func:`properties`."""
 
     measure: str
-    findings: Mapping[str, Finding] = field(default_factory=dict)
-    reason: str = ""
+    findings: Mapping[str, Finding] = field(default_factory=dict)  # by names of `PROPERTIES`
+    reason: str = ""  # why nothing was computed; empty if something was
 
     def __getitem__(self, name: str) -> Finding:
         return self.findings[name]

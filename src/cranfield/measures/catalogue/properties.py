@@ -1,20 +1,13 @@
 r"""Properties of measures, computed from their scores of a battery of small rankings.
 
-Nothing is declared: every property is a statement on the scores of rankings that differ in one
-thing, and is looked for in all such rankings of :mod:`cranfield.measures.catalogue.battery`. One
-that says that there are rankings with a difference is proved by an example; one that says that
-something never happens is refuted by a counterexample, and where it holds, it holds for as many
-comparisons as were made.
+Every property, of :data:`PROPERTIES`, is a statement on the scores of rankings that differ in one
+thing, and is looked for in all such rankings of :mod:`cranfield.measures.catalogue.battery`. That
+there are rankings with a difference is proved by an example; that something never happens is
+refuted by one, and where it holds, it holds for as many comparisons as were made.
 
-Let :math:`M(x)` be the score of ranking :math:`x` where more is better; where less is better the
-sign is the other one.
-
-What each statement is stands in :data:`PROPERTIES`; where `diminishing` looks below a document, it
-compares M(x) with M of x with nothing relevant there, and `top_heavy` is looked for where as many
-documents are relevant as are judged not to be.
-
-In all but `lengths` and `any_length` documents are equally long. Scores are equal here when they
-differ by at most 1e-12.
+`diminishing` compares the score with that of the ranking with nothing relevant below a document;
+`top_heavy` is looked for where as many documents are relevant as are judged not to be. In all but
+`lengths` and `any_length` documents are equally long.
 """
 
 from __future__ import annotations
@@ -32,7 +25,7 @@ from cranfield.measures.catalogue.findings import PROPERTIES, Finding, Propertie
 from cranfield.measures.grammar import parse_measure
 
 TOLERANCE = 1e-12
-"""Scores nearer than this are equal."""
+"""Scores that differ by at most this are equal."""
 
 
 @cache
@@ -51,6 +44,7 @@ class _Computing:
     def __init__(self, measure: Measure) -> None:
         self.measure = measure
         self.cases: Battery = battery()
+        # More is better once multiplied by it.
         self.sign = -1.0 if measure.info.lower_is_better else 1.0
         self.values: Floats = np.empty(0)
         self.by_intent = False

@@ -31,6 +31,12 @@ _NEEDS = "judgments by subtopic"
 _ABOUT: dict[str, Any] = {"family": _FAMILY, "inputs": ("intents",)}
 
 
+class OfIntents(Measure):
+    """Measures to which a lowest grade that is relevant to an intent matters."""
+
+    rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
+
+
 def seen_by_intent(measured: Measure, judged: JudgedRuns, name: str) -> ByIntent:
     """Split runs by intent, after the cutoff where nothing below it can matter."""
     if measured.cutoff is not None and not measured.judged_only:
@@ -88,10 +94,8 @@ class IntentAware(Wrapping):
     elsewhere={"ndeval": "MAP-IA", "ir_measures": "AP_IA", "the same": "IA(AP)"},
     **_ABOUT,
 )
-class AveragePrecisionIA(Measure):
+class AveragePrecisionIA(OfIntents):
     """IA(AP)."""
-
-    rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
 
     def values(self, judged: JudgedRuns) -> Floats:
         return expected(AveragePrecision(rel=self.rel), judged, str(self))
@@ -107,10 +111,8 @@ class AveragePrecisionIA(Measure):
     elsewhere={"ndeval": "P-IA@k", "ir_measures": "P_IA@k", "the same": "IA(P@k)"},
     **_ABOUT,
 )
-class PrecisionIA(Measure):
+class PrecisionIA(OfIntents):
     """IA(P@k)."""
-
-    rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
 
     def values(self, judged: JudgedRuns) -> Floats:
         return expected(Precision(rel=self.rel, cutoff=self.cutoff), judged, str(self))
@@ -129,10 +131,9 @@ class PrecisionIA(Measure):
     },
     **_ABOUT,
 )
-class SubtopicRecall(Measure):
+class SubtopicRecall(OfIntents):
     """Subtopic recall; all intents with a relevant document count the same."""
 
-    rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
     upto: str = parameter(
         "list",
         choice("list", "intents"),
@@ -161,10 +162,9 @@ class SubtopicRecall(Measure):
     elsewhere={"NTCIREVAL": "PplusQ@k", "in the papers": "P+Q; P+Q# is Sharp(PQ@k)"},
     **_ABOUT,
 )
-class PPlusQ(Measure):
+class PPlusQ(OfIntents):
     """P+Q, sensitive to the types of intents; without types all are informational."""
 
-    rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
     beta: float = parameter(
         1.0, number(0, 1e6), "weight of gain against precision in the blended ratio"
     )

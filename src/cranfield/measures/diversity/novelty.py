@@ -27,16 +27,15 @@ from cranfield.collection.intents.judged_intents import Intents
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
-from cranfield.measures.base import Measure, measure
-from cranfield.measures.parameters import choice, number, parameter
-from cranfield.measures.ranked.precision import REL
+from cranfield.measures.base import measure
+from cranfield.measures.diversity.intent_aware import OfIntents
+from cranfield.measures.parameters import TRUE_SHARE, choice, number, parameter
 
 _GAIN = r"ng(r) = \sum_i Pr(i|q) \, I_i(r) (1 - \alpha)^{C_i(r-1)}"
 _OVER_DOC = (
     "what the sum is divided by: 'perfect' is a list of documents that answer every intent each,"
     " 'none' leaves it as it is"
 )
-_REL_DOC = "lowest grade that is relevant to an intent"
 _DECIMALS = 12
 """Gains that differ by less are equal: sums of the same parts in another order."""
 
@@ -48,16 +47,18 @@ _ABOUT: dict[str, Any] = {
 }
 
 
-class _Novelty(Measure):
-    """Sums of novelty-biased gains."""
+class _Novelty(OfIntents):
+    """Sums of novelty-biased gains, by default over that of the ranking built greedily."""
 
-    rel: int = parameter(1, REL, _REL_DOC)
     alpha: float = parameter(
         0.5, number(0, 1, open_high=True), "how much of an answer's worth is lost to each before it"
     )
 
     def discount(self, rank: Ints) -> Floats:
         raise NotImplementedError
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        return ratio(self.found(judged), self.best(judged))
 
     def found(self, judged: JudgedRuns) -> Floats:
         intents = judged.intents(str(self), self.rel)
@@ -140,6 +141,14 @@ def _greedy(hits: NDArray[np.bool_], weight: Floats, left: float, cutoff: int | 
     return out
 
 
+class _Over(_Novelty):
+    over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
+
+    def values(self, judged: JudgedRuns) -> Floats:
+        found = self.found(judged)
+        return found if self.over == "none" else ratio(found, self.perfect(judged))
+
+
 class _AlphaDCG(_Novelty):
     def discount(self, rank: Ints) -> Floats:
         return np.asarray(1.0 / np.log2(rank + 1.0))
@@ -159,13 +168,8 @@ class _ERRIA(_Novelty):
     elsewhere={"ndeval": "alpha-DCG@k (not divided at k = 1)", "ir_measures": "alpha_DCG@k"},
     **_ABOUT,
 )
-class AlphaDCG(_AlphaDCG):
+class AlphaDCG(_Over, _AlphaDCG):
     """Alpha-DCG, divided by that of documents that answer every intent unless `over` says else."""
-
-    over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
-
-    def values(self, judged: JudgedRuns) -> Floats:
-        return _over(self, judged, self.over)
 
 
 @measure(
@@ -178,9 +182,6 @@ class AlphaDCG(_AlphaDCG):
 )
 class AlphaNDCG(_AlphaDCG):
     """Alpha-nDCG; the ideal ranking is built greedily."""
-
-    def values(self, judged: JudgedRuns) -> Floats:
-        return ratio(self.found(judged), self.best(judged))
 
 
 @measure(
@@ -196,17 +197,12 @@ class AlphaNDCG(_AlphaDCG):
     },
     **_ABOUT,
 )
-class ERRIA(_ERRIA):
+class ERRIA(_Over, _ERRIA):
     """ERR-IA of the TREC Web track, divided by that of documents that answer every intent.
 
     `IA(ERR@k)` is the intent-aware version of ERR by its definition: it knows grades, and is not
     divided.
     """
-
-    over: str = parameter("perfect", choice("perfect", "none"), _OVER_DOC)
-
-    def values(self, judged: JudgedRuns) -> Floats:
-        return _over(self, judged, self.over)
 
 
 @measure(
@@ -220,14 +216,9 @@ class ERRIA(_ERRIA):
 class NormalisedERRIA(_ERRIA):
     """ERR-IA over that of the ideal ranking, which is built greedily."""
 
-    def values(self, judged: JudgedRuns) -> Floats:
-        return ratio(self.found(judged), self.best(judged))
-
 
 class _NRBP(_Novelty):
-    beta: float = parameter(
-        0.5, number(0, 1, open_low=True, open_high=True), "chance to go on to the next document"
-    )
+    beta: float = parameter(0.5, TRUE_SHARE, "chance to go on to the next document")
 
     def discount(self, rank: Ints) -> Floats:
         return np.asarray(self.beta ** (rank - 1.0))
@@ -261,11 +252,3 @@ class NoveltyRBP(_NRBP):
 )
 class NormalisedNRBP(_NRBP):
     """NRBP over that of the ideal ranking, which is built greedily."""
-
-    def values(self, judged: JudgedRuns) -> Floats:
-        return ratio(self.found(judged), self.best(judged))
-
-
-def _over(one: _Novelty, judged: JudgedRuns, over: str) -> Floats:
-    found = one.found(judged)
-    return found if over == "none" else ratio(found, one.perfect(judged))

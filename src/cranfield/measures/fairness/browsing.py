@@ -21,14 +21,14 @@ from cranfield.base.errors import MeasureError, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judgments import Groups
 from cranfield.collection.judged.rows import Rows
-from cranfield.measures.parameters import choice, number, parameter
+from cranfield.measures.parameters import TRUE_SHARE, choice, number, parameter
 from cranfield.measures.ranked.precision import OfRelevance
 
 MODELS = ("log2(rank)", "log2(rank+1)", "geometric", "cascade")
 BROWSING_DOC = "how attention falls: " + ", ".join(map(repr, MODELS))
 P = parameter(
     0.5,
-    number(0, 1, open_low=True, open_high=True),
+    TRUE_SHARE,
     "patience: the chance that a user goes on to the next document (geometric, cascade)",
 )
 STOP = parameter(

@@ -28,7 +28,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.fairness.browsing import group_index
-from cranfield.measures.parameters import flag, integer, name, number, optional, parameter
+from cranfield.measures.parameters import TRUE_SHARE, flag, integer, name, optional, parameter
 
 _ABOUT: dict[str, Any] = {
     "source": "Yang and Stoyanovich (2017)",
@@ -177,12 +177,8 @@ class RankedGroupFairness(Measure):
     """
 
     protected: str | None = parameter(None, optional(name), "group to be fair to; has to be given")
-    share: float = parameter(
-        0.5, number(0, 1, open_low=True, open_high=True), "lowest share that the group should have"
-    )
-    alpha: float = parameter(
-        0.1, number(0, 1, open_low=True, open_high=True), "chance to reject a ranking that is fair"
-    )
+    share: float = parameter(0.5, TRUE_SHARE, "lowest share that the group should have")
+    alpha: float = parameter(0.1, TRUE_SHARE, "chance to reject a ranking that is fair")
     adjusted: bool = parameter(
         True, flag, "whether the chance holds for all tops together, and not for each"
     )

@@ -21,7 +21,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.gains import POSITIVE_GAINS, SCALE_END, Gain, ideal, no_loss, relevant, upto
-from cranfield.measures.parameters import choice, number, optional, parameter
+from cranfield.measures.parameters import POSITIVE_SHARE, choice, number, optional, parameter
 from cranfield.measures.ranked.precision import OfRelevance, summed_over
 from cranfield.measures.users.expected_reciprocal_rank import stopping_at
 
@@ -197,9 +197,7 @@ class NormalisedCumulativeUtility(_Blended):
         None, optional(no_loss), "weight of a grade as a place to stop (graded); else its gain"
     )
     gamma: float = parameter(
-        0.95,
-        number(0, 1, open_low=True),
-        "chance ratio of stopping at the next relevant document (rank-biased)",
+        0.95, POSITIVE_SHARE, "chance ratio of stopping at the next relevant document (rank-biased)"
     )
     utility: str = parameter(
         "BR", choice("BR", "P"), "utility at a rank: 'BR' is the blended ratio, 'P' precision"

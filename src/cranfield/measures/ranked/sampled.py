@@ -21,7 +21,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import POSITIVE_GAINS, Gain
-from cranfield.measures.parameters import number, parameter
+from cranfield.measures.parameters import POSITIVE_SHARE, parameter
 from cranfield.measures.ranked.precision import OfRelevance
 
 EPSILON = 1e-5
@@ -33,7 +33,7 @@ _STRATA = (
 )
 _PRIOR = parameter(
     1 / 3,
-    number(0, 1, open_low=True),
+    POSITIVE_SHARE,
     "chance of relevance in a stratum of which nothing that stands above is sampled: 1/3 in"
     " sample_eval.pl, 1/2 in trec_eval's infAP",
 )

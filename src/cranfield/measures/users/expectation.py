@@ -38,6 +38,8 @@ class Expectation(Wrapping):
     passes = True
     tells: ClassVar[str]
     """What it tells, of the measure inside."""
+    gives: ClassVar[str] = "utility"
+    """Which of what can be expected that is."""
     model: UserModel
     unit: float | None = None
     fixed: float = 0.0
@@ -79,10 +81,8 @@ class Expectation(Wrapping):
         )
 
     def values(self, judged: JudgedRuns) -> Floats:
-        return self.told(self._expected(judged)).copy()
-
-    def told(self, found: Expected) -> Floats:
-        raise NotImplementedError
+        told: Floats = getattr(self._expected(judged), self.gives)
+        return told.copy()
 
     def _expected(self, judged: JudgedRuns, *, best: bool = False) -> Expected:
         if self.unit is None:
@@ -153,9 +153,6 @@ class EU(Expectation):
 
     tells = "Gain a rank that the user of {} reads."
 
-    def told(self, found: Expected) -> Floats:
-        return found.utility
-
 
 @wrapping(
     "ETU",
@@ -176,9 +173,7 @@ class ETU(Expectation):
     """
 
     tells = "Gain of the user of {} until the stop."
-
-    def told(self, found: Expected) -> Floats:
-        return found.total
+    gives = "total"
 
 
 @wrapping(
@@ -204,9 +199,7 @@ class EC(_Cost):
     """
 
     tells = "Cost of a rank that the user of {} reads."
-
-    def told(self, found: Expected) -> Floats:
-        return found.cost
+    gives = "cost"
 
 
 @wrapping(
@@ -221,9 +214,7 @@ class ETC(_Cost):
     """The sum of V(r) c(r); for the rest see :class:`EC`."""
 
     tells = "Cost of all that the user of {} reads."
-
-    def told(self, found: Expected) -> Floats:
-        return found.total_cost
+    gives = "total_cost"
 
 
 @wrapping(
@@ -248,9 +239,7 @@ class Depth(Expectation):
     """
 
     tells = "Ranks that the user of {} reads."
-
-    def told(self, found: Expected) -> Floats:
-        return found.depth
+    gives = "depth"
 
 
 @wrapping(

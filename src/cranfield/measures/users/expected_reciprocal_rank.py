@@ -19,7 +19,7 @@ from cranfield.measures.gains import (
     no_loss,
     top_gain,
 )
-from cranfield.measures.parameters import number, parameter
+from cranfield.measures.parameters import POSITIVE_SHARE, parameter
 
 
 def satisfying(gain: Any, top: Any) -> Any:
@@ -136,9 +136,7 @@ class IntentwiseRankBiasedUtility(Measure):
     """
 
     p: float = parameter(
-        0.99,
-        number(0, 1, open_low=True),
-        "utility that is left after each document read, of what it was before",
+        0.99, POSITIVE_SHARE, "utility that is left after each document read, of what it was before"
     )
     gains: Gain = POSITIVE_GAINS
     max_grade: int | str | None = SCALE_END

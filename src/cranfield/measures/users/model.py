@@ -35,23 +35,13 @@ Costs = Callable[[Page], Floats]
 
 @dataclass(frozen=True)
 class Expected:
-    """What users can expect of each ranking; arrays of shape (topics, systems).
+    """What users can expect of each ranking; arrays of shape (topics, systems)."""
 
-    Attributes
-    ----------
-    utility, total
-        EU, the gain a rank that is read; and ETU, that until the user stops.
-    depth
-        Ranks read until then.
-    cost, total_cost
-        EC, the cost of a rank that is read; and ETC, that until the user stops.
-    """
-
-    utility: Floats
-    total: Floats
-    depth: Floats
-    cost: Floats
-    total_cost: Floats
+    utility: Floats  # EU, the gain a rank that is read
+    total: Floats  # ETU, the gain until the user stops
+    depth: Floats  # ranks read until then
+    cost: Floats  # EC, the cost of a rank that is read
+    total_cost: Floats  # ETC, the cost until the user stops
 
 
 class UserModel(UnitGains):

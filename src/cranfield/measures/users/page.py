@@ -121,12 +121,9 @@ class Reading:
         return np.asarray(self.total_cost / self.depth)
 
     def _sum(self, values: Floats) -> Floats:
-        return np.asarray(np.einsum("ij,ij->i", self.viewed, np.broadcast_to(values, self._shape)))
-
-    @property
-    def _shape(self) -> tuple[int, int]:
-        rankings, ranks = self.page.gains.shape
-        return rankings, ranks
+        return np.asarray(
+            np.einsum("ij,ij->i", self.viewed, np.broadcast_to(values, self.page.gains.shape))
+        )
 
 
 @dataclass(frozen=True)

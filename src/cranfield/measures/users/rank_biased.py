@@ -10,10 +10,10 @@ from cranfield.base.arrays import Floats
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.parameters import choice, number, parameter
+from cranfield.measures.parameters import TRUE_SHARE, choice, parameter
 from cranfield.measures.users.model import StaticModel
 
-_P = number(0, 1, open_low=True, open_high=True)
+_P = TRUE_SHARE
 _P_DOC = "persistence: the chance that a user goes on to the next document"
 
 

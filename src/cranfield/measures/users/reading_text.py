@@ -12,7 +12,7 @@ from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.gains import MAX_GRADE, Gain, highest_of, no_loss
-from cranfield.measures.parameters import number, optional, parameter
+from cranfield.measures.parameters import POSITIVE_SHARE, number, optional, parameter
 from cranfield.measures.ranked.precision import REL, REL_DOC
 from cranfield.measures.users.model import UserModel
 from cranfield.measures.users.page import Page, filled
@@ -56,12 +56,10 @@ class TimeBiasedGain(UserModel):
 
     h: float = parameter(224.0, number(0, 1e9, open_low=True), "half-life of gains, in seconds")
     summary: float = parameter(4.4, _TIME, "seconds to read a summary (T_S)")
-    click: float = parameter(
-        0.64, number(0, 1, open_low=True), "chance to click on a relevant document"
-    )
+    click: float = parameter(0.64, POSITIVE_SHARE, "chance to click on a relevant document")
     click_other: float = parameter(0.39, _CHANCE, "chance to click on another document")
     save: float = parameter(
-        0.77, number(0, 1, open_low=True), "chance that a clicked relevant document is found so"
+        0.77, POSITIVE_SHARE, "chance that a clicked relevant document is found so"
     )
     a: float = parameter(0.018, _TIME, "seconds to read a word")
     b: float = parameter(7.8, _TIME, "seconds for a document besides its words")

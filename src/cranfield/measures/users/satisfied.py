@@ -22,7 +22,7 @@ import numpy as np
 from cranfield.base.arrays import Floats
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import measure
-from cranfield.measures.parameters import number, parameter
+from cranfield.measures.parameters import TRUE_SHARE, parameter
 from cranfield.measures.users.model import LAST, Expected, UserModel, going_on, plain, upto
 from cranfield.measures.users.page import Page
 from cranfield.measures.users.wanted_gain import WANTED, wanted
@@ -124,9 +124,7 @@ class NERR9(_AtCutoff):
 class NERR10(SatisfiedModel):
     """The user of RBP, who may be satisfied."""
 
-    p: float = parameter(
-        0.9, number(0, 1, open_low=True, open_high=True), "chance to go on if not satisfied"
-    )
+    p: float = parameter(0.9, TRUE_SHARE, "chance to go on if not satisfied")
 
     def patience(self, rank: Any) -> Any:
         return self.p ** (rank - 1)

@@ -9,6 +9,10 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def capitalised(line: str) -> str:
+    return line[:1].upper() + line[1:]
+
+
 def some_of(words: Iterable[str], most: int) -> str:
     """List the first few words, and say so when there are more.
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from cranfield.base.errors import PolicyError
-from cranfield.base.words import counted
+from cranfield.base.words import capitalised, counted
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,5 @@ class Content:
 
     def said(self, first: str | None = None) -> str:
         """Return title and notes as sentences, behind a first one if there is any."""
-        notes = [one[:1].upper() + one[1:] for one in (self.faces, *self.notes)]
-        parts = [first or "", self.title, *notes]
+        parts = [first or "", self.title, *map(capitalised, (self.faces, *self.notes))]
         return " ".join(one if one[-1] in ".?!" else f"{one}." for one in parts if one)

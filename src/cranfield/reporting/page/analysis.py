@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from cranfield.base.words import capitalised
 from cranfield.reporting.page import words
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.html import Html, el, joined, label, named
@@ -30,13 +31,9 @@ def _of(part: Part) -> list[object]:
         pieces += _assumptions(part.assumptions)
     notes = [note for note in one.notes if not note.startswith("not invariant:")]
     if notes:
-        pieces += [el("h4", "Notes"), el("ul", *(el("li", f"{_upper(n)}.") for n in notes))]
+        pieces += [el("h4", "Notes"), el("ul", *(el("li", f"{capitalised(n)}.") for n in notes))]
     pieces.append(_intervals(one))
     return pieces
-
-
-def _upper(line: str) -> str:
-    return line[:1].upper() + line[1:]
 
 
 def _anova(found: AnovaTable) -> Html:
@@ -46,16 +43,11 @@ def _anova(found: AnovaTable) -> Html:
 
 
 def _assumptions(found: Assumptions) -> list[object]:
-    rows: Rows = [
-        [
-            one.assumption,
-            one.test,
-            f"{one.statistic:.4f}",
-            shown_p(one.pvalue),
-            "yes" if one.pvalue <= found.alpha else "no",
-        ]
-        for one in found.checks
-    ]
+    rows: Rows = []
+    for one in found.checks:
+        rejected = "yes" if one.pvalue <= found.alpha else "no"
+        numbers = (f"{one.statistic:.4f}", shown_p(one.pvalue))
+        rows.append([one.assumption, one.test, *numbers, rejected])
     head = ["assumption", "test", "statistic", "p", "rejected"]
     return [
         table("What the residuals say of the assumptions", head, rows, left=(0, 1, 4),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -174,11 +174,12 @@ def _part(
     given: Mapping[str, Any],
     scales: bool,
 ) -> Part:
-    comparison, refused = (
-        (one, "") if isinstance(one, PairwiseComparison) else _compared(one, given)
-    )
-    # What was compared is what is shown: with missing scores as the policy has left them.
-    scores = comparison.scores if comparison is not None else _scores(one)
+    if isinstance(one, PairwiseComparison):
+        comparison, refused, scores = one, "", one.scores
+    else:
+        comparison, refused = _compared(one, given)
+        # What was compared is what is shown: with missing scores as the policy has left them.
+        scores = one if comparison is None else comparison.scores
     known = _measure(scores.measure, evaluation)
     return Part(
         name=name,
@@ -192,21 +193,16 @@ def _part(
     )
 
 
-def _scores(one: Scores | PairwiseComparison) -> Scores:
-    return one.scores if isinstance(one, PairwiseComparison) else one
-
-
 def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
     """Return the one number of each system, over shards too."""
-    if not scores.shards:
-        own = scores.overall()
-        compared = comparison is not None and comparison.mean_of == "mean"
-        if comparison is None or not compared or scores.aggregate != "mean":
-            return own
-        # A model may adjust means for topics that a system lacks; else they differ by rounding.
-        near = np.allclose(own, comparison.means, rtol=1e-12, atol=1e-15, equal_nan=True)
-        return own if near else comparison.means
-    return scores.grand_mean()
+    if scores.shards:
+        return scores.grand_mean()
+    own = scores.overall()
+    if comparison is None or comparison.mean_of != "mean" or scores.aggregate != "mean":
+        return own
+    # A model may adjust means for topics that a system lacks; else they differ by rounding.
+    near = np.allclose(own, comparison.means, rtol=1e-12, atol=1e-15, equal_nan=True)
+    return own if near else comparison.means
 
 
 def _compared(scores: Scores, given: Mapping[str, Any]) -> tuple[PairwiseComparison | None, str]:
@@ -245,7 +241,3 @@ def _assumptions(comparison: PairwiseComparison) -> Assumptions | None:
     except CranfieldError:
         # Too few residuals to say anything.
         return None
-
-
-def labelled(contents: Contents, **about: Any) -> Contents:
-    return replace(contents, **about)

@@ -23,10 +23,6 @@ def packed(values: NDArray[Any]) -> str:
     return base64.b64encode(np.ascontiguousarray(values, dtype="<f8").tobytes()).decode()
 
 
-def unpacked(text: str) -> Floats:
-    return np.frombuffer(base64.b64decode(text), dtype="<f8").astype(np.float64)
-
-
 def page_data(contents: Contents) -> dict[str, Any]:
     """Return what the page computes with; arrays are :func:`packed`, and NaN is no score.
 

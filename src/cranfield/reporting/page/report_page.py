@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
@@ -86,7 +87,7 @@ def report(
     '<!doctype html>'
     """
     from cranfield.reporting.page.build import page
-    from cranfield.reporting.page.contents import collect, labelled
+    from cranfield.reporting.page.contents import collect
     from cranfield.reporting.page.settings import hashed
 
     target = _named(path, "the page")
@@ -107,7 +108,7 @@ def report(
         seed=seed,
         jobs=jobs,
     )
-    contents = labelled(contents, inputs=files, command=shown, date=date)
+    contents = replace(contents, inputs=files, command=shown, date=date)
     made = page(contents).encode()
     with whole_file(target) as out:
         out.write(made)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from cranfield.reporting.page.html import Html, el, joined, label, named
 from cranfield.reporting.verdicts import against, group_letters
 
 Rows = list[list[object]]
+Columns = dict[str, Callable[[Any], object]]
+"""What a part of the page has in each column, by the head of the column."""
 
 
 def table(
@@ -22,7 +25,7 @@ def table(
     head: list[str],
     rows: Sequence[Sequence[object]],
     *,
-    left: tuple[int, ...] = (0,),
+    left: Collection[int] = (0,),
     name: str = "",
 ) -> Html:
     """Write a table in a box that scrolls by itself; the first cell of a row is its heading."""
@@ -44,6 +47,12 @@ def table(
               aria_label=caption)  # fmt: skip
 
 
+def by_measure(caption: str, parts: Iterable[Part], columns: Columns, **look: Any) -> Html:
+    """Write a table with a row a part; columns are declared by their heads."""
+    rows = [[named(part.name), *(of(part) for of in columns.values())] for part in parts]
+    return table(caption, ["measure", *columns], rows, **look)
+
+
 def of_measure(k: int, *children: object, name: str = "div") -> Html:
     """Mark what belongs to one measure: the script shows that of the chosen one."""
     return el(name, *children, class_="of-measure", data_measure=k)
@@ -62,19 +71,24 @@ def evaluated(contents: Contents) -> Html:
         warned = el("div", title, el("ul", *(el("li", note) for note in notes)), class_="warning")
     facts = [el("div", el("dt", name), el("dd", number)) for name, number in words.facts(contents)]
     lines = [el("p", line) for line in words.coverage_lines(contents)]
-    rows: Rows = [
-        [
-            named(part.name),
-            part.measure.info.summary if part.measure is not None else "",
-            _range(part),
-            "lower is better" if part.scores.lower_is_better else "higher is better",
-            part.measure.info.source if part.measure is not None else "",
-        ]
-        for part in contents.parts
-    ]
-    head = ["measure", "what it tells", "range", "direction", "source"]
-    measures = table("Measures", head, rows, left=(0, 1, 2, 3, 4), name="prose")
+    columns: Columns = {
+        "what it tells": lambda part: _info(part, "summary"),
+        "range": _range,
+        "direction": lambda part: (
+            f"{'lower' if part.scores.lower_is_better else 'higher'} is better"
+        ),
+        "source": lambda part: _info(part, "source"),
+    }
+    measures = by_measure("Measures", contents.parts, columns, left=range(5), name="prose")
     return joined(warned, el("dl", *facts, class_="facts"), *lines, measures)
+
+
+def _info(part: Part, name: str) -> str:
+    return "" if part.measure is None else str(getattr(part.measure.info, name))
+
+
+def _number(value: float, places: int) -> str:
+    return "–" if np.isnan(value) else f"{value:.{places}f}"
 
 
 def _range(part: Part) -> str:
@@ -127,8 +141,7 @@ def systems(contents: Contents) -> Html:
             el("td", words_of[i], class_="groups"),
         ]
         for k, part in enumerate(parts):
-            value = part.overall[i]
-            shown = "–" if np.isnan(value) else f"{value:.{places(part)}f}"
+            shown = _number(part.overall[i], places(part))
             cell = el("strong", shown) if bold[k][i] else shown
             row.append(el("td", cell, class_="n", data_measure=k))
         rows.append(el("tr", *row, data_system=i))
@@ -161,41 +174,33 @@ def _grouped(part: Part) -> tuple[str, list[str]]:
 def scales(contents: Contents) -> Html:
     """Say on which scale each measure is, and what interval scaling changes."""
     parts = contents.parts
-    rows: Rows = []
-    for part in parts:
-        found = part.scaling
-        verdict = "not compared" if part.meaning is None else part.meaning.verdict
-        by_topic = {None: "not known", True: "yes", False: "no"}[found.by_topic]
-        rows.append([named(part.name), found.declared or "unknown", found.found or "not known",
-                     found.why, by_topic, verdict])  # fmt: skip
-    head = ["measure", "declared", "found at its cutoff", "why", "own scale by topic", "verdict"]
-    first = table("Scales", head, rows, left=(0, 1, 2, 3, 4, 5), name="prose")
-    rows = [
-        [
-            named(part.name),
-            one.name,
-            f"{one.before:,}",
-            f"{one.after:,}",
-            f"{one.lost:,}",
-            f"{one.won:,}",
-            "–" if np.isnan(one.tau) else f"{one.tau:.4f}",
-        ]
-        for part in parts
-        if (one := part.scaling.scaled) is not None
-    ]
-    head = ["measure", "interval-scaled version", "pairs that differ", "by the version", "S2NS"]
-    head += ["NS2S", "Kendall's tau"]
-    second = table("What interval scaling changes", head, rows, left=(0, 1)) if rows else None
+    known = {None: "not known", True: "yes", False: "no"}
+    declared: Columns = {
+        "declared": lambda part: part.scaling.declared or "unknown",
+        "found at its cutoff": lambda part: part.scaling.found or "not known",
+        "why": lambda part: part.scaling.why,
+        "own scale by topic": lambda part: known[part.scaling.by_topic],
+        "verdict": lambda part: part.meaning.verdict if part.meaning else "not compared",
+    }
+    first = by_measure("Scales", parts, declared, left=range(6), name="prose")
+    changed: Columns = {
+        "interval-scaled version": lambda part: part.scaling.scaled.name,
+        "pairs that differ": lambda part: f"{part.scaling.scaled.before:,}",
+        "by the version": lambda part: f"{part.scaling.scaled.after:,}",
+        "S2NS": lambda part: f"{part.scaling.scaled.lost:,}",
+        "NS2S": lambda part: f"{part.scaling.scaled.won:,}",
+        "Kendall's tau": lambda part: _number(part.scaling.scaled.tau, 4),
+    }
+    rows = [part for part in parts if part.scaling.scaled is not None]
+    title = "What interval scaling changes"
+    second = by_measure(title, rows, changed, left=(0, 1)) if rows else None
     left = [
         el("li", f"{label(part.name)}: {part.scaling.reason}")
         for part in parts
         if part.scaling.scaled is None and part.scaling.reason
     ]
-    noted = [
-        el("li", f"{part.scaling.scaled.name}: {part.scaling.scaled.note}")
-        for part in parts
-        if part.scaling.scaled is not None and part.scaling.scaled.note
-    ]
+    scaled = [part.scaling.scaled for part in parts if part.scaling.scaled is not None]
+    noted = [el("li", f"{one.name}: {one.note}") for one in scaled if one.note]
     key = (
         "S2NS: pairs that differ by the measure, and no longer by its interval-scaled version, in"
         " which neighbouring values are one step apart. NS2S: pairs that differ only by that"

@@ -7,6 +7,7 @@ import platform
 from collections.abc import Iterable
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 import numpy
 import polars
@@ -17,7 +18,7 @@ from cranfield.base.version import __version__
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.reporting.page.contents import Contents
 from cranfield.reporting.page.html import Html, el, joined, named
-from cranfield.reporting.page.sections import Rows, table
+from cranfield.reporting.page.sections import Columns, Rows, by_measure, table
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 
 NO_FILE = "not a file"
@@ -91,23 +92,21 @@ def _policies(contents: Contents) -> Html | None:
     return table("How rankings were judged", head, rows, left=(0, 1, 2), name="prose")
 
 
+def _number(number: int | None, form: str) -> str:
+    return "none" if number is None else f"{number:{form}}"
+
+
 def _tests(contents: Contents) -> Html | None:
-    rows: Rows = [
-        [
-            named(part.name),
-            one.info.title,
-            CORRECTIONS[one.correction].title,
-            one.alternative,
-            f"{one.alpha:g}",
-            contents.options.get("missing", "by default"),
-            "none" if one.resamples is None else f"{one.resamples:,}",
-            "none" if one.seed is None else str(one.seed),
-        ]
-        for part in contents.parts
-        if (one := part.comparison) is not None
-    ]
-    if not rows:
-        return None
-    head = ["measure", "test", "correction", "alternative", "alpha", "missing scores"]
-    head += ["random samples", "seed"]
-    return table("How systems were compared", head, rows, left=(0, 1, 2, 3, 5), name="prose")
+    missing = contents.options.get("missing", "by default")
+    columns: Columns = {
+        "test": lambda part: part.comparison.info.title,
+        "correction": lambda part: CORRECTIONS[part.comparison.correction].title,
+        "alternative": lambda part: part.comparison.alternative,
+        "alpha": lambda part: f"{part.comparison.alpha:g}",
+        "missing scores": lambda _: missing,
+        "random samples": lambda part: _number(part.comparison.resamples, ","),
+        "seed": lambda part: _number(part.comparison.seed, "d"),
+    }
+    parts = [part for part in contents.parts if part.comparison is not None]
+    look: dict[str, Any] = {"left": (0, 1, 2, 3, 5), "name": "prose"}
+    return by_measure("How systems were compared", parts, columns, **look) if parts else None

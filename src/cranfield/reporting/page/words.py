@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.base.arrays import best_first
 from cranfield.base.escape import plain
-from cranfield.base.words import counted
+from cranfield.base.words import capitalised, counted
 from cranfield.reporting import verdicts
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.data import places
@@ -82,15 +82,10 @@ def _unjudged(contents: Contents) -> str:
 
 def warnings_of(contents: Contents) -> list[str]:
     """Return what a reader should know before anything else."""
+    parts = contents.parts
     notes = [] if contents.evaluation is None else contents.evaluation.coverage.notes()
-    notes += [
-        f"{label(part.name)} is not compared: {part.refused}"
-        for part in contents.parts
-        if part.refused
-    ]
-    return notes + [
-        f"{label(part.name)}: {note}" for part in contents.parts for note in part.policy
-    ]
+    notes += [f"{label(one.name)} is not compared: {one.refused}" for one in parts if one.refused]
+    return notes + [f"{label(one.name)}: {note}" for one in parts for note in one.policy]
 
 
 def against(one: PairwiseComparison) -> str:
@@ -103,15 +98,11 @@ def against(one: PairwiseComparison) -> str:
 def answer(part: Part) -> list[str]:
     """Return the answer by one measure: what was found, how sure that is, and what it means."""
     if part.meaning is None:
-        return [f"{_best_of(part)} {_started(part.refused)}."]
+        return [f"{_best_of(part)} Systems are not compared: {part.refused}."]
     one = part.meaning.comparison
     first = _baseline_sentence(part, one) if one.baselines else _top_sentence(part, one)
-    policy = [f"{note[:1].upper()}{note[1:]}." for note in part.policy]
+    policy = [f"{capitalised(note)}." for note in part.policy]
     return [first, _test_sentence(one), *policy, *meant(part.meaning)]
-
-
-def _started(line: str) -> str:
-    return f"Systems are not compared: {line}"
 
 
 def _best_of(part: Part) -> str:
@@ -123,10 +114,8 @@ def _best_of(part: Part) -> str:
     shown = f"{values[order[0]]:.{places(part)}f}"
     if len(part.scores.systems) == 1:
         return f"{label(names[0])} scores {shown} on {label(part.name)}."
-    return (
-        f"Of {counted(len(values), 'system')}, the best on {label(part.name)}: {_list(names)}"
-        + (f" ({shown}).")
-    )
+    of = counted(len(values), "system")
+    return f"Of {of}, the best on {label(part.name)}: {_list(names)} ({shown})."
 
 
 def _list(names: Sequence[str]) -> str:
@@ -152,14 +141,11 @@ def _top_sentence(part: Part, one: PairwiseComparison) -> str:
         verb = "is" if len(equal) == 1 else "are"
         return f"Of {number}, the best on {name} {verb} {_list(equal)} ({_mean(part, one, best)})."
     if len(one.systems) == 2:
-        worse = label(one.systems[int(one.order[1])])
+        better, worse = (label(one.systems[k]) for k in one.order)
+        at, other = (_mean(part, one, int(k)) for k in one.order)
         if one.count():
-            other = _mean(part, one, int(one.order[1]))
-            return (
-                f"On {name} {label(one.systems[best])} ({_mean(part, one, best)}) is better than"
-                f" {worse} ({other})."
-            )
-        return f"On {name} {label(one.systems[best])} and {worse} are not found to differ."
+            return f"On {name} {better} ({at}) is better than {worse} ({other})."
+        return f"On {name} {better} and {worse} are not found to differ."
     top = one.top_group
     if len(top) == 1:
         return f"Of {number}, one stands alone at the top on {name} ({shown})."
@@ -172,9 +158,8 @@ def _baseline_sentence(part: Part, one: PairwiseComparison) -> str:
     sentences = []
     for baseline in one.baselines:
         words = verdicts.against(one, baseline)
-        count = {word: words.count(word) for word in ("better", "worse", "not different")}
+        better, worse, alike = map(words.count, (verdicts.BETTER, verdicts.WORSE, verdicts.SAME))
         at = _mean(part, one, one.systems.index(baseline))
-        better, worse, alike = (count[word] for word in count)
         sentences.append(
             f"Compared with the baseline {label(baseline)} ({at}) on {label(part.name)},"
             f" {counted(better, 'system') if better else 'no system'} {_is(better or 1)} better"
@@ -211,14 +196,14 @@ def meant(said: Meaning) -> list[str]:
         first = f"Whether this is meaningful is unknown: {reason}."
     else:
         first = f"This is not invariant under changes of the scale: {reason}."
-    return [first, *(f"{line[:1].upper()}{line[1:]}." for line in more)]
+    return [first, *(f"{capitalised(line)}." for line in more)]
 
 
 def method(one: PairwiseComparison) -> list[str]:
     """Say what was done, as the heading of a comparison does, without its notes."""
     lines = one.facts()
     lines[0] = lines[0].removeprefix(f"{plain(one.measure)}: ")
-    return [f"{line[:1].upper()}{line[1:]}." for line in lines]
+    return [f"{capitalised(line)}." for line in lines]
 
 
 def row_of(part: Part) -> list[str]:

@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import PolicyError
+from cranfield.base.words import capitalised
 from cranfield.reporting.charts.choosing import labels, titled
 from cranfield.reporting.charts.layout import headed, overlaid, row_size, rows_of, score_axis
 from cranfield.reporting.charts.theme import COLOURS, coded, data_of
@@ -101,7 +102,8 @@ def intervals_chart(
 
     low, high = float(frame["low"].to_numpy().min()), float(frame["high"].to_numpy().max())
     # An axis of no length would be drawn from 0 to 1, whatever the means are.
-    around = alt.Scale(zero=False, **({"domain": [low - 0.1, high + 0.1]} if low == high else {}))
+    domain = [low - 0.1, high + 0.1] if low == high else alt.Undefined
+    around = alt.Scale(zero=False, domain=domain)
 
     def x(field: str) -> alt.X:
         return score_axis(field, title, len(names), around)
@@ -134,7 +136,7 @@ def intervals_chart(
         width=WIDTH,
         height=alt.Step(step),
         title=headed(
-            f"{title[:1].upper()}{title[1:]}"
+            capitalised(title)
             if not comparison.measure
             else f"{comparison.mean_of.capitalize()} by system: {titled(comparison.measure)}",
             f"{what}, alpha {comparison.alpha:g}: systems whose intervals do not overlap differ.",

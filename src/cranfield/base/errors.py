@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
+from cranfield.base.escape import plain
+
 
 class CranfieldError(Exception):
     """Base of every error that cranfield raises on purpose."""
@@ -79,9 +81,8 @@ def quoted(value: object, limit: int = 60) -> str:
     "'a\\\\x1b[31mb'"
     """
     text = str(value)
-    shown = repr(text if len(text) <= limit else text[:limit] + "…")
     # repr leaves printable but direction-changing characters alone.
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown)
+    return plain(repr(text if len(text) <= limit else text[:limit] + "…"))
 
 
 def optional_module(name: str, package: str = "", install: str = "", user: str = "this") -> Any:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from typing import Any
 
 import click
@@ -38,9 +37,7 @@ DEFAULTS = {
 @click.option("--citations", is_flag=True, help="ANSWERS is a table of judged citations.")
 @click.option("--references", metavar="FILE", help="Reference texts; ANSWERS is a table of texts.")
 @click.option(
-    "--measure",
-    "-m",
-    "asked",
+    *("--measure", "-m", "asked"),
     multiple=True,
     help="A measure of texts, such as SSharp or VitalScore; may be given several times.",
 )
@@ -88,7 +85,7 @@ def answers(
     from cranfield.measures import parse_measures
 
     wanted = parse_measures(asked) if asked else None
-    judged = _reader(kind, nuggets or references or "", tokeniser)(_files(kind, answers), system)
+    judged = _judged(kind, _files(kind, answers), nuggets or references or "", tokeniser, system)
     scores = _usual(judged, DEFAULTS[kind]) if wanted is None else evaluate_answers(judged, wanted)
     output.write(scores, printing)
 
@@ -101,17 +98,16 @@ def _files(kind: str, answers: tuple[str, ...]) -> Any:
     raise PolicyError(f"--{kind} takes one file of answers, whose column system tells them apart")
 
 
-def _reader(kind: str, gold: str, tokeniser: str | None) -> Callable[[Any, str | None], Any]:
+def _judged(kind: str, data: Any, gold: str, tokeniser: str | None, name: str | None) -> Any:
     from cranfield import texts
 
     if kind == "nuggets":
-        return lambda data, name: texts.judge_answers(data, gold, name=name)
+        return texts.judge_answers(data, gold, name=name)
     if kind == "assignments":
-        return lambda data, name: texts.read_nugget_assignments(data, name=name)
+        return texts.read_nugget_assignments(data, name=name)
     if kind == "citations":
-        return lambda data, name: texts.read_citations(data, name=name)
-    cut = tokeniser or "alphanumeric"
-    return lambda data, name: texts.judge_summaries(data, gold, tokeniser=cut, name=name)
+        return texts.read_citations(data, name=name)
+    return texts.judge_summaries(data, gold, tokeniser=tokeniser or "alphanumeric", name=name)
 
 
 def _usual(judged: Any, names: tuple[str, ...]) -> dict[str, Scores]:

@@ -75,15 +75,12 @@ def compare(
     if strict:
         for one in meanings.values():
             one.require()
+    marked = None if marks is None else comparison_formats.marked_table(meanings, marks)
     if format in MARKUP:
-        made = (
-            comparison_formats.tables(meanings)
-            if marks is None
-            else [comparison_formats.marked_table(meanings, marks)]
-        )
+        made = comparison_formats.tables(meanings) if marked is None else [marked]
         text = printing.text(made, format)
-    elif marks is not None:
-        text = f"{comparison_formats.marked_table(meanings, marks)}\n"
+    elif marked is not None:
+        text = f"{marked}\n"
     else:
         writers: dict[str, Callable[[Mapping[str, Any]], str]] = {
             "text": comparison_formats.plain_text,

@@ -28,6 +28,10 @@ def demo() -> None:
     measures = ["nDCG@20", "P@20", "AP@100", "RR", "RBP(p=0.8)", "Judged@20"]
     evaluation = evaluate(collection.runs, collection.qrels, measures)
     console = Console()
+
+    def say(line: str) -> None:
+        console.print(line, highlight=False, markup=False, soft_wrap=True)
+
     console.print(
         f"TREC-COVID round 5: {len(evaluation.systems)} systems of"
         f" {len(set(collection.teams.values()))} teams, {len(evaluation.topics)} topics,"
@@ -36,23 +40,20 @@ def demo() -> None:
     )
     console.print(rich_table(systems_table(evaluation)))
     for note in evaluation.coverage.notes():
-        console.print(f"note: {note}", highlight=False, markup=False, soft_wrap=True)
+        say(f"note: {note}")
 
     found = compare(evaluation[measures[0]])
     top = found.top_group
     console.print("\nWhich systems differ?")
     for line in found.heading():
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(line)
     console.print(f"\n{found.anova}\n", highlight=False, markup=False)
-    console.print(
+    say(
         f"{len(top)} of {len(found.systems)} systems are not separated from the best by"
-        f" {measures[0]}: {', '.join(map(plain, top))}",
-        highlight=False,
-        markup=False,
-        soft_wrap=True,
+        f" {measures[0]}: {', '.join(map(plain, top))}"
     )
     console.print("\nWhat does not depend on how the scale is spaced?")
     for line in meaning(found).lines()[1:]:
-        console.print(line, highlight=False, markup=False, soft_wrap=True)
+        say(line)
     report(evaluation, PAGE, title=collection.name, command="cranfield demo")
     console.print(f"\nThe report: {PAGE}", highlight=False)

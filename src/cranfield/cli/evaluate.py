@@ -75,9 +75,8 @@ def _lines(
 
     by_topic = output.by_topic
     if output.form == "ir_measures":
-        yield from score_formats.ir_measures_lines(
-            evaluation, by_topic=by_topic, places=output.places
-        )
+        places = output.places
+        yield from score_formats.ir_measures_lines(evaluation, by_topic=by_topic, places=places)
     elif output.form == "json":
         yield score_formats.json_text(
             evaluation,

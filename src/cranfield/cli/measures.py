@@ -29,26 +29,21 @@ Examples:
 WIDTH = 132
 """Columns of the list, where there is no terminal."""
 
+DECLARED = (
+    *("aliases", "family", "summary", "formula", "range", "aggregate", "lower_is_better"),
+    *("needs", "source", "scale", "scale_note", "elsewhere"),
+)
+"""What JSON has of that which a measure declares, in order."""
+
 NOTHING = "nothing"
 """What is asked for with --needs to get the measures that need binary judgments only."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A measure of the catalogue, whatever it is a measure of.
+    """A measure of the catalogue: its kind, how it is written, such as `AP[@…]`, what it declares.
 
-    Attributes
-    ----------
-    kind
-        One of `KINDS`.
-    form
-        How it is written: `P@…`, `AP[@…]`, `IA(…)`.
-    info
-        What it declares of itself.
-    parameters
-        Default and meaning of each parameter, by name.
-    maker
-        The class or the function behind it.
+    Parameters have their default and their meaning; the maker is the class behind it.
     """
 
     kind: str
@@ -92,13 +87,16 @@ def measures(
     as_json: bool,
 ) -> None:
     """List the measures; with NAME, tell all about one."""
-    chosen = entries()
-    if name is not None:
-        chosen = [_named(name, chosen)]
+    chosen = entries() if name is None else [_named(name, entries())]
     if family is not None:
         chosen = _family(family, chosen)
     if needs is not None:
-        chosen = [one for one in chosen if _needs(one.info.needs, needs)]
+        word = needs.lower()
+        chosen = [
+            one
+            for one in chosen
+            if (not one.info.needs if needs == NOTHING else word in one.info.needs.lower())
+        ]
         if not chosen:
             raise MeasureError(f"no measure needs {needs!r}")
     if as_json:
@@ -162,10 +160,6 @@ def _family(word: str, catalogue: list[Entry]) -> list[Entry]:
     return chosen
 
 
-def _needs(needs: str, word: str) -> bool:
-    return not needs if word == NOTHING else word.lower() in needs.lower()
-
-
 def _list(catalogue: list[Entry]) -> None:
     from rich import box
     from rich.table import Table
@@ -194,19 +188,20 @@ def _tell(one: Entry) -> None:
     low, high = info.range
     names = ", ".join((info.name, *info.aliases))
     click.echo(f"{names}: {info.summary}\n")
-    if one.kind != KINDS[0]:
-        click.echo(f"  {'kind':<11} {one.kind}, written {one.form}")
-    click.echo(f"  formula     {info.formula}")
-    click.echo(f"  range       {low:g} to {high:g}, over topics by {info.aggregate}")
-    click.echo(f"  source      {info.source}")
-    if info.needs:
-        click.echo(f"  needs       {info.needs}")
-    if one.kind != KINDS[2]:
-        click.echo(f"  scale       {info.scale}, on the order that it induces itself")
-    if info.scale_note:
-        click.echo(f"              {info.scale_note}")
-    for tool, other in info.elsewhere.items():
-        click.echo(f"  {tool:<11} {other}")
+    scale = f"{info.scale}, on the order that it induces itself"
+    told = [
+        ("kind", None if one.kind == KINDS[0] else f"{one.kind}, written {one.form}"),
+        ("formula", info.formula),
+        ("range", f"{low:g} to {high:g}, over topics by {info.aggregate}"),
+        ("source", info.source),
+        ("needs", info.needs or None),
+        ("scale", None if one.kind == KINDS[2] else scale),
+        ("", info.scale_note or None),
+        *info.elsewhere.items(),
+    ]
+    for word, text in told:
+        if text is not None:
+            click.echo(f"  {word:<11} {text}")
     if one.parameters:
         click.echo("\n  parameters")
     for name, (default, doc) in one.parameters.items():
@@ -253,21 +248,13 @@ def _computed(one: Entry) -> dict[str, Any]:
 
 def _as_dict(one: Entry) -> dict[str, Any]:
     info = one.info
-    return {
-        "name": info.name,
-        "kind": one.kind,
-        "form": one.form,
+    start: dict[str, Any] = {"name": info.name, "kind": one.kind, "form": one.form}
+    declared = {name: getattr(info, name) for name in DECLARED}
+    return start | {
+        **declared,
         "aliases": list(info.aliases),
-        "family": info.family,
-        "summary": info.summary,
-        "formula": info.formula,
         "range": [end if isfinite(end) else None for end in info.range],
-        "aggregate": info.aggregate,
-        "lower_is_better": info.lower_is_better,
-        "needs": info.needs,
-        "source": info.source,
         "scale": None if one.kind == KINDS[2] else str(info.scale),
-        "scale_note": info.scale_note,
         "elsewhere": dict(info.elsewhere),
         "parameters": {
             name: {"default": default, "what": doc}

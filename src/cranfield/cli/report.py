@@ -9,7 +9,7 @@ import click
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.comparing import Comparing, comparing_options
 from cranfield.cli.options.judging import judging_options, measures_option, opened_runs, paths_of
-from cranfield.cli.options.scores import given_scores, score_files_option
+from cranfield.cli.options.scores import given_scores, on_command_line, score_files_option
 
 EPILOG = """\b
 Examples:
@@ -90,8 +90,7 @@ def command_of(context: click.Context) -> list[str]:
     words = ["cranfield", context.command.name or ""]
     options: list[str] = []
     for one in context.command.params:
-        source = context.get_parameter_source(one.name or "")
-        if source is None or source.name != "COMMANDLINE" or one.name in LEFT_OUT:
+        if one.name in LEFT_OUT or not on_command_line(one.name or ""):
             continue
         value = context.params[one.name or ""]
         if isinstance(one, click.Argument):

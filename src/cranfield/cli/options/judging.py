@@ -144,42 +144,18 @@ def judged_runs(
     qrels: str,
     runs: tuple[str, ...] | Runs,
     *,
-    compat: str | None,
-    depth: int | None,
     input_format: str,
     encoding: str,
-    jobs: int | None,
-    lengths: str | None = None,
-    groups: str | None = None,
-    intents: str | None = None,
     aspects: tuple[str, ...] = (),
-    **chosen: str | None,
+    **judging: Any,
 ) -> JudgedRuns:
-    policies(compat, depth=depth, **chosen)
+    """Read and judge; policies are checked before any file is read."""
+    policies(judging["compat"], **{name: judging.get(name) for name in (*CHOICES, "depth")})
     many = opened_runs(qrels, runs, input_format, encoding)
-    judgments = read_qrels(
-        qrels,
-        format=input_format,
-        encoding=encoding,
-        subtopics=True if intents is not None else None,
-    )
+    subtopics = True if judging.get("intents") is not None else None
+    judgments = read_qrels(qrels, format=input_format, encoding=encoding, subtopics=subtopics)
     with progress_of(many) as progress:
-        return judge(
-            many,
-            judgments,
-            compat=compat,
-            depth=depth,
-            lengths=lengths,
-            groups=groups,
-            intents=intents,
-            aspects=aspects_of(aspects),
-            jobs=jobs,
-            progress=progress,
-            ties=chosen.get("ties"),
-            topics=chosen.get("topics"),
-            unjudged=chosen.get("unjudged"),
-            negative=chosen.get("negative"),
-        )
+        return judge(many, judgments, aspects=aspects_of(aspects), progress=progress, **judging)
 
 
 def aspects_of(given: tuple[str, ...]) -> dict[str, str]:

@@ -174,12 +174,7 @@ def _part(
     given: Mapping[str, Any],
     scales: bool,
 ) -> Part:
-    if isinstance(one, PairwiseComparison):
-        comparison, refused, scores = one, "", one.scores
-    else:
-        comparison, refused = _compared(one, given)
-        # What was compared is what is shown: with missing scores as the policy has left them.
-        scores = one if comparison is None else comparison.scores
+    scores, comparison, refused = _compared(one, given)
     known = _measure(scores.measure, evaluation)
     return Part(
         name=name,
@@ -205,18 +200,26 @@ def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
     return own if near else comparison.means
 
 
-def _compared(scores: Scores, given: Mapping[str, Any]) -> tuple[PairwiseComparison | None, str]:
-    """Compare; what cannot be compared is still reported, with the reason."""
-    if len(scores.systems) < 2:
-        return None, "there is one system, and nothing to compare it with"
+def _compared(
+    one: Scores | PairwiseComparison, given: Mapping[str, Any]
+) -> tuple[Scores, PairwiseComparison | None, str]:
+    """Compare; what cannot be compared is still reported, with the reason.
+
+    Scores are those that were compared: with missing ones as the policy has left them.
+    """
+    if isinstance(one, PairwiseComparison):
+        return one.scores, one, ""
+    if len(one.systems) < 2:
+        return one, None, "there is one system, and nothing to compare it with"
     try:
-        return compare(scores, **given), ""
+        made = compare(one, **given)
     except PolicyError:
         raise
     except CranfieldError as error:
-        name = scores.measure or "the scores"
+        name = one.measure or "the scores"
         warnings.warn(CranfieldWarning(f"{name}: not compared: {error}"), stacklevel=5)
-        return None, str(error)
+        return one, None, str(error)
+    return made.scores, made, ""
 
 
 def _measure(name: str, evaluation: Evaluation | None) -> Measure | None:

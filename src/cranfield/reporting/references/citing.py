@@ -217,8 +217,9 @@ def _tested(test: str, correction: str | None = None) -> Iterator[tuple[str, str
 
 
 def _corrected(correction: str) -> Iterator[tuple[str, str]]:
-    if source := CORRECTIONS[find_correction(correction)].source:
-        yield correction, source
+    name = find_correction(correction)
+    if source := CORRECTIONS[name].source:
+        yield name, source
 
 
 def _measure(measure: Measure) -> Iterator[tuple[str, str]]:
@@ -239,25 +240,18 @@ def _measured(name: str) -> Iterator[tuple[str, str]]:
         yield name, REGISTRY[name].info.source if name in REGISTRY else ""
 
 
-def _named(name: str) -> Iterator[tuple[str, str]]:
+def _named(name: str) -> list[tuple[str, str]]:
     """Yield the source of what has that name; tests, corrections and studies come first."""
     if name in entries():
-        yield "", f"{KEY}{name}"
-        return
-    try:
-        study = find_study(name)
-        yield f"study {study}", result_of(study).source
-        return
-    except PolicyError:
-        pass
-    try:
-        yield from _tested(name)
-        return
-    except PolicyError:
-        pass
-    try:
-        correction = find_correction(name)
-    except PolicyError:
-        yield from _measure(parse_measure(name))
-        return
-    yield from _corrected(correction)
+        return [("", f"{KEY}{name}")]
+    for kind in (_studied, _tested, _corrected):
+        try:
+            return list(kind(name))
+        except PolicyError:
+            pass
+    return list(_measure(parse_measure(name)))
+
+
+def _studied(name: str) -> Iterator[tuple[str, str]]:
+    study = find_study(name)
+    yield f"study {study}", result_of(study).source

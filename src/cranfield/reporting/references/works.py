@@ -27,15 +27,7 @@ _FIELD = re.compile(r"(?m)^  (\w+) = \{(.*)\},$")
 
 @dataclass(frozen=True)
 class Entry:
-    """A work.
-
-    Attributes
-    ----------
-    kind, key
-        Its BibTeX type and key, which is the first author and the year.
-    fields
-        Its fields, as BibTeX has them.
-    """
+    """A work: its BibTeX type, its key, which is the first author and the year, and its fields."""
 
     kind: str
     key: str

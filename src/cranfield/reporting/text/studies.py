@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import io
-import json
 from collections.abc import Callable, Iterable
-from typing import Any
 
 import polars as pl
 
@@ -14,6 +12,7 @@ from cranfield.base.escape import html, latex
 from cranfield.base.escape import markdown as safe
 from cranfield.base.version import __version__
 from cranfield.meta.study import Findings
+from cranfield.reporting.text.json_values import json_of
 from cranfield.tabular import from_frame
 from cranfield.tabular.html import SMALL
 
@@ -56,11 +55,9 @@ def csv_text(study: Findings) -> str:
             .select(
                 pl.lit(name).alias("table"),
                 # A key that does not apply, such as the depth of all judgments, is empty.
-                pl.concat_str(pl.col(keys).cast(pl.String).fill_null(""), separator=", ").alias(
-                    "of"
-                ),
-                pl.col("variable").alias("what"),
-                pl.col("value"),
+                of=pl.concat_str(pl.col(keys).cast(pl.String).fill_null(""), separator=", "),
+                what="variable",
+                value="value",
             )
         )
     pl.concat(long).write_csv(out)
@@ -68,15 +65,8 @@ def csv_text(study: Findings) -> str:
 
 
 def json_text(study: Findings) -> str:
-    frames = {name: _rows(frame) for name, (frame, _) in study.frames.items()}
-    content = {"cranfield": __version__, **study.about, **frames}
-    return json.dumps(content, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
-
-
-def _rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    floats = pl.selectors.float()
-    known = frame.with_columns(pl.when(floats.is_finite()).then(floats).otherwise(None).name.keep())
-    return known.to_dicts()
+    frames = {name: frame.to_dicts() for name, (frame, _) in study.frames.items()}
+    return json_of({"cranfield": __version__, **study.about, **frames})
 
 
 WRITERS: dict[str, Callable[[Findings], str]] = {

@@ -23,7 +23,7 @@ from cranfield.meta.reproduction.effects import (
     relative_improvement,
     rmse,
 )
-from cranfield.meta.reproduction.result import ROLES
+from cranfield.meta.reproduction.result import ROLES, Reproduction
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.tests.catalogue import find_test
@@ -72,21 +72,23 @@ def same_roles(first: Mapping[str, Any], second: Mapping[str, Any]) -> tuple[str
 
 
 def measured(
+    kind: str,
     original: Mapping[str, Scores],
     again: Mapping[str, Scores],
     roles: tuple[str, ...],
     test: str,
     notes: Notes,
     *,
-    paired: bool,
     bounds: tuple[float, float] | None = None,
     seed: int = 0,
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Compare the scores of both sides, measure by measure: the tables of scores and effects.
+    **of_runs: Any,
+) -> Reproduction:
+    """Compare the scores of both sides, measure by measure; what else is known is of the runs.
 
-    Scores are by measure, of systems that are called by their roles; `paired` says whether the
-    topics of both sides are the same. Bounds are by default those that each measure declares.
+    Scores are by measure, of systems that are called by their roles. Bounds are by default those
+    that each measure declares.
     """
+    paired = kind == "reproduction"
     scores: list[Row] = []
     effects: list[Row] = []
     for measure, one in original.items():
@@ -102,7 +104,11 @@ def measured(
         if len(roles) > 1:
             x, y = _common(sides, roles, measure, notes, paired=paired)
             effects.append({"measure": measure, **_effects(x.T, y.T, measure, notes)})
-    return _framed(scores, SCORES), _framed(effects, EFFECTS)
+    tables = _framed(scores, SCORES), _framed(effects, EFFECTS)
+    lines = notes.lines()
+    return Reproduction(
+        kind, tuple(original), roles, test, *tables, seed=seed, notes=lines, **of_runs
+    )
 
 
 _COUNTS = {"topics": pl.Int64, "other topics": pl.Int64}

@@ -107,8 +107,9 @@ def reproduce(
     found = evaluate(named, qrels, measures, **policies)
     notes = Notes(found.coverage.notes())
     one, two = (_part(found, side, roles) for side in sides)
-    scores, effects = measured(one, two, roles, test, notes, paired=True, seed=seed)
     chosen = found.judged.policies
+    of_runs = {"systems": _names(first, second), "settings": chosen.describe()}
+    study = measured("reproduction", one, two, roles, test, notes, seed=seed, **of_runs)
     parts = []
     for role in roles:
         part = order_agreement(
@@ -118,20 +119,7 @@ def reproduce(
         if alone:
             notes.add(f"{role}: {counted(alone, 'topic')} with documents in one run only")
         parts.append(part.select(pl.lit(role).alias("role"), pl.all()))
-    return Reproduction(
-        kind="reproduction",
-        measures=tuple(one),
-        roles=roles,
-        test=test,
-        seed=seed,
-        scores=scores,
-        effects=effects,
-        orders=pl.concat(parts),
-        systems={role: (first[role].name, second[role].name) for role in roles},
-        persistence=float(p),
-        settings=chosen.describe(),
-        notes=notes.lines(),
-    )
+    return replace(study, orders=pl.concat(parts), persistence=float(p), notes=notes.lines())
 
 
 def replicate(
@@ -191,19 +179,8 @@ def replicate(
         for side, found in (("original", one), ("other", two))
         for note in found.coverage.notes()
     )
-    scores, effects = measured(dict(one), dict(two), roles, test, notes, paired=False, seed=seed)
-    return Reproduction(
-        kind="replication",
-        measures=tuple(one),
-        roles=roles,
-        test=test,
-        seed=seed,
-        scores=scores,
-        effects=effects,
-        systems={role: (first[role].name, second[role].name) for role in roles},
-        settings=one.judged.policies.describe(),
-        notes=notes.lines(),
-    )
+    of_runs = {"systems": _names(first, second), "settings": one.judged.policies.describe()}
+    return measured("replication", one, two, roles, test, notes, seed=seed, **of_runs)
 
 
 def _runs(given: Any, side: str) -> dict[str, Run]:
@@ -213,6 +190,10 @@ def _runs(given: Any, side: str) -> dict[str, Run]:
             raise PolicyError(f"the {side} run {quoted(odd)} is none of {', '.join(ROLES)}")
         return {role: read_run(given[role]) for role in ROLES if role in given}
     return {ROLES[0]: read_run(given)}
+
+
+def _names(first: Mapping[str, Run], second: Mapping[str, Run]) -> dict[str, tuple[str, str]]:
+    return {role: (first[role].name, second[role].name) for role in ROLES if role in first}
 
 
 def _part(found: Evaluation, side: str, roles: tuple[str, ...]) -> dict[str, Scores]:

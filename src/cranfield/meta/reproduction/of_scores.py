@@ -100,8 +100,7 @@ def _of_scores(
     bounds: tuple[float, float] | None,
     seed: int,
 ) -> Reproduction:
-    paired = kind == "reproduction"
-    test = check_test(test, paired=paired)
+    test = check_test(test, paired=kind == "reproduction")
     one, two = _by_measure(original, "original"), _by_measure(again, "other")
     if one.keys() != two.keys():
         odd = next(name for name in [*one, *two] if name not in one or name not in two)
@@ -109,13 +108,7 @@ def _of_scores(
     roles = same_roles(
         *({role: 0 for s in side.values() for role in s.systems} for side in (one, two))
     )
-    notes = Notes()
-    scores, effects = measured(
-        one, two, roles, test, notes, paired=paired, bounds=bounds, seed=seed
-    )
-    return Reproduction(
-        kind, tuple(one), roles, test, scores, effects, seed=seed, notes=notes.lines()
-    )
+    return measured(kind, one, two, roles, test, Notes(), bounds=bounds, seed=seed)
 
 
 def _by_measure(given: Any, side: str) -> dict[str, Scores]:

@@ -11,10 +11,10 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.measures import Measure, parse_measures
+from cranfield.measures import Measure
 from cranfield.meta.of_collections.left_out import LeaveOneOut, left_out
 from cranfield.meta.of_collections.pools import Pools, pools
-from cranfield.meta.of_collections.rankings import LISTS, Wanted, lists_of, overall
+from cranfield.meta.of_collections.rankings import LISTS, Wanted, overall, wanted_of
 from cranfield.meta.of_collections.tracing import traced
 from cranfield.meta.work.options import Depth, OneOf, Rel, check_options
 from cranfield.meta.work.parts import Progress, run_parts
@@ -117,7 +117,7 @@ def leave_one_out(
     [('A', 1, 1), ('B', 1, 0)]
     """
     check_options(leave_one_out, locals(), traced)
-    wanted = Wanted(tuple(dict.fromkeys(parse_measures(measures, compat=compat))), lists_of(lists))
+    wanted = wanted_of(measures, lists, compat)
     of_pools = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
     known = pools(runs, qrels, **of_pools, compat=compat, **policies)
     if len(known.teams) < 2:

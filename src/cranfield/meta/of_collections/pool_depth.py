@@ -15,14 +15,14 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.policies import DEEPEST
-from cranfield.measures import Measure, parse_measures
+from cranfield.measures import Measure
 from cranfield.meta.of_collections.contributors import (
     contributing,
     counts_of,
     judged_depths,
     pool_of,
 )
-from cranfield.meta.of_collections.rankings import Wanted, agreement, lists_of, overall, ranks
+from cranfield.meta.of_collections.rankings import agreement, overall, ranks, wanted_of
 from cranfield.meta.of_collections.tracing import TracedRuns, traced
 from cranfield.meta.study import Study
 from cranfield.meta.work.options import Numbers, Rel, Whole, check_options
@@ -196,7 +196,7 @@ def pool_depths(
     [1.0, 0.5, 0.6667, 0.6667, 0.6667, 0.6667]
     """
     check_options(pool_depths, locals(), traced)
-    wanted = Wanted(tuple(dict.fromkeys(parse_measures(measures, compat=compat))), lists_of(lists))
+    wanted = wanted_of(measures, lists, compat)
     chosen = _depths(depths)
     made = traced(runs, qrels, compat=compat, **policies)
     contributes = contributing(made, contributors, judged_depths(made), chosen[-1])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +15,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
-from cranfield.measures import Measure
+from cranfield.measures import Measure, parse_measures
 
 DECIMALS = 8
 """To which overall scores are rounded before systems are ordered by them."""
@@ -41,14 +42,15 @@ class Wanted:
         return np.array([one.info.lower_is_better for one in self.measures])
 
 
-def lists_of(lists: str | Sequence[str]) -> tuple[str, ...]:
-    """Check kinds of lists."""
+def wanted_of(measures: Any, lists: str | Sequence[str], compat: str | None) -> Wanted:
+    """Read measures, each once, and check kinds of lists."""
+    every = tuple(dict.fromkeys(parse_measures(measures, compat=compat)))
     chosen = (lists,) if isinstance(lists, str) else tuple(dict.fromkeys(lists))
     for one in chosen:
         check_choice("list", one, LISTS)
     if not chosen:
         raise PolicyError(f"no kind of list was given; there are {', '.join(LISTS)}")
-    return chosen
+    return Wanted(every, chosen)
 
 
 def overall(parts: Iterable[JudgedRuns], wanted: Wanted) -> Floats:

@@ -168,10 +168,8 @@ def concordance(scores_by_measure: Any, gold: Any) -> Concordance:
     like = next(iter(both.values()))
     if len(like.systems) < 2:
         raise CranfieldError(f"the test compares runs, and there is {len(like.systems)}")
-    counted = _counts(list(both.values()), len(names))
-    return Concordance(
-        names, tuple(golden), len(like.systems), len(like.topics), _table(names, *counted)
-    )
+    table = _table(names, _counts(list(both.values()), len(names)))
+    return Concordance(names, tuple(golden), len(like.systems), len(like.topics), table)
 
 
 def _called(name: Any) -> str:
@@ -213,7 +211,7 @@ def _named(name: str, data: Any, candidates: Mapping[str, Scores]) -> tuple[str,
     raise PolicyError(f"there is no {quoted(name)}: there are {', '.join(candidates)}")
 
 
-def _counts(scores: list[Scores], number: int) -> tuple[Ints, Ints, Ints, Ints, Ints]:
+def _counts(scores: list[Scores], number: int) -> tuple[Ints, ...]:
     """Count over topics and pairs of runs, for all pairs of candidates at once.
 
     Scores are of the candidates, of which there is a `number`, then of the gold measures. Returns
@@ -243,17 +241,11 @@ def _counts(scores: list[Scores], number: int) -> tuple[Ints, Ints, Ints, Ints, 
         both += tied + tied.T
     total = values.shape[1] * first.size
     out = (compared, total - compared, disagreements, concordant, both)
-    return tuple(one.astype(np.int64) for one in out)  # type: ignore[return-value]
+    return tuple(one.astype(np.int64) for one in out)
 
 
-def _table(
-    names: tuple[str, ...],
-    compared: Ints,
-    missing: Ints,
-    disagreements: Ints,
-    concordant: Ints,
-    both: Ints,
-) -> pl.DataFrame:
+def _table(names: tuple[str, ...], counts: tuple[Ints, ...]) -> pl.DataFrame:
+    compared, missing, disagreements, concordant, both = counts
     i, j = np.triu_indices(len(names), 1)
     labels = pl.Series(names, dtype=pl.String)
     differ, tied = disagreements[i, j], both[i, j]

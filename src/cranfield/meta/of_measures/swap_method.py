@@ -215,16 +215,11 @@ def _count_swaps(shared: tuple[Any, ...], task: tuple[int, int, int]) -> pl.Data
     """Compare all pairs of systems on some pairs of topic sets of a size."""
     given, edges, replacement, ties, options, seed = shared
     size, start, stop = task
-    drawn = np.stack(
-        [
-            draw(seed, len(given.topics), size, repeat, replacement=replacement)
-            for repeat in range(start, stop)
-        ]
-    )
     integers, unit = as_integers(given.values, 2 * size)
     first, second = np.triu_indices(len(given.systems), 1)
     totals = np.zeros((4, len(edges)), dtype=np.int64)
-    for mine, other in drawn:
+    for repeat in range(start, stop):
+        mine, other = draw(seed, len(given.topics), size, repeat, replacement=replacement)
         before, after = (
             sums[first] - sums[second]
             for sums in (integers[chosen].sum(axis=0) for chosen in (mine, other))

@@ -54,7 +54,7 @@ def option(study: Callable[..., Any], name: str, text: str, *flags: str, **more:
     """Make an option of what a study declares: its kind and its default; the text is for people.
 
     A default that the text tells is not shown again. Flags are what the option is called, where
-    that is not the name of the parameter; click is told more.
+    that is not the name of the parameter; what is given more goes on to click.
     """
     default = more.pop("default", inspect.signature(study).parameters[name].default)
     kind = declared(study).get(name)

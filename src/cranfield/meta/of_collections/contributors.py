@@ -21,12 +21,12 @@ def judged_depths(runs: TracedRuns) -> Ints:
     # Rows are judged documents in order of rank: as long as none is missing, both count alike.
     leading = rows.where(rows.seen == rows.rank).count
     endless = np.iinfo(np.int64).max
-    found: Ints = np.where(leading < retrieved_where_judged(runs), leading, endless).min(axis=0)
-    return found
+    return np.asarray(
+        np.where(leading < retrieved_where_judged(runs), leading, endless).min(axis=0)
+    )
 
 
 def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | None) -> Bools:
-    """Tell which systems contribute."""
     systems = runs.judged.systems
     if contributors is None:
         return np.ones(len(systems), dtype=bool)
@@ -55,8 +55,7 @@ def contributing(runs: TracedRuns, contributors: Any, reach: Ints, depth: int | 
 def in_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:
     """Tell which rows of the judged runs stand in the pooled ranks of a contributing run."""
     rows = runs.judged.documents
-    found: Bools = (rows.rank <= depth) & contributes[rows.cell // runs.judged.shape[0]]
-    return found
+    return np.asarray((rows.rank <= depth) & contributes[rows.cell // runs.judged.shape[0]])
 
 
 def unjudged_in_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Ints:
@@ -70,8 +69,7 @@ def unjudged_in_pool(runs: TracedRuns, contributes: Bools, depth: int) -> Ints:
 def retrieved_where_judged(runs: TracedRuns) -> Ints:
     """Count retrieved documents by topic and system; none where nobody judged the topic."""
     judged = np.isin(np.arange(runs.judged.shape[0]), runs.topic)
-    out: Ints = runs.judged.retrieved * judged[:, None]
-    return out
+    return np.asarray(runs.judged.retrieved * judged[:, None])
 
 
 def pool_of(runs: TracedRuns, contributes: Bools, depth: int) -> Bools:

@@ -153,10 +153,8 @@ def pool_depths(
 
     Parameters
     ----------
-    runs, qrels
-        As for :func:`cranfield.judge`, both are read once; or :class:`TracedRuns`, and None.
-    measures
-        Measures or their text forms; names of trec_eval are understood.
+    runs, qrels, measures, compat, policies
+        As for :func:`leave_one_out`.
     depths
         Depths of pools, each 1 or more.
     contributors
@@ -168,9 +166,6 @@ def pool_depths(
         Ranks in which unjudged documents are counted.
     rel
         Lowest grade that counts as relevant in the counts of documents, 1 or more.
-    compat, policies
-        Another program's policies, or `ties`, `topics` and `negative`, as for
-        :func:`cranfield.judge`.
 
     Raises
     ------

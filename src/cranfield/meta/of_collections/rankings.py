@@ -33,7 +33,6 @@ class Wanted:
 
     @property
     def names(self) -> list[str]:
-        """Text forms of the measures."""
         return [str(one) for one in self.measures]
 
     @property

@@ -239,7 +239,6 @@ def discriminative_power(
 
 
 def _compared(shared: tuple[Mapping[str, Scores], Mapping[str, Any]], name: str) -> pl.DataFrame:
-    """Compare all pairs of systems by one measure."""
     given, options = shared
     try:
         # One thread: it is the measures that are spread over workers.

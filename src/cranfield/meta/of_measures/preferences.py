@@ -111,7 +111,6 @@ def _read(data: Any) -> Table:
 
 
 def _checked(table: Table, like: Scores) -> pl.DataFrame:
-    """Check every preference against the topics and systems that have scores."""
     topics, systems = set(like.topics), set(like.systems)
     out = []
     for number, (*labels, assessor) in enumerate(table.frame.iter_rows()):

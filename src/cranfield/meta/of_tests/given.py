@@ -93,7 +93,6 @@ def given_tests(
     missing: str | None,
     resamples: int,
 ) -> Given:
-    """Bring together what a study is given; refuse what does not fit."""
     whole = as_scores(scores)
     if whole.shards:
         raise PolicyError("scores by shard are given as by_shard, beside those of all documents")

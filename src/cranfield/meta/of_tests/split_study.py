@@ -77,7 +77,7 @@ class SplitStudy(
     def summary(self) -> pl.DataFrame:
         """Return means over repeats, with their spread.
 
-        A row for each group, size, pair of sets and pair of tests; and a column for the mean of a
+        A row for each group, size, pair of sets and pair of tests, and columns for the mean of each
         number, its standard deviation (`AA sd`) and its 5 and 95 percent quantiles (`AA low`, `AA
         high`). Repeats in which one of the two tests could not be done are left out; `undone`
         counts such tests. `bias` is that of the mean counts, as the source has it; `bias mean` is

@@ -121,7 +121,6 @@ def draw(topics: int, size: int, repeat: int, seed: int) -> tuple[Indices, Indic
 
 
 def _split_block(shared: tuple[Given, int], task: tuple[int, int, int, int]) -> pl.DataFrame:
-    """Do some repeats of one size for one group of systems."""
     given, seed = shared
     where, size, start, stop = task
     group, members = list(given.groups.items())[where]

@@ -200,7 +200,6 @@ def stability(
 
 
 def _sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]:
-    """Return the sizes asked for, in order, once each."""
     if sizes is None:
         return sorted({max(2, round(topics * k / 10)) for k in range(1, 11)})
     most = MOST_TOPICS if replace else topics
@@ -209,7 +208,6 @@ def _sizes(sizes: Iterable[int] | None, topics: int, replace: bool) -> list[int]
 
 
 def _tops(top: Iterable[int] | None, systems: int) -> list[int]:
-    """Return the numbers of top systems asked for, in order, once each."""
     if top is None:
         return [k for k in TOP if k < systems]
     try:

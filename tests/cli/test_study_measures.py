@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 import pytest
 
+from cranfield.cli.studies.study_options import folder_name
 from cranfield.evaluation.scorefiles import read_scores_by_measure
 from cranfield.meta import discriminative_power, swap_method
 from tests.cli.running import cranfield
@@ -147,3 +148,8 @@ def test_errors(scores: Path, folder: Path) -> None:
         assert err.count("\n") == 1
     _, err = cranfield(folder, "study", "measures", status=2)
     assert "give QRELS and at least one RUN, or --scores FILE" in err
+
+
+def test_any_measure_names_a_folder() -> None:
+    assert folder_name("swaps RBP(p=0.8)@10") == "swaps-RBP-p-0.8-10"
+    assert folder_name("@") == "scores"

@@ -30,7 +30,7 @@ from .collection.qrels import Qrels as Qrels
 from .collection.run import Run as Run
 from .collection.shards.sharding import read_shards as read_shards
 from .collection.shards.sharding import random_shards as random_shards
-from .evaluation.of_answers import evaluate_answers as evaluate_answers
+from .evaluation.evaluation import evaluate_answers as evaluate_answers
 from .evaluation.of_runs import evaluate as evaluate, score_samplings as score_samplings
 from .evaluation.evaluation import Evaluation as Evaluation, score as score
 from .evaluation.scorefiles import read_scores as read_scores

@@ -12,6 +12,7 @@ from cranfield.evaluation.scorefiles.cells import (
     role_of,
 )
 from cranfield.evaluation.scorefiles.lines import looks_like_lines
+from cranfield.evaluation.scorefiles.reading import read_scores_by_measure
 from cranfield.scores import Scores
 from cranfield.scores.labels import places_of
 from cranfield.scores.several_measures import by_system, long_table
@@ -50,3 +51,9 @@ def test_labels_and_tables() -> None:
 def test_text_in_characters_and_words() -> None:
     assert text_length("born in 1942 ") == 10
     assert alphanumeric("The cat's 2 mats.") == ["the", "cat", "s", "2", "mats"]
+
+
+def test_scores_by_measure() -> None:
+    rows = {"topic": ["1", "2"], "system": ["a", "a"], "AP": [0.5, 0.25], "RR": [1, 0.5]}
+    means = {name: one.mean().tolist() for name, one in read_scores_by_measure(rows).items()}
+    assert means == {"AP": [0.375], "RR": [0.75]}

@@ -11,7 +11,7 @@ import pytest
 import cranfield as cf
 from cranfield import measures
 from cranfield.base.errors import MeasureError
-from cranfield.evaluation.of_answers import evaluate_answers
+from cranfield.evaluation.evaluation import evaluate_answers
 from cranfield.measures.base import KINDS, REGISTRY
 from cranfield.measures.grammar import parse_measure, parse_measures
 from cranfield.texts import judge_answers

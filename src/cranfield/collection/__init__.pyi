@@ -7,3 +7,5 @@ from .judged.judged_runs import Annotations as Annotations
 from .judged.coverage import Coverage as Coverage, SystemCoverage as SystemCoverage
 from .judged.judgments import Judgments as Judgments
 from .judged.rows import Rows as Rows
+from .judged.scorable import Scorable as Scorable
+from .shards.judging_by_shard import JudgedShards as JudgedShards

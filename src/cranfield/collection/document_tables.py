@@ -89,10 +89,6 @@ def read_lengths(data: Any) -> DocumentTable:
         `characters`), or a file: CSV, TSV, JSON or Parquet by its suffix, else lines of a document
         and a length.
 
-    Returns
-    -------
-    DocumentTable
-
     Raises
     ------
     InputError
@@ -120,10 +116,6 @@ def read_groups(data: Any) -> DocumentTable:
         A dict of a document's group, list of groups, or `{group: weight}`; a data frame with
         columns `doc`, `group` and perhaps `weight`; or a file, as for :func:`read_lengths`, whose
         lines are a document, a group and perhaps a weight.
-
-    Returns
-    -------
-    DocumentTable
 
     Raises
     ------

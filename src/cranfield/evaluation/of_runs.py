@@ -94,16 +94,6 @@ def evaluate(
     >>> ev = cf.evaluate({"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "c": 2}}, ["P@2", "nDCG"])
     >>> ev.by_system().rows()
     [('run', 0.5, 0.7601...)]
-    >>> runs = {
-    ...     "good": {q: {f"d{k}": 9 - k for k in range(9)} for q in "xyz"},
-    ...     "bad": {q: {f"d{k}": k for k in range(9)} for q in "xyz"},
-    ... }
-    >>> qrels = {"x": {"d0": 1, "d1": 1}, "y": {"d0": 1, "d4": 1}, "z": {"d1": 1, "d2": 1}}
-    >>> ev = cf.evaluate(runs, qrels, ["AP", "P@2"], shards=2)
-    >>> ev
-    Evaluation(3 topics, 2 systems, 2 shards: AP, P@2)
-    >>> ev["AP"].values.shape, ev["AP"].settings["cells without scores"]
-    ((3, 2, 2), 2)
     """
     wanted = parse_measures(measures, compat=compat)
     if shards is None:
@@ -143,11 +133,6 @@ def score_samplings(
     -------
     tuple of Evaluation
         One for each partition; all have the same `whole`.
-
-    Raises
-    ------
-    CranfieldError, MeasureError, InputError, PolicyError
-        As :func:`cranfield.evaluate`.
 
     Examples
     --------

@@ -48,11 +48,6 @@ def evaluate_sessions(
         A mapping of measures to :class:`Scores`, whose topics are the sessions with a judged topic.
         A session of such a topic in which a system found nothing scores as an empty ranking does.
 
-    Raises
-    ------
-    MeasureError, InputError, PolicyError
-        For what does not exist or cannot be read.
-
     Examples
     --------
     >>> rows = {"session": ["s", "s"], "query": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}

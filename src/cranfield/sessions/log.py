@@ -22,30 +22,12 @@ LOG = "log"
 LISTS = ["system", "session", "query"]
 """Columns that tell result lists apart."""
 
-RESULTS: dict[str, type[pl.DataType]] = {
-    "system": pl.Int64,
-    "session": pl.Int64,
-    "query": pl.Int64,
-    "rank": pl.Int64,
-    "doc": pl.String,
-    "title": pl.String,
-    "snippet": pl.String,
-}
-CLICKS: dict[str, type[pl.DataType]] = {
-    "system": pl.Int64,
-    "session": pl.Int64,
-    "query": pl.Int64,
-    "rank": pl.Int64,
-    "start": pl.Float64,
-    "end": pl.Float64,
-}
-QUERIES: dict[str, type[pl.DataType]] = {
-    "system": pl.Int64,
-    "session": pl.Int64,
-    "query": pl.Int64,
-    "text": pl.String,
-    "start": pl.Float64,
-}
+Types = dict[str, type[pl.DataType]]
+_OF_LISTS: Types = dict.fromkeys(LISTS, pl.Int64)
+_TEXTS: Types = dict.fromkeys(("doc", "title", "snippet"), pl.String)
+RESULTS: Types = {**_OF_LISTS, "rank": pl.Int64, **_TEXTS}
+CLICKS: Types = {**_OF_LISTS, "rank": pl.Int64, "start": pl.Float64, "end": pl.Float64}
+QUERIES: Types = {**_OF_LISTS, "text": pl.String, "start": pl.Float64}
 
 
 def first_of_each(frame: pl.DataFrame, *columns: str) -> pl.Series:
@@ -202,14 +184,12 @@ class SessionLog:
             counted(counts.clicks, "click"),
         ]
         odd = [
-            (len(counts.without_topic), "session without a topic", "sessions without a topic"),
-            (len(counts.without_queries), "session without a query", "sessions without a query"),
-            (counts.empty_lists, "empty list", "empty lists"),
-            (counts.repeated, "result that came before", "results that came before"),
-            (counts.repeated_in_list, "document twice in a list", "documents twice in a list"),
-            (counts.lost_clicks, "click on no result", "clicks on no result"),
+            (len(counts.without_topic), "session", " without a topic"),
+            (len(counts.without_queries), "session", " without a query"),
+            (counts.empty_lists, "empty list", ""),
+            (counts.repeated, "result", " that came before"),
+            (counts.repeated_in_list, "document", " twice in a list"),
+            (counts.lost_clicks, "click", " on no result"),
         ]
-        notes = [
-            f"{number:,} {one if number == 1 else many}" for number, one, many in odd if number
-        ]
+        notes = [f"{counted(number, noun)}{which}" for number, noun, which in odd if number]
         return f"Sessions({', '.join(said)}{'; ' if notes else ''}{', '.join(notes)})"

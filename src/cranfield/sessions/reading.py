@@ -41,10 +41,6 @@ def read_sessions(data: Any, *, clicks: Any = None, topics: Any = None) -> Sessi
         lines of both, as the `sessiontopicmap` of the track. It goes before what the log says;
         a session that is not in it keeps what the log says.
 
-    Returns
-    -------
-    Sessions
-
     Raises
     ------
     InputError
@@ -174,7 +170,14 @@ def _of_table(data: Any, clicks: Any, topics: Any) -> Sessions:
         results = results.sort("score", "doc", descending=True, maintain_order=True).with_columns(
             rank=pl.int_range(pl.len(), dtype=pl.Int64).over(LISTS) + 1
         )
-    _refuse_twice(results, names, source)
+    twice = (~first_of_each(results, *LISTS, "rank")).arg_true()
+    if len(twice):
+        row = results.row(int(twice[0]), named=True)
+        raise InputError(
+            f"rank {row['rank']} twice in query {row['query']} of session"
+            f" {quoted(names[row['session']])}",
+            source=source,
+        )
     return _made(
         names=names,
         topics=[said.get(name) for name in names],
@@ -211,26 +214,12 @@ def _coded(
     """Put indices for the names of systems and sessions, and numbers for queries."""
     found = frame.join(keys, on=LISTS, how="left", maintain_order="left")
     coded = {
-        "system": found["system"].replace_strict(
-            systems, range(len(systems)), default=None, return_dtype=pl.Int64
-        ),
-        "session": found["session"].replace_strict(
-            names, range(len(names)), default=None, return_dtype=pl.Int64
-        ),
-        "query": found["number"],
-    }
-    return found.drop("number").with_columns(**coded)
-
-
-def _refuse_twice(results: pl.DataFrame, names: list[str], source: str) -> None:
-    twice = (~first_of_each(results, *LISTS, "rank")).arg_true()
-    if len(twice):
-        row = results.row(int(twice[0]), named=True)
-        raise InputError(
-            f"rank {row['rank']} twice in query {row['query']} of session"
-            f" {quoted(names[row['session']])}",
-            source=source,
+        what: found[what].replace_strict(
+            labels, range(len(labels)), default=None, return_dtype=pl.Int64
         )
+        for what, labels in (("system", systems), ("session", names))
+    }
+    return found.drop("number").with_columns(**coded, query=found["number"])
 
 
 def _made(

@@ -61,21 +61,15 @@ class Lines:
 class Schema:
     """A kind of table.
 
-    kind: what a table is, for messages.
+    kind, called, readable, lacks: words for messages: what a table is, what something is to be read
+        as, what a damaged file is none of (by default its format), what a missing column is.
     columns: its columns; those of other names are not read.
-    called: what something is to be read as, for messages; a table of that kind by default.
-    formats: files with named columns that are read, by suffix.
-    lines: how files of any other suffix are read.
-    otherwise: the format of files of any other suffix; they are refused where there are no
-        lines either.
+    formats: files with named columns that are read, by suffix; of any other suffix are `lines`, or
+        else files of the format `otherwise`.
     tuples: what the values of a plain tuple are, those that are required first; None where rows
         in memory are not read at all.
-    mapping: makes columns of a mapping, and of an object of JSON; also gets the name of the
-        source.
-    readable: what a damaged file is none of; by default its format.
-    numbered: whether rows of CSV know their line, which takes longer, and errors their topic;
-        else rows are counted.
-    lacks: the message for a column that is missing.
+    mapping: makes columns of a mapping or an object of JSON, and the name of the source.
+    numbered: whether rows of CSV know their line, which takes longer, and errors their topic.
     """
 
     kind: str

@@ -185,12 +185,9 @@ def judge_answers(answers: Any, nuggets: Any, *, name: str | None = None) -> Jud
     JudgedAnswers(1 topic, 2 systems, 3 matches)
     """
     gold = read_nuggets(nuggets)
-    several = isinstance(answers, (list, tuple)) and answers
-    if several and all(isinstance(one, (str, PathLike)) for one in answers):
-        tables = [_table(one, name) for one in answers]
-    else:
-        tables = [_table(answers, name)]
-    return judged_of(tables, gold)
+    listed = answers if isinstance(answers, (list, tuple)) and answers else [None]
+    several = all(isinstance(one, (str, PathLike)) for one in listed)
+    return judged_of([_table(one, name) for one in (listed if several else [answers])], gold)
 
 
 def _table(data: Any, name: str | None) -> Table:

@@ -50,8 +50,8 @@ class Runs(Sequence[Run]):
         """Name of the file that the run is read from, without folder and suffixes."""
         from cranfield.sources.chunks import Source
 
-        item = self._items[index]
-        return Source(fspath(item)).stem if isinstance(item, (str, PathLike)) else None
+        path = self.path(index)
+        return None if path is None else Source(path).stem
 
     def path(self, index: int) -> str | None:
         """Path, or id of ir_datasets, that the run is read from; None for a run in memory."""
@@ -78,13 +78,8 @@ class Runs(Sequence[Run]):
         return f"Runs({counted(len(self), 'run')})"
 
 
-def read_runs(
-    data: Any,
-    *,
-    format: str = "auto",
-    encoding: str = "utf-8",
-) -> Runs:
-    """Read many runs, lazily.
+def read_runs(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> Runs:
+    """Read many runs, each when it is asked for.
 
     Parameters
     ----------
@@ -96,11 +91,6 @@ def read_runs(
         As for :func:`read_run`.
     encoding
         As for :func:`read_run`.
-
-    Returns
-    -------
-    Runs
-        A sequence that reads each run when it is asked for.
 
     Raises
     ------

@@ -32,11 +32,7 @@ _COLUMNS = ("class", "stratum", "inclusion")
 
 
 def read_qrels(
-    data: Any,
-    *,
-    format: str = "auto",
-    encoding: str = "utf-8",
-    subtopics: bool | None = None,
+    data: Any, *, format: str = "auto", encoding: str = "utf-8", subtopics: bool | None = None
 ) -> Qrels:
     """Read relevance judgments.
 
@@ -57,11 +53,6 @@ def read_qrels(
     subtopics
         Whether the iteration column is the subtopic; by default it is where it tells subtopics
         apart: where some document of a topic is judged in more than one.
-
-    Returns
-    -------
-    Qrels
-        The judgments.
 
     Raises
     ------
@@ -105,11 +96,7 @@ def read_qrels(
 
 
 def read_run(
-    data: Any,
-    *,
-    name: str | None = None,
-    format: str = "auto",
-    encoding: str = "utf-8",
+    data: Any, *, name: str | None = None, format: str = "auto", encoding: str = "utf-8"
 ) -> Run:
     """Read one run.
 

@@ -25,8 +25,6 @@ def write_run(run: Run, path: str | PathLike[str], *, depth: int | None = None) 
 
     Parameters
     ----------
-    run
-        The run.
     path
         File to write (`.gz`, `.bz2`, `.xz`, `.zst` are packed), or `-` for standard output.
     depth

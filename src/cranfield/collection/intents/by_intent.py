@@ -49,7 +49,7 @@ def _by_intent(judged: JudgedRuns, intents: Intents) -> ByIntent:
     topic, place = np.nonzero(intents.exists)
     number = np.full(intents.exists.shape, -1, dtype=np.int64)
     number[topic, place] = np.arange(topic.size)
-    systems = judged.shape[1]
+    shape = (topic.size, judged.shape[1])
     documents, judgments = judged.documents, judged.judgments
     low = judgments.judged_from
 
@@ -67,7 +67,7 @@ def _by_intent(judged: JudgedRuns, intents: Intents) -> ByIntent:
 
     rows, cell, places = spread(documents.cell)
     grade = seen(intents.grade[documents.judgment[rows], places], documents.grade[rows])
-    of_documents = Rows(cell, documents.rank[rows], grade, (topic.size, systems))
+    of_documents = Rows(cell, documents.rank[rows], grade, shape)
     rows, cell, places = spread(judgments.topic)
     grade = seen(intents.grade[rows, places], judgments.grade[rows])
     order = np.lexsort((-grade, cell))
@@ -76,9 +76,7 @@ def _by_intent(judged: JudgedRuns, intents: Intents) -> ByIntent:
     if lengths is not None:
         kept, at, _ = spread(lengths.cell)
         annotations = Annotations(
-            Rows(
-                at, lengths.rank[kept], lengths.grade[kept], of_documents.shape, lengths.gains[kept]
-            )
+            Rows(at, lengths.rank[kept], lengths.grade[kept], shape, lengths.gains[kept])
         )
     labels = [
         f"{judged.topics[t]}/{intents.names[t][p]}" for t, p in zip(topic, place, strict=True)
@@ -93,10 +91,8 @@ def _by_intent(judged: JudgedRuns, intents: Intents) -> ByIntent:
         annotations=annotations,
         views={},
     )
-    return ByIntent(
-        by,
-        topic,
+    probability, navigational = (
         intents.probability[topic, place],
         intents.navigational[topic, place],
-        judged.shape[0],
     )
+    return ByIntent(by, topic, probability, navigational, judged.shape[0])

@@ -103,14 +103,8 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
     true = (qrels.docs.gather(asked) == flat.docs.gather(rows)).to_numpy()
     true &= qrels.codes[asked] == flat.codes[rows]
     asked, rows = asked[true], rows[true]
-    asked_names = qrels.subtopics.gather(asked).to_list()
-    column = np.array(
-        [
-            place.get(pair, -1)
-            for pair in zip(qrels.codes[asked].tolist(), asked_names, strict=True)
-        ],
-        dtype=np.int64,
-    )
+    wanted = zip(qrels.codes[asked].tolist(), qrels.subtopics.gather(asked), strict=True)
+    column = np.array([place.get(pair, -1) for pair in wanted], dtype=np.int64)
     grade = np.zeros((len(flat), size), dtype=np.int32)
     kept = column >= 0
     grade[rows[kept], column[kept]] = qrels.grades[asked[kept]]

@@ -68,10 +68,6 @@ def read_intents(data: Any) -> IntentTable:
         topic, intent, probability and perhaps type, as NTCIR has them. A type is `inf` or `nav`.
         Topics of the TREC Web track as XML give types; there the intents are equally likely.
 
-    Returns
-    -------
-    IntentTable
-
     Raises
     ------
     InputError

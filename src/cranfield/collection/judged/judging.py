@@ -150,11 +150,8 @@ def _beside_relevance(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
 
 
 def _known(by_subtopic: Qrels, judgments: Qrels, lengths: Any, groups: Any, intents: Any) -> Known:
-    tables = {}
-    if lengths is not None:
-        tables["lengths"] = read_lengths(lengths)
-    if groups is not None:
-        tables["groups"] = read_groups(groups)
+    readers = {"lengths": (read_lengths, lengths), "groups": (read_groups, groups)}
+    tables = {name: read(data) for name, (read, data) in readers.items() if data is not None}
     table = None if intents is None else read_intents(intents)
     if by_subtopic.subtopics is None and table is None:
         return Known(tables)

@@ -79,29 +79,9 @@ def read_scores_by_measure(
 ) -> dict[str, Scores]:
     """Read per-topic scores of several measures; each file is read once.
 
-    Parameters
-    ----------
-    data, format
-        As for :func:`read_scores`.
-    measures
-        The measures to take; all that there are where none is named.
-
-    Returns
-    -------
-    dict of Scores
-        By the names of the measures as they were given. Scores whose measure is not said are
-        under an empty name, or under the only one of `measures`.
-
-    Raises
-    ------
-    InputError
-        As for :func:`read_scores`; also for several measures of scores that do not say theirs.
-
-    Examples
-    --------
-    >>> rows = {"topic": ["1", "2"], "system": ["a", "a"], "AP": [0.5, 0.25], "RR": [1, 0.5]}
-    >>> {name: scores.mean().tolist() for name, scores in read_scores_by_measure(rows).items()}
-    {'AP': [0.375], 'RR': [0.75]}
+    Data and format are as for :func:`read_scores`. Where no measure is named, all that there are
+    are taken. Names are as they were given; scores whose measure is not said are under an empty
+    name, or under the only one of `measures`, and refused where several are asked for.
     """
     wanted = [str(one) for one in measures] if measures is not None else []
     parts = _parts(data, _format(format), wanted[0] if wanted else None)

@@ -14,8 +14,7 @@ from cranfield.collection.intents.probabilities import read_intents
 from cranfield.collection.judged.policies import PRESETS
 from cranfield.measures.base import KINDS, REGISTRY, measure
 from cranfield.measures.catalogue.battery_judged import scores as battery_scores
-from cranfield.measures.catalogue.properties import properties
-from cranfield.measures.catalogue.representatives import catalogue
+from cranfield.measures.catalogue.properties import catalogue, properties
 from cranfield.measures.sessions import click_u
 from cranfield.measures.trec_eval_names import FAMILIES, NICKNAMES, SINGLE
 from cranfield.meta.reproduction.orders import order_agreement, position_tau, union_tau

@@ -20,8 +20,12 @@ from cranfield.measures.base import KINDS, REGISTRY, Info, Measure
 from cranfield.measures.catalogue.battery import GRADES, battery
 from cranfield.measures.catalogue.battery_judged import scores
 from cranfield.measures.catalogue.findings import PROPERTIES
-from cranfield.measures.catalogue.properties import _Computing, properties
-from cranfield.measures.catalogue.representatives import catalogue, representative
+from cranfield.measures.catalogue.properties import (
+    _Computing,
+    catalogue,
+    properties,
+    representative,
+)
 from cranfield.measures.grammar import parse_measure
 
 CATALOGUE = {name: made for name, made in catalogue().items() if made is not None}

@@ -122,7 +122,7 @@ def _info(kind: type[Measure]) -> Info:
     """What a measure declares; of what users can expect, some is that of the measure inside."""
     if (not kind.passes and kind.kind == KINDS[1]) or kind.kind != KINDS[1]:
         return kind.info
-    from cranfield.measures.catalogue.representatives import representative
+    from cranfield.measures.catalogue.properties import representative
 
     made, own = representative(kind.info.name), kind.info
     if made is None:
@@ -227,8 +227,7 @@ def findings(one: Entry) -> tuple[str, Mapping[str, Finding] | None]:
 
     There are none of a measure that is not of rankings, or that no form of could be made.
     """
-    from cranfield.measures.catalogue.properties import properties
-    from cranfield.measures.catalogue.representatives import representative
+    from cranfield.measures.catalogue.properties import properties, representative
 
     if one.kind == KINDS[2] or (made := representative(one.info.name)) is None:
         return one.info.name, None

@@ -153,18 +153,7 @@ class Measure:
         raise AttributeError(f"{self} cannot be changed; {self.info.name}({name}=...) is new")
 
     def score(self, judged: JudgedRuns) -> Floats:
-        """Score every ranking.
-
-        Parameters
-        ----------
-        judged
-            Judged runs of some systems.
-
-        Returns
-        -------
-        array, shape (topics, systems)
-            The scores; 0 where the measure is undefined.
-        """
+        """Score every ranking; shape (topics, systems), and 0 where the measure is undefined."""
         self.require_complete()
         view = judged.condensed() if self.judged_only else judged
         if self.cutoff is not None:

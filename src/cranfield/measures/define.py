@@ -24,6 +24,8 @@ def define(
 ) -> Measure:
     """Define a measure of your own; its name then works wherever a measure can be named.
 
+    So do `@` and `judged_only`, as for any other.
+
     Parameters
     ----------
     name
@@ -33,11 +35,6 @@ def define(
         (topics, systems).
     summary, range, aggregate, source
         What :class:`Info` says of it.
-
-    Returns
-    -------
-    Measure
-        The measure; `@` and `judged_only` work as for any other.
 
     Raises
     ------

@@ -35,7 +35,7 @@ ranked.precision: WRR=WeightedRR
 users.expected_reciprocal_rank: iRBU
 sessions.clicks: ClickU
 sessions.dcg: sDCG nsDCG
-users.bejewelled: BPM BPMDynamic
+users.wanted_gain: BPM BPMDynamic
 users.clicks: uM rrM
 users.wanted_gain: INST INSQ SDCG
 users.markov: MP=MarkovPrecision

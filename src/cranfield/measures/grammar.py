@@ -18,18 +18,13 @@ LONGEST = 500
 
 
 def parse_measure(text: str | Measure) -> Measure:
-    """Read one measure.
+    """Read one measure; it is ready to score: complete and with checked parameters.
 
     Parameters
     ----------
     text
         The text form, such as `nDCG@10`, `AP(rel=2)@100`, `RBP(p=0.8)`, `IPrec@0.1`; or a name of
         trec_eval that stands for one measure, such as `map`, `P_10`, `ndcg_cut_10`.
-
-    Returns
-    -------
-    Measure
-        Ready to score: complete and with checked parameters.
 
     Raises
     ------
@@ -60,7 +55,9 @@ def parse_measure(text: str | Measure) -> Measure:
 def parse_measures(
     texts: str | Measure | Iterable[str | Measure], *, compat: str | None = None
 ) -> list[Measure]:
-    """Read several measures; a name of trec_eval may stand for many (`P`, `official`, `all_trec`).
+    """Read several measures, in order, each once.
+
+    A name of trec_eval may stand for many (`P`, `official`, `all_trec`).
 
     Parameters
     ----------
@@ -69,16 +66,6 @@ def parse_measures(
     compat
         Read names as that program means them: trec_eval's with the roundings of its version, those
         of `ndeval`, `gdeval`, `ntcireval` and `cwl` as they print them.
-
-    Returns
-    -------
-    list of Measure
-        In order, each once.
-
-    Raises
-    ------
-    MeasureError
-        As :func:`parse_measure`.
 
     Examples
     --------

@@ -64,7 +64,6 @@ def number(
     return check
 
 
-SHARE = number(0, 1)
 POSITIVE_SHARE = number(0, 1, open_low=True)
 TRUE_SHARE = number(0, 1, open_low=True, open_high=True)
 

@@ -132,7 +132,6 @@ _NEEDS_OF_RBP = "judgments on the aspect besides those of relevance"
 _ASPECTS_DOC = "aspects that count besides relevance, separated by commas"
 _SOURCE = "Zuccon (2016)"
 
-
 _ABOUT: dict[str, Any] = {
     "family": "several aspects",
     "inputs": ("aspects",),

@@ -27,7 +27,6 @@ from cranfield.measures.wrapping import Wrapping, wrapping
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
 
-
 _ABOUT: dict[str, Any] = {"family": _FAMILY, "inputs": ("intents",)}
 
 

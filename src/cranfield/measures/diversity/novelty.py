@@ -39,7 +39,6 @@ _OVER_DOC = (
 _DECIMALS = 12
 """Gains that differ by less are equal: sums of the same parts in another order."""
 
-
 _ABOUT: dict[str, Any] = {
     "family": "diversity",
     "inputs": ("intents",),

@@ -30,7 +30,6 @@ from cranfield.measures.parameters import choice, parameter
 
 _INFINITY = float("inf")
 
-
 _ABOUT: dict[str, Any] = {
     "range": (0.0, _INFINITY),
     "family": "fairness",

@@ -49,7 +49,6 @@ _INFINITY = float("inf")
 _SOURCE = "Singh and Joachims (2018)"
 _LOG_SOURCE = "Raj and Ekstrand (2022), after Singh and Joachims (2018)"
 
-
 _ABOUT: dict[str, Any] = {
     "family": "fairness",
     "inputs": ("groups",),

@@ -19,7 +19,7 @@ from cranfield.measures.ranked.precision import REL, REL_DOC, OfRelevance, summe
 
 _AP_NOTE = "not interval on the total orders of Ferrante et al. (2019)"
 INFAP_EPSILON = 1e-5
-"""Smoothing of infAP, as in trec_eval."""
+"""Smoothing of shares of relevant documents, as in trec_eval."""
 
 
 class _AveragePrecision(OfRelevance):

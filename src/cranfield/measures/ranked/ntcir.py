@@ -27,7 +27,6 @@ from cranfield.measures.users.expected_reciprocal_rank import stopping_at
 
 _NOTE = "not interval: the steps between ranks are unequal"
 
-
 _ABOUT: dict[str, Any] = {"family": "blended ratio", "needs": "graded judgments (binary ones do)"}
 
 

@@ -20,7 +20,6 @@ REL = integer(0)
 REL_DOC = "lowest grade that counts as relevant"
 _SET_NOTE = "interval for binary relevance and a fixed cutoff (Ferrante et al. 2019)"
 
-
 _ABOUT: dict[str, Any] = {"family": "precision and recall"}
 
 

@@ -22,10 +22,8 @@ from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import POSITIVE_GAINS, Gain
 from cranfield.measures.parameters import POSITIVE_SHARE, parameter
+from cranfield.measures.ranked.average_precision import INFAP_EPSILON
 from cranfield.measures.ranked.precision import OfRelevance
-
-EPSILON = 1e-5
-"""Smoothing of shares of relevant documents, as in infAP."""
 
 _STRATA = (
     "judgments of a stratified sample of the pool (column `stratum`); a grade below 0 marks what"
@@ -37,7 +35,6 @@ _PRIOR = parameter(
     "chance of relevance in a stratum of which nothing that stands above is sampled: 1/3 in"
     " sample_eval.pl, 1/2 in trec_eval's infAP",
 )
-
 
 _ABOUT: dict[str, Any] = {
     "family": "incomplete judgments",
@@ -81,7 +78,7 @@ def _expected(pool: Rows, strata: _Strata, rel: int, prior: float) -> tuple[Floa
     sampled = rows.grade >= 0
 
     def share(documents: Ints, found: Ints, seen: Ints) -> Floats:
-        out: Floats = documents * (found + EPSILON) / (seen + EPSILON / prior)
+        out: Floats = documents * (found + INFAP_EPSILON) / (seen + INFAP_EPSILON / prior)
         return out
 
     found, seen = rows.counted(relevant), rows.counted(sampled)

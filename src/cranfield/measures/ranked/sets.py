@@ -16,7 +16,6 @@ from cranfield.measures.ranked.precision import OfCounts, OfRelevance
 
 _NOTE = "interval for binary relevance and sets of one size (Ferrante et al. 2019)"
 
-
 _ABOUT: dict[str, Any] = {"family": "sets", "counts": True}
 
 

@@ -39,7 +39,7 @@ def click_u(
     share: float = 0.2,
     limit: float = 132_000.0,
 ) -> float:
-    r"""Compute the click-based U-measure of one session.
+    r"""Compute the click-based U-measure of one session, unnormalised; 0 without clicks.
 
     A click at rank r says that the user read the snippets of ranks 1 to r of that list, as far as
     they were not read before, and then a share of the clicked document. Each click gains
@@ -66,11 +66,6 @@ def click_u(
         F: the share of a clicked document that is read, from 0 to 1.
     limit
         L: the characters after which nothing is worth anything.
-
-    Returns
-    -------
-    float
-        U, unnormalised; 0 without clicks.
 
     Raises
     ------

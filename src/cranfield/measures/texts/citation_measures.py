@@ -15,7 +15,7 @@ from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.parameters import choice, number, parameter
 from cranfield.measures.ranked.sets import f_measure
-from cranfield.measures.texts.base import OfTexts
+from cranfield.measures.texts import OfTexts
 from cranfield.texts.citations import JudgedCitations
 
 _FAMILY = "citations"

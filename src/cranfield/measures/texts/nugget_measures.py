@@ -14,16 +14,13 @@ from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
 from cranfield.measures.parameters import flag, number, parameter
 from cranfield.measures.ranked.sets import f_measure
-from cranfield.measures.texts.base import OfTexts
+from cranfield.measures.texts import OfTexts
 from cranfield.texts.answers import JudgedAnswers
 
 _FAMILY = "nuggets"
 
 
-def _allow() -> float:
-    doc = "characters that each matched nugget may use"
-    allowance: float = parameter(100.0, number(0, 1e12), doc)
-    return allowance
+_ALLOWANCE = parameter(100.0, number(0, 1e12), "characters that each matched nugget may use")
 
 
 class NuggetMeasure(OfTexts):
@@ -94,7 +91,7 @@ class WRecall(NuggetMeasure):
 class NuggetPrecision(NuggetMeasure):
     """Nugget precision with an allowance; 0 for an empty answer, where it is undefined."""
 
-    allowance: float = _allow()
+    allowance: float = _ALLOWANCE
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "length")
@@ -114,7 +111,7 @@ class NuggetF(NuggetMeasure):
     """F-measure of TREC's question answering, where beta was 3 from 2004 on (5 in 2003)."""
 
     beta: float = parameter(3.0, number(0, 1e6), "how much more recall weighs than precision")
-    allowance: float = _allow()
+    allowance: float = _ALLOWANCE
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight", "length")

@@ -29,10 +29,9 @@ _S = (
 _T = r"\frac{\sum_{v \in V} |\mathit{vs}(v)|}{l}"
 
 
-def _patience() -> float:
-    doc = "characters after which a reader has no patience left"
-    patience: float = parameter(1000.0, number(0, 1e12, open_low=True), doc)
-    return patience
+_PATIENCE = parameter(
+    1000.0, number(0, 1e12, open_low=True), "characters after which a reader has no patience left"
+)
 
 
 def minimal_output(nuggets: Nuggets) -> Floats:
@@ -75,7 +74,7 @@ def t_measure(judged: JudgedAnswers) -> Floats:
 class SMeasure(NuggetMeasure):
     """S-measure; above 1 where an answer is better than the pseudo minimal output."""
 
-    L: float = _patience()
+    L: float = _PATIENCE
 
     def values(self, judged: JudgedAnswers) -> Floats:
         judged.require(self, "weight", "vital_length", "position")
@@ -144,7 +143,7 @@ class TFlat(TMeasure):
 class SSharp(NuggetMeasure):
     """S#: beta above 1 gives S-flat more weight; NTCIREVAL's F-flat has 1."""
 
-    L: float = _patience()
+    L: float = _PATIENCE
     beta: float = parameter(1.0, number(0, 1e6), "how much more S-flat weighs than T-flat")
 
     def values(self, judged: JudgedAnswers) -> Floats:

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats
 from cranfield.measures.base import measure
 from cranfield.measures.parameters import choice, integer, number, optional, parameter
-from cranfield.measures.texts.base import OfTexts
+from cranfield.measures.texts import OfTexts
 from cranfield.texts.summaries import JudgedSummaries, Sentences
 
 _FAMILY = "ROUGE"

@@ -105,7 +105,7 @@ class UserModel(UnitGains):
         return found
 
     def read(self, gains: ArrayLike, *, lengths: ArrayLike | None = None) -> Reading:
-        """Read rankings of gains, as long as they are.
+        """Read rankings of gains, as long as they are: C, V, W and L, and what users can expect.
 
         Parameters
         ----------
@@ -113,11 +113,6 @@ class UserModel(UnitGains):
             Gains by rank, shape (ranks,) or (rankings, ranks).
         lengths
             Lengths of the documents, in the same shape, for models that need them.
-
-        Returns
-        -------
-        Reading
-            C, V, W and L, and what users can expect.
         """
         page = page_of(gains, lengths)
         if self.reads_lengths and page.lengths is None:

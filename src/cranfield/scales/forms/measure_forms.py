@@ -7,7 +7,7 @@ from typing import Any
 
 from cranfield.measures.base import Measure
 from cranfield.measures.ranked import average_precision, dcg, ntcir, precision, sets
-from cranfield.measures.users import bejewelled, expected_reciprocal_rank, rank_biased, satisfied
+from cranfield.measures.users import expected_reciprocal_rank, rank_biased, satisfied, wanted_gain
 from cranfield.measures.users.expectation import ETU, EU
 from cranfield.measures.users.wanted_gain import INSQ, ScaledDCG
 from cranfield.scales.forms import additive, blended, of_users, stateful
@@ -47,7 +47,7 @@ _MAKERS: dict[Maker, tuple[type[Measure], ...]] = {
     blended.o_measure: (ntcir.OMeasure,),
     blended.p_measure: (ntcir.PMeasure, ntcir.PPlusMeasure),
     of_users.of_model: (
-        *(INSQ, ScaledDCG, bejewelled.BPM, bejewelled.BPMDynamic),
+        *(INSQ, ScaledDCG, wanted_gain.BPM, wanted_gain.BPMDynamic),
         *(satisfied.NERR8, satisfied.NERR9, satisfied.NERR10, satisfied.NERR11),
     ),
     of_users.of_expectation: (EU, ETU),

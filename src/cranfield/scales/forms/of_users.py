@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 
 from cranfield.base.errors import PolicyError
 from cranfield.measures.base import Measure
-from cranfield.measures.users.bejewelled import BPM, BPMDynamic
 from cranfield.measures.users.expectation import ETU, EU, Expectation
 from cranfield.measures.users.model import LAST, StaticModel, UserModel
 from cranfield.measures.users.rank_biased import RankBiasedPrecision
 from cranfield.measures.users.satisfied import NERR8, NERR9, NERR10, NERR11, SatisfiedModel
 from cranfield.measures.users.users_of_measures import First, Satisfied, Top
-from cranfield.measures.users.wanted_gain import INSQ, ScaledDCG
+from cranfield.measures.users.wanted_gain import BPM, INSQ, BPMDynamic, ScaledDCG
 from cranfield.scales.forms.additive import inverse
 from cranfield.scales.forms.exact_numbers import ONE, ZERO, Terms, rational, terms
 from cranfield.scales.forms.form import Additive, Form, Row, Setting, Stateful, Step, exactly

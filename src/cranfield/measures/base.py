@@ -265,7 +265,6 @@ class Measure:
 
 
 def text_of(value: Any) -> str:
-    """Write the value of a parameter as it stands in a measure's text."""
     if isinstance(value, float):
         return short(value)
     return str(value.text) if hasattr(value, "text") else repr(value)

@@ -26,7 +26,6 @@ class Parameter:
 
 
 def parameter(default: Any, check: Check, doc: str) -> Any:
-    """Declare a parameter of a measure, as an attribute of its class."""
     return Parameter(default, check, doc)
 
 

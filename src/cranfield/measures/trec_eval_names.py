@@ -126,7 +126,6 @@ def _with_parameters(text: str) -> list[str] | None:
 
 
 def rounded(one: Measure, compat: str | None) -> Measure:
-    """Round levels of recall as the preset's program does."""
     if compat and one.name in _LEVELLED:
         return one(rounding="trec_eval-10" if compat == "trec_eval-10" else "trec_eval-9")
     return one

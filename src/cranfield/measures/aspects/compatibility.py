@@ -61,7 +61,6 @@ class _Compatibility(Measure):
 
 
 def _better(rows: Rows, grade: Ints, grades: Ints, topics: Ints, number: int) -> Ints:
-    """How many judged documents of the topic have a higher grade than each row."""
     out = np.zeros(grade.size, dtype=np.int64)
     for one in np.unique(grade):
         higher = np.bincount(topics[grades > one], minlength=number)

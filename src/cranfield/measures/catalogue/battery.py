@@ -176,7 +176,6 @@ class Battery:
         return {name: self.place[Case(long, ranking)] for name, ranking in ENDS.items()}
 
     def relevant(self, judgments: int) -> str:
-        """List the relevant documents of a set of judgments, best first."""
         counts = self.judgments[judgments]
         return "".join(kind * counts.get(kind, 0) for kind in "32b1")
 

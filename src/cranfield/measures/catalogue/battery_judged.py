@@ -82,7 +82,6 @@ def _laid(all_cases: Battery, part: range) -> Laid:
 
 
 def lowest(judgments: Mapping[str, int]) -> str:
-    """Return the least relevant kind of relevant documents among judgments."""
     return next(kind for kind in "1b23" if judgments.get(kind))
 
 
@@ -240,7 +239,6 @@ def judged_battery(variant: str = "") -> Parts:
 
 
 def scores(measure: Measure, variant: str = "") -> Floats:
-    """Score the cases of the battery; shape (cases,)."""
     out = np.empty(len(battery().cases))
     for part in judged_battery(variant):
         out[part.place] = measure.score(part.judged)[part.topic, part.system]

@@ -175,7 +175,6 @@ class _Computing:
         )
 
     def deep(self) -> Finding:
-        """Compare a ranking with and without a relevant document at its end."""
         one, two = (self.values[self.cases.ends[name]] for name in ("one", "two"))
         text = f"without it {_number(one)}, with it {_number(two)}"
         return Finding(bool(abs(two - one) > TOLERANCE), text, 1)

@@ -92,7 +92,6 @@ class _Novelty(OfIntents):
 def greedy(
     judged: JudgedRuns, intents: Intents, alpha: float, rel: int, cutoff: int | None
 ) -> Rows:
-    """Build the ideal ranking of each topic: always the document that adds the most."""
     judgments = judged.judgments
     hits = (intents.grade >= max(rel, judgments.judged_from)) & (
         intents.probability[judgments.topic] > 0

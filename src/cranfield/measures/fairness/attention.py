@@ -219,7 +219,6 @@ class AttentionWeightedRankFairness(Exposing):
         return ratio(mixed, mixed.sum(axis=1, keepdims=True))
 
     def _given(self, given: Shares, groups: Groups) -> Floats:
-        """Given shares, in the order of the groups; a name that is no group is refused."""
         for name, _ in given.given:
             if name not in groups.names:
                 raise MeasureError(f"{self}: there is no group {quoted(name)}")

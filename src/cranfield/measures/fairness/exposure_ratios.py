@@ -79,7 +79,8 @@ class _Ratio(Exposing):
     def _values(self, judged: JudgedRuns, sides: Ints) -> tuple[Rows, Floats, Floats]:
         """Rows of cell and side with their exposure per unit; and the units, (topics, sides)."""
         groups = judged.groups(str(self))
-        rows = _on(groups.rows, sides)
+        known = groups.rows
+        rows = Rows(known.cell, known.rank, sides[known.grade], known.shape, known.gains)
         number = int(sides.max(initial=0)) + 1
         pairs, exposed = gathered(rows, self._exposed(judged, groups), number)
         by_group = self._units(judged, groups)
@@ -90,7 +91,6 @@ class _Ratio(Exposing):
         return pairs, per_unit, units
 
     def _exposed(self, judged: JudgedRuns, groups: Groups) -> Floats:
-        """Exposure that each document gives to each of its groups."""
         return np.asarray(self.exposure(judged, groups.rows) * groups.rows.gains)
 
     def _units(self, judged: JudgedRuns, groups: Groups) -> Floats:
@@ -165,10 +165,6 @@ class _Realised(_Ratio):
             return np.zeros(wanted.size)
         utility = np.where(given[at] == wanted, self._utility(known.grade)[at], 0.0)
         return super()._exposed(judged, groups) * utility
-
-
-def _on(rows: Rows, sides: Ints) -> Rows:
-    return Rows(rows.cell, rows.rank, sides[rows.grade], rows.shape, rows.gains)
 
 
 @measure(

@@ -198,7 +198,6 @@ class RankedGroupFairness(Measure):
 
 @lru_cache(maxsize=64)
 def minima(k: int, share: float, alpha: float, adjusted: bool) -> tuple[int, ...]:
-    """Return how many protected documents each top needs."""
     from scipy.special import bdtr
 
     tops = np.arange(1, k + 1)[:, None]

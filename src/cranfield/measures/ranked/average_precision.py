@@ -68,7 +68,6 @@ class GeometricAveragePrecision(_AveragePrecision):
 
 
 def _needed(recall: float, base: Ints, rounding: str) -> Ints:
-    """Relevant documents that reach a level of recall."""
     if rounding != "up":
         added = 0.9 if rounding == "trec_eval-9" else 0.5
         rounded: Ints = np.floor(recall * base + added).astype(np.int64)

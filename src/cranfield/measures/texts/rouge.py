@@ -53,7 +53,6 @@ class _Rouge(OfTexts):
         return judged.each(self._score, self.references == "average")
 
     def overlap(self, text: Sentences, reference: Sentences) -> Overlap:
-        """Return the units in common, those of the text and those of the reference."""
         raise NotImplementedError
 
     def _score(self, text: Sentences, reference: Sentences) -> float:
@@ -236,7 +235,6 @@ def lcs_length(text: Words, reference: Words) -> int:
 
 
 def bits(words: Words) -> dict[int, int]:
-    """Return the places of each word, as bits of a number."""
     found: dict[int, int] = {}
     for place, word in enumerate(words):
         found[word] = found.get(word, 0) | 1 << place

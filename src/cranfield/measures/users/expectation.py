@@ -60,24 +60,16 @@ class Expectation(Wrapping):
             raise MeasureError(f"{name}: {inner} has costs of its own, and takes no unit")
 
     def declared(self) -> Info:
-        own = self.about
+        inside = self.inner.info
         return replace(
-            self.inner.info,
-            name=own.name,
-            aliases=(),
+            self.about,
             summary=self.tells.format(self.inner),
-            formula=own.formula,
-            source=own.source,
-            range=own.range,
-            family=own.family,
-            lower_is_better=own.lower_is_better,
-            aggregate="mean",
-            scale_note="",
-            elsewhere={},
-            beyond_grades=own.beyond_grades,
-            beyond_length="",
-            monotone=False,
-            counts=False,
+            at=inside.at,
+            at_wanted=inside.at_wanted,
+            needs=inside.needs,
+            inputs=inside.inputs,
+            scale=inside.scale,
+            one_size=inside.one_size,
         )
 
     def values(self, judged: JudgedRuns) -> Floats:

@@ -226,11 +226,9 @@ class StaticModel(UserModel):
         raise NotImplementedError
 
     def read_to(self, ranks: int | None) -> float:
-        """Sum of V up to a rank, or over all."""
         return self.endless() if ranks is None else float(self.seen(upto(ranks)).sum())
 
     def continuation(self, page: Page) -> Floats:
-        """C: the chance to read the next rank, over that to read this one; 0 after the last."""
         chance = going_on(self.seen, page.gains.shape[1])
         if self.last is not None:
             chance[self.last - 1 :] = 0.0

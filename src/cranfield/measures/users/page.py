@@ -139,7 +139,6 @@ class ByLength:
     missing: float | None = None
 
     def __call__(self, page: Page) -> Floats:
-        """Cost of each rank; NaN where a length would have to be known."""
         assert page.lengths is not None
         return np.asarray(self.fixed + self.unit * filled(page, self.missing))
 

@@ -69,7 +69,6 @@ class Recaller(UserModel):
     info = Info("AP")
 
     def continuation(self, page: Page) -> Floats:
-        """Reciprocal ranks of what gains below, over that with this rank."""
         ahead = np.cumsum((page.gains / page.rank)[:, ::-1], axis=1)[:, ::-1]
         after = np.zeros(ahead.shape)
         after[:, :-1] = ahead[:, 1:]

@@ -3,11 +3,11 @@ r"""Users who want a certain gain, INST and INSQ; scaled DCG; and the Bejeweled 
 Documents that are unjudged, or beyond the end of the list or the cutoff, have no gain. Wrappers
 tell the rest of these models, such as `ETU(INST)`, `Depth(INST)` and `Residual(INST)`.
 
-The users of INST and INSQ go on from rank i with the chance ((i + a - 1) / (i + a))^2, where a is 2T
-less the gain so far (INSQ: 2T). Between two gains a is constant, and the product of these chances
-telescopes: the chance to read rank i is proportional to 1 / (i - 1 + a)^2. Its sums are differences of the trigamma
-function, also where the ranking has no end. Where every rank gains 1, it is i + a that is constant,
-and the chances fall geometrically.
+The users of INST and INSQ go on from rank i with the chance ((i + a - 1) / (i + a))^2, where a is
+2T less the gain so far (INSQ: 2T). Between two gains a is constant, and the product of these
+chances telescopes: the chance to read rank i is proportional to 1 / (i - 1 + a)^2. Its sums are
+differences of the trigamma function, also where the ranking has no end. Where every rank gains 1,
+it is i + a that is constant, and the chances fall geometrically.
 
 Bejeweled players stop when they have enough gain, or have spent enough.
 """
@@ -251,7 +251,6 @@ class _Bejewelled(UserModel):
         best: bool = False,
         costs: Costs | None = None,
     ) -> Expected:
-        """What users can expect of judged runs; no page is longer than anybody reads."""
         if costs is None and self.unit is None:
             deepest = self.ranks(depth) or LAST
             depth = max(1, int(min(float(deepest), np.ceil(self.furthest()) + 1.0)))

@@ -61,6 +61,8 @@ def test_text_form_is_the_identity(text: str) -> None:
         ("AP(rel=1)", "AP"),
         ("AP(cutoff=10)", "AP@10"),
         ("DCG(discount='log2( rank + 1 )')", "DCG"),
+        ("nDCG(discount='max(1, log10(rank))')", "nDCG(discount='max(1,log10(rank))')"),
+        ("aRBP(aspects='harm, trust')", "aRBP(aspects='harm,trust')"),
         ("map", "AP"),
         ("P_10", "P@10"),
         ("P.10", "P@10"),
@@ -79,6 +81,7 @@ def test_other_ways_to_say_it(text: str, same: str) -> None:
 
 
 def test_families_of_trec_eval() -> None:
+    assert [str(m) for m in cf.parse_measures("P.5,10")] == ["P@5", "P@10"]
     assert [str(m) for m in cf.parse_measures("success")] == [
         "Success@1",
         "Success@5",

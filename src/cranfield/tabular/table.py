@@ -13,7 +13,7 @@ SHOWN = 20
 
 @dataclass(frozen=True, repr=False)
 class Table(Content):
-    r"""A table as it is shown: in a notebook as it is, in print by one of its writers.
+    """A table as it is shown: in a notebook as it is, in print by one of its writers.
 
     What it holds are the attributes of :class:`~cranfield.tabular.content.Content`.
 
@@ -36,20 +36,6 @@ class Table(Content):
     | --- | ---: |
     | my_run | 0.5 |
     | tf | 0.25 |
-    >>> print(table.to_latex(label="tab:two"), end="")
-    \begin{table}
-    \centering
-    \caption{Two systems.}
-    \label{tab:two}
-    \begin{tabular}{lr}
-    \toprule
-    system & AP \\
-    \midrule
-    my\_run & 0.5 \\
-    tf & 0.25 \\
-    \bottomrule
-    \end{tabular}
-    \end{table}
     """
 
     def to_text(self) -> str:
@@ -96,9 +82,9 @@ class Table(Content):
         title
             Whether title and notes stand above it.
         """
-        from cranfield.tabular import markdown
+        from cranfield.tabular import text
 
-        return markdown.written(self, title=title)
+        return text.in_markdown(self, title=title)
 
     def to_html(self, *, limit: int | None = None) -> str:
         """Return it in HTML, with its styles in it; text is escaped.

@@ -1,11 +1,11 @@
-"""Tables as plain text, aligned for the eye."""
+"""Tables as text: plain, aligned for the eye, and in Markdown, as GitHub and Jupyter read it."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from cranfield.base.escape import plain
-from cranfield.tabular.content import Content, as_cell
+from cranfield.base.escape import markdown, plain
+from cranfield.tabular.content import Cell, Content, as_cell
 
 
 def text_table(
@@ -49,3 +49,22 @@ def written(table: Content) -> str:
     notes = [*table.notes, *(f"note: {one}" for one in table.remarks)]
     parts = [plain(table.title), grid(table), "\n".join(plain(one) for one in notes)]
     return "\n\n".join(one for one in parts if one)
+
+
+def in_markdown(table: Content, *, title: bool = True) -> str:
+    parts = [markdown(table.said())] if title and table.said() else []
+    sides = ["---" if k in table.left else "---:" for k in range(len(table.head))]
+    rows = [[_marked_up(cell) for cell in row] for row in table.cells()]
+    lines = [[_marked_up(as_cell(one)) for one in table.head], sides, *rows]
+    parts.append("\n".join(f"| {' | '.join(line)} |" for line in lines))
+    parts += [f"Note: {markdown(one)}." for one in table.remarks]
+    return "\n\n".join(parts) + "\n"
+
+
+def _marked_up(cell: Cell) -> str:
+    text = markdown(cell.text)
+    if cell.bold:
+        text = f"**{text}**"
+    if cell.underline:
+        text = f"<ins>{text}</ins>"
+    return f"{text}<sup>{markdown(cell.mark)}</sup>" if cell.mark else text

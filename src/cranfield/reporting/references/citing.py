@@ -7,12 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from cranfield.base.errors import (
-    CranfieldError,
-    CranfieldWarning,
-    PolicyError,
-    quoted,
-)
+from cranfield.base.errors import CranfieldError, CranfieldWarning, PolicyError, quoted
 from cranfield.base.escape import html, latex
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import REGISTRY, Measure
@@ -96,11 +91,6 @@ def cite(*things: Any) -> References:
         Evaluations, scores, measures, comparisons, analyses of variance, results of studies; or
         their names: of measures, tests, corrections, and studies such as `discriminative-power`; or
         keys such as `ferrante2021`. Lists of them too.
-
-    Returns
-    -------
-    References
-        Printed as BibTeX; `to_text` lists them for reading.
 
     Raises
     ------

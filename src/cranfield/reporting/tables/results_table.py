@@ -34,7 +34,7 @@ def table(
     places: int | None = None,
     **options: Any,
 ) -> Table:
-    r"""Make a table of results, for a paper, a page or a notebook.
+    r"""Make a :class:`Table` of results, for a paper, a page or a notebook.
 
     Parameters
     ----------
@@ -63,11 +63,6 @@ def table(
         Decimals; by default four, or more where all values are small.
     options
         Of the test: `alternative`, `missing`, `exact`, `resamples`, `seed`, `jobs`.
-
-    Returns
-    -------
-    Table
-        With `to_latex`, `to_markdown`, `to_html` and `to_text`; a notebook shows it.
 
     Raises
     ------

@@ -22,12 +22,7 @@ RELSTRING = 10
 
 
 def trec_lines(
-    evaluation: Evaluation,
-    *,
-    by_topic: bool,
-    runid: bool,
-    relstring: bool = False,
-    rel: int = 1,
+    evaluation: Evaluation, *, by_topic: bool, runid: bool, relstring: bool = False, rel: int = 1
 ) -> Iterator[str]:
     """Yield the lines that trec_eval prints: measure, topic, value, one run after the other.
 

@@ -41,7 +41,7 @@ def spacing_chart(
 ) -> alt.ConcatChart:
     """Draw the values of measures on all runs of a length, each labelled with its runs.
 
-    On an interval scale all values are equally far apart.
+    On an interval scale all values are equally far apart. Each measure has a panel.
 
     Parameters
     ----------
@@ -56,11 +56,6 @@ def spacing_chart(
         as there are ranks.
     columns
         Panels side by side.
-
-    Returns
-    -------
-    altair.ConcatChart
-        A panel a measure.
 
     Raises
     ------

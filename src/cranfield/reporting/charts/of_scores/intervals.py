@@ -44,7 +44,8 @@ def intervals_chart(
 
     (Ferro and Maistro 2024, equation 11). A band shows the interval of one system, the reference;
     colours and shapes tell which systems the comparison finds better or worse than it. By default
-    the reference is the best system, and what does not differ from it is the top group.
+    the reference is the best system, and what does not differ from it is the top group. The best
+    system comes first.
 
     Parameters
     ----------
@@ -52,11 +53,6 @@ def intervals_chart(
         What :func:`cranfield.compare` found.
     reference
         A system; by default the first baseline, or the system with the best mean.
-
-    Returns
-    -------
-    altair.LayerChart
-        The best system first.
 
     Raises
     ------

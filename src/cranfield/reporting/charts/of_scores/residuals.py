@@ -30,11 +30,6 @@ def residual_plots(table: AnovaTable) -> alt.HConcatChart:
     table
         The table of an analysis of variance, such as `cf.compare(scores).anova`.
 
-    Returns
-    -------
-    altair.HConcatChart
-        A notebook shows it; :func:`cranfield.reporting.charts.save` writes it to a file.
-
     Raises
     ------
     CranfieldError

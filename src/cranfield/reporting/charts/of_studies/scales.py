@@ -133,17 +133,14 @@ def _domain(values: pl.Series) -> tuple[float, float]:
 def scale_pairs_chart(study: ScaleStudy, *, cutoff: int | None = None) -> alt.LayerChart:
     """Draw Kendall's tau between two measures, before and after both are interval-scaled.
 
+    A pair of measures has a row, those that come closest to each other first.
+
     Parameters
     ----------
     study
         What :func:`cranfield.meta.study_scales` found.
     cutoff
         Length of runs; by default the longest.
-
-    Returns
-    -------
-    altair.LayerChart
-        A row a pair of measures, those that come closest to each other first.
 
     Raises
     ------

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 import cranfield as cf
-from cranfield.significance.corrections.max_t import max_t_pvalues
-from cranfield.significance.corrections.randomised_tukey import randomised_tukey
+from cranfield.significance.corrections.randomised import max_t_pvalues, randomised_tukey
 from cranfield.significance.corrections.studentised import distribution, studentised_range_sf
 from cranfield.significance.models.anova import three_way
 from cranfield.significance.options import Options

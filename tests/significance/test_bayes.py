@@ -14,8 +14,7 @@ from scipy import stats
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.scores import Scores
-from cranfield.significance.bayes.comparison import METHODS, compare_bayes
-from cranfield.significance.bayes.result import BayesianComparison
+from cranfield.significance.bayes.comparison import METHODS, BayesianComparison, compare_bayes
 
 ROOT_HALF = 1 - np.sqrt(0.5)
 

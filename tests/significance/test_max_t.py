@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import cranfield as cf
-from cranfield.significance.corrections.max_t import max_t_pvalues
+from cranfield.significance.corrections.randomised import max_t_pvalues
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs, against, all_pairs
 from cranfield.significance.resampling import random_signs

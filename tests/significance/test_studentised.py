@@ -7,11 +7,11 @@ import pytest
 from scipy import stats
 
 from cranfield.base.errors import PolicyError
-from cranfield.significance.corrections.dunnett import maximum_sf
 from cranfield.significance.corrections.studentised import (
     studentised_range_isf,
     studentised_range_sf,
 )
+from cranfield.significance.corrections.tukey_dunnett import maximum_sf
 
 DFS = (1.0, 2.0, 5.0, 9.0, 49.0, 196.0, 6272.0, np.inf)
 

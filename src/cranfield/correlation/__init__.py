@@ -1,8 +1,6 @@
 """How well two orders of the same things agree, and two rankings of different ones."""
 
-from cranfield.correlation.kendall import kendall_tau
-from cranfield.correlation.rbo import RBO, rbo, rbo_of_scores
-from cranfield.correlation.rbo_runs import rbo_of_runs
-from cranfield.correlation.tau_ap import tau_ap
+from cranfield.correlation.rbo import RBO, rbo, rbo_of_runs, rbo_of_scores
+from cranfield.correlation.tau import kendall_tau, tau_ap
 
 __all__ = ["RBO", "kendall_tau", "rbo", "rbo_of_runs", "rbo_of_scores", "tau_ap"]

@@ -1,8 +1,10 @@
 """The public names, each declared once: loaded when first used, known to type checkers."""
 
 # isort: skip_file
-from .bayes.comparison import compare_bayes as compare_bayes
-from .bayes.result import BayesianComparison as BayesianComparison
+from .bayes.comparison import (
+    BayesianComparison as BayesianComparison,
+    compare_bayes as compare_bayes,
+)
 from .comparison.compare import compare as compare
 from .comparison.result import PairwiseComparison as PairwiseComparison
 from .corrections.catalogue import CORRECTIONS as CORRECTIONS

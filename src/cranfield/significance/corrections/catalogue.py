@@ -67,7 +67,7 @@ _DECLARED = (
         does="Tukey's honestly significant difference: all pairs of the systems of a model, at "
         "most alpha for any error among them",
         source="Tukey (1949a)",
-        function="corrections.tukey:tukey",
+        function="corrections.tukey_dunnett:tukey",
         families=("anova", "ranks"),
         all_pairs=True,
         one_variance=True,
@@ -80,7 +80,7 @@ _DECLARED = (
         does="the same, with the distribution of the largest difference from random permutations "
         "of each topic's scores",
         source="Carterette (2012)",
-        function="corrections.randomised_tukey:randomised_tukey",
+        function="corrections.randomised:randomised_tukey",
         families=("randomisation",),
         paired=True,
         all_pairs=True,
@@ -92,7 +92,7 @@ _DECLARED = (
         title="Dunnett's test",
         does="Dunnett's test: all systems against one baseline",
         source="Dunnett (1955)",
-        function="corrections.dunnett:dunnett",
+        function="corrections.tukey_dunnett:dunnett",
         families=("anova",),
         one_baseline=True,
         equal_counts=True,
@@ -105,7 +105,7 @@ _DECLARED = (
         does="Westfall and Young's step-down max-T: the largest t of all pairs under random signs; "
         "systems may differ in variance and depend on each other",
         source="Westfall and Young (1993)",
-        function="corrections.max_t:max_t",
+        function="corrections.randomised:max_t",
         families=("t", "randomisation"),
         paired=True,
         random=True,

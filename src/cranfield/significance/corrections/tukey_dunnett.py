@@ -1,4 +1,4 @@
-"""Dunnett's test: several systems against one baseline."""
+"""Tukey's and Dunnett's tests: all pairs of a model's systems, or several against one baseline."""
 
 from __future__ import annotations
 
@@ -9,11 +9,18 @@ from scipy.special import ndtr
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
-from cranfield.significance.corrections.studentised import FAR, REACH, STEP, Studentised
-from cranfield.significance.difference_by_error import t_pvalue, t_quantile
+from cranfield.significance.corrections.studentised import (
+    FAR,
+    REACH,
+    STEP,
+    Studentised,
+    studentised_range_isf,
+    studentised_range_sf,
+)
+from cranfield.significance.difference_by_error import ratio, t_pvalue, t_quantile
 from cranfield.significance.models.fitted_model import Model
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Corrected, Limits, Outcome
+from cranfield.significance.outcome import TOGETHER, Corrected, Limits, Outcome
 from cranfield.significance.pairs import Pairs
 
 
@@ -98,3 +105,32 @@ def _below(t: Floats, comparisons: int, df: float) -> Floats:
     weights /= weights.sum()
     inner = 1 - _tail((t[:, None] * s).ravel(), comparisons, two_sided=False)
     return np.asarray(inner.reshape(t.size, -1) @ weights)
+
+
+def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    """Compare all pairs of a model's systems, whichever pairs are asked for.
+
+    Ferro and Maistro (2024), equations 9 to 11: the signed studentised difference q, its p-value,
+    and half the width of the interval around each mean. For means of different numbers of scores
+    it is Tukey and Kramer's version, which has no such widths.
+    """
+    model, groups = outcome.of_model, outcome.of_model.means.size
+    q = ratio(model.differences(pairs), model.standard_errors(pairs) / np.sqrt(2))
+    # Before the quantile: the last bits of both depend on what the distribution computed first.
+    pvalue = np.where(q == 0, 1.0, studentised_range_sf(np.abs(q), groups, model.df))
+    halves = None
+    if model.balanced:
+        quantile = studentised_range_isf(options.alpha, groups, model.df)
+        halves = np.asarray(quantile / 2 * np.sqrt(model.error / model.counts))
+    return Corrected(
+        pvalue,
+        statistic=q,
+        interval=partial(tukey_limits, model, pairs),
+        holds_for=TOGETHER,
+        half_widths=halves,
+    )
+
+
+def tukey_limits(model: Model, pairs: Pairs, level: float) -> Limits:
+    quantile = studentised_range_isf(1 - level, model.means.size, model.df)
+    return model.limits(pairs, quantile / np.sqrt(2))

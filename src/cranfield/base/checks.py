@@ -34,7 +34,7 @@ def check_share(name: str, value: float) -> None:
 
 def check_probability(name: str, value: Any) -> None:
     """Refuse what is no number, of whatever type, between 0 and 1, both excluded."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < value < 1:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0 < float(value) < 1:
         raise PolicyError(f"{name} must be a number between 0 and 1, not {value!r}")
 
 

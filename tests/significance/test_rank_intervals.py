@@ -15,12 +15,11 @@ from scipy.special import ndtri
 from cranfield.base.arrays import Floats
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs, all_pairs
-from cranfield.significance.tests import signed_rank
+from cranfield.significance.tests import signs
 from cranfield.significance.tests.catalogue import find_test
 from cranfield.significance.tests.kth_smallest_sum import kth_sum
 from cranfield.significance.tests.rank_sum import RankSums, rank_sum_test, shift_limits
-from cranfield.significance.tests.sign import order_limit
-from cranfield.significance.tests.signed_rank import sums_at_most
+from cranfield.significance.tests.signs import order_limit, sums_at_most
 
 KINDS = ("plain", "tenths", "halves", "spread")
 
@@ -75,7 +74,7 @@ def test_signed_rank_limits_are_walsh_averages(topics: int, kind: str) -> None:
     pairs = all_pairs(drawn(np.random.default_rng(topics), kind, (topics, 5)))
     options = Options()
     for level in (0.5, 0.95, 0.9999):
-        found = signed_rank.walsh_limits(pairs, options, level)
+        found = signs.walsh_limits(pairs, options, level)
         for ours, theirs in zip(found, walsh_limits(pairs, options, level), strict=True):
             assert (ours == theirs).all()
 

@@ -1,5 +1,7 @@
 """Types of arrays by what they hold, and values in order."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,3 +25,10 @@ def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
 def best(values: Floats, lower_is_better: bool = False) -> Bools:
     """Tell which values are the best one; none where all are NaN."""
     return np.asarray(values == values[best_first(values, lower_is_better)[0]])
+
+
+def row_slices(rows: int, numbers_each: int, limit: int) -> Iterator[slice]:
+    """Yield slices of rows, each of as many as hold `limit` numbers, and of one at least."""
+    size = max(1, limit // max(1, numbers_each))
+    for start in range(0, rows, size):
+        yield slice(start, min(start + size, rows))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, row_slices
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Limits, nothing_known
 from cranfield.significance.pairs import Pairs
@@ -28,10 +28,8 @@ def drawn_counts(
     random: np.random.Generator, resamples: int, size: int
 ) -> Iterator[tuple[slice, Floats]]:
     """Yield how often each of `size` scores is drawn, shape (samples, size), for some samples."""
-    rows = max(1, DRAWN // size)
-    for start in range(0, resamples, rows):
-        part = slice(start, min(start + rows, resamples))
-        shape = (part.stop - start, size)
+    for part in row_slices(resamples, size, DRAWN):
+        shape = (part.stop - part.start, size)
         drawn = random.integers(0, size, size=shape)
         drawn += size * np.arange(len(drawn))[:, None]
         counts = np.bincount(drawn.ravel(), minlength=drawn.size).reshape(shape)

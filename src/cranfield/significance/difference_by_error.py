@@ -22,6 +22,16 @@ def ratio(difference: Floats, error: Floats) -> Floats:
         return np.asarray(np.where(difference == 0, 0.0, difference / error))
 
 
+def away(t: Floats, alternative: str) -> Floats:
+    """Return how far statistics are from 0 in the direction of the alternative."""
+    return {"two-sided": np.abs(t), "greater": t, "less": -t}[alternative]
+
+
+def of_tail(tail: Floats, alternative: str) -> Floats:
+    """Return p-values: a tail, or both if the test is two-sided."""
+    return np.asarray(np.minimum(1.0, tail * (2 if alternative == "two-sided" else 1)))
+
+
 def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
     """Return the p-value of Student's t, or of a normal variable if df is infinite.
 
@@ -29,10 +39,10 @@ def t_pvalue(t: Floats, df: Floats | float, alternative: str) -> Floats:
     """
     t = np.nan_to_num(t, nan=0.0, posinf=np.inf, neginf=-np.inf)
     df = np.broadcast_to(np.asarray(df, dtype=np.float64), t.shape)
-    away = {"two-sided": -np.abs(t), "greater": -t, "less": t}[alternative]
-    known = np.isinf(df)
-    tail = np.where(known, ndtr(away), stdtr(np.where(known, 1.0, df), away))
-    return np.asarray(np.minimum(1.0, tail * (2 if alternative == "two-sided" else 1)))
+    known, below = np.isinf(df), -away(t, alternative)
+    return of_tail(
+        np.where(known, ndtr(below), stdtr(np.where(known, 1.0, df), below)), alternative
+    )
 
 
 def p_of(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floats:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from cranfield.base.arrays import Floats, Indices
+from cranfield.base.arrays import Floats, Indices, row_slices
 
 ROUNDING = 2.0**-44
 """Differences below this part of the scores come from rounding: they are zero, or tied."""
@@ -88,9 +88,7 @@ class Pairs:
         self, numbers_each: int | None = None, limit: int = BLOCK
     ) -> Iterator[tuple[slice, Pairs]]:
         """Yield each block together with where it stands among all pairs."""
-        size = max(1, limit // max(1, numbers_each or self.topics))
-        for start in range(0, len(self), size):
-            part = slice(start, min(start + size, len(self)))
+        for part in row_slices(len(self), numbers_each or self.topics, limit):
             yield part, replace(self, first=self.first[part], second=self.second[part])
 
 

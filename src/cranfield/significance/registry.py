@@ -32,7 +32,7 @@ Declared = TypeVar("Declared", bound=Declaration)
 
 
 def loaded(function: str) -> Any:
-    """Import a function of this room by its module and name, such as `tests.sign:sign_test`."""
+    """Import a function of this room by its module and name, such as `tests.signs:sign_test`."""
     module, _, name = function.partition(":")
     return getattr(import_module(f"cranfield.significance.{module}"), name)
 

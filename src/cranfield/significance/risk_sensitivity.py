@@ -148,19 +148,8 @@ def risk(scores: Any, *, baseline: str | None = None, alpha: float = 1.0) -> Ris
         pvalue = 2.0 * stdtr(max(topics - 1, 1), -np.abs(t_risk))
         wins = (values > reference).sum(axis=0).astype(np.float64)
         losses = (values < reference).sum(axis=0).astype(np.float64)
-    return Risk(
-        ready.systems,
-        baseline,
-        float(alpha),
-        topics,
-        u_risk,
-        t_risk,
-        pvalue,
-        wins,
-        losses,
-        z_risk,
-        geo_risk,
-    )
+    of_baseline = (u_risk, t_risk, pvalue, wins, losses)
+    return Risk(ready.systems, baseline, float(alpha), topics, *of_baseline, z_risk, geo_risk)
 
 
 def _check_alpha(alpha: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.streams import stream
 
 Chances = tuple[float, float, float]
@@ -36,12 +36,11 @@ def signed_rank(
     order = np.argsort(observed, kind="stable")
     z = observed[order]
     random = stream(seed)
-    rows = max(1, KEPT // observed.size)
     won = np.zeros(3)
     kept = None
-    for start in range(0, samples, rows):
+    for part in row_slices(samples, observed.size, KEPT):
         # Drawn in the order of topics, so that weights do not depend on the systems.
-        drawn = random.dirichlet(strength, min(rows, samples - start))
+        drawn = random.dirichlet(strength, part.stop - part.start)
         weights = Weights(z, drawn[:, order].T, rounding)
         below = weights.at_most(-2 * rope)
         above = 1 - weights.at_most(2 * rope)

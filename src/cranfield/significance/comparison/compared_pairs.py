@@ -94,12 +94,7 @@ class ComparedPairs:
     def matrix(self, by_pair: NDArray[Any], *, mirrored: float | None = 1.0) -> Floats:
         """Arrange values of pairs by system and system, NaN where nothing was compared.
 
-        Parameters
-        ----------
-        by_pair
-            A value for each pair.
-        mirrored
-            What the value is multiplied with on the other side; None leaves that side empty.
+        On the other side they are multiplied by `mirrored`; None leaves that side empty.
         """
         out = np.full((len(self.systems), len(self.systems)), np.nan)
         out[self.first, self.second] = by_pair

@@ -157,10 +157,7 @@ class PairwiseComparison(ComparedPairs, Framed):
     def table(self, places: int | None = None) -> Table:
         """Return the table that is shown: the ranking with groups, or the pairs with a baseline.
 
-        Parameters
-        ----------
-        places
-            Decimals; by default four, or more where all means are small.
+        `places` are decimals; by default four, or more where all means are small.
         """
         places = self.places if places is None else places
         title, *notes = self.facts()

@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, Indices
+from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.streams import stream
 from cranfield.base.threads import in_threads
 from cranfield.significance.options import Options
@@ -63,8 +63,7 @@ def max_t_pvalues(pairs: Pairs, options: Options) -> Floats:
         two_sided=options.two_sided,
     )
     signs = random_signs(options.resamples, pairs.topics, options.seed)
-    rows = max(1, BLOCK // len(pairs))
-    parts = [signs[start : start + rows] for start in range(0, len(signs), rows)]
+    parts = [signs[part] for part in row_slices(len(signs), len(pairs), BLOCK)]
     count = np.sum(in_threads(work, parts, options.jobs), axis=0)
     pvalue = monte_carlo(count, options.resamples)
     # From the largest t down, p may not fall.
@@ -135,17 +134,15 @@ def permuted_ranges(integers: Floats, options: Options) -> Floats:
     """
     topics, systems = integers.shape
     out = np.empty(options.resamples)
-    size = max(1, PERMUTED // integers.size)
-    starts = list(range(0, options.resamples, size))
+    parts = list(row_slices(options.resamples, integers.size, PERMUTED))
 
     def permute(part: int) -> None:
         # Each part has its own random numbers, whichever thread it falls to.
         random = stream(options.seed, part)
-        stop = min(starts[part] + size, options.resamples)
-        rows = np.tile(integers, (stop - starts[part], 1))
+        rows = np.tile(integers, (parts[part].stop - parts[part].start, 1))
         random.permuted(rows, axis=1, out=rows)
         sums = rows.reshape(-1, topics, systems).sum(axis=1)
-        out[starts[part] : stop] = sums.max(axis=1) - sums.min(axis=1)
+        out[parts[part]] = sums.max(axis=1) - sums.min(axis=1)
 
-    in_threads(permute, list(range(len(starts))), options.jobs)
+    in_threads(permute, range(len(parts)), options.jobs)
     return out

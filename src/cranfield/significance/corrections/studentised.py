@@ -14,7 +14,7 @@ import numpy as np
 from numpy.polynomial import chebyshev
 from scipy.special import gammaln, log_ndtr, ndtr, stdtr, stdtrit
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError
 
 Tail = Callable[[Floats], Floats]
@@ -30,7 +30,6 @@ NEGLIGIBLE = 42.0
 
 STRIP = 0.05
 """Largest step of the trapezoidal rule in log S, whose integrand is analytic in a strip."""
-
 
 STEP = 0.1
 """Of the trapezoidal rule over the largest of the normal variables; its error is below 1e-14."""
@@ -112,9 +111,7 @@ class Studentised:
             low, high = high, high * 4
         # Regula falsi on the logarithm, which is smooth, halving where that does not halve.
         wanted = np.log(probability)
-        at_low, at_high = 0.0 - wanted, self._log(high) - wanted
-        if low > 0:
-            at_low = self._log(low) - wanted
+        at_low, at_high = (self._log(low) if low > 0 else 0.0) - wanted, self._log(high) - wanted
         for _ in range(100):
             if high - low <= 4e-15 * high:
                 break
@@ -150,9 +147,7 @@ class Studentised:
         shift = 0.5 * np.log(df / (df + q**2 / 2))
         points = int(np.ceil((right - left - float(shift.min())) / step)) + 1
         out = np.empty_like(q)
-        rows = max(1, 2**19 // points)
-        for start in range(0, q.size, rows):
-            part = slice(start, start + rows)
+        for part in row_slices(q.size, points, 2**19):
             lowest = left + shift[part, None]
             widths = (right - lowest) / (points - 1)
             x = lowest + widths * np.arange(points)
@@ -252,15 +247,16 @@ def range_tail(w: Floats, groups: int) -> Floats:
     weights = np.exp(log_density) * STEP
     below = ndtr(z)
     out = np.empty(w.shape)
-    rows = max(1, 2**18 // z.size)
-    for start in range(0, w.size, rows):
-        part = slice(start, start + rows)
-        # Of two close numbers the ratio, and of a power near 1 what it lacks: no digits are lost.
-        outside = np.minimum(ndtr(z - w[part, None]) / below, 1.0)
-        with np.errstate(divide="ignore"):
-            lacking = -np.expm1((groups - 1) * np.log1p(-outside))
-        out[part] = lacking @ weights
+    for part in row_slices(w.size, z.size, 2**18):
+        # Of two close numbers the ratio: no digits are lost.
+        out[part] = any_of(groups - 1, ndtr(z - w[part, None]) / below) @ weights
     return np.minimum(out, 1.0)
+
+
+def any_of(events: int, probability: Floats) -> Floats:
+    """Return the probability that any of independent events happens; no digits are lost."""
+    with np.errstate(divide="ignore"):
+        return np.asarray(-np.expm1(events * np.log1p(-np.minimum(probability, 1.0))))
 
 
 def _t_tail(t: Floats, df: float) -> Floats:

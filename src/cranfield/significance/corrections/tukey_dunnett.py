@@ -7,17 +7,18 @@ from functools import partial
 import numpy as np
 from scipy.special import ndtr
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.errors import PolicyError
 from cranfield.significance.corrections.studentised import (
     FAR,
     REACH,
     STEP,
     Studentised,
+    any_of,
     studentised_range_isf,
     studentised_range_sf,
 )
-from cranfield.significance.difference_by_error import ratio, t_pvalue, t_quantile
+from cranfield.significance.difference_by_error import away, ratio, t_pvalue, t_quantile
 from cranfield.significance.models.fitted_model import Model
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import TOGETHER, Corrected, Limits, Outcome
@@ -41,8 +42,8 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     if len(pairs) == 1:
         pvalue = t_pvalue(t, model.df, alternative)
     else:
-        away = {"two-sided": np.abs(t), "greater": t, "less": -t}[alternative]
-        pvalue = maximum_sf(away, len(pairs), model.df, two_sided=options.two_sided)
+        far = away(t, alternative)
+        pvalue = maximum_sf(far, len(pairs), model.df, two_sided=options.two_sided)
         pvalue = pvalue if model.error else np.where(t == 0, 1.0, pvalue)
     limits = partial(dunnett_limits, model, pairs, options.two_sided)
     return Corrected(pvalue, statistic=t, interval=limits, holds_for="all comparisons")
@@ -82,15 +83,11 @@ def _tail(w: Floats, comparisons: int, two_sided: bool) -> Floats:
     z = np.arange(-REACH - spread.max(initial=0.0), REACH + STEP, STEP)
     weights = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi) * STEP
     out = np.empty(spread.shape[0])
-    rows = max(1, 2**18 // z.size)
-    for start in range(0, out.size, rows):
-        part = spread[start : start + rows]
-        beyond = ndtr(-z - part)
+    for part in row_slices(out.size, z.size, 2**18):
+        beyond = ndtr(-z - spread[part])
         if two_sided:
-            beyond = beyond + ndtr(z - part)
-        with np.errstate(divide="ignore"):
-            lacking = -np.expm1(comparisons * np.log1p(-np.minimum(beyond, 1.0)))
-        out[start : start + rows] = lacking @ weights
+            beyond = beyond + ndtr(z - spread[part])
+        out[part] = any_of(comparisons, beyond) @ weights
     return np.minimum(out, 1.0)
 
 

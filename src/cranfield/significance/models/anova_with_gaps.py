@@ -47,15 +47,9 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
             "Topic": (systems * (by_shard[0] - left[0]), rank - k),
             "System": (len(cells) * float(((of_systems - mean.mean()) ** 2).sum()), systems - 1.0),
             "Shard": (systems * (by_topic[0] - left[0]), rank - t),
-            "Topic:System": (
-                float((by_shard - left)[1:].sum()),
-                (systems - 1.0) * (rank - k),
-            ),
+            "Topic:System": (float((by_shard - left)[1:].sum()), (systems - 1.0) * (rank - k)),
             "Topic:Shard": (systems * left[0], len(cells) - rank),
-            "System:Shard": (
-                float((by_topic - left)[1:].sum()),
-                (systems - 1.0) * (rank - t),
-            ),
+            "System:Shard": (float((by_topic - left)[1:].sum()), (systems - 1.0) * (rank - t)),
         },
         (float(left[1:].sum()), df_error),
         values=values,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 
 import numpy as np
 import polars as pl
@@ -134,22 +134,10 @@ class Assumptions(Framed):
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table with a row a test."""
-        return pl.DataFrame(
-            {
-                "assumption": [one.assumption for one in self.checks],
-                "test": [one.test for one in self.checks],
-                "statistic": [one.statistic for one in self.checks],
-                "p": [one.pvalue for one in self.checks],
-                "rejected": [one.pvalue <= self.alpha for one in self.checks],
-            },
-            schema={
-                "assumption": pl.String,
-                "test": pl.String,
-                "statistic": pl.Float64,
-                "p": pl.Float64,
-                "rejected": pl.Boolean,
-            },
-        )
+        rows = [(*astuple(one), one.pvalue <= self.alpha) for one in self.checks]
+        names = ("assumption", "test", "statistic", "p", "rejected")
+        kinds = (pl.String, pl.String, pl.Float64, pl.Float64, pl.Boolean)
+        return pl.DataFrame(rows, dict(zip(names, kinds, strict=True)), orient="row")
 
     def __str__(self) -> str:
         rows = [
@@ -224,7 +212,7 @@ def check_assumptions(
     constant = bool(np.ptp(flat) == 0)
     ordered = np.sort(flat)
     skewness = kurtosis = np.nan
-    normality = None
+    normality = brown_forsythe = bartlett = None
     if constant:
         skipped.append("tests of normality and of variances, as all residuals are equal")
     else:
@@ -233,8 +221,6 @@ def check_assumptions(
         skewness = float((centred**3).mean() / second**1.5)
         kurtosis = float((centred**4).mean() / second**2 - 3)
         normality = normality_test(flat)
-    brown_forsythe = bartlett = None
-    if not constant:
         brown_forsythe, bartlett = variance_tests(columns, e, skipped)
     with warnings.catch_warnings():
         # A system with one score has no variance.

@@ -7,7 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from cranfield.base.arrays import Floats, Indices
+from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.streams import stream
 from cranfield.base.threads import in_threads
 from cranfield.significance.bootstrap_t import RELATIVE, bootstrap_t_limits
@@ -17,12 +17,7 @@ from cranfield.significance.models.anova_table import AnovaTable, made_table
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Limits, Outcome
 from cranfield.significance.pairs import Pairs
-from cranfield.significance.resampling import (
-    DRAWN,
-    as_integers,
-    count_reaching,
-    monte_carlo,
-)
+from cranfield.significance.resampling import DRAWN, as_integers, count_reaching, monte_carlo
 
 
 def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
@@ -101,12 +96,11 @@ class Refits:
         squares, square_unit = as_integers((integers * unit) ** 2, flat.size)
         effects = np.empty((systems, options.resamples))
         errors = np.empty(options.resamples)
-        size = max(1, DRAWN // flat.size)
-        starts = list(range(0, options.resamples, size))
+        parts = list(row_slices(options.resamples, flat.size, DRAWN))
 
         def draw(part: int) -> None:
             random = stream(options.seed, part)
-            some = slice(starts[part], min(starts[part] + size, options.resamples))
+            some = parts[part]
             shape = (some.stop - some.start, systems, topics, shards)
             drawn = random.integers(0, flat.size, size=shape)
             values = integers[drawn]
@@ -126,7 +120,7 @@ class Refits:
             effects[:, some] = of_systems.T * (unit / (topics * shards))
             errors[some] = np.sqrt(np.maximum(total - explained, 0.0) / df)
 
-        in_threads(draw, list(range(len(starts))), options.jobs)
+        in_threads(draw, range(len(parts)), options.jobs)
         return cls(effects, errors)
 
     def studentised(self, pairs: Pairs, error: float) -> Floats:

@@ -77,14 +77,7 @@ def friedman_test(pairs: Pairs, options: Options) -> Outcome:
     chi2 = spread / variance if variance else 0.0
     df = systems - 1.0
     tied = int((np.diff(doubled, axis=1) == 0).sum())
-    omnibus = Omnibus(
-        "chi-squared",
-        chi2,
-        df,
-        float(chdtrc(df, chi2)),
-        chi2 / (topics * df),
-        "Kendall's W",
-        tied,
-    )
+    p = float(chdtrc(df, chi2))
+    omnibus = Omnibus("chi-squared", chi2, df, p, chi2 / (topics * df), "Kendall's W", tied)
     model = Model(means, float(variance), np.full(systems, float(topics)), np.inf, "mean rank")
     return by_model(model, pairs, options, paired=True, details={"omnibus": omnibus})

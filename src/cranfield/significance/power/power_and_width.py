@@ -123,7 +123,7 @@ def power_anova(
     >>> power_anova([25, 50, 100], systems=10, difference=0.05, variance=0.01).round(4).tolist()
     [0.1734, 0.3464, 0.6783]
     """
-    check_model(model)
+    check_choice("model", model, MODELS)
     if systems < 2:
         raise PolicyError(f"a comparison needs two systems or more, not {systems}")
     n = _checked(topics, alpha, difference=difference, variance=variance)
@@ -211,8 +211,3 @@ def check_positive(**options: float) -> None:
     for name, value in options.items():
         if not (np.isfinite(value) and value > 0):
             raise PolicyError(f"{name} must be a number above 0, not {value:g}")
-
-
-def check_model(model: str) -> None:
-    """Refuse an unknown model."""
-    check_choice("model", model, MODELS)

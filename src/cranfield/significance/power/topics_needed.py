@@ -15,7 +15,7 @@ from cranfield.base.words import counted
 from cranfield.scores import Scores
 from cranfield.significance.models.anova import one_way, two_way
 from cranfield.significance.power.power_and_width import (
-    check_model,
+    MODELS,
     check_positive,
     expected_width,
     power_anova,
@@ -230,7 +230,7 @@ def variance(scores: Scores | Iterable[Scores], *, model: str = "anova-2") -> fl
     >>> round(variance(some), 4), round(variance(some, model="anova-1"), 4)
     (0.04, 0.065)
     """
-    check_model(model)
+    check_choice("model", model, MODELS)
     several = [scores] if isinstance(scores, Scores) else list(scores)
     if not several:
         raise CranfieldError("a variance needs scores")

@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from cranfield.base.arrays import Floats, Indices
+from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.streams import stream
 from cranfield.base.threads import in_threads
 from cranfield.significance.bootstrap_t import (
@@ -19,12 +19,7 @@ from cranfield.significance.difference_by_error import ratio
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Limits, Outcome
 from cranfield.significance.pairs import ROUNDING, TINY, Pairs
-from cranfield.significance.resampling import (
-    DRAWN,
-    as_integers,
-    count_reaching,
-    monte_carlo,
-)
+from cranfield.significance.resampling import DRAWN, as_integers, count_reaching, monte_carlo
 
 OF_INTERVAL = 0
 """First step of the path to the random numbers of the interval; those of the test have one step."""
@@ -84,10 +79,8 @@ def pooled_sums(
     random = stream(options.seed, which)
     total = n + m
     found = np.empty((2, integers.shape[1], options.resamples))
-    rows = max(1, DRAWN // total)
-    for start in range(0, options.resamples, rows):
-        stop = min(start + rows, options.resamples)
-        drawn = random.integers(0, total, size=(stop - start, total))
+    for part in row_slices(options.resamples, total, DRAWN):
+        drawn = random.integers(0, total, size=(part.stop - part.start, total))
         drawn += total * np.arange(len(drawn))[:, None]
         of_x, of_y = (
             np.bincount(some.ravel(), minlength=drawn.size).reshape(drawn.shape)
@@ -95,8 +88,8 @@ def pooled_sums(
         )
         # Sums of integers: the same, however many samples are taken at a time.
         weights = (of_x * m - of_y * n).astype(np.float64)
-        found[0, :, start:stop] = (weights[:, :n] @ integers[:n]).T
-        found[1, :, start:stop] = (weights[:, n:] @ integers[:m]).T
+        found[0, :, part] = (weights[:, :n] @ integers[:n]).T
+        found[1, :, part] = (weights[:, n:] @ integers[:m]).T
     return found[0], found[1]
 
 

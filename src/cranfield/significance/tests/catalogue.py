@@ -21,7 +21,7 @@ CONSTANT = (
 _OF_PAIRS = (
     TestInfo(
         name="sign",
-        function="tests.sign:sign_test",
+        function="tests.signs:sign_test",
         title="Sign test",
         family="order",
         asks="Does one system score higher on more topics than the other?",
@@ -45,7 +45,7 @@ _OF_PAIRS = (
     TestInfo(
         name="signed-rank",
         aliases=("wilcoxon", "wilcoxon-signed-rank"),
-        function="tests.signed_rank:signed_rank_test",
+        function="tests.signs:signed_rank_test",
         title="Wilcoxon signed rank test",
         family="order",
         asks="Are the differences in favour of one system larger, by rank, than those against it?",
@@ -234,13 +234,7 @@ TESTS: dict[str, Test] = {info.name: Test(info) for info in (*_OF_PAIRS, *OF_ALL
 
 
 def find_test(name: Any) -> Test:
-    """Find a test by its name or one of its other names.
-
-    Raises
-    ------
-    PolicyError
-        If there is none; the nearest names are suggested.
-    """
+    """Find a test by any of its names; a PolicyError suggests the nearest ones if it has none."""
     return TESTS[find(name, [test.info for test in TESTS.values()], "test", "t").name]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.base.arrays import Floats, Indices
+from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.significance.pairs import BLOCK
 
 
@@ -44,9 +44,8 @@ def kth_sum(left: Floats, right: Floats, k: int | Indices, *, triangle: bool = F
     out = np.where(rank < 0, low, high)
     open_ = np.flatnonzero((rank >= 0) & (rank < inside))
     # The bound on what is between is linear in the rows; most have less than half of it.
-    rows = max(1, BLOCK // max(1, int(inside[open_].max(initial=0))))
-    for first in range(0, open_.size, rows):
-        some = open_[first : first + rows]
+    for part in row_slices(open_.size, int(inside[open_].max(initial=0)), BLOCK):
+        some = open_[part]
         out[some] = table.between(some, start[some], end[some], rank[some])
     return out
 

@@ -11,6 +11,7 @@ from scipy.special import ndtr, ndtri
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError
+from cranfield.significance.difference_by_error import away, of_tail
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Limits, Outcome, nothing_known
 from cranfield.significance.pairs import Pairs
@@ -85,15 +86,10 @@ def _counted(pairs: Pairs, codes: Indices) -> tuple[Floats, Floats, Floats]:
 def _normal(u: Floats, n: Indices, m: Indices, ties: Floats, alternative: str) -> Floats:
     total = (n + m).astype(np.float64)
     variance = n * m / 12 * (total + 1 - ties / (total * np.maximum(total - 1, 1)))
-    away = {
-        "two-sided": np.abs(u - n * m / 2),
-        "greater": u - n * m / 2,
-        "less": n * m / 2 - u,
-    }[alternative]
+    far = away(u - n * m / 2, alternative) - 0.5
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = np.where(variance > 0, (away - 0.5) / np.sqrt(variance), -np.inf)
-    sides = 2 if alternative == "two-sided" else 1
-    return np.asarray(np.minimum(1.0, sides * ndtr(-z)))
+        z = np.where(variance > 0, far / np.sqrt(variance), -np.inf)
+    return of_tail(ndtr(-z), alternative)
 
 
 def _exact(pairs: Pairs, codes: Indices, u: Floats, alternative: str) -> Floats:

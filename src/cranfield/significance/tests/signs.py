@@ -1,4 +1,4 @@
-"""Wilcoxon's signed rank test."""
+"""The sign test, and Wilcoxon's signed rank test."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri
+from scipy.special import bdtr, ndtr, ndtri
 
-from cranfield.base.arrays import Floats, Indices
+from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.errors import PolicyError
+from cranfield.significance.difference_by_error import away, of_tail
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Limits, Outcome, joined, nothing_known
 from cranfield.significance.pairs import BLOCK, Pairs
 from cranfield.significance.ranks import mid_ranks
 from cranfield.significance.tests.kth_smallest_sum import cells, kth_sum
-from cranfield.significance.tests.sign import order_limit
 
 MOST_EXACT = 500
 """Above it the exact distribution on request is refused: nothing would be gained."""
@@ -68,9 +68,7 @@ def _normal(plus: Floats, total: Floats, n: Indices, ties: Floats, alternative: 
     variance = n * (n + 1.0) * (2 * n + 1.0) / 24 - ties / 48
     with np.errstate(invalid="ignore", divide="ignore"):
         z = np.nan_to_num((plus - total / 2) / 2 / np.sqrt(variance))
-    if alternative == "two-sided":
-        return np.asarray(np.minimum(1.0, 2 * ndtr(-np.abs(z))))
-    return np.asarray(ndtr(-z if alternative == "greater" else z))
+    return of_tail(ndtr(-away(z, alternative)), alternative)
 
 
 def _exact(plus: Floats, ranks: Floats, n: Indices, alternative: str) -> Floats:
@@ -94,9 +92,8 @@ def sums_at_most(patterns: NDArray[np.int32]) -> Floats:
     """
     largest = int(patterns.sum(axis=1).max(initial=0))
     out = np.empty((len(patterns), largest + 1))
-    rows = max(1, BLOCK // (largest + 1))
-    for start in range(0, len(patterns), rows):
-        part = patterns[start : start + rows]
+    for rows in row_slices(len(patterns), largest + 1, BLOCK):
+        part = patterns[rows]
         chances = np.zeros((len(part), 2 * largest + 1))
         # The left half stays zero: what a sum that cannot be reached from below is read from.
         chances[:, largest] = 1.0
@@ -106,7 +103,7 @@ def sums_at_most(patterns: NDArray[np.int32]) -> Floats:
             chances[:, largest:] = (
                 chances[:, largest:] + np.take_along_axis(chances, shifted, axis=1)
             ) / 2
-        out[start : start + rows] = np.minimum(1.0, np.cumsum(chances[:, largest:], axis=1))
+        out[rows] = np.minimum(1.0, np.cumsum(chances[:, largest:], axis=1))
     return out
 
 
@@ -134,3 +131,54 @@ def _below_limit(n: int, options: Options, level: float) -> int | None:
     # As R's wilcox.test: the quantile of the normal approximation, rounded.
     rank = int(np.floor(n * (n + 1) / 4 + ndtri((1 - level) / 2) * spread))
     return rank - 1 if rank > 0 else None
+
+
+def sign_test(pairs: Pairs, options: Options) -> Outcome:
+    return joined([_sign_block(block, options) for block in pairs.blocks()])
+
+
+def _sign_block(pairs: Pairs, options: Options) -> Outcome:
+    differences = pairs.differences()
+    wins = (differences > 0).sum(axis=1)
+    losses = (differences < 0).sum(axis=1)
+    n = wins + losses
+    tails = {
+        "two-sided": 2 * bdtr(np.minimum(wins, losses), n, 0.5),
+        "greater": bdtr(losses, n, 0.5),
+        "less": bdtr(wins, n, 0.5),
+    }
+    with np.errstate(invalid="ignore"):
+        effect = np.where(n > 0, (wins - losses) / n, 0.0)
+    return Outcome(
+        statistic=wins.astype(np.float64),
+        pvalue=np.where(n > 0, np.minimum(1.0, tails[options.alternative]), 1.0),
+        effect=effect,
+        interval=partial(median_limits, pairs),
+        n=n,
+        zeros=pairs.topics - n,
+        ties=np.zeros_like(n),
+    )
+
+
+def median_limits(pairs: Pairs, level: float) -> Limits:
+    """Return the order statistics of the differences that the sign test does not reject."""
+    n = pairs.topics
+    low, high = nothing_known(len(pairs))
+    rank = order_limit(np.asarray(bdtr(np.arange(n + 1), n, 0.5)), level)
+    if rank is None:
+        return low, high
+    for part, block in pairs.slices():
+        # Differences take far more memory than the scores they come from: they are not kept.
+        ordered = np.partition(block.differences(), sorted({rank, n - 1 - rank}), axis=1)
+        low[part], high[part] = ordered[:, rank], ordered[:, n - 1 - rank]
+    return low, high
+
+
+def order_limit(cumulative: Floats, level: float) -> int | None:
+    """Return the index, from 0, of the order statistic that bounds a two-sided interval from below.
+
+    `cumulative` holds P(statistic <= k) for k = 0, 1, ...; None when not even the extremes reach
+    the level.
+    """
+    beyond = int(np.searchsorted(cumulative, (1 - level) / 2 * (1 + 1e-12), side="right"))
+    return beyond - 1 if beyond else None

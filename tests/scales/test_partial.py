@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -10,17 +12,27 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import PolicyError
 from cranfield.measures import AP, DCG, ERR, RBP, RR, Measure, P, R, SetF, gP, gR, nDCG, nERR
-from cranfield.scales.orders.partial_order import (
-    at_or_below,
-    covers,
-    levels,
-    order_matrix,
-    steps_up,
-)
+from cranfield.scales.orders.partial_order import at_or_below, covers, levels, order_matrix
 from cranfield.scales.orders.total_orders import rbto, sbto
 from cranfield.scales.runs import all_runs, score_runs
 
 SIZES = [(1, 1), (2, 1), (4, 1), (7, 1), (1, 3), (2, 2), (3, 2), (4, 2), (5, 2), (3, 3), (2, 5)]
+
+
+def steps_up(run: Sequence[int] | NDArray[np.int64], grades: int = 1) -> NDArray[np.int64]:
+    """The runs that one step makes of a run: each swap and each replacement that betters it."""
+    one, found = list(run), set()
+    for i in range(len(one)):
+        for better in range(one[i] + 1, grades + 1):
+            found.add((*one[:i], better, *one[i + 1 :]))
+        for j in range(i + 1, len(one)):
+            if one[j] > one[i]:
+                found.add((*one[:i], one[j], *one[i + 1 : j], one[i], *one[j + 1 :]))
+    return np.array(sorted(found), dtype=np.int64).reshape(-1, len(one))
+
+
+def test_steps() -> None:
+    assert steps_up([0, 1]).tolist() == [[1, 0], [1, 1]]
 
 
 def closure(length: int, grades: int) -> NDArray[np.bool_]:

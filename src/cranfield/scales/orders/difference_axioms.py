@@ -6,6 +6,7 @@ runs satisfy the four axioms, there is an interval scale of the runs that repres
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,17 +25,7 @@ MOST_OBJECTS = 32
 
 @dataclass(frozen=True)
 class Axiom:
-    """One axiom, and what breaks it.
-
-    Attributes
-    ----------
-    number, name
-        Its number in the paper, and what it says.
-    holds
-        Whether it holds.
-    witness
-        Places of the objects that break it, in the letters of the paper; empty if it holds.
-    """
+    """One axiom of the paper, and the places of objects that break it, by the paper's letters."""
 
     number: str
     name: str
@@ -50,15 +41,7 @@ class Axiom:
 
 @dataclass(frozen=True)
 class DifferenceReport:
-    """Which axioms of a difference structure hold.
-
-    Attributes
-    ----------
-    axioms
-        The four of them, in order.
-    objects
-        Number of objects.
-    """
+    """Which of the four axioms of a difference structure hold for so many objects."""
 
     axioms: tuple[Axiom, ...]
     objects: int
@@ -87,10 +70,6 @@ def difference_axioms(given: Any) -> DifferenceReport:
         most that of c and d. Numbers are taken exactly when they are whole or fractions; of
         floats, differences within 2^-40 of the largest are equal.
 
-    Returns
-    -------
-    DifferenceReport
-
     Raises
     ------
     PolicyError
@@ -110,8 +89,6 @@ def difference_axioms(given: Any) -> DifferenceReport:
 
     Differences of values always satisfy the first three. The fourth is where most measures fail:
     on a finite set it asks for values that are equally spaced.
-
-    Source: Ferrante, Ferro and Pontarollo (2019), definition 1.
 
     Examples
     --------
@@ -175,15 +152,9 @@ def _axiom(
         return Axiom(number, name, True, {})
     witness: dict[str, int] = {}
     for pair, names in zip(broken, letters, strict=False):
-        first, second = _split(names)
+        first, second = re.findall(r"\w'?", names)
         witness |= {first: pair // n, second: pair % n}
     return Axiom(number, name, False, witness)
-
-
-def _split(names: str) -> tuple[str, str]:
-    """Take two letters apart, each of which may have a prime."""
-    cut = 2 if names[1] == "'" else 1
-    return names[:cut], names[cut:]
 
 
 def _first(broken: Bools) -> tuple[int, ...] | None:

@@ -101,37 +101,6 @@ def order_matrix(runs: Any, grades: int = 1) -> Bools:
     return out
 
 
-def steps_up(run: Any, grades: int = 1) -> Ints:
-    """Return the runs that one step makes of a run: each swap and each replacement that betters it.
-
-    Parameters
-    ----------
-    run
-        Grades by rank, shape (ranks,).
-
-    Returns
-    -------
-    array
-        Shape (runs, ranks), without repetition; empty for the best run.
-
-    Examples
-    --------
-    >>> steps_up([0, 1]).tolist()
-    [[1, 0], [1, 1]]
-    """
-    size = width(run)
-    check_size(size, grades)
-    one = checked_runs(run, size, grades)[0]
-    found = set()
-    for i in range(size):
-        for better in range(one[i] + 1, grades + 1):
-            found.add((*one[:i], better, *one[i + 1 :]))
-        for j in range(i + 1, size):
-            if one[j] > one[i]:
-                found.add((*one[:i], one[j], *one[i + 1 : j], one[i], *one[j + 1 :]))
-    return np.array(sorted(found), dtype=np.int64).reshape(-1, size)
-
-
 def covers(length: int, grades: int = 1) -> Ints:
     """Return the edges of the Hasse diagram of all runs of a length.
 

@@ -59,7 +59,7 @@ def sbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
 
     Notes
     -----
-    Source: Ferrante, Ferro and Pontarollo (2019), equations (1) to (3).
+    Ferrante, Ferro and Pontarollo (2019), equations (1) to (3).
 
     Examples
     --------
@@ -122,15 +122,10 @@ def rbto_top(length: int, grades: int = 1) -> int:
 def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     """Return the run of each rank of the set-based total order, highest grades first.
 
-    Parameters
-    ----------
-    ranks
-        Whole numbers from 0 to C(N + c, N) - 1, shape (runs,).
-
     Raises
     ------
     PolicyError
-        For other numbers.
+        For ranks, shape (runs,), that are no whole numbers from 0 to C(N + c, N) - 1.
 
     Examples
     --------
@@ -149,15 +144,10 @@ def sbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
 def rbto_runs(ranks: Any, length: int, grades: int = 1) -> Ints:
     """Return the run of each rank of the rank-based total order.
 
-    Parameters
-    ----------
-    ranks
-        Whole numbers from 0 to (c + 1)^N - 1, shape (runs,).
-
     Raises
     ------
     PolicyError
-        For other numbers.
+        For ranks, shape (runs,), that are no whole numbers from 0 to (c + 1)^N - 1.
 
     Examples
     --------
@@ -177,15 +167,8 @@ def natural_distance(ranks: Ranks) -> Ranks:
 
     .. math:: \Delta_{rs} = \rho(s) - \rho(r)
 
-    Parameters
-    ----------
-    ranks
-        Ranks in the order, shape (runs,).
-
-    Returns
-    -------
-    array
-        Shape (runs, runs): row r and column s have the signed length from r to s.
+    Ranks have the shape (runs,), differences (runs, runs): row r and column s have the signed
+    length from r to s.
 
     Raises
     ------
@@ -252,9 +235,9 @@ def induced(
 
 
 def _prepared(runs: Any, grades: int, length: int | None) -> Ints:
-    size = width(runs) if length is None else length
-    check_size(size, grades)
-    return checked_runs(runs, size, grades)
+    length = width(runs) if length is None else length
+    check_size(length, grades)
+    return checked_runs(runs, length, grades)
 
 
 def _kind(largest: int) -> Any:

@@ -1,8 +1,10 @@
-"""What each scale allows: transformations, statistics and significance tests.
+"""What each scale allows: statistics and significance tests.
 
-Stevens' prescriptions are data here, for other parts to ask. They are one side of a long debate,
-which Ferrante, Ferro and Fuhr (2021), section 2.3, and Ferro and Maistro (2024), sections 7.4 and
-7.6, report; nothing in this module forbids anything.
+A scale admits transformations: nominal ones any one-to-one function, ordinal ones any increasing
+one, interval ones any positive affine one, ratio ones any multiple by a positive number (Ferrante,
+Ferro and Fuhr, 2021, section 2.2; Ferro and Maistro, 2024, section 7.3). Stevens' prescriptions are
+data here, for other parts to ask. They are one side of a long debate, which the same report in
+sections 2.3, 7.4 and 7.6; nothing in this module forbids anything.
 
 Where the sources differ:
 
@@ -27,77 +29,14 @@ from cranfield.significance.tests.declaration import TestInfo
 
 
 @dataclass(frozen=True)
-class Admissible:
-    """What may be done to the numbers of a scale without changing what they say.
-
-    Attributes
-    ----------
-    scale
-        The scale.
-    transformations
-        Its admissible transformations, in words.
-    formula
-        The same in LaTeX.
-    preserves
-        What they leave as it is.
-    """
-
-    scale: Scale
-    transformations: str
-    formula: str
-    preserves: str
-
-
-@dataclass(frozen=True)
 class Statistic:
-    """A statistic and the least scale on which statements of it are invariant.
-
-    Attributes
-    ----------
-    name, aliases
-        Its name, and other names that are understood.
-    scale
-        The scale that it needs.
-    why
-        The operation that needs it.
-    """
+    """A statistic, the least scale on which statements of it are invariant, and why."""
 
     name: str
     scale: Scale
     why: str
     aliases: tuple[str, ...] = ()
 
-
-ADMISSIBLE: dict[Scale, Admissible] = {
-    one.scale: one
-    for one in (
-        Admissible(
-            Scale.NOMINAL,
-            "any one-to-one function",
-            r"\phi' = f(\phi),\ f \text{ bijective}",
-            "which things are equal",
-        ),
-        Admissible(
-            Scale.ORDINAL,
-            "any increasing function",
-            r"\phi' = f(\phi),\ f \text{ increasing}",
-            "the order",
-        ),
-        Admissible(
-            Scale.INTERVAL,
-            "any positive affine function",
-            r"\phi' = \alpha \phi + \beta,\ \alpha > 0",
-            "the order and the ratios of differences",
-        ),
-        Admissible(
-            Scale.RATIO,
-            "any multiple by a positive number",
-            r"\phi' = \alpha \phi,\ \alpha > 0",
-            "the order, the ratios of differences and the ratios of values",
-        ),
-    )
-}
-"""Ferrante, Ferro and Fuhr (2021), section 2.2; Ferro and Maistro (2024), section 7.3."""
 
 _COUNTS = "it counts equal values"
 _ORDER = "it compares values"
@@ -165,13 +104,7 @@ sentence of each says which operations a scale allows; statistics that are not n
 
 
 def find_needed(what: str) -> Statistic | TestInfo:
-    """Find a statistic or a significance test by any of its names.
-
-    Raises
-    ------
-    PolicyError
-        If there is neither; the nearest names are suggested.
-    """
+    """Find a statistic or a significance test by any of its names."""
     names: dict[str, Statistic | TestInfo] = {}
     known: list[Statistic | TestInfo] = [*STATISTICS.values()]
     for one in [*known, *(test.info for test in TESTS.values())]:
@@ -211,13 +144,6 @@ def needed_for(what: str) -> Scale:
 def allows(scale: Scale | str, what: str) -> bool:
     """Whether a scale suffices for a statistic or a significance test.
 
-    Parameters
-    ----------
-    scale
-        The scale, or its name.
-    what
-        The statistic or test.
-
     Raises
     ------
     PolicyError
@@ -256,13 +182,6 @@ def admitted_tests(scale: Scale | str) -> list[str]:
 
 
 def find_scale(scale: Scale | str) -> Scale:
-    """Return the scale of a name.
-
-    Raises
-    ------
-    PolicyError
-        For anything that is neither a scale nor the name of one.
-    """
     if isinstance(scale, Scale):
         return scale
     named = {str(one): one for one in Scale}

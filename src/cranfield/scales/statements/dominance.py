@@ -60,17 +60,10 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
     first, second
         Indices of the systems of each pair.
 
-    Returns
-    -------
-    Dominance
-        By pair. Nothing in it says which system is the better one: of a measure for which low is
-        good it is that with the lower mean.
-
     Raises
     ------
     PolicyError
-        For what are no scores, and for systems that are no indices, or not as many first ones as
-        second ones.
+        For what are no scores, and for systems that are no indices or not in pairs.
 
     Notes
     -----
@@ -81,7 +74,8 @@ def dominance(scores: Any, first: ArrayLike, second: ArrayLike) -> Dominance:
 
     whatever bar x is set, at least as large a share of A's scores is above it. Otherwise there is
     an x where the opposite holds, and an increasing transformation that tells scores above x from
-    scores below it, and nearly nothing else, turns the means over.
+    scores below it, and nearly nothing else, turns the means over. Nothing in this says which
+    system is the better one: of a measure for which low is good it is that with the lower mean.
 
     Examples
     --------

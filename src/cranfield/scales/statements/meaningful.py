@@ -32,11 +32,6 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     comparison
         What :func:`cranfield.compare` returns.
 
-    Returns
-    -------
-    Meaning
-        With the verdict, and :class:`Dominance` by pair.
-
     Raises
     ------
     PolicyError
@@ -67,13 +62,13 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     if has is None and measure is not None:
         has = measure.scale
     by_topic = measure is not None and _by_topic(measure)
-    enough = has is not None and has >= needs
-    if enough and by_topic and not comparison.info.within_topics:
-        enough = False
     by_size = measure is not None and measure.needs_one_size
-    if enough and by_size and needs > Scale.ORDINAL:
-        enough = False
-    verdict = UNKNOWN if has is None else MEANINGFUL if enough else NOT_INVARIANT
+    apart = by_topic and not comparison.info.within_topics
+    verdict = MEANINGFUL
+    if has is None:
+        verdict = UNKNOWN
+    elif has < needs or apart or (by_size and needs > Scale.ORDINAL):
+        verdict = NOT_INVARIANT
     found = dominance(comparison.scores, comparison.first, comparison.second)
     return Meaning(comparison, needs, has, by_topic, by_size, verdict, found)
 

@@ -31,10 +31,9 @@ class Meaning:
     ----------
     comparison
         What was compared.
-    needs
-        The scale that the test, or a statement on means, takes for granted.
-    has
-        The scale that the measure declares; None where it is not known.
+    needs, has
+        The scale that the test, or a statement on means, takes for granted, and the one that the
+        measure declares; None where it is not known.
     by_topic
         Whether the scale depends on the recall base, so that topics are on scales of their own.
     by_size
@@ -83,16 +82,14 @@ class Meaning:
                 f"not invariant: {test} needs {a_scale(self.needs)}, and {name} is declared"
                 f" {self.has}; what it says may depend on how the scale is spaced"
             )
-        lines = [first]
-        found = self.comparison.count()
+        lines, found = [first], self.comparison.count()
         if found and self.verdict != MEANINGFUL:
             kept = f"{self.holds:,} keep" if self.holds > 1 else f"{self.holds or 'none'} keeps"
             lines.append(
                 f"of {counted(found, 'pair')} that {'differs' if found == 1 else 'differ'},"
                 f" {kept} the order of means under every increasing transformation of the scores"
             )
-            example = self._example()
-            if example:
+            if example := self._example():
                 lines.append(example)
         return lines
 
@@ -178,28 +175,19 @@ class Meaning:
         order = np.argsort(self.dominance.holds[star], kind="stable")
         chosen = np.flatnonzero(star)[order][:limit]
         low, scored = one.lower_is_better, self._scored()
+        found = self.dominance
+        sides = (one.first, found.above_first), (one.second, found.above_second)
 
-        def good(above: Indices, systems: Indices, k: int) -> str:
-            return str(scored[systems[k]] - above[k] if low else above[k])
+        def row(k: int) -> list[str]:
+            names = [one.systems[systems[k]] for systems, _ in sides]
+            bar = "" if np.isnan(found.threshold[k]) else f"{found.threshold[k]:.4g}"
+            order, good = "always", ["", ""]
+            if found.reversed[k]:
+                order = "turns over"
+                good = [str(scored[of[k]] - above[k] if low else above[k]) for of, above in sides]
+            return [*names, f"{one.difference[k]:.4f}", order, bar, *good]
 
-        rows = [
-            [
-                one.systems[one.first[k]],
-                one.systems[one.second[k]],
-                f"{one.difference[k]:.4f}",
-                "turns over" if self.dominance.reversed[k] else "always",
-                ""
-                if np.isnan(self.dominance.threshold[k])
-                else f"{self.dominance.threshold[k]:.4g}",
-                good(self.dominance.above_first, one.first, k)
-                if self.dominance.reversed[k]
-                else "",
-                good(self.dominance.above_second, one.second, k)
-                if self.dominance.reversed[k]
-                else "",
-            ]
-            for k in chosen
-        ]
+        rows = [row(k) for k in chosen]
         bar = "by scores up to" if low else "by scores above"
         head = ["first", "second", "difference", "order", bar, "first", "second"]
         parts = ["\n".join(self.lines())]
@@ -217,7 +205,7 @@ class Meaning:
 
 
 def measure_of(name: str) -> Measure | None:
-    """Read the measure that was compared; None for one that is not known."""
+    """The measure that was compared; None for one that is not known."""
     try:
         return parse_measure(name)
     except MeasureError:
@@ -225,7 +213,6 @@ def measure_of(name: str) -> Measure | None:
 
 
 def _can_be_scaled(measure: Measure | None) -> bool:
-    """Tell whether there is an interval-scaled version."""
     try:
         return measure is not None and bool(Interval(measure))
     except MeasureError:

@@ -17,20 +17,10 @@ from cranfield.scales.verdicts.verdicts import ScaleReport
 
 @dataclass(frozen=True, eq=False)
 class ScaleFacts:
-    """What there is to know of the scale of a measure.
+    """What there is to know of the scale of a measure, and what that scale admits.
 
-    Attributes
-    ----------
-    report
-        Its scale, for its own order and for the total orders, with witnesses.
-    image
-        Its values on all runs; None where they are beyond reach.
-    refused
-        Why there is no image.
-    by_topic
-        Whether its values depend on the recall base, so that each topic has a scale of its own.
-    statistics, tests
-        What its scale admits.
+    There is no image where it is beyond reach, and `refused` says why. With `by_topic` values
+    depend on the recall base, so that each topic has a scale of its own.
     """
 
     report: ScaleReport
@@ -53,24 +43,7 @@ def about_scale(
     *,
     judgments: int | None = None,
 ) -> ScaleFacts:
-    """Find the image and the scale of a measure, and what that scale admits.
-
-    Parameters
-    ----------
-    measure
-        The measure, or its text.
-    length
-        Length N of the runs; the measure's cutoff by default.
-    grades
-        The highest grade c.
-    judgments
-        Relevant documents of the topic; by default as many as the runs are long.
-
-    Returns
-    -------
-    ScaleFacts
-        An image that is beyond reach is None, with the reason.
-    """
+    """Find the image and the scale of a measure; of an image beyond reach the reason why."""
     measure = as_measure(measure, length)
     report = scale_of(measure, length, grades, judgments=judgments)
     found, refused = None, ""

@@ -81,13 +81,11 @@ def judge_steps(order: str, steps: Iterable[Step], form: Form, sign: int, reason
 
 
 def prove_rank_based(order: str, form: Form, sign: int) -> Verdict:
-    """Decide an additive measure against the rank-based total order, at any length."""
     steps = rank_based_steps(form.shape.length, form.shape.grades)
     return judge_steps(order, steps, form, sign, "from all steps between neighbours")
 
 
 def prove_set_based(order: str, form: Form, sign: int) -> Verdict:
-    """Decide an additive measure against the set-based total order, at any length."""
     length, top = form.shape.length, form.shape.grades
     assert isinstance(form.shape, Additive)
     gained = [_gained(form, rank) for rank in range(length)]
@@ -109,11 +107,7 @@ def _gained(form: Form, rank: int) -> list[tuple[Fraction, Fraction] | None]:
 
 
 def bottom_runs(length: int, grades: int) -> Ints:
-    """Return runs at the bottom of the partial order.
-
-    The empty run; those with one document, of each grade, at the last rank; and those with one at
-    the last rank but one.
-    """
+    """The empty run, and those with one document, of any grade, at either of the last two ranks."""
     rows = np.zeros((1 + grades * min(length, 2), length), dtype=np.int64)
     levels = np.arange(1, grades + 1)
     rows[levels, -1] = levels

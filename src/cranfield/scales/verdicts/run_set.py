@@ -27,17 +27,9 @@ LISTED = 2**18
 class RunSet:
     """Runs of one length that can be retrieved from a topic's documents, and a measure of them.
 
-    Attributes
-    ----------
-    measure
-        With its cutoff, if it needs one.
-    length, grades
-        The length N and the highest grade c.
-    stated
-        The topic's documents as they were given: their grades, the number of relevant ones, which
-        leaves their grades open, or None, where every run can be.
-    documents
-        Grades of the topic's documents.
+    `documents` has the grades of the topic's documents, and `stated` is what was said of them:
+    their grades, the number of relevant ones, which leaves their grades open, or None, where every
+    run can be.
     """
 
     measure: Measure
@@ -57,7 +49,6 @@ class RunSet:
         return isinstance(self.stated, tuple)
 
     def can_be_listed(self, depth: int) -> bool:
-        """Whether all runs with grades above 0 down to a depth only are looked at."""
         return not more_than(LISTED, depth, self.grades)
 
     def listed(self, depth: int) -> Ints:
@@ -71,7 +62,7 @@ class RunSet:
         return np.asarray(runs[kept])
 
     def count(self) -> int:
-        """Count the runs, without listing them."""
+        """Number of the runs, without listing them."""
         if self.stated is None:
             return int((self.grades + 1) ** self.length)
         if not self.graded:
@@ -88,11 +79,9 @@ class RunSet:
         return sum(ways)
 
     def values(self, runs: Ints) -> Values:
-        """Return the measure's values of some of the runs."""
         return exact_values(self.measure, runs, self.grades, self.documents)
 
     def form(self) -> Form | None:
-        """Return the measure's exact form, if it has one."""
         return form(self.measure, self.length, self.grades, self.documents)
 
 

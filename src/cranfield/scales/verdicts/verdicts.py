@@ -57,12 +57,11 @@ class Witness:
             return KINDS[self.kind].format(*runs, *values)
         found: tuple[Any, ...] = self.values
         steps = (abs(found[1] - found[0]), abs(found[3] - found[2]))
-        parts = [
+        return "; ".join(
             f"the step from {values[i]} to {values[i + 1]}, for {runs[i]} and {runs[i + 1]},"
             f" is {shown(step)}"
             for i, step in zip((0, 2), steps, strict=True)
-        ]
-        return "; ".join(parts)
+        )
 
 
 @dataclass(frozen=True)
@@ -71,10 +70,8 @@ class Verdict:
 
     Attributes
     ----------
-    order
-        The order.
-    scale
-        Interval or ordinal; None if it is neither, or if nothing is known.
+    order, scale
+        The order, and interval or ordinal; None if it is neither, or if nothing is known.
     decided
         Whether that is the last word. If not, the scale is what is known at least.
     witness
@@ -116,7 +113,7 @@ class ScaleReport:
     judgments
         The topic's judgments as they were given; None if any run of that length can be.
     runs
-        Number of runs.
+        Their number.
     own
         For the order that the measure induces itself: ordinal at least.
     set_based, rank_based
@@ -158,10 +155,8 @@ class TopicsReport:
 
     Attributes
     ----------
-    measure
-        The measure.
-    longest, largest_base
-        The set S[N, K]: N is the longest run, K the largest recall base.
+    measure, longest, largest_base
+        The measure, and the set S[N, K] of its longest run N and its largest recall base K.
     scale
         Interval if its values are equally spaced, else ordinal.
     values

@@ -149,11 +149,12 @@ class Interval(Wrapping):
         # Before a table of so many ranks is made.
         check_size(self.cutoff, max(self._highest(judged), 1))
         binary, own = self._is_binary(), self.inner.needs_ideal
-        rows = padded(judged, self.cutoff, self._rel() if binary else None)
+        rel = lowest_relevant(self.inner)
+        rows = padded(judged, self.cutoff, rel if binary else None)
         highest = int(max(rows.max(initial=0), self._highest(judged), 1))
         out = np.zeros(judged.shape)
         flat = out.reshape(-1)
-        limits = judged.recall_base(self._rel()) if self.feasible else None
+        limits = judged.recall_base(rel) if self.feasible else None
         for (limit, ideal), chosen in groups(judged, self.cutoff, limits, ideal=own).items():
             if limit == 0:
                 # Without relevant documents there is one run, and nothing to rank.
@@ -171,9 +172,8 @@ class Interval(Wrapping):
             flat[chosen] = found[back.ravel()]
         if depends_on_recall_base(self.inner):
             # Where the measure is undefined it counts as its lowest value.
-            flat[np.broadcast_to(judged.recall_base(self._rel()) == 0, out.shape).ravel()] = (
-                1.0 if self.raw else 0.0
-            )
+            nothing = np.broadcast_to(judged.recall_base(rel) == 0, out.shape)
+            out[nothing] = 1.0 if self.raw else 0.0
         return out
 
     def require(self, grades: int, runs: int) -> None:
@@ -223,9 +223,6 @@ class Interval(Wrapping):
             raise MeasureError(
                 f"{self}: grades up to 0 have gains, which have no place in an image"
             )
-
-    def _rel(self) -> int:
-        return lowest_relevant(self.inner)
 
     def _is_binary(self) -> bool:
         """Whether all grades that count as relevant count the same."""

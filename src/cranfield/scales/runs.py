@@ -46,10 +46,8 @@ def all_runs(length: int, grades: int = 1) -> Ints:
 
     Parameters
     ----------
-    length
-        Number N of ranks, at least 1.
-    grades
-        The highest grade c, at least 1; grades are 0..c.
+    length, grades
+        Number N of ranks, and the highest grade c of 0..c; both at least 1.
 
     Returns
     -------
@@ -80,22 +78,17 @@ def all_runs(length: int, grades: int = 1) -> Ints:
 
 
 def more_than(most: int, length: int, grades: int) -> bool:
-    """Tell whether there are more runs of a length than that, without a number of a million digits.
-
-    >>> more_than(8, 3, 1), more_than(8, 4, 1), more_than(8, 10**12, 1)
-    (False, True, True)
-    """
+    """Whether there are more runs of a length, without making a number of a million digits."""
     return bool(length >= most.bit_length() or (int(grades) + 1) ** int(length) > most)
 
 
 def check_grades(grades: Any) -> int:
-    """Refuse a highest grade that is no positive whole number."""
     check_whole("the highest grade", grades, 1)
     return int(grades)
 
 
 def check_size(length: Any, grades: Any) -> None:
-    """Refuse a length or a highest grade that is no positive whole number, or too large a one."""
+    """Refuse a length or a highest grade that is no positive whole number, or too large."""
     check_whole("the length of a run", length, 1)
     check_grades(grades)
     if length > MOST_RANKS:
@@ -132,7 +125,7 @@ def checked_runs(runs: Any, length: int, grades: int) -> Ints:
 
 
 def width(runs: Any) -> int:
-    """Number of ranks of the longest run."""
+    """Ranks of the longest run."""
     return int(_rows(runs).shape[1])
 
 
@@ -141,7 +134,6 @@ def _rows(runs: Any) -> NDArray[Any]:
 
 
 def _padded(runs: Any) -> Any:
-    """Fill up rows of different lengths with 0."""
     if isinstance(runs, np.ndarray) or not isinstance(runs, Sequence):
         return runs
     rows = [row for row in runs if isinstance(row, Sequence) and not isinstance(row, (str, bytes))]
@@ -152,11 +144,7 @@ def _padded(runs: Any) -> Any:
 
 
 def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
-    """Read a measure; one that needs a cutoff and has none gets the length of the runs.
-
-    >>> as_measure("P", 5), as_measure("AP", 5)
-    (P@5, AP)
-    """
+    """Read a measure; one that needs a cutoff and has none gets the length of the runs."""
     if length is not None:
         check_size(length, 1)
     if isinstance(measure, Measure):
@@ -226,9 +214,7 @@ def score_runs(
     measure
         The measure or its text; one that needs a cutoff and has none gets the length of the runs.
     runs
-        Grades by rank, shape (runs, ranks); rows of different lengths are padded with 0.
-    grades
-        The highest grade.
+        Grades by rank, shape (runs, ranks), from 0 to `grades`; shorter rows are padded with 0.
     judgments
         Grades of the topic's relevant documents, or the number of documents of the highest grade:
         recall base and ideal ranking come from them. By default as many as the runs are long, so

@@ -166,6 +166,6 @@ def _window(
 
 
 def _log_moment(exponents: Floats) -> float:
-    """Return the logarithm of the mean of exp(exponents)."""
+    """Logarithm of the mean of exp(exponents)."""
     top = float(exponents.max())
     return top + math.log(float(np.exp(exponents - top).mean()))

@@ -162,7 +162,6 @@ def distribution_of_sums(
 
 
 def _checked(component: Floats) -> Floats:
-    """Return one component's values, refusing what is not a set of numbers in ascending order."""
     values = np.asarray(component, dtype=np.float64)
     if values.ndim != 1 or not values.size or not np.isfinite(values).all():
         raise PolicyError("a component is a list of one or more finite values")

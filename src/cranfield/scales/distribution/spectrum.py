@@ -153,7 +153,6 @@ class Variable:
 
     @classmethod
     def uniform(cls, values: Floats) -> Variable:
-        """Make the variable that is uniform on ascending values."""
         symmetric = bool(np.array_equal(values, -values[::-1]))
         half = values[values >= 0] if symmetric else values
         weights = np.where(half > 0, 2.0, 1.0) if symmetric else np.ones(half.size)

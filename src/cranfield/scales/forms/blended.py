@@ -34,18 +34,10 @@ NOTHING: Found = (0, ZERO)
 
 @dataclass(frozen=True)
 class Ratios:
-    """Blended ratios, and which documents they count.
+    """Blended ratios, by the law of a measure with fractions for numbers.
 
-    Attributes
-    ----------
-    measure
-        The measure with fractions for numbers, whose law it is.
-    relevant, gains
-        For each grade whether it is relevant, and its gain; 0 if it is not.
-    depth
-        Ranks that count.
-    ideal
-        For each rank cg*, the gain of the ideal ranking so far.
+    For each grade there is whether it is relevant, and its gain, 0 if it is not; for each rank cg*,
+    the gain of the ideal ranking so far. Ranks count down to a depth.
     """
 
     measure: Any
@@ -66,15 +58,12 @@ class Ratios:
         return cls(exactly(measure), relevant, gains, setting.depth(measure), ideal)
 
     def counts(self, rank: int, grade: int) -> bool:
-        """Whether a document is relevant, and at a rank that counts."""
         return self.relevant[grade] and rank <= self.depth
 
     def after(self, found: Found, grade: int) -> Found:
-        """What is found with one more relevant document."""
         return found[0] + 1, found[1] + self.gains[grade]
 
     def at(self, rank: int, found: Found) -> Fraction:
-        """The blended ratio."""
         ratio: Fraction = self.measure.blended(*found, rank, self.ideal[rank - 1])
         return ratio
 

@@ -48,20 +48,10 @@ TOLERANCE = 2.0**-40
 class Values:
     """Values of some runs.
 
-    Attributes
-    ----------
-    keys
-        The distinct values, ascending; shape (values, bases). Floats, in one column, if not exact.
-    place
-        For each run the place of its value among them, from 0.
-    bases, unit
-        A key stands for the sum of key * unit / ln(base).
-    below, constant
-        What that is divided by, and what is then added.
-    exact
-        Whether the values are exact, and not floats that are compared with a tolerance.
-    factor
-        What all is multiplied by that is known as a float only.
+    `keys` has the distinct values, ascending, shape (values, bases): a key stands for the sum of
+    key * unit / ln(base), which is divided by `below` and multiplied by `factor`, known as a float
+    only, before the constant is added. If not exact they are floats, in one column, compared with a
+    tolerance. `place` has for each run the place of its value, from 0.
     """
 
     keys: NDArray[Any]
@@ -75,11 +65,9 @@ class Values:
 
     @property
     def size(self) -> int:
-        """How many distinct values there are."""
         return len(self.keys)
 
     def value(self, place: int) -> Number:
-        """Value at a place."""
         if not self.exact:
             return float(self.keys[place, 0])
         row = (int(key) * self.unit for key in self.keys[place])
@@ -111,8 +99,6 @@ def exact_values(
 
     Judgments are as for :func:`.form`.
 
-    Examples
-    --------
     >>> from cranfield.measures import AP, DCG
     >>> runs = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     >>> values = exact_values(AP, runs)
@@ -137,7 +123,6 @@ def exact_values(
 
 
 def values_of(found: Form, runs: Ints) -> Values:
-    """Score runs exactly by a form."""
     rows, bases, unit = _summed(found.shape, runs)
     if not found.below:
         # A topic without relevant documents scores 0, whatever the run.

@@ -35,7 +35,6 @@ Row = tuple[Fraction, ...]
 
 
 def rising(weights: Sequence[Fraction]) -> bool:
-    """Tell whether no weight is below the one before it."""
     return all(lower <= upper for lower, upper in pairwise(weights))
 
 
@@ -43,14 +42,10 @@ def rising(weights: Sequence[Fraction]) -> bool:
 class Additive:
     """A sum over ranks of weights of grades.
 
-    Attributes
-    ----------
-    bases
-        For each rank the number r whose inverse logarithm 1/ln r its weights are rational
-        multiples of; 1 for rational weights. Bases are not powers, so that equal ones, and only
-        equal ones, have weights in rational proportion (see `exact_numbers.py`).
-    coefficients
-        For each rank the rational factor of each grade 0..c.
+    Weights are rational multiples of 1/ln r, with a number r, a *base*, for each rank; 1 for
+    rational weights. Bases are not powers, so that equal ones, and only equal ones, have weights in
+    rational proportion (see `exact_numbers.py`). `coefficients` has the factor of each grade for
+    each rank.
     """
 
     bases: tuple[Fraction, ...]
@@ -69,10 +64,9 @@ class Additive:
         return len(self.coefficients[0]) - 1
 
     def weights(self) -> Floats:
-        """Weights as floats; shape (length, grades + 1)."""
-        factors = [approximate(base) for base in self.bases]
-        table = np.array([[float(weight) for weight in row] for row in self.coefficients])
-        return np.asarray(table * np.array(factors)[:, None])
+        """As floats; shape (length, grades + 1)."""
+        factors = np.array([approximate(base) for base in self.bases])
+        return np.asarray(np.array(self.coefficients, dtype=np.float64) * factors[:, None])
 
     def stateful(self) -> Stateful | None:
         """Return the same as a form with a single state, if the weights are rational multiples."""
@@ -86,7 +80,7 @@ class Additive:
 
     @property
     def base(self) -> Fraction:
-        """The base of all weights, where there is only one."""
+        """Of all weights, where there is only one."""
         rows = zip(self.bases, self.coefficients, strict=True)
         return next((base for base, row in rows if any(row)), ONE)
 
@@ -112,7 +106,6 @@ class Stateful:
 
     @property
     def start(self) -> Hashable:
-        """The state before the first rank."""
         return 0
 
     def step(self, rank: int, state: Any, grade: int) -> Step | None:
@@ -122,7 +115,7 @@ class Stateful:
 
 @dataclass(frozen=True)
 class OneState(Stateful):
-    """An additive form with rational coefficients, seen as a stateful one."""
+    """An additive form with rational coefficients."""
 
     coefficients: tuple[Row, ...]
 
@@ -157,19 +150,10 @@ class AtMost(Stateful):
 class Form:
     """The form of a measure's values: value = constant + factor (sum of the shape) / below.
 
-    Attributes
-    ----------
-    shape
-        What depends on the run.
-    below
-        A positive divisor that is the same for all runs, such as RB, or the ideal DCG as a sum of
-        inverse logarithms; nothing where the measure is 0 for every run, as for a topic without
-        relevant documents. Ranks do not depend on it.
-    constant
-        What is added.
-    factor
-        What all is multiplied by that is neither a fraction nor an inverse logarithm, above 0, such
-        as one over the sum of endless weights. Ranks do not depend on it, either.
+    The divisor is positive and the same for all runs, such as RB, or the ideal DCG as a sum of
+    inverse logarithms; nothing where the measure is 0 for every run, as for a topic without
+    relevant documents. The factor, above 0, is neither a fraction nor an inverse logarithm, such as
+    one over the sum of endless weights. Ranks depend on neither of them.
     """
 
     shape: Additive | Stateful
@@ -179,12 +163,11 @@ class Form:
 
     @property
     def unit(self) -> float:
-        """One over the divisor, and 0 for none, as a float."""
+        """One over the divisor, and 0 for none."""
         return float(quotient(UNITY, self.below)) * self.factor
 
     @property
     def offset(self) -> float:
-        """The constant as a float."""
         return float(self.constant)
 
 
@@ -200,42 +183,27 @@ def exactly(measure: Any) -> Any:
 
 
 def upto(highest: int) -> Any:
-    """Whole numbers from 0 as an array of fractions, for laws of arrays."""
     return np.array([Fraction(number) for number in range(highest + 1)], dtype=object)
 
 
 def row_of(values: Any) -> Row:
-    """What a law makes of an array of fractions."""
     return tuple(map(Fraction, np.asarray(values).astype(object)))
 
 
 class Setting(NamedTuple):
-    """The runs that a form is for, and the judgments of their topic.
-
-    Attributes
-    ----------
-    length
-        Number of ranks.
-    grades
-        The highest grade.
-    judgments
-        Grades of the judged documents of the topic.
-    """
+    """The runs that a form is for, and the judgments of their topic."""
 
     length: int
     grades: int
     judgments: tuple[int, ...]
 
     def depth(self, measure: Measure) -> int:
-        """Ranks that count."""
         return self.length if measure.cutoff is None else min(self.length, measure.cutoff)
 
     def relevant(self, measure: Any) -> tuple[bool, ...]:
-        """Whether each grade counts as relevant."""
         return tuple(grade >= max(measure.rel, 0) for grade in range(self.grades + 1))
 
     def recall_base(self, measure: Any) -> int:
-        """Number of relevant documents of the topic."""
         return sum(grade >= max(measure.rel, 0) for grade in self.judgments)
 
     def highest(self, measure: Any) -> int:
@@ -252,12 +220,11 @@ class Setting(NamedTuple):
         return row_of(gain.exactly().of(upto(highest or self.grades)))
 
     def unit_gains(self, measure: Any) -> Row:
-        """Gain of each grade, for a measure of gains from 0 to 1."""
+        """Gains from 0 to 1."""
         top = self.highest(measure) if measure.gains.kind == "graded" else 1
         return row_of(exactly(measure).unit_gain(upto(self.grades), top))
 
     def stops(self, measure: Any) -> Row:
-        """Chance that each grade satisfies, for ERR and its like."""
         worth = self.gains(measure.gains, self.highest(measure))
         return tuple(satisfying(gain, max(worth)) for gain in worth)
 

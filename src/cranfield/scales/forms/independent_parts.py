@@ -72,7 +72,7 @@ class Part:
 
     @cached_property
     def key_runs(self) -> Exact:
-        """Number of vectors of grades that have each sum."""
+        """Number of vectors of grades of each."""
         return np.add.reduceat(self.runs, np.searchsorted(self.key, np.arange(self.keys.size)))
 
     def index(self, runs: Ints) -> NDArray[np.int64]:
@@ -85,8 +85,6 @@ class Part:
 def split(form: Additive, rel: int) -> list[Part]:
     """Split a form into independent parts; too many sums of one are a TooManySumsError.
 
-    Examples
-    --------
     >>> from cranfield.measures import DCG
     >>> from cranfield.scales.forms.measure_forms import form
     >>> parts = split(form(DCG(discount="max(1,log2(rank))"), 6).shape, 1)
@@ -165,14 +163,12 @@ def _part(ranks: list[int], rows: list[list[int]], below: int, base: Fraction, r
 
 
 def total_runs(parts: Sequence[Part], limit: int | None) -> int:
-    """Number of runs, with at most so many relevant documents."""
     if limit is None:
         return prod(int(part.runs.sum()) for part in parts)
     return _combined([(part.count, part.runs) for part in parts], limit)
 
 
 def total_sums(parts: Sequence[Part], limit: int | None) -> int:
-    """Number of distinct sums, of runs with at most so many relevant documents."""
     if limit is None:
         return prod(part.keys.size for part in parts)
     ones = [(part.least, np.ones(part.keys.size, dtype=np.int64)) for part in parts]

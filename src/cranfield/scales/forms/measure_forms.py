@@ -67,17 +67,12 @@ def form(
 ) -> Form | None:
     """Return the form of a measure's values on runs of a length; None for one that has none.
 
-    Grades are 0 to `grades`. Judgments are grades of the topic's judged documents, or how many it
-    has of the highest grade; by default as many as the runs are long.
+    Judgments are grades of the topic's judged documents, or how many it has of the highest grade;
+    by default as many as the runs are long.
 
-    Examples
-    --------
     >>> from cranfield.measures import DCG, IPrec
-    >>> of_dcg = form(DCG, 3)
-    >>> of_dcg.shape.bases, round(of_dcg.unit, 3)
-    ((Fraction(2, 1), Fraction(3, 1), Fraction(2, 1)), 0.693)
-    >>> form(IPrec @ 0.1, 3) is None
-    True
+    >>> form(DCG, 3).shape.bases, form(IPrec @ 0.1, 3) is None
+    ((Fraction(2, 1), Fraction(3, 1), Fraction(2, 1)), True)
     """
     maker = FORMS.get(type(measure))
     if maker is None:

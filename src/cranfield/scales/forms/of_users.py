@@ -37,14 +37,8 @@ MOST_DIGITS_AT = 200
 class Told(NamedTuple):
     """What of a user model is told.
 
-    Attributes
-    ----------
-    total
-        Whether all that is found (ETU), and not what a rank gives (EU).
-    depth
-        The last rank that is read, where that is not the model's own.
-    deepest
-        The last rank whose gains count.
+    `total` is all that is found (ETU), not what a rank gives (EU); `depth` the last rank that is
+    read, where that is not the model's own; `deepest` the last whose gains count.
     """
 
     total: bool
@@ -113,18 +107,8 @@ def _satisfied(model: SatisfiedModel, setting: Setting, told: Told) -> Form | No
 class Player(Stateful):
     """A Bejeweled player; the state is what was found, or None after the stop.
 
-    Attributes
-    ----------
-    model
-        The model with fractions for numbers, which has the limits.
-    gains
-        Of each grade.
-    depth
-        Ranks whose gains count.
-    end
-        The last rank that is read.
-    total
-        Whether all that is found counts, and not what a rank gives.
+    The model, with fractions for numbers, has the limits. Gains are those of each grade; they count
+    down to a depth, and reading ends at `end`. `total` is as for :class:`Told`.
     """
 
     model: Any
@@ -152,12 +136,10 @@ class Player(Stateful):
         return Step(self.value(found, rank), None)
 
     def stops(self, rank: int, before: Fraction, gain: Fraction) -> bool:
-        """Whether a player stops at a rank, after so much gain before it."""
         enough, most = self.model.limits(rank, before)
         return bool(rank >= self.end or before + gain >= enough or rank >= most)
 
     def value(self, found: Fraction, rank: int) -> Fraction:
-        """Utility of a player who stops at a rank."""
         return found if self.total else found / rank
 
 

@@ -102,7 +102,6 @@ def average_precision(measure: Any, setting: Setting) -> Form:
 
 
 def _best(values: list[Fraction], measure: Any) -> list[Fraction]:
-    """What the ideal ranking has, as far as it counts."""
     return values[: measure.cutoff] if measure.denominator == "min" else values
 
 
@@ -148,15 +147,9 @@ def shared_grades(measure: GradedAveragePrecision, setting: Setting) -> Form:
 class Cascade(Stateful):
     """Users who stop where a document satisfies; the state is the chance that they still read.
 
-    Attributes
-    ----------
-    stops
-        For each grade the chance to stop there.
-    worth
-        For each rank that counts, what it is worth to stop there, or with ERR's chance to be
-        satisfied as gain, to read there.
-    patience
-        For each rank the chance to go on of those whom nothing satisfies; 1 where not given.
+    `stops` has the chance to stop of each grade; `worth`, of each rank that counts, what it is
+    worth to stop there, or with ERR's chance to be satisfied as gain, to read there; `patience`, of
+    each rank, the chance to go on of those whom nothing satisfies: 1 where not given.
     """
 
     stops: Row

@@ -36,7 +36,6 @@ class Bag:
 
     @classmethod
     def joined(cls, values: Sequence[Exact], runs: Sequence[Exact]) -> Bag:
-        """Put numbers together, each once."""
         if len(values) == 1:
             return cls(values[0], runs[0])
         every = np.concatenate(values)
@@ -57,16 +56,10 @@ def _first(ordered: Exact) -> Any:
 
 @dataclass(frozen=True, eq=False)
 class Walk:
-    """The steps of a form in whole numbers.
+    """The steps of a form, rank by rank, in whole numbers of a unit.
 
-    Attributes
-    ----------
-    unit
-        What a whole number stands for.
-    gains
-        For each rank the contributions; shape (states before the rank, grades + 1).
-    after
-        For each rank the states that follow, as an index; -1 for what is ruled out or not met.
+    `gains` are contributions, shape (states before the rank, grades + 1), and `after` indices of
+    the states that follow; -1 for what is ruled out or not met.
     """
 
     unit: Fraction
@@ -75,7 +68,6 @@ class Walk:
 
     @classmethod
     def of(cls, form: Stateful) -> Walk:
-        """Follow a form through all its states."""
         return cls._followed(form, None)[0]
 
     @classmethod
@@ -133,11 +125,9 @@ class Walk:
 
     @property
     def kind(self) -> Any:
-        """Type of the whole numbers."""
         return self.gains[0].dtype
 
     def run(self, runs: Ints) -> Exact:
-        """Walk down runs; return their values."""
         state = np.zeros(len(runs), dtype=np.int64)
         value = np.zeros(len(runs), dtype=self.kind)
         for gains, after, grade in zip(self.gains, self.after, runs.T, strict=True):
@@ -171,11 +161,10 @@ class Walk:
         return [Bag.joined(one, two) for one, two in zip(values, runs, strict=True)]
 
     def end(self, by_runs: bool) -> list[Bag]:
-        """The value 0 for each state after the last rank."""
+        """0 for each state after the last rank."""
         return [self._nothing(by_runs)] * (int(self.after[-1].max()) + 1)
 
     def start(self, by_runs: bool) -> list[Bag]:
-        """The value 0 before the first rank."""
         return [self._nothing(by_runs)]
 
     def _nothing(self, by_runs: bool) -> Bag:
@@ -183,11 +172,9 @@ class Walk:
 
     @property
     def many(self) -> Any:
-        """Type of numbers of runs."""
         return np.int64 if self.gains[0].shape[1] ** len(self.gains) < WORD else object
 
     def number(self) -> int:
-        """Number of runs that are not ruled out."""
         ways = [1]
         for after in self.after:
             following = [0] * (int(after.max()) + 1)

@@ -39,11 +39,8 @@ class Counted(NamedTuple):
 def flat_ranges(start: Ints, count: Ints) -> tuple[Ints, Ints]:
     """Write out ranges: for each number of each range, which range and the number.
 
-    Examples
-    --------
-    >>> which, number = flat_ranges(np.array([5, 9]), np.array([2, 1]))
-    >>> which.tolist(), number.tolist()
-    ([0, 0, 1], [5, 6, 9])
+    >>> [part.tolist() for part in flat_ranges(np.array([5, 9]), np.array([2, 1]))]
+    [[0, 0, 1], [5, 6, 9]]
     """
     which = np.repeat(np.arange(count.size), count)
     shift = start - (np.cumsum(count) - count)
@@ -115,7 +112,6 @@ def count_pairs(
 
 
 def too_near() -> PolicyError:
-    """Say that floats do not get anywhere."""
     return PolicyError(
         "too many values of the image lie closer to each other than floats can tell; rank the runs"
         " themselves with rank_runs, or fewer at a time"

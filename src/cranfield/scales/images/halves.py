@@ -83,7 +83,6 @@ class Halves:
 
     @property
     def pairs(self) -> int:
-        """Number of sums."""
         many = np.diff(self.head_ends, prepend=0) * np.diff(self.tail_ends, prepend=0)
         return int(many.sum())
 
@@ -126,7 +125,7 @@ class Halves:
 
 
 def word(numbers: Exact) -> Ints:
-    """Whole numbers modulo 2^64, as signed numbers."""
+    """Modulo 2^64, as signed numbers."""
     if numbers.dtype == object:
         return (numbers & (2**64 - 1)).astype(np.uint64).view(np.int64)
     return np.asarray(numbers, dtype=np.int64)

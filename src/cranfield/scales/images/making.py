@@ -53,10 +53,8 @@ def image(
     ----------
     measure
         A measure or its text.
-    length
-        Number N of ranks of the runs; by default the measure's cutoff.
-    grades
-        The highest grade c, at least 1.
+    length, grades
+        Number N of ranks of the runs, by default the measure's cutoff, and the highest grade c.
     judgments
         What the topic's recall base and ideal ranking are: grades of its judged documents, or how
         many there are of the highest grade. By default as many as the runs are long. They stretch
@@ -64,10 +62,8 @@ def image(
     at_most
         Only runs with at most so many documents of grade `rel` or above (1 for measures that have
         no `rel`).
-    memory
-        Bytes that may be used, roughly.
-    jobs
-        Threads; by default one for each processor.
+    memory, jobs
+        Bytes that may be used, roughly, and threads; by default one for each processor.
 
     Returns
     -------
@@ -85,9 +81,8 @@ def image(
 
     Notes
     -----
-    Measures with a form (`scales/forms`) have exact images. The others are
-    scored on all runs if there are at most 2^20, and values within 2^-40 of each other,
-    relatively, count as one; `exact` and `tolerance` say so.
+    Measures with a form (`scales/forms`) have exact images. The others are scored on all runs if
+    there are at most 2^20, and values within a relative 2^-40 count as one, as `tolerance` says.
 
     Examples
     --------
@@ -122,13 +117,6 @@ def image_of_topic(
 
     It is not kept, and refused when its values are not listed, but would be counted anew for each
     run, which takes seconds: there are dozens of topics.
-
-    Examples
-    --------
-    >>> from cranfield.measures import Q
-    >>> one, other = (image_of_topic(Q @ 3, 3, 1, ideal) for ideal in ([1], [1, 1, 1]))
-    >>> one.rank_runs([[0, 1, 1], [1, 0, 0]]).tolist(), other.rank_runs([[0, 1, 1]]).tolist()
-    ([5, 4], [5])
     """
     scored = form(measure, length, grades) is None
     most = MOST_OF_TOPIC[scored]

@@ -145,7 +145,6 @@ def _side(parts: tuple[Part, ...], chosen: list[int], *, with_counts: bool, by_r
 
 
 def out_of_reach(size: int) -> PolicyError:
-    """Say that an image is too large to rank runs in it."""
     return PolicyError(
         f"the image has about 2^{size.bit_length() - 1} values, too many to rank them exactly;"
         " up to about 2^45 is feasible: shorter runs, or fewer grades"

@@ -40,12 +40,8 @@ class Image:
 
     Attributes
     ----------
-    measure
-        The measure.
-    length
-        Number N of ranks.
-    grades
-        The highest grade c.
+    measure, length, grades
+        The measure, the number N of ranks and the highest grade c.
     judgments
         Grades of the topic's judged documents.
     at_most
@@ -120,12 +116,7 @@ class Image:
         return self._held.runs
 
     def values(self) -> Floats:
-        """Return all values, ascending.
-
-        Returns
-        -------
-        array
-            Shape (size,).
+        """Return all values, ascending; shape (size,).
 
         Raises
         ------
@@ -182,15 +173,10 @@ class Image:
     def rank(self, values: ArrayLike) -> Ints:
         """Return the ranks of scores: how many values of the image are not above each.
 
-        Parameters
-        ----------
-        values
-            Scores, of any shape.
-
         Returns
         -------
         array
-            phi of each, from 1 to `size`; the shape of the scores.
+            phi of each, from 1 to `size`; the shape of the scores, which may be any.
 
         Raises
         ------
@@ -249,14 +235,7 @@ class Image:
         )
 
     def require(self, runs: int, ties: str = "unique") -> None:
-        """Refuse what :meth:`rank_runs` could not do, before it is done.
-
-        Parameters
-        ----------
-        runs
-            Number of runs.
-        ties
-            As for :meth:`rank_runs`.
+        """Refuse so many runs as :meth:`rank_runs` could not rank with these ties, beforehand.
 
         Raises
         ------
@@ -326,17 +305,8 @@ class Image:
         """Return the ranks of runs as shares of the image, from 0 to 1.
 
         Where the image is too large to count in, the share of values up to that of the run, within
-        `error`, which is proved (:mod:`cranfield.scales.distribution.limits`).
-
-        Parameters
-        ----------
-        runs
-            As for :meth:`rank_runs`.
-
-        Returns
-        -------
-        array
-            Shape (runs,).
+        `error`, which is proved (:mod:`cranfield.scales.distribution.limits`). Runs are given as
+        for :meth:`rank_runs`; shape (runs,).
 
         Examples
         --------

@@ -194,8 +194,6 @@ def shown(value: Number) -> str:
 def written(run: Sequence[int]) -> str:
     """Write a run, a long one with the number of times that a grade stands in a row.
 
-    Examples
-    --------
     >>> written((1, 0, 1)), written((1, *[0] * 39))
     ('(1, 0, 1)', '(1, 39 x 0)')
     """
@@ -209,8 +207,6 @@ def written(run: Sequence[int]) -> str:
 def many(runs: int) -> str:
     """Number of runs, in digits while they can be read.
 
-    Examples
-    --------
     >>> many(1000), many(2**100), many(2**2000)
     ('1,000 runs', '1.3e+30 runs', 'about 2^2000 runs')
     """

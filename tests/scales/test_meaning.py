@@ -13,8 +13,7 @@ import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.scales.runs import score_runs
 from cranfield.scales.statements.dominance import dominance
-from cranfield.scales.statements.meaningful import meaning
-from cranfield.scales.statements.statements import MEANINGFUL, NOT_INVARIANT
+from cranfield.scales.statements.meaningful import MEANINGFUL, NOT_INVARIANT, meaning
 from cranfield.significance.pairs import all_pairs
 
 

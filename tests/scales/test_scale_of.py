@@ -38,7 +38,7 @@ from cranfield.scales.forms.exact_values import exact_values
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.orders.total_orders import rbto, sbto
 from cranfield.scales.runs import score_runs
-from cranfield.scales.verdicts import by_listing, run_set
+from cranfield.scales.verdicts import deciding, run_set
 from cranfield.scales.verdicts.over_topics import scale_over_topics
 from cranfield.scales.verdicts.proofs import evenly_spaced, prove_rank_based, prove_set_based
 from cranfield.scales.verdicts.scale_of import scale_of
@@ -222,7 +222,7 @@ def check_witness(
             assert scores[0] > scores[1] + 1e-11
 
 
-ORDERS: dict[str, Callable[..., Any]] = {by_listing.SET_BASED: sbto, by_listing.RANK_BASED: rbto}
+ORDERS: dict[str, Callable[..., Any]] = {deciding.SET_BASED: sbto, deciding.RANK_BASED: rbto}
 TEXTS = ["P@5", "R@2", "SetF", "SetE", "AP", "RR", "ERR", "nERR", "DCG", "nDCG@3", "gP@4", "gR@3"]
 TEXTS += ["RBP(p=0.25)", "RBP(p=0.5)", "RBP(gains='graded', p=0.25)", "RBP(gains='graded', p=0.3)"]
 TEXTS += ["DCG(discount='max(1,log3(rank))')", "DCG(gains='exponential')", "RBP(rel=2, p=0.5)"]

@@ -37,7 +37,7 @@ def scale(
     And which statistics and significance tests that scale admits.
     """
     from cranfield.reporting.text import scale_formats
-    from cranfield.scales.verdicts.about import about_scale
+    from cranfield.scales.verdicts.scale_of import about_scale
 
     found = about_scale(measure, length, grades, judgments=judgments)
     text = scale_formats.json_text(found) if format == "json" else scale_formats.plain_text(found)

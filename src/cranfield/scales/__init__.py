@@ -22,8 +22,7 @@ from cranfield.scales.statements.admissible import (
     needed_for,
 )
 from cranfield.scales.statements.dominance import Dominance, dominance
-from cranfield.scales.statements.meaningful import meaning
-from cranfield.scales.statements.statements import Meaning
+from cranfield.scales.statements.meaningful import Meaning, meaning
 from cranfield.scales.verdicts.over_topics import scale_over_topics
 from cranfield.scales.verdicts.scale_of import scale_of
 from cranfield.scales.verdicts.verdicts import ScaleReport, TopicsReport

@@ -21,8 +21,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import Measure, parse_measure
 from cranfield.reporting.page.scaling import Scaling, scaling_of
-from cranfield.scales.statements.meaningful import meaning
-from cranfield.scales.statements.statements import Meaning
+from cranfield.scales.statements.meaningful import Meaning, meaning
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import PairwiseComparison

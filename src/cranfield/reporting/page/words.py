@@ -13,7 +13,7 @@ from cranfield.reporting import verdicts
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.data import places
 from cranfield.reporting.page.html import joined, label, named
-from cranfield.scales.statements.statements import MEANINGFUL, Meaning
+from cranfield.scales.statements.meaningful import MEANINGFUL, Meaning
 from cranfield.significance.comparison.result import PairwiseComparison
 
 NAMED = 3

@@ -12,7 +12,7 @@ from cranfield.base.version import __version__
 from cranfield.reporting.tables.marks import kind_of, marks_of
 from cranfield.reporting.tables.scores_table import evaluation_table
 from cranfield.reporting.text.json_values import json_of
-from cranfield.scales.statements.statements import Meaning
+from cranfield.scales.statements.meaningful import Meaning
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.tabular import Table

@@ -7,7 +7,7 @@ from typing import Any
 from cranfield.base.scale_types import a_scale
 from cranfield.base.version import __version__
 from cranfield.reporting.text.json_values import json_of
-from cranfield.scales.verdicts.about import ScaleFacts
+from cranfield.scales.verdicts.scale_of import ScaleFacts
 from cranfield.scales.verdicts.verdicts import Verdict
 
 SHOWN = 12

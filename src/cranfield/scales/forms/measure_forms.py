@@ -12,7 +12,7 @@ from cranfield.measures.users.expectation import ETU, EU
 from cranfield.measures.users.wanted_gain import INSQ, ScaledDCG
 from cranfield.scales.forms import additive, blended, of_users, stateful
 from cranfield.scales.forms.form import Form, Setting
-from cranfield.scales.judgments import pool
+from cranfield.scales.runs import pool
 
 Maker = Callable[[Any, Setting], Form | None]
 

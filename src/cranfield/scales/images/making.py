@@ -17,13 +17,11 @@ from cranfield.scales.forms.independent_parts import TooManySumsError, split
 from cranfield.scales.forms.measure_forms import form
 from cranfield.scales.forms.walk import Walk
 from cranfield.scales.images.halves import last_bags
-from cranfield.scales.images.listed import Constant, Enumerated, Table
-from cranfield.scales.images.representation import Representation
+from cranfield.scales.images.representation import Constant, Enumerated, Representation, Table
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.images.values import Image
 from cranfield.scales.images.windows import Windows
-from cranfield.scales.judgments import pool
-from cranfield.scales.runs import all_runs, as_measure, check_size, more_than
+from cranfield.scales.runs import all_runs, as_measure, check_size, more_than, pool
 
 LISTED = 2**21
 """Whole numbers that a table may have on the way."""

@@ -24,8 +24,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.measures import Measure
 from cranfield.scales.forms.eligible import lowest_relevant
-from cranfield.scales.images.listed import Listed
-from cranfield.scales.images.representation import MOST_VALUES, Gaps, Representation
+from cranfield.scales.images.representation import MOST_VALUES, Gaps, Listed, Representation
 from cranfield.scales.images.sums import Sums
 from cranfield.scales.runs import checked_runs, depends_on_recall_base
 

@@ -2,20 +2,222 @@
 
 from __future__ import annotations
 
-from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.base.scale_types import Scale
-from cranfield.measures import Measure
+from dataclasses import dataclass
+
+import numpy as np
+
+from cranfield.base.arrays import Indices
+from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
+from cranfield.base.escape import plain
+from cranfield.base.scale_types import Scale, a_scale
+from cranfield.base.words import counted
+from cranfield.measures import Measure, parse_measure
 from cranfield.scales.interval_scaled import Interval
 from cranfield.scales.runs import depends_on_recall_base
-from cranfield.scales.statements.dominance import dominance
-from cranfield.scales.statements.statements import (
-    MEANINGFUL,
-    NOT_INVARIANT,
-    UNKNOWN,
-    Meaning,
-    measure_of,
-)
+from cranfield.scales.statements.dominance import Dominance, dominance
 from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.tests.catalogue import TESTS
+from cranfield.tabular import text_table
+
+MEANINGFUL = "meaningful"
+NOT_INVARIANT = "not invariant"
+UNKNOWN = "unknown"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Meaning:
+    """What may be said of a comparison.
+
+    Attributes
+    ----------
+    comparison
+        What was compared.
+    needs, has
+        The scale that the test, or a statement on means, takes for granted, and the one that the
+        measure declares; None where it is not known.
+    by_topic
+        Whether the scale depends on the recall base, so that topics are on scales of their own.
+    by_size
+        Whether it is an interval scale for retrieved sets of one size only, as SetP is.
+    verdict
+        `meaningful`: the statement keeps its truth under every transformation that the scale
+        admits; `not invariant`: some admissible transformation may change it; `unknown`.
+    dominance
+        For each pair, whether the order of means survives every increasing transformation, which
+        is the freedom that an ordinal scale leaves.
+    """
+
+    comparison: PairwiseComparison
+    needs: Scale
+    has: Scale | None
+    by_topic: bool
+    by_size: bool
+    verdict: str
+    dominance: Dominance
+
+    @property
+    def holds(self) -> int:
+        """Pairs found to differ whose order survives every increasing transformation."""
+        return int((self.comparison.is_significant() & self.dominance.holds).sum())
+
+    def lines(self) -> list[str]:
+        """Return the verdict, and what holds without any assumption on the scale."""
+        name = plain(self.comparison.measure) or "the measure"
+        test = self.comparison.info.title
+        if self.has is None:
+            first = f"unknown: {test} needs {a_scale(self.needs)}; nothing is known of {name}"
+        elif self.verdict == MEANINGFUL:
+            first = f"meaningful: {test} needs {a_scale(self.needs)}; {name} is {a_scale(self.has)}"
+        elif self.has >= self.needs and self.by_size and not self.by_topic:
+            first = (
+                f"not invariant: {name} is {a_scale(self.has)} for retrieved sets of one size only;"
+                f" {test} takes scores of all sizes for one"
+            )
+        elif self.has >= self.needs:
+            first = (
+                f"not invariant: {name} depends on the recall base, so that topics are on scales of"
+                f" their own; {test} puts them together"
+            )
+        else:
+            first = (
+                f"not invariant: {test} needs {a_scale(self.needs)}, and {name} is declared"
+                f" {self.has}; what it says may depend on how the scale is spaced"
+            )
+        lines, found = [first], self.comparison.count()
+        if found and self.verdict != MEANINGFUL:
+            kept = f"{self.holds:,} keep" if self.holds > 1 else f"{self.holds or 'none'} keeps"
+            lines.append(
+                f"of {counted(found, 'pair')} that {'differs' if found == 1 else 'differ'},"
+                f" {kept} the order of means under every increasing transformation of the scores"
+            )
+            if example := self._example():
+                lines.append(example)
+        return lines
+
+    def _example(self) -> str:
+        """Show the clearest of the differences that a transformation turns over.
+
+        The better system stands first: with the lower mean where low is good, and the bar is
+        then what scores are to stay below.
+        """
+        one = self.comparison
+        turned = np.flatnonzero(one.is_significant() & self.dominance.reversed)
+        if not turned.size:
+            return ""
+        # The order of means, which is not that of mean ranks where a test goes by these.
+        means = one.scores.grand_mean()
+        apart = means[one.first] - means[one.second]
+        k = int(turned[np.argmax(np.abs(apart[turned]))])
+        pair = [
+            (one.first[k], self.dominance.above_first[k]),
+            (one.second[k], self.dominance.above_second[k]),
+        ]
+        low = one.lower_is_better
+        if (-apart[k] if low else apart[k]) < 0:
+            pair.reverse()
+        a, b = (plain(one.systems[system]) for system, _ in pair)
+        scored = self._scored()
+        own = len({int(scored[system]) for system, _ in pair}) > 1
+        bar = f"{self.dominance.threshold[k]:.4g}"
+        # On how many topics each of the two is on the good side of the bar.
+        good = [scored[system] - count if low else count for system, count in pair]
+        topics = [
+            f"{count} of {scored[system]} topics" if own else counted(int(count), "topic")
+            for count, (system, _) in zip(good, pair, strict=True)
+        ]
+        last = topics[1] if own else good[1]
+        if low:
+            return (
+                f"for example: {a} is better than {b} by its mean, which is lower, but not if what"
+                f" counts is a score up to {bar}, which {a} has on {topics[0]} and {b} on {last}"
+            )
+        return (
+            f"for example: {a} is above {b} by its mean, but not if what counts is a score above"
+            f" {bar}, which {a} has on {topics[0]} and {b} on {last}"
+        )
+
+    def _scored(self) -> Indices:
+        """Topics on which each system has a score."""
+        one = self.comparison
+        values = one.scores.values.reshape(len(one.scores.topics), len(one.systems), -1)
+        return np.asarray((~np.isnan(values)).any(axis=2).sum(axis=0), dtype=np.intp)
+
+    def alternatives(self) -> list[str]:
+        """Return the names of tests that the scale of the measure allows, on the same topics."""
+        if self.has is None:
+            return []
+        paired = self.comparison.info.paired
+        most = Scale.ORDINAL if self.by_size else self.has
+        return [
+            name
+            for name, test in TESTS.items()
+            if test.info.scale <= most
+            and test.info.paired == paired
+            and (test.info.within_topics or not self.by_topic)
+            and not (test.info.bound or test.info.shards == "needed")
+        ]
+
+    def require(self) -> None:
+        """Raise a PolicyError unless the comparison is meaningful."""
+        if self.verdict == MEANINGFUL:
+            return
+        name = plain(self.comparison.measure) or "the measure"
+        cures = []
+        if tests := self.alternatives():
+            cures.append(f"take {' or '.join(tests)}")
+        if not self.by_topic and _can_be_scaled(measure_of(self.comparison.measure)):
+            cures.append(f"or the interval-scaled interval({name}), with a cutoff")
+        raise PolicyError("; ".join([self.lines()[0], *([", ".join(cures)] if cures else [])]))
+
+    def to_text(self, limit: int = 20) -> str:
+        """Write the verdict and the pairs that differ, those that may turn over first."""
+        one = self.comparison
+        star = one.is_significant()
+        order = np.argsort(self.dominance.holds[star], kind="stable")
+        chosen = np.flatnonzero(star)[order][:limit]
+        low, scored = one.lower_is_better, self._scored()
+        found = self.dominance
+        sides = (one.first, found.above_first), (one.second, found.above_second)
+
+        def row(k: int) -> list[str]:
+            names = [one.systems[systems[k]] for systems, _ in sides]
+            bar = "" if np.isnan(found.threshold[k]) else f"{found.threshold[k]:.4g}"
+            order, good = "always", ["", ""]
+            if found.reversed[k]:
+                order = "turns over"
+                good = [str(scored[of[k]] - above[k] if low else above[k]) for of, above in sides]
+            return [*names, f"{one.difference[k]:.4f}", order, bar, *good]
+
+        rows = [row(k) for k in chosen]
+        bar = "by scores up to" if low else "by scores above"
+        head = ["first", "second", "difference", "order", bar, "first", "second"]
+        parts = ["\n".join(self.lines())]
+        if rows:
+            parts.append(text_table(head, rows, left=(0, 1, 3)))
+        if int(star.sum()) > len(rows):
+            parts[-1] += f"\n… {int(star.sum()) - len(rows):,} more"
+        return "\n\n".join(parts)
+
+    def __str__(self) -> str:
+        return self.to_text()
+
+    def __repr__(self) -> str:
+        return f"Meaning({self.lines()[0]})"
+
+
+def measure_of(name: str) -> Measure | None:
+    """The measure that was compared; None for one that is not known."""
+    try:
+        return parse_measure(name)
+    except MeasureError:
+        return None
+
+
+def _can_be_scaled(measure: Measure | None) -> bool:
+    try:
+        return measure is not None and bool(Interval(measure))
+    except MeasureError:
+        return False
 
 
 def meaning(comparison: PairwiseComparison) -> Meaning:

@@ -14,8 +14,7 @@ from cranfield.measures import Measure
 from cranfield.scales.forms.eligible import check_grades_decide
 from cranfield.scales.forms.exact_numbers import Irrational, Number
 from cranfield.scales.forms.exact_values import TOLERANCE, exact_values
-from cranfield.scales.judgments import check_base
-from cranfield.scales.runs import all_runs, as_measure, check_size
+from cranfield.scales.runs import all_runs, as_measure, check_base, check_size
 from cranfield.scales.verdicts.run_set import LISTED, completed
 from cranfield.scales.verdicts.verdicts import Run, TopicsReport, Witness
 

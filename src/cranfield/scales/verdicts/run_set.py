@@ -16,8 +16,15 @@ from cranfield.scales.forms.eligible import check_grades_decide
 from cranfield.scales.forms.exact_values import Values, exact_values
 from cranfield.scales.forms.form import Form
 from cranfield.scales.forms.measure_forms import form
-from cranfield.scales.judgments import check_base, pool
-from cranfield.scales.runs import all_runs, as_measure, check_size, checked_runs, more_than
+from cranfield.scales.runs import (
+    all_runs,
+    as_measure,
+    check_base,
+    check_size,
+    checked_runs,
+    more_than,
+    pool,
+)
 
 LISTED = 2**18
 """Runs that are all looked at; beyond that, proofs and witnesses are looked for."""

@@ -1,12 +1,18 @@
-"""On which scale is a measure, for runs of one length on one topic."""
+"""On which scale is a measure, for runs of one length on one topic, and what that admits."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
+from cranfield.base.errors import CranfieldError
+from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure
-from cranfield.scales.verdicts.by_listing import against_total_orders, own_verdict
-from cranfield.scales.verdicts.by_search import searched_verdicts
+from cranfield.scales.images.making import image
+from cranfield.scales.images.values import Image
+from cranfield.scales.runs import as_measure, depends_on_recall_base
+from cranfield.scales.statements.admissible import admitted_statistics, admitted_tests
+from cranfield.scales.verdicts.deciding import against_total_orders, own_verdict, searched_verdicts
 from cranfield.scales.verdicts.run_set import run_set
 from cranfield.scales.verdicts.verdicts import ScaleReport
 
@@ -76,3 +82,50 @@ def scale_of(
         own, set_based, rank_based = searched_verdicts(asked, form)
         count, exact = asked.count(), form is not None
     return ScaleReport(*about, count, own, set_based, rank_based, exact)
+
+
+@dataclass(frozen=True, eq=False)
+class ScaleFacts:
+    """What there is to know of the scale of a measure, and what that scale admits.
+
+    There is no image where it is beyond reach, and `refused` says why. With `by_topic` values
+    depend on the recall base, so that each topic has a scale of its own.
+    """
+
+    report: ScaleReport
+    image: Image | None
+    refused: str
+    by_topic: bool
+    statistics: list[str]
+    tests: list[str]
+
+    @property
+    def scale(self) -> Scale:
+        """The scale for the measure's own order, on one topic."""
+        return self.report.scale
+
+
+def about_scale(
+    measure: Measure | str,
+    length: int | None = None,
+    grades: int = 1,
+    *,
+    judgments: int | None = None,
+) -> ScaleFacts:
+    """Find the image and the scale of a measure; of an image beyond reach the reason why."""
+    measure = as_measure(measure, length)
+    report = scale_of(measure, length, grades, judgments=judgments)
+    found, refused = None, ""
+    try:
+        found = image(measure, length, grades, judgments=judgments, at_most=judgments)
+        _ = found.size
+    except CranfieldError as error:
+        found, refused = None, str(error)
+    return ScaleFacts(
+        report,
+        found,
+        refused,
+        depends_on_recall_base(measure),
+        admitted_statistics(report.scale),
+        admitted_tests(report.scale),
+    )

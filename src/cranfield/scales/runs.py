@@ -35,8 +35,8 @@ MOST_JUDGED = 100_000
 def pool(judgments: Sequence[int] | int | None, length: int, grades: int) -> tuple[int, ...]:
     """Check judgments, a number of documents or a list of grades; return them as grades, falling.
 
-    >>> pool(None, 3, 1), pool(2, 3, 4), pool([0, 2, 1], 3, 2)
-    ((1, 1, 1), (4, 4), (2, 1, 0))
+    >>> pool(2, 3, 4), pool([0, 2, 1], 3, 2)
+    ((4, 4), (2, 1, 0))
     """
     if judgments is None:
         judgments = length
@@ -100,7 +100,8 @@ def all_runs(length: int, grades: int = 1) -> Ints:
     [[0, 0], [0, 1], [1, 0], [1, 1]]
     """
     check_whole("the length of a run", length, 1)
-    base = check_grades(grades) + 1
+    check_whole("the highest grade", grades, 1)
+    base = int(grades) + 1
     if more_than(MOST_RUNS, length, grades):
         longest = int(np.log(MOST_RUNS) / np.log(base))
         raise PolicyError(
@@ -117,15 +118,10 @@ def more_than(most: int, length: int, grades: int) -> bool:
     return bool(length >= most.bit_length() or (int(grades) + 1) ** int(length) > most)
 
 
-def check_grades(grades: Any) -> int:
-    check_whole("the highest grade", grades, 1)
-    return int(grades)
-
-
 def check_size(length: Any, grades: Any) -> None:
     """Refuse a length or a highest grade that is no positive whole number, or too large."""
     check_whole("the length of a run", length, 1)
-    check_grades(grades)
+    check_whole("the highest grade", grades, 1)
     if length > MOST_RANKS:
         raise PolicyError(
             f"runs of {int(length):,} ranks are beyond reach; up to {MOST_RANKS:,} are feasible"
@@ -209,7 +205,7 @@ def judged_runs(
     With `every_grade` a second topic has a document of each grade, for measures that look for them.
     """
     count, length = runs.shape
-    topics = 2 if every_grade else 1
+    topics = 1 + every_grade
     judged = np.array(pool(judgments, length, grades), dtype=np.int64)
     of_topic = np.zeros(judged.size, dtype=np.int64)
     retrieved = np.full((1, count), length)
@@ -242,7 +238,7 @@ def score_runs(
     grades: int = 1,
     judgments: Sequence[int] | int | None = None,
 ) -> Floats:
-    """Score runs of grades with a measure, in floats.
+    """Score runs of grades with a measure, in floats; shape (runs,).
 
     Parameters
     ----------
@@ -254,11 +250,6 @@ def score_runs(
         Grades of the topic's relevant documents, or the number of documents of the highest grade:
         recall base and ideal ranking come from them. By default as many as the runs are long, so
         that every run could be.
-
-    Returns
-    -------
-    array
-        Shape (runs,).
 
     Raises
     ------
@@ -273,7 +264,8 @@ def score_runs(
     [0.5, 0.25]
     """
     length = width(runs)
-    table = checked_runs(runs, length, check_grades(grades))
+    check_whole("the highest grade", grades, 1)
+    table = checked_runs(runs, length, int(grades))
     chosen = as_measure(measure, length)
     by_threshold = grades > 1 and isinstance(of_documents(chosen), GradedAveragePrecision)
     judged = judged_runs(table, grades=int(grades), judgments=judgments, every_grade=by_threshold)

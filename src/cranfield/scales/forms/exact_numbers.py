@@ -14,7 +14,7 @@ thousands of digits.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
@@ -30,11 +30,7 @@ ONE = Fraction(1)
 
 @lru_cache(maxsize=4096)
 def root(x: Fraction) -> tuple[Fraction, int]:
-    """Write x > 1 as r^k with the largest k: r and k.
-
-    >>> root(Fraction(64)), root(Fraction(9, 4))
-    ((Fraction(2, 1), 6), (Fraction(3, 2), 2))
-    """
+    """Write x > 1 as r^k with the largest k: r and k."""
     for power in range(x.numerator.bit_length(), 1, -1):
         above, below = _whole_root(x.numerator, power), _whole_root(x.denominator, power)
         if above is not None and below is not None:
@@ -92,6 +88,15 @@ def minus(one: Terms, other: Terms, times: Fraction = ONE) -> Terms:
     return terms(out)
 
 
+def precisions() -> Iterator[int]:
+    """Binary digits by which numbers may be told apart, more and more, to an end."""
+    bits = 192
+    while bits <= MOST_DIGITS:
+        yield bits
+        bits *= 4
+    raise PolicyError("two values agree to so many digits that they cannot be told")
+
+
 def near(combination: Terms, digits: int = 64) -> Fraction:
     """Return a number of the same sign, equal to a combination but for 2^-digits of it."""
     if not combination:
@@ -99,24 +104,15 @@ def near(combination: Terms, digits: int = 64) -> Fraction:
     below = lcm(*(one.denominator for _, one in combination))
     whole = [(base, int(one * below)) for base, one in combination]
     error = sum(abs(one) for _, one in whole)
-    bits = 192
-    while bits <= MOST_DIGITS:
+    for bits in precisions():
         found = sum(one * scaled(base, bits) for base, one in whole)
         if abs(found) > error << digits:
-            return Fraction(found, below << bits)
-        bits *= 4
-    raise PolicyError("two values agree to so many digits that they cannot be told")
+            break
+    return Fraction(found, below << bits)
 
 
 def quotient(above: Terms, below: Terms) -> Fraction | Irrational:
-    """Divide combinations, with 0 where the divisor is 0: the convention of the field.
-
-    >>> two, three = Fraction(2), Fraction(3)
-    >>> quotient(((two, Fraction(3)),), ((two, Fraction(4)),))
-    Fraction(3, 4)
-    >>> print(quotient(((three, ONE),), ((two, ONE),)))  # ln 2 / ln 3
-    0.63093
-    """
+    """Divide combinations, with 0 where the divisor is 0: the convention of the field."""
     if not below or not above:
         return Fraction(0)
     first = below[0][1]

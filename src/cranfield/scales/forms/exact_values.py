@@ -19,15 +19,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import PolicyError
 from cranfield.measures import Measure
 from cranfield.scales.forms.exact_numbers import (
-    MOST_DIGITS,
     ONE,
     UNITY,
     Number,
     Terms,
     approximate,
+    precisions,
     quotient,
     scaled,
     terms,
@@ -98,15 +97,6 @@ def exact_values(
     """Score runs, of shape (runs, ranks), exactly if the measure has a form.
 
     Judgments are as for :func:`.form`.
-
-    >>> from cranfield.measures import AP, DCG
-    >>> runs = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
-    >>> values = exact_values(AP, runs)
-    >>> [str(values.value(place)) for place in values.place]
-    ['0', '1/4', '1/2', '1']
-    >>> values = exact_values(DCG, runs)
-    >>> [str(values.value(place)) for place in values.place]
-    ['0', '0.63093', '1', '1.63093']
     """
     # One run shows the measure's own objections, such as a grade that it has no room for.
     score_runs(measure, runs[:1], grades=grades, judgments=judgments)
@@ -180,10 +170,7 @@ def _ascending(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int6
     open_ = np.flatnonzero(np.append(close, False) | np.append(False, close))
     # Groups of close values are truly apart from each other, so that all are sorted at once.
     members = order[open_]
-    bits = 192
-    while members.size:
-        if bits > MOST_DIGITS:
-            raise PolicyError("two values agree to so many digits that they cannot be told")
+    for bits in precisions() if members.size else ():
         rows = keys[members].astype(object)
         heights = rows @ np.array([scaled(base, bits) for base in bases], dtype=object)
         error = int(np.abs(rows).sum(axis=1).max())
@@ -191,5 +178,4 @@ def _ascending(keys: NDArray[Any], bases: Sequence[Fraction]) -> NDArray[np.int6
         if (np.diff(heights[by_height]) > 2 * error).all():
             order[open_] = members[by_height]
             break
-        bits *= 4
     return np.asarray(order, dtype=np.int64)

@@ -83,14 +83,7 @@ class Part:
 
 
 def split(form: Additive, rel: int) -> list[Part]:
-    """Split a form into independent parts; too many sums of one are a TooManySumsError.
-
-    >>> from cranfield.measures import DCG
-    >>> from cranfield.scales.forms.measure_forms import form
-    >>> parts = split(form(DCG(discount="max(1,log2(rank))"), 6).shape, 1)
-    >>> [(part.ranks, part.keys.tolist()) for part in parts]
-    [((3,), [0, 1]), ((0, 1), [0, 1, 2]), ((2,), [0, 1]), ((4,), [0, 1]), ((5,), [0, 1])]
-    """
+    """Split a form into independent parts; too many sums of one are a TooManySumsError."""
     parts = []
     by_base: dict[Fraction, list[int]] = {}
     for rank, base in enumerate(form.bases):

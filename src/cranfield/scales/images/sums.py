@@ -24,7 +24,7 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
-from cranfield.scales.forms.exact_numbers import approximate, scaled
+from cranfield.scales.forms.exact_numbers import approximate, precisions, scaled
 from cranfield.scales.forms.independent_parts import Exact, Part, total_runs, total_sums
 from cranfield.scales.images.counting import count_pairs
 from cranfield.scales.images.lexicographic import Lexicographic
@@ -41,8 +41,6 @@ MOST_LOOKUPS = 2**37
 """Searches for one call; some hours."""
 MOST_COMPARED = 2**16
 """Gaps that may be the smallest, to be compared beyond the precision of floats."""
-MOST_DIGITS = 2**16
-"""Binary digits to which two sums are compared."""
 
 
 class Sums:
@@ -160,15 +158,13 @@ class Sums:
         """Sign of the difference of pairs of sums, exactly."""
         sign = np.zeros(len(a), dtype=np.int64)
         open_ = np.flatnonzero((a != b).any(axis=1))
-        bits = 192
-        while open_.size:
-            if bits > MOST_DIGITS:
-                raise PolicyError("two values agree to so many digits that they cannot be told")
+        for bits in precisions() if open_.size else ():
             difference, error = self._difference(a[open_], b[open_], bits)
             decided = np.abs(difference) > error
             sign[open_[decided]] = np.where(difference[decided] > 0, 1, -1)
             open_ = open_[~decided]
-            bits *= 4
+            if not open_.size:
+                break
         return sign
 
     @cached_property

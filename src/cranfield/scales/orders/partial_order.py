@@ -26,7 +26,7 @@ MOST_COMPARED = 4096
 
 
 def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
-    r"""Whether runs are at or below others in the partial order.
+    r"""Whether runs are at or below others in the partial order; shape (runs,).
 
     .. math:: r \preceq s \iff |\{j \le k : r_j \ge a\}| \le |\{j \le k : s_j \ge a\}|
        \quad \text{for all } k, a
@@ -38,11 +38,6 @@ def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
         shorter ones are padded with grade 0.
     grades
         The highest grade.
-
-    Returns
-    -------
-    array
-        Shape (runs,).
 
     Raises
     ------
@@ -61,14 +56,7 @@ def at_or_below(lower: Any, upper: Any, grades: int = 1) -> Bools:
 
 
 def order_matrix(runs: Any, grades: int = 1) -> Bools:
-    """Compare all pairs of runs.
-
-    Parameters
-    ----------
-    runs
-        Grades by rank, shape (runs, ranks).
-    grades
-        The highest grade.
+    """Compare all pairs of runs, given as grades by rank, shape (runs, ranks).
 
     Returns
     -------

@@ -80,10 +80,7 @@ def rbto(runs: Any, grades: int = 1, *, length: int | None = None) -> Ranks:
 
     .. math:: \rho(r) = \sum_{i=1}^{N} r_i \, (c + 1)^{N - i}
 
-    Parameters
-    ----------
-    runs, grades, length
-        As for :func:`sbto`.
+    Parameters are those of :func:`sbto`.
 
     Returns
     -------
@@ -204,10 +201,8 @@ def induced(
     ----------
     measure
         The measure or its text; the order of one for which low is good goes from high to low.
-    runs
-        Grades by rank, shape (runs, ranks).
-    grades
-        The highest grade.
+    runs, grades
+        Grades by rank, shape (runs, ranks), and the highest grade.
     judgments
         As for :func:`cranfield.scales.runs.judged_runs`.
 

@@ -30,73 +30,54 @@ from cranfield.significance.tests.declaration import TestInfo
 
 @dataclass(frozen=True)
 class Statistic:
-    """A statistic, the least scale on which statements of it are invariant, and why."""
+    """A statistic, and the least scale on which statements of it are invariant."""
 
     name: str
     scale: Scale
-    why: str
-    aliases: tuple[str, ...] = ()
+    aliases: tuple[str, ...]
 
-
-_COUNTS = "it counts equal values"
-_ORDER = "it compares values"
-_SUMS = "it adds and subtracts values"
-_RATIOS = "it multiplies or divides values"
 
 STATISTICS: dict[str, Statistic] = {
-    one.name: one
-    for one in (
-        Statistic("mode", Scale.NOMINAL, _COUNTS),
-        Statistic("frequency", Scale.NOMINAL, _COUNTS, ("count", "counts")),
-        Statistic("median", Scale.ORDINAL, _ORDER),
-        Statistic("percentile", Scale.ORDINAL, _ORDER, ("percentiles",)),
-        Statistic("quantile", Scale.ORDINAL, _ORDER, ("quantiles", "quartile", "quartiles")),
-        Statistic("minimum", Scale.ORDINAL, _ORDER, ("min",)),
-        Statistic("maximum", Scale.ORDINAL, _ORDER, ("max",)),
-        Statistic(
-            "rank-correlation",
-            Scale.ORDINAL,
-            "it compares values, in pairs or by their ranks",
-            ("kendall", "kendall-tau", "tau", "spearman", "spearman-rho", "tau-ap"),
-        ),
-        Statistic("difference", Scale.INTERVAL, _SUMS, ("differences",)),
-        Statistic("mean", Scale.INTERVAL, _SUMS, ("average", "arithmetic-mean", "map", "mrr")),
-        Statistic("standard-deviation", Scale.INTERVAL, _SUMS, ("sd", "std", "stdev")),
-        Statistic("variance", Scale.INTERVAL, _SUMS, ("var",)),
-        Statistic(
-            "confidence-interval",
-            Scale.INTERVAL,
-            "it is made of a mean and a standard deviation",
-            ("ci", "confidence-interval-of-the-mean"),
-        ),
-        Statistic(
-            "effect-size",
-            Scale.INTERVAL,
-            "it is a difference of means over a standard deviation",
-            ("cohen-d", "cohens-d", "hedges-g", "glass-delta"),
-        ),
-        Statistic(
-            "standardisation",
-            Scale.INTERVAL,
-            "it subtracts a mean and divides by a standard deviation",
-            ("standardization", "z-score", "zscore"),
-        ),
-        Statistic(
-            "pearson",
-            Scale.INTERVAL,
-            "it is made of means and standard deviations",
-            ("pearson-correlation", "product-moment-correlation", "correlation"),
-        ),
-        Statistic("geometric-mean", Scale.RATIO, _RATIOS, ("gmean", "gmap")),
-        Statistic("harmonic-mean", Scale.RATIO, _RATIOS, ("hmean",)),
-        Statistic("coefficient-of-variation", Scale.RATIO, _RATIOS, ("cv",)),
-        Statistic(
-            "ratio",
-            Scale.RATIO,
-            _RATIOS,
-            ("ratios", "percent-change", "relative-improvement", "relative-difference"),
-        ),
-    )
+    name: Statistic(name, scale, aliases)
+    for scale, names in {
+        # They count equal values.
+        Scale.NOMINAL: {"mode": (), "frequency": ("count", "counts")},
+        # They compare values, in pairs or by their ranks.
+        Scale.ORDINAL: {
+            "median": (),
+            "percentile": ("percentiles",),
+            "quantile": ("quantiles", "quartile", "quartiles"),
+            "minimum": ("min",),
+            "maximum": ("max",),
+            "rank-correlation": (
+                "kendall",
+                "kendall-tau",
+                "tau",
+                "spearman",
+                "spearman-rho",
+                "tau-ap",
+            ),
+        },
+        # They add and subtract values, or are made of means and standard deviations.
+        Scale.INTERVAL: {
+            "difference": ("differences",),
+            "mean": ("average", "arithmetic-mean", "map", "mrr"),
+            "standard-deviation": ("sd", "std", "stdev"),
+            "variance": ("var",),
+            "confidence-interval": ("ci", "confidence-interval-of-the-mean"),
+            "effect-size": ("cohen-d", "cohens-d", "hedges-g", "glass-delta"),
+            "standardisation": ("standardization", "z-score", "zscore"),
+            "pearson": ("pearson-correlation", "product-moment-correlation", "correlation"),
+        },
+        # They multiply or divide values.
+        Scale.RATIO: {
+            "geometric-mean": ("gmean", "gmap"),
+            "harmonic-mean": ("hmean",),
+            "coefficient-of-variation": ("cv",),
+            "ratio": ("ratios", "percent-change", "relative-improvement", "relative-difference"),
+        },
+    }.items()
+    for name, aliases in names.items()
 }
 """Ferrante, Ferro and Fuhr (2021), section 2.3; Ferro and Maistro (2024), section 7.4. The last
 sentence of each says which operations a scale allows; statistics that are not named there

@@ -38,10 +38,8 @@ def scale_over_topics(measure: Measure | str, longest: int, largest_base: int) -
     measure
         The measure, or its text. One that needs a cutoff and has none gets the length of each run,
         so that P is the precision of the retrieved set.
-    longest
-        The longest run, N.
-    largest_base
-        The largest recall base, K.
+    longest, largest_base
+        The longest run, N, and the largest recall base, K.
 
     Returns
     -------

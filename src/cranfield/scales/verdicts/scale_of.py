@@ -30,10 +30,8 @@ def scale_of(
     ----------
     measure
         The measure, or its text. One that needs a cutoff and has none gets the length.
-    length
-        Length N of the runs; the measure's cutoff by default.
-    grades
-        The highest grade c; grades are 0..c.
+    length, grades
+        Length N of the runs, by default the measure's cutoff, and the highest grade c of 0..c.
     judgments
         The topic's documents: their grades, or the number of relevant ones. Only runs that can be
         retrieved from them are looked at, and they are the set whose neighbours are compared. By

@@ -66,10 +66,7 @@ def resampled_moments(centred: Floats, noise: Floats, counts: Floats) -> tuple[F
 
 
 def studentised(mean: Floats, squared_error: Floats) -> Floats:
-    """Divide resampled means by their errors; 0 by 0 is 0, anything else by 0 infinite.
-
-    Both arrays are changed.
-    """
+    """Divide resampled means by their errors, in place; 0 by 0 is 0, else by 0 infinite."""
     np.sqrt(squared_error, out=squared_error)
     with np.errstate(divide="ignore", invalid="ignore"):
         mean /= squared_error

@@ -77,10 +77,7 @@ class Pairs:
         return difference
 
     def blocks(self, numbers_each: int | None = None, limit: int = BLOCK) -> Iterator[Pairs]:
-        """Yield parts of the pairs that fit into memory: of `limit` numbers at most.
-
-        A pair takes `numbers_each`, by default one a topic.
-        """
+        """Yield parts of `limit` numbers at most; a pair takes one a topic by default."""
         for _, block in self.slices(numbers_each, limit):
             yield block
 

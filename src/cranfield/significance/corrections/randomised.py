@@ -17,7 +17,6 @@ from cranfield.significance.resampling import as_integers, monte_carlo, random_s
 
 
 def max_t(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Compare paired systems with the largest studentised differences under random signs."""
     return Corrected(max_t_pvalues(pairs, options))
 
 

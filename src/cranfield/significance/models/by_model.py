@@ -15,11 +15,7 @@ from cranfield.significance.pairs import Pairs
 
 
 def by_model(model: Model, pairs: Pairs, options: Options, *, paired: bool, **more: Any) -> Outcome:
-    """Compare pairs by t, with the error of the model, before any correction.
-
-    `paired` tells whether the model knows that scores are of the same topics; `more` is what else
-    the outcome has.
-    """
+    """Compare pairs by the model's t; `paired` if it knows that scores are of the same topics."""
     difference = model.differences(pairs)
     error = model.standard_errors(pairs)
     t = ratio(difference, error)

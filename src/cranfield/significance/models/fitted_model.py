@@ -26,7 +26,6 @@ class Model:
 
     @property
     def balanced(self) -> bool:
-        """Whether all means have as many observations behind them."""
         return bool((self.counts == self.counts[0]).all())
 
     def differences(self, pairs: Pairs) -> Floats:
@@ -42,7 +41,6 @@ class Model:
         return np.asarray(np.sqrt(self.error * (each[pairs.first] + each[pairs.second])))
 
     def limits(self, pairs: Pairs, quantile: float) -> tuple[Floats, Floats]:
-        """Return the differences plus and minus so many standard errors."""
         half = quantile * self.standard_errors(pairs)
         difference = self.differences(pairs)
         return difference - half, difference + half

@@ -196,7 +196,6 @@ def subset_limits(pairs: Pairs, options: Options, everything: bool, level: float
 
 
 def _all_subsets(n: int) -> Floats:
-    """Return whether each topic is in each subset, shape (subsets, topics)."""
     number = np.arange(2**n, dtype=np.int64)[:, None]
     return ((number >> np.arange(n)) & 1).astype(np.float64)
 

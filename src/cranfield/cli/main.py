@@ -60,10 +60,6 @@ def run() -> int:
     warnings.simplefilter("ignore")
     warnings.simplefilter("always", CranfieldWarning)
     warnings.showwarning = _show_warning
-    return _run()
-
-
-def _run() -> int:
     try:
         status = app(standalone_mode=False)
         sys.stdout.flush()

@@ -21,18 +21,12 @@ BETTER, WORSE, SAME, DIFFERENT, NONE = (
 same mean apart."""
 
 
-def signs_of(comparison: PairwiseComparison) -> NDArray[np.float64]:
-    """Tell who is better, by pair: 1 the first system, -1 the second, 0 neither.
+def by_pair(comparison: PairwiseComparison) -> NDArray[Any]:
+    """Say of each pair what the first system is, compared with the second.
 
     By the sign of the difference, whatever the test: the order of means, or of mean ranks.
     """
-    sign = np.sign(comparison.difference)
-    return np.asarray(-sign if comparison.lower_is_better else sign)
-
-
-def by_pair(comparison: PairwiseComparison) -> NDArray[Any]:
-    """Say of each pair what the first system is, compared with the second."""
-    sign = signs_of(comparison)
+    sign = np.sign(comparison.difference) * (-1 if comparison.lower_is_better else 1)
     out = np.full(len(comparison), SAME, dtype=object)
     star = comparison.is_significant()
     out[star & (sign > 0)] = BETTER
@@ -42,21 +36,14 @@ def by_pair(comparison: PairwiseComparison) -> NDArray[Any]:
     return out
 
 
-def mirrored(words: NDArray[Any]) -> NDArray[Any]:
-    """Say the same of the second system, compared with the first."""
-    out = words.copy()
-    out[words == BETTER] = WORSE
-    out[words == WORSE] = BETTER
-    return out
-
-
 def verdicts_of(comparison: PairwiseComparison) -> NDArray[Any]:
     """Say of each system what it is, compared with each other one."""
     count = len(comparison.systems)
     words = by_pair(comparison)
     out = np.full((count, count), NONE, dtype=object)
     out[comparison.first, comparison.second] = words
-    out[comparison.second, comparison.first] = mirrored(words)
+    mirrored = {BETTER: WORSE, WORSE: BETTER}
+    out[comparison.second, comparison.first] = [mirrored.get(word, word) for word in words]
     return out
 
 

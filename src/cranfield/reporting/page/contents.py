@@ -90,7 +90,11 @@ class Contents:
 
 def collect(results: Any, *, title: str, scales: bool = True, **options: Any) -> Contents:
     given = {name: value for name, value in options.items() if value is not None}
-    _check(given)
+    # Tests and corrections that do not exist are refused before anything is computed.
+    if "test" in given:
+        find_test(given["test"])
+    if "correction" in given:
+        find_correction(given["correction"])
     evaluation = results if isinstance(results, Evaluation) and _of_rankings(results) else None
     found = list(_items(results))
     if not found:
@@ -119,13 +123,6 @@ def _of_rankings(evaluation: Evaluation) -> bool:
     """Tell whether judged runs are behind it, of which the page says more."""
     judged = evaluation.judged
     return isinstance(judged, JudgedRuns) and judged.unit == "topic"
-
-
-def _check(given: Mapping[str, Any]) -> None:
-    if "test" in given:
-        find_test(given["test"])
-    if "correction" in given:
-        find_correction(given["correction"])
 
 
 def _items(results: Any) -> Iterable[Scores | PairwiseComparison]:

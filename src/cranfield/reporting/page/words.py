@@ -52,10 +52,12 @@ def coverage_lines(contents: Contents) -> list[str]:
         f" {float(base.mean()):.1f}."
     ]
     if max(shares) > 0:
+        condensed = contents.evaluation.judged.policies.unjudged == "condensed"
+        unjudged = "they are removed" if condensed else "they count as not relevant"
         most = f", most in {label(rows[worst].system)} ({shares[worst]:.1%})"
         lines.append(
             f"Of the documents in the top 10, {float(np.mean(shares)):.1%} are unjudged on average"
-            f"{most if len(rows) > 1 else ''}; {_unjudged(contents)}."
+            f"{most if len(rows) > 1 else ''}; {unjudged}."
         )
     else:
         lines.append("All documents in the top 10 are judged.")
@@ -72,12 +74,6 @@ def coverage_lines(contents: Contents) -> list[str]:
     else:
         lines.append("No two documents of a ranking share their score.")
     return lines
-
-
-def _unjudged(contents: Contents) -> str:
-    assert contents.evaluation is not None
-    condensed = contents.evaluation.judged.policies.unjudged == "condensed"
-    return "they are removed" if condensed else "they count as not relevant"
 
 
 def warnings_of(contents: Contents) -> list[str]:

@@ -33,7 +33,7 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
     The box goes from the first to the third quartile with a line at the median, and a diamond
     marks the mean. Whiskers reach to the last score within 1.5 interquartile ranges of the box;
     scores beyond them are circles (Ferro and Maistro 2024, figure 16; McGill, Tukey and Larsen
-    1978). Quartiles interpolate linearly between scores.
+    1978). Quartiles interpolate linearly between scores. The chart grows with the systems.
 
     Parameters
     ----------
@@ -42,11 +42,6 @@ def box_plot(scores: Any, *, systems: Sequence[str] | None = None) -> alt.LayerC
         without a score count for nothing.
     systems
         Systems that are shown; by default all.
-
-    Returns
-    -------
-    altair.LayerChart
-        It grows with the systems; :func:`cranfield.reporting.charts.save` writes it to a file.
 
     Raises
     ------

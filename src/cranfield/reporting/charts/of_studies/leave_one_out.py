@@ -24,7 +24,9 @@ def leave_one_out_chart(found: LeaveOneOut, measure: str | None = None) -> alt.C
     """Draw each system's score and rank, with all judgments and without those of its team alone.
 
     What is on the line did not change. Points below it in the panel of scores lost; points below it
-    in the panel of ranks, where rank 1 is on top, fell.
+    in the panel of ranks, where rank 1 is on top, fell. Each kind of list has a row of panels.
+    Colours tell how many runs of the team contributed; there is one colour where each run was left
+    out alone, and systems without a score are not drawn.
 
     Parameters
     ----------
@@ -32,13 +34,6 @@ def leave_one_out_chart(found: LeaveOneOut, measure: str | None = None) -> alt.C
         What :func:`leave_one_out` found.
     measure
         Text form of the measure; by default the first.
-
-    Returns
-    -------
-    altair.ConcatChart
-        A row of panels for each kind of list. Colours tell how many runs of the team contributed;
-        there is one colour where each run was left out alone, and systems without a score are not
-        drawn.
 
     Raises
     ------

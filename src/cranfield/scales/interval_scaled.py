@@ -18,7 +18,7 @@ from cranfield.measures.wrapping import Wrapping, wrapping
 from cranfield.scales.forms.eligible import HINT, beyond_length, lowest_relevant, of_documents
 from cranfield.scales.images.making import image, image_of_topic
 from cranfield.scales.images.values import TIES, Image
-from cranfield.scales.runs import check_size, depends_on_recall_base
+from cranfield.scales.runs import as_measure, check_size, depends_on_recall_base
 
 Group = tuple[int | None, tuple[int, ...] | None]
 """Relevant documents that runs may have, and the ideal ranking; None where they do not matter."""
@@ -144,6 +144,9 @@ class Interval(Wrapping):
         if name != "ties" and not isinstance(value, bool):
             raise MeasureError(f"interval: {name}={value!r} is neither True nor False")
         super()._set(name, value)
+
+    def __init__(self, inner: Measure | str, /, **options: Any) -> None:
+        super().__init__(as_measure(inner) if isinstance(inner, str) else inner, **options)
 
     def check(self, inner: Measure) -> None:
         if isinstance(inner, Interval):

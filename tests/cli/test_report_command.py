@@ -7,7 +7,7 @@ import shlex
 from pathlib import Path
 
 from tests.cli.running import cranfield
-from tests.report.page.reading import read
+from tests.reporting.page.reading import read
 
 
 def test_runs_and_judgments(folder: Path) -> None:

@@ -8,7 +8,7 @@ import pytrec_eval
 
 import cranfield as cf
 from cranfield.reporting.charts import precision_recall
-from tests.report.charts.drawn import HOSTILE, domain_of, rows_with, spec_of
+from tests.reporting.charts.drawn import HOSTILE, domain_of, rows_with, spec_of
 
 LEVELS = [k / 10 for k in range(11)]
 

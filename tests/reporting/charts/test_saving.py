@@ -16,7 +16,7 @@ from pypdf import PdfReader
 
 import cranfield as cf
 from cranfield.reporting.charts import box_plot, save
-from tests.report.charts.drawn import HOSTILE, scores_of
+from tests.reporting.charts.drawn import HOSTILE, scores_of
 
 SHOWN = ("<img src=x onerror=alert(1)>", "(no name)", "Dense", "dense", "a.b[0]:N", "__proto__")
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError
-from tests.report.page.reading import floats, read
+from tests.reporting.page.reading import floats, read
 
 MEASURES = ["nDCG@10", "AP@20", "RR@10", "P@10"]
 

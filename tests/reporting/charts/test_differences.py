@@ -7,7 +7,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.reporting.charts import difference_bars, difference_scatter
-from tests.report.charts.drawn import domain_of, random_scores, rows_with, scores_of, spec_of
+from tests.reporting.charts.drawn import domain_of, random_scores, rows_with, scores_of, spec_of
 
 FIELDS = ("topic", "first", "second", "difference", "kind")
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from cranfield.reporting.charts import box_plot
-from tests.report.charts.drawn import domain_of, random_scores, rows_with, scores_of, spec_of
+from tests.reporting.charts.drawn import domain_of, random_scores, rows_with, scores_of, spec_of
 
 
 def test_boxes_are_of_the_scores() -> None:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cranfield.reporting.charts import difficulty_map
-from tests.report.charts.drawn import domain_of, random_scores, rows_with, scores_of, spec_of
+from tests.reporting.charts.drawn import domain_of, random_scores, rows_with, scores_of, spec_of
 
 
 def test_cells_are_the_scores() -> None:

@@ -10,7 +10,7 @@ import numpy as np
 import cranfield as cf
 from cranfield.reporting.page.contents import collect
 from cranfield.reporting.page.words import answer, coverage_lines, facts, row_of, warnings_of
-from tests.report.page.reading import read
+from tests.reporting.page.reading import read
 
 
 def evaluation() -> cf.Evaluation:

@@ -15,7 +15,7 @@ import cranfield as cf
 from cranfield.reporting.page.build import SCRIPTS, asset, page
 from cranfield.reporting.page.contents import collect
 from cranfield.reporting.page.html import el, text
-from tests.report.page.reading import Page, read
+from tests.reporting.page.reading import Page, read
 
 HOSTILE = (
     "<img src=x onerror=alert(1)>",

@@ -14,7 +14,7 @@ import cranfield as cf
 from cranfield.reporting import charts
 from cranfield.reporting.charts.choosing import labels
 from cranfield.reporting.charts.layout import cell_size, row_size
-from tests.report.charts.drawn import HOSTILE, random_scores, scores_of, spec_of
+from tests.reporting.charts.drawn import HOSTILE, random_scores, scores_of, spec_of
 
 Draw = Callable[[cf.Scores], Any]
 

@@ -9,7 +9,7 @@ import pytest
 import cranfield as cf
 from cranfield.reporting.charts import intervals_chart
 from tests.conftest import ADHOC8
-from tests.report.charts.drawn import domain_of, random_scores, rows_with, spec_of
+from tests.reporting.charts.drawn import domain_of, random_scores, rows_with, spec_of
 
 
 def test_trec8_as_in_the_paper() -> None:

@@ -44,9 +44,7 @@ def two_way(values: Floats) -> tuple[AnovaTable, Model]:
     topics, systems = values.shape
     if topics < 2:
         raise CranfieldError("two-way ANOVA needs two topics at least")
-    grand = values.mean()
-    of_topics, of_systems = values.mean(axis=1), values.mean(axis=0)
-    fitted = of_topics[:, None] + (of_systems - grand)
+    of_topics, of_systems, grand, fitted = _topic_and_system(values)
     table = made_table(
         "score ~ topic + system",
         {
@@ -64,11 +62,16 @@ def two_way(values: Floats) -> tuple[AnovaTable, Model]:
 def two_way_model(values: Floats) -> Model:
     """Fit the model of topics and systems without its table, which takes longer."""
     topics, systems = values.shape
-    of_systems = values.mean(axis=0)
-    residuals = values - values.mean(axis=1)[:, None] - (of_systems - of_systems.mean())
+    _, of_systems, _, fitted = _topic_and_system(values)
     df = (topics - 1.0) * (systems - 1)
-    error = float((residuals**2).sum()) / df
+    error = float(((values - fitted) ** 2).sum()) / df
     return Model(of_systems, error, np.full(systems, float(topics)), df)
+
+
+def _topic_and_system(values: Floats) -> tuple[Floats, Floats, float, Floats]:
+    """Means of topics and systems, the grand mean, and what both effects make of each score."""
+    of_topics, of_systems, grand = values.mean(axis=1), values.mean(axis=0), float(values.mean())
+    return of_topics, of_systems, grand, of_topics[:, None] + (of_systems - grand)
 
 
 def three_way(values: Floats) -> tuple[AnovaTable, Model]:

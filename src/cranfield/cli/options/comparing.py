@@ -14,7 +14,9 @@ from cranfield.significance.corrections.catalogue import CORRECTIONS, find_corre
 from cranfield.significance.registry import ALTERNATIVES, MISSING
 from cranfield.significance.tests.catalogue import TESTS, find_test
 
-_TESTS = ", ".join(name for name, test in TESTS.items() if not test.info.bound)
+_NAMES = [name for name, test in TESTS.items() if not test.info.bound]
+# The default by its usual name stands before its numbered kin.
+_NAMES.insert(_NAMES.index("anova-1"), "anova")
 
 
 _OPTIONS: tuple[Callable[[Any], Any], ...] = (
@@ -23,7 +25,7 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--test",
         "-t",
         metavar="TEST",
-        help=f"{_TESTS}. Default: two-way ANOVA, which for two systems is the paired t-test.",
+        help=f"{', '.join(_NAMES)}. Default: two-way ANOVA, which for two systems is the paired t-test.",
     ),
     click.option(
         "--correction",

@@ -25,7 +25,8 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--test",
         "-t",
         metavar="TEST",
-        help=f"{', '.join(_NAMES)}. Default: two-way ANOVA, which for two systems is the paired t-test.",
+        help=f"{', '.join(_NAMES)}. Default: two-way ANOVA, which for two systems is the paired"
+        " t-test.",
     ),
     click.option(
         "--correction",

@@ -1,0 +1,1 @@
+"""Scores of topics that were never judged: populations whose true means are known."""

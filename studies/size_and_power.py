@@ -1,0 +1,352 @@
+"""How often do tests err, and how much do they find, on systems that are like real ones?
+
+    python -m studies.size_and_power size|power FOLDER [--populations NAME ...] [--scores FILE ...]
+        [--tests TEST ...] [--kinds KIND ...] [--groups GROUP ...] [--topics N ...]
+        [--sets N] [--jobs N] [--cache DIR]
+
+FOLDER holds public data as subfolders `trec8-adhoc` (qrels, runs, `scores/adhoc8_ap.csv`),
+`trec-covid-r5` and `trec-web-2012`; populations whose data are not there are left out. Scores of
+other collections are populations too: tables of topics and systems, or of systems only.
+
+Data sets are drawn from populations whose true means are known. `resampled` draws from the real
+topics, with replacement; `simulated` from fitted margins and a copula. For `size` all means are
+made equal, while spreads and correlations stay: any pair called different is an error. For `power`
+the means are those of the real systems, and pairs are counted by the size of their true difference.
+
+Groups of systems: `near` are ten with neighbouring means, `distinct` the same without runs that
+score as another one on half of the topics, `spread` 25 from best to worst, `all`. With `near` and
+`distinct` data sets take turns between windows. Finished parts are kept in the cache; a longer study
+takes over what is there. Prints tables in Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+import cranfield as cf
+from cranfield.base.arrays import Floats, Indices
+from cranfield.base.streams import stream
+from cranfield.meta.work.folder import fingerprint
+from cranfield.meta.work.parts import blocks, run_parts
+from cranfield.scores import Scores
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.simulation.resampled import Resampled
+
+TESTS = (
+    "anova-2+tukey",
+    "anova-2+dunnett",
+    "t+max-t",
+    "t+bootstrap-max-t",
+    "t+holm",
+    "t+bh",
+    "randomisation+randomised-tukey",
+    "bootstrap-anova+bh",
+    "friedman+tukey",
+    "signed-rank+holm",
+    "sign+holm",
+    "bootstrap+holm",
+)
+GROUPS = ("near", "distinct", "spread", "all")
+KINDS = ("resampled", "simulated")
+TOPICS = (25, 50)
+NEAR, SPREAD, WINDOWS = 10, 25, 5
+PART = 50
+"""Data sets in a part of the study."""
+
+RESAMPLES, ALPHA, SEED = 999, 0.05, 20261122
+EDGES = (0.0, 0.01, 0.02, 0.05, 0.1, np.inf)
+"""Of true differences, for power."""
+
+JUDGED: dict[str, tuple[str, str, str]] = {
+    "TREC-8 P@10": ("trec8-adhoc", "qrels.trec8.adhoc.txt.gz", "P@10"),
+    "TREC-8 nDCG": ("trec8-adhoc", "qrels.trec8.adhoc.txt.gz", "nDCG"),
+    "COVID nDCG@20": ("trec-covid-r5", "qrels.covid-round5.txt.gz", "nDCG@20"),
+    "COVID P@5": ("trec-covid-r5", "qrels.covid-round5.txt.gz", "P@5"),
+    "COVID AP@100": ("trec-covid-r5", "qrels.covid-round5.txt.gz", "AP@100"),
+    "Web 2012 ERR-IA@20": ("trec-web-2012", "qrels-for-ndeval.txt.gz", "ERR-IA@20"),
+    "Web 2012 nDCG@20": ("trec-web-2012", "qrels.adhoc.txt.gz", "nDCG@20"),
+}
+"""Populations by name: folder, judgments and measure."""
+
+SAVED = {"TREC-8 AP": "trec8-adhoc/scores/adhoc8_ap.csv"}
+"""Populations whose scores are there as a table of systems."""
+
+
+def table_of(path: Path) -> Floats:
+    """Read scores from a CSV table: a column a system, and maybe one that names topics."""
+    frame = pl.read_csv(path)
+    return frame.select(pl.col(pl.Float64, pl.Int64)).to_numpy().astype(np.float64)
+
+
+def judged_scores(folder: Path, qrels: str, measure: str, cache: Path | None) -> Floats:
+    """Score the runs of a folder, once; the cache keeps what was found."""
+    name = "".join(one if one.isalnum() else "-" for one in f"{folder.name} {measure}")
+    kept = None if cache is None else cache / f"{name}.npy"
+    if kept is not None and kept.exists():
+        found: Floats = np.load(kept)
+        return found
+    runs = sorted([*folder.glob("runs/*"), *folder.glob("*.run.xz")])
+    if not runs:
+        raise FileNotFoundError(folder)
+    options: dict[str, Any] = {"compat": "ndeval"} if "IA" in measure else {}
+    values = cf.evaluate(runs, folder / qrels, measure, **options)[measure].values
+    values = values[~np.isnan(values).any(axis=1)]
+    if kept is not None:
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        np.save(kept, values)
+    return values
+
+
+def populations(
+    folder: Path, wanted: list[str], files: list[Path], cache: Path | None
+) -> dict[str, Floats]:
+    """Return the scores of each population, systems from best to worst."""
+    every: dict[str, Callable[[], Floats]] = {
+        **{name: partial(table_of, folder / path) for name, path in SAVED.items()},
+        **{
+            name: partial(judged_scores, folder / part, qrels, measure, cache)
+            for name, (part, qrels, measure) in JUDGED.items()
+        },
+        **{path.stem: partial(table_of, path) for path in files},
+    }
+    found = {}
+    for name, make in every.items():
+        if wanted and name not in wanted:
+            continue
+        try:
+            values = make()
+        except FileNotFoundError as error:
+            print(f"{name} is left out: there is no {error}\n")
+            continue
+        found[name] = values[:, np.argsort(-values.mean(axis=0), kind="stable")]
+    return found
+
+
+def windows(values: Floats, group: str) -> list[Indices]:
+    """Return the systems of each data set in turn; none where there are too few."""
+    systems = np.arange(values.shape[1])
+    if group == "distinct":
+        systems = systems[distinct(values)]
+    if group == "all":
+        return [systems]
+    size = SPREAD if group == "spread" else NEAR
+    if len(systems) <= size:
+        return []
+    if group == "spread":
+        return [systems[np.rint(np.linspace(0, len(systems) - 1, size)).astype(int)]]
+    starts = np.rint(np.linspace(0, len(systems) - size, WINDOWS)).astype(int)
+    return [systems[start : start + size] for start in dict.fromkeys(starts.tolist())]
+
+
+def distinct(values: Floats) -> list[int]:
+    """Keep, from best to worst, what differs from all that is kept on half of the topics."""
+    kept: list[int] = []
+    for system in range(values.shape[1]):
+        others = (values[:, kept] != values[:, [system]]).mean(axis=0)
+        if (others >= 0.5).all():
+            kept.append(system)
+    return kept
+
+
+@dataclass(frozen=True)
+class Part:
+    """Data sets of one cell, from one to another, and the test that they are given to."""
+
+    test: str
+    group: str
+    topics: int
+    start: int
+    stop: int
+
+    @property
+    def name(self) -> str:
+        said = f"{self.test}-{self.group}-{self.topics:03d}-{self.start:06d}-{self.stop:06d}"
+        return said.replace("+", "--")
+
+
+def done(shared: tuple[Floats, str, bool], part: Part) -> pl.DataFrame:
+    """Give data sets to a test: a row for each, and each size of true differences."""
+    values, kind, equal = shared
+    every = windows(values, part.group)
+    pools = [population(values[:, systems], kind, equal) for systems in every]
+    test, correction = part.test.split("+")
+    rows = []
+    for at in range(part.start, part.stop):
+        pool = pools[at % len(pools)]
+        # All tests are given the same data sets, and have random numbers of their own.
+        drawn = pool.draw(part.topics, SEED, GROUPS.index(part.group), part.topics, at)
+        own_seed = int(stream(SEED, 99, at).integers(2**31))
+        started = time.perf_counter()
+        found = compare(
+            labelled(drawn),
+            test=test,
+            correction=correction,
+            baseline=str(drawn.shape[1]) if correction == "dunnett" else None,
+            resamples=RESAMPLES,
+            alpha=ALPHA,
+            seed=own_seed,
+            jobs=1,
+        )
+        took = time.perf_counter() - started
+        true = pool.means[found.first] - pool.means[found.second]
+        true[np.abs(true) < 1e-9] = 0.0
+        said = np.sign(found.difference) * found.is_significant()
+        size = np.searchsorted(EDGES, np.abs(true), side="left")
+        right = (said != 0) & (said == np.sign(true))
+        wrong = (said != 0) & ~right
+        for one in np.unique(size):
+            where = size == one
+            counts = (int(where.sum()), int(right[where].sum()), int(wrong[where].sum()))
+            rows.append((at, int(one), *counts, took))
+    names = ("set", "size", "pairs", "right", "wrong", "seconds")
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def population(values: Floats, kind: str, equal: bool) -> Any:
+    """Make the population that data sets are drawn from."""
+    if kind == "resampled":
+        real = Resampled(values)
+    else:
+        raise NotImplementedError(kind)
+    return real.with_means(float(real.means.mean())) if equal else real
+
+
+def labelled(values: Floats) -> Scores:
+    """Name topics and systems by their numbers, from 1."""
+    topics, systems = (tuple(str(k + 1) for k in range(size)) for size in values.shape)
+    return Scores(values, topics, systems)
+
+
+def studied(
+    name: str, values: Floats, kind: str, given: argparse.Namespace
+) -> dict[tuple[str, str, int], pl.DataFrame]:
+    """Return what each test said, by group, test and number of topics."""
+    equal = given.what == "size"
+    parts: dict[tuple[str, str, int], list[Part]] = {}
+    for group in given.groups:
+        every = windows(values, group)
+        if not every:
+            continue
+        # Large groups take their time.
+        sets = given.sets if len(every[0]) <= NEAR else max(1, int(0.3 * given.sets))
+        for test in given.tests:
+            for topics in given.topics:
+                parts[group, test, topics] = [
+                    Part(test, group, topics, *block) for block in blocks(sets, PART)
+                ]
+    slug = "".join(one if one.isalnum() else "-" for one in f"{given.what} {kind} {name}")
+    about = {"study": given.what, "kind": kind, "scores": fingerprint(labelled(values))}
+    found = {}
+    for cell, some in parts.items():
+        print(*cell, name, file=sys.stderr, flush=True)
+        found[cell] = run_parts(
+            done,
+            (values, kind, equal),
+            {part.name: part for part in some},
+            about={**about, "seed": SEED, "resamples": RESAMPLES, "alpha": ALPHA},
+            jobs=given.jobs,
+            folder=None if given.cache is None else given.cache / slug,
+        )
+    return found
+
+
+def percent(count: float, of: float) -> str:
+    return f"{100 * count / of:.1f}" if of else ""
+
+
+def any_error(frame: pl.DataFrame) -> str:
+    """Write the share of data sets with any wrong finding, in percent."""
+    by_set = frame.group_by("set").agg(pl.col("wrong").sum())
+    return percent(float((by_set["wrong"] > 0).sum()), len(by_set))
+
+
+def table(rows: dict[str, list[str]], heads: list[str]) -> str:
+    """Write a table in Markdown; empty cells are what was not asked for."""
+    lines = ["| test | " + " | ".join(heads) + " |", "| --- |" + " --: |" * len(heads)]
+    lines += [f"| {name} | " + " | ".join(cells) + " |" for name, cells in rows.items()]
+    return "\n".join([*lines, ""])
+
+
+def shown(found: dict[str, dict[tuple[str, str, int], pl.DataFrame]], given: Any) -> None:
+    """Print the tables of one kind of population."""
+    for group in given.groups:
+        cells = [
+            (name, topics)
+            for name, of in found.items()
+            for topics in given.topics
+            if (group, given.tests[0], topics) in of
+        ]
+        if not cells:
+            continue
+        sets = found[cells[0][0]][group, given.tests[0], cells[0][1]]["set"].n_unique()
+        heads = [f"{name}, {topics}" for name, topics in cells]
+        rows = {
+            test: [any_error(found[name][group, test, topics]) for name, topics in cells]
+            for test in given.tests
+        }
+        what = "any error" if given.what == "size" else "any pair in the wrong direction"
+        print(f"### {group}: {what}, percent of {sets:,} data sets\n")
+        print(table(rows, heads), flush=True)
+        if given.what == "size":
+            continue
+        for name, topics in cells:
+            rows = {}
+            for test in given.tests:
+                frame = found[name][group, test, topics]
+                of = [frame, *(frame.filter(pl.col("size") == k) for k in range(1, len(EDGES)))]
+                rows[test] = [
+                    f"{percent(one['right'].sum(), one['pairs'].sum())} / "
+                    f"{percent(one['wrong'].sum(), one['pairs'].sum())}"
+                    for one in of
+                ]
+            heads = ["all pairs", *(f"{low:g} to {high:g}" for low, high in pairwise(EDGES))]
+            print(f"#### {group}, {name}, {topics} topics: found / found in the wrong direction\n")
+            print("Percent of pairs, by true difference.\n")
+            print(table(rows, heads), flush=True)
+
+
+def main() -> None:
+    """Run the study and print its tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("what", choices=("size", "power"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--populations", nargs="*", default=[], help="some of them, by name")
+    parser.add_argument("--scores", nargs="*", type=Path, default=[], help="tables of scores")
+    parser.add_argument("--tests", nargs="*", default=TESTS)
+    parser.add_argument("--kinds", nargs="*", default=KINDS[:1], choices=KINDS)
+    parser.add_argument("--groups", nargs="*", default=GROUPS, choices=GROUPS)
+    parser.add_argument("--topics", nargs="*", type=int, default=TOPICS)
+    parser.add_argument(
+        "--sets", type=int, default=1000, help="data sets; 0.3 of it of large groups"
+    )
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--cache", type=Path, help="folder that keeps finished parts")
+    given = parser.parse_args()
+    given.tests = [
+        test for test in given.tests if test.split("+")[1] in cf.significance.CORRECTIONS
+    ]
+    scores = populations(given.folder, given.populations, given.scores, given.cache)
+    for name, values in scores.items():
+        kept = len(distinct(values))
+        print(f"- {name}: {values.shape[1]} systems ({kept} distinct), {len(values)} topics")
+    started = time.time()
+    for kind in given.kinds:
+        print(f"\n## {given.what}, {kind} topics\n")
+        found = {name: studied(name, values, kind, given) for name, values in scores.items()}
+        shown(found, given)
+    print(f"Seed {SEED}, {RESAMPLES} samples, alpha {ALPHA}. ({time.time() - started:.0f} s)")
+
+
+if __name__ == "__main__":
+    main()

@@ -15,8 +15,8 @@ the means are those of the real systems, and pairs are counted by the size of th
 
 Groups of systems: `near` are ten with neighbouring means, `distinct` the same without runs that
 score as another one on half of the topics, `spread` 25 from best to worst, `all`. With `near` and
-`distinct` data sets take turns between windows. Finished parts are kept in the cache; a longer study
-takes over what is there. Prints tables in Markdown.
+`distinct` data sets take turns between windows. Finished parts are kept in the cache; a longer
+study takes over what is there. Prints tables in Markdown.
 """
 
 from __future__ import annotations
@@ -271,6 +271,12 @@ def any_error(frame: pl.DataFrame) -> str:
     return percent(float((by_set["wrong"] > 0).sum()), len(by_set))
 
 
+def rates(frame: pl.DataFrame) -> str:
+    """Write the share of pairs found, and of those found in the wrong direction, in percent."""
+    right, wrong, pairs = (int(frame[name].sum()) for name in ("right", "wrong", "pairs"))
+    return f"{percent(right, pairs)} / {percent(wrong, pairs)}" if pairs else ""
+
+
 def table(rows: dict[str, list[str]], heads: list[str]) -> str:
     """Write a table in Markdown; empty cells are what was not asked for."""
     lines = ["| test | " + " | ".join(heads) + " |", "| --- |" + " --: |" * len(heads)]
@@ -305,11 +311,7 @@ def shown(found: dict[str, dict[tuple[str, str, int], pl.DataFrame]], given: Any
             for test in given.tests:
                 frame = found[name][group, test, topics]
                 of = [frame, *(frame.filter(pl.col("size") == k) for k in range(1, len(EDGES)))]
-                rows[test] = [
-                    f"{percent(one['right'].sum(), one['pairs'].sum())} / "
-                    f"{percent(one['wrong'].sum(), one['pairs'].sum())}"
-                    for one in of
-                ]
+                rows[test] = [rates(one) for one in of]
             heads = ["all pairs", *(f"{low:g} to {high:g}" for low, high in pairwise(EDGES))]
             print(f"#### {group}, {name}, {topics} topics: found / found in the wrong direction\n")
             print("Percent of pairs, by true difference.\n")

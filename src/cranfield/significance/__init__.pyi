@@ -26,6 +26,10 @@ from .power.topics_needed import (
     topics_needed as topics_needed,
     variance as variance,
 )
+from .several.meta_analysis import (
+    MetaAnalysis as MetaAnalysis,
+    meta_analysis as meta_analysis,
+)
 from .tests.catalogue import TESTS as TESTS, find_test as find_test
 from .tests.declaration import TestInfo as TestInfo
 from .transform import arcsine as arcsine, standardise as standardise

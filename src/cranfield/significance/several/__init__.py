@@ -1,0 +1,1 @@
+"""Several collections, or several measures, and what holds across them."""

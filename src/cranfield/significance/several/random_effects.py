@@ -1,0 +1,163 @@
+"""Random-effects meta-analysis: estimates of one quantity from several places, for many at once.
+
+Estimates y and their variances v have shape (rows, places), a row a quantity. Where a place has
+none, v is infinite, so that its weight is 0, and y is 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+
+import numpy as np
+from scipy.special import chdtrc
+
+from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.significance.pairs import BLOCK
+
+Function = Callable[[Floats], Floats]
+
+GRID = np.concatenate([[0.0], np.logspace(-8, 1, 73)])
+"""Values of tau^2, by the squared range of the estimates, where the likelihood is looked at."""
+
+LEAST = 2.0**-100
+"""Part of the largest variance that the others are at least: less would not change a weight."""
+
+HALVINGS = 80
+"""Of an interval that holds a root; a float has 53 bits."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pooled:
+    """What a meta-analysis finds, by row; NaN where it takes two places and there is one.
+
+    Places that count, the pooled estimate and its standard error, the variance between places,
+    Cochran's Q with its p-value, and the share I^2 of variance that is between places.
+    """
+
+    places: Indices
+    estimate: Floats
+    error: Floats
+    tau2: Floats
+    q: Floats
+    q_pvalue: Floats
+    i2: Floats
+
+
+def pool(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
+    """Pool the estimates of each row with weights 1 / (v + tau^2).
+
+    `tau2_by` is a name of :data:`TAU2_BY`, and `errors` of :data:`ERRORS`.
+    """
+    parts = [_pooled(y[part], v[part], tau2_by, errors) for part in _slices(y)]
+    names = [one.name for one in fields(Pooled)]
+    return Pooled(*(np.concatenate([getattr(part, name) for part in parts]) for name in names))
+
+
+def _slices(y: Floats) -> list[slice]:
+    return list(row_slices(len(y), y.shape[1] * GRID.size, BLOCK)) or [slice(0, 0)]
+
+
+def _pooled(y: Floats, v: Floats, tau2_by: str, errors: str) -> Pooled:
+    known = np.isfinite(v)
+    # In units of the largest error, so that squares of weights are numbers.
+    unit = np.sqrt(np.where(known, v, 0.0).max(axis=1, initial=0.0))
+    unit[unit == 0] = 1.0
+    y, v = y / unit[:, None], np.maximum(v / unit[:, None] / unit[:, None], LEAST)
+    places = known.sum(axis=1)
+    several = places > 1
+    df = places - 1.0
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fixed = 1 / v
+        _, q = _weighed(y, fixed)
+        tau2 = np.where(several, np.maximum(TAU2_BY[tau2_by](y, v, df), 0.0), 0.0)
+        weights = 1 / (v + tau2[:, None])
+        total = weights.sum(axis=1)
+        estimate, spread = _weighed(y, weights)
+        error = ERRORS[errors](spread / df) / np.sqrt(total)
+        # The variance of a typical estimate (Higgins and Thompson, 2002, equation 9).
+        sum_fixed = fixed.sum(axis=1)
+        typical = df * sum_fixed / (sum_fixed**2 - (fixed**2).sum(axis=1))
+        found = (error * unit, tau2 * unit**2, q, chdtrc(df, q), tau2 / (tau2 + typical))
+    return Pooled(places, estimate * unit, *(np.where(several, one, np.nan) for one in found))
+
+
+def _weighed(y: Floats, weights: Floats) -> tuple[Floats, Floats]:
+    """Return the weighed mean of each row, and the weighed sum of squares around it."""
+    mean = (weights * y).sum(axis=-1) / weights.sum(axis=-1)
+    return mean, (weights * (y - mean[..., None]) ** 2).sum(axis=-1)
+
+
+def _by_moments(y: Floats, v: Floats, df: Floats) -> Floats:
+    """Return tau^2 of DerSimonian and Laird (1986), equation 8."""
+    weights = 1 / v
+    _, q = _weighed(y, weights)
+    total = weights.sum(axis=1)
+    return np.asarray((q - df) / (total - (weights**2).sum(axis=1) / total))
+
+
+def _by_paule_mandel(y: Floats, v: Floats, df: Floats) -> Floats:
+    """Return the tau^2 by which the weighed sum of squares is k - 1 (Paule and Mandel, 1982)."""
+
+    def excess(tau2: Floats) -> Floats:
+        return _weighed(y, 1 / (v + tau2[:, None]))[1] - df
+
+    largest = _weighed(y, np.isfinite(v).astype(np.float64))[1] / df
+    return _root(excess, np.zeros(len(y)), largest)
+
+
+def _by_reml(y: Floats, v: Floats, df: Floats) -> Floats:
+    """Return the tau^2 of the largest restricted likelihood (Viechtbauer, 2005).
+
+    The likelihood may have several maxima: the highest on a grid is refined by halving.
+    """
+    known = np.isfinite(v)
+    span = np.where(known, y, -np.inf).max(axis=1) - np.where(known, y, np.inf).min(axis=1)
+    unit = np.where(span > 0, span, 1.0)
+    z, u = y / unit[:, None], v / unit[:, None] ** 2
+    likelihood = _restricted(z[:, None], u[:, None], GRID[:, None])
+    best = likelihood.argmax(axis=1)
+
+    def slope(tau2: Floats) -> Floats:
+        w = 1 / (u + tau2[:, None])
+        mean, _ = _weighed(z, w)
+        squares = (w**2).sum(axis=1)
+        total = w.sum(axis=1)
+        spread = ((w * (z - mean[:, None])) ** 2).sum(axis=1)
+        return np.asarray(spread - (total - squares / total))
+
+    low, high = GRID[np.maximum(best - 1, 0)], GRID[np.minimum(best + 1, GRID.size - 1)]
+    return np.asarray(np.where(span > 0, _root(slope, low, high) * unit**2, 0.0))
+
+
+def _restricted(y: Floats, v: Floats, tau2: Floats) -> Floats:
+    """Return twice the restricted log-likelihood, but for a constant."""
+    weights = 1 / (v + tau2)
+    logs = np.log(weights, where=weights > 0, out=np.zeros_like(weights)).sum(axis=-1)
+    return np.asarray(logs - np.log(weights.sum(axis=-1)) - _weighed(y, weights)[1])
+
+
+def _root(falling: Function, low: Floats, high: Floats) -> Floats:
+    """Return where functions fall through 0 between limits; `low` where they begin below it."""
+    below = falling(low) <= 0
+    start = low
+    for _ in range(HALVINGS):
+        middle = (low + high) / 2
+        above = falling(middle) > 0
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    return np.asarray(np.where(below, start, (low + high) / 2))
+
+
+TAU2_BY: dict[str, Callable[[Floats, Floats, Floats], Floats]] = {
+    "reml": _by_reml,
+    "paule-mandel": _by_paule_mandel,
+    "dersimonian-laird": _by_moments,
+}
+"""Estimators of the variance between places."""
+
+ERRORS: dict[str, Function] = {
+    "hartung-knapp": np.sqrt,
+    "hartung-knapp-ad-hoc": lambda ratio: np.sqrt(np.maximum(ratio, 1.0)),
+    "normal": np.ones_like,
+}
+"""What 1 / sqrt(sum of weights) is multiplied with, from the weighed mean square of estimates."""

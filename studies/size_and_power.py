@@ -36,12 +36,14 @@ import polars as pl
 
 import cranfield as cf
 from cranfield.base.arrays import Floats, Indices
+from cranfield.base.errors import CranfieldError
 from cranfield.base.streams import stream
 from cranfield.meta.work.folder import fingerprint
 from cranfield.meta.work.parts import blocks, run_parts
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.simulation.resampled import Resampled
+from cranfield.significance.simulation.simulator import Simulator, fit_simulator
 
 TESTS = (
     "anova-2+tukey",
@@ -78,6 +80,8 @@ JUDGED: dict[str, tuple[str, str, str]] = {
     "Web 2012 nDCG@20": ("trec-web-2012", "qrels.adhoc.txt.gz", "nDCG@20"),
 }
 """Populations by name: folder, judgments and measure."""
+
+Population = Resampled | Simulator
 
 SAVED = {"TREC-8 AP": "trec8-adhoc/scores/adhoc8_ap.csv"}
 """Populations whose scores are there as a table of systems."""
@@ -175,11 +179,9 @@ class Part:
         return said.replace("+", "--")
 
 
-def done(shared: tuple[Floats, str, bool], part: Part) -> pl.DataFrame:
+def done(shared: dict[str, list[Population]], part: Part) -> pl.DataFrame:
     """Give data sets to a test: a row for each, and each size of true differences."""
-    values, kind, equal = shared
-    every = windows(values, part.group)
-    pools = [population(values[:, systems], kind, equal) for systems in every]
+    pools = shared[part.group]
     test, correction = part.test.split("+")
     rows = []
     for at in range(part.start, part.stop):
@@ -213,13 +215,28 @@ def done(shared: tuple[Floats, str, bool], part: Part) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=names, orient="row")
 
 
-def population(values: Floats, kind: str, equal: bool) -> Any:
+def population(values: Floats, kind: str, equal: bool) -> Population:
     """Make the population that data sets are drawn from."""
     if kind == "resampled":
         real = Resampled(values)
-    else:
-        raise NotImplementedError(kind)
-    return real.with_means(float(real.means.mean())) if equal else real
+        return real.with_means(float(values.mean())) if equal else real
+    varied = np.flatnonzero(np.ptp(values, axis=0) > 0)
+    fitted = fit_simulator(values[:, varied])
+    if not equal:
+        return fitted
+    mean = float(fitted.means.mean())
+    # Runs that hardly find anything cannot be made as good as others.
+    return fitted.select(
+        [k for k in range(varied.size) if reaches(fitted.select([k]), mean)]
+    ).with_means(mean)
+
+
+def reaches(system: Simulator, mean: float) -> bool:
+    try:
+        system.with_means(mean)
+    except CranfieldError:
+        return False
+    return True
 
 
 def labelled(values: Floats) -> Scores:
@@ -232,12 +249,13 @@ def studied(
     name: str, values: Floats, kind: str, given: argparse.Namespace
 ) -> dict[tuple[str, str, int], pl.DataFrame]:
     """Return what each test said, by group, test and number of topics."""
-    equal = given.what == "size"
     parts: dict[tuple[str, str, int], list[Part]] = {}
+    pools: dict[str, list[Population]] = {}
     for group in given.groups:
         every = windows(values, group)
         if not every:
             continue
+        pools[group] = [population(values[:, one], kind, given.what == "size") for one in every]
         # Large groups take their time.
         sets = given.sets if len(every[0]) <= NEAR else max(1, int(0.3 * given.sets))
         for test in given.tests:
@@ -252,7 +270,7 @@ def studied(
         print(*cell, name, file=sys.stderr, flush=True)
         found[cell] = run_parts(
             done,
-            (values, kind, equal),
+            pools,
             {part.name: part for part in some},
             about={**about, "seed": SEED, "resamples": RESAMPLES, "alpha": ALPHA},
             jobs=given.jobs,
@@ -269,6 +287,17 @@ def any_error(frame: pl.DataFrame) -> str:
     """Write the share of data sets with any wrong finding, in percent."""
     by_set = frame.group_by("set").agg(pl.col("wrong").sum())
     return percent(float((by_set["wrong"] > 0).sum()), len(by_set))
+
+
+def by_window(frames: list[pl.DataFrame]) -> list[str]:
+    """Write the same for each window, which data sets take in turn."""
+    every = pl.concat(
+        frame.select(
+            (pl.col("set") * len(frames) + k).alias("set"), "wrong", window=pl.col("set") % WINDOWS
+        )
+        for k, frame in enumerate(frames)
+    )
+    return [any_error(every.filter(window=k)) for k in range(WINDOWS)]
 
 
 def rates(frame: pl.DataFrame) -> str:
@@ -304,6 +333,13 @@ def shown(found: dict[str, dict[tuple[str, str, int], pl.DataFrame]], given: Any
         what = "any error" if given.what == "size" else "any pair in the wrong direction"
         print(f"### {group}: {what}, percent of {sets:,} data sets\n")
         print(table(rows, heads), flush=True)
+        if group in ("near", "distinct"):
+            print(f"### {group}: the same by window, from best to worst, over all columns\n")
+            rows = {
+                test: by_window([found[name][group, test, topics] for name, topics in cells])
+                for test in given.tests
+            }
+            print(table(rows, [str(k + 1) for k in range(WINDOWS)]), flush=True)
         if given.what == "size":
             continue
         for name, topics in cells:

@@ -1,0 +1,313 @@
+"""New topics from fitted distributions of scores, which depend on each other as systems do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import ndtr, ndtri, stdtr
+from scipy.stats import rankdata
+
+from cranfield.base.arrays import Floats
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.streams import stream
+from cranfield.base.words import counted
+from cranfield.scores.labels import place_of
+from cranfield.significance.prepare import as_scores
+from cranfield.significance.simulation.margins import CRITERIA, best, continuous, discrete
+
+FEWEST = 5
+"""Topics that distributions can be fitted to."""
+
+MANY_TIMES = 10
+"""Scores are discrete where a value is there so often on average."""
+
+
+@dataclass(frozen=True, eq=False)
+class Simulator:
+    """A population of topics with the distribution of each system's scores, and their dependence.
+
+    Attributes
+    ----------
+    systems
+        Names.
+    families
+        The family of distributions that was chosen for each system.
+    points
+        Scores at which the distributions are known, ascending, shape (points,).
+    below
+        The distribution function of each system there, shape (systems, points).
+    steps
+        Whether scores are only these values; else the distribution function is linear between them.
+    mixed
+        Normal scores of the real topics, whose columns have length 1, shape (real topics, systems):
+        new topics are mixed of them.
+    shrinkage
+        How far correlations are drawn to their mean.
+    df
+        Degrees of freedom of the t copula; None for the Gaussian one.
+    """
+
+    systems: tuple[str, ...]
+    families: tuple[str, ...]
+    points: Floats
+    below: Floats
+    steps: bool
+    mixed: Floats
+    shrinkage: float = 0.0
+    df: float | None = None
+
+    @property
+    def means(self) -> Floats:
+        """True means, shape (systems,): expected values of what is drawn."""
+        return _mean_of(self.points, self.below, self.steps)
+
+    @property
+    def correlation(self) -> Floats:
+        """Correlation of the copula, shape (systems, systems)."""
+        real = self.mixed.T @ self.mixed
+        shrunk = (1 - self.shrinkage) * real + self.shrinkage * self._common
+        np.fill_diagonal(shrunk, 1.0)
+        return np.asarray(shrunk)
+
+    @property
+    def _common(self) -> float:
+        """Mean correlation of two systems; below 0 only by chance."""
+        systems = self.mixed.shape[1]
+        total = float((self.mixed.sum(axis=1) ** 2).sum()) - systems
+        return float(max(0.0, total / max(1, systems * (systems - 1))))
+
+    def with_means(self, means: ArrayLike) -> Simulator:
+        r"""Return the population with other true means.
+
+        With one mean for all it is a null hypothesis under which means are equal exactly, while
+        shapes, spreads and correlations stay as near as they can. A distribution function F becomes
+
+        .. math:: F^a \text{ for a higher mean}, \quad 1 - (1 - F)^b \text{ for a lower one,}
+            \quad a, b \ge 1
+
+        the smallest change by a beta distribution, as Urbano and Nagler (2018), section 3.4, have
+        it. All scores stay possible ones.
+
+        Raises
+        ------
+        CranfieldError
+            For a mean that the scores of a system cannot have.
+        """
+        wanted = np.broadcast_to(np.asarray(means, dtype=np.float64), self.means.shape)
+        up = wanted > self.means
+        # What rises: the distribution function, or its complement from the other end.
+        base = np.where(up[:, None], self.below, 1 - self.below)
+
+        def changed(power: Floats) -> Floats:
+            risen = base ** power[:, None]
+            return np.where(up[:, None], risen, 1 - risen)
+
+        low, high = np.zeros(len(wanted)), np.full(len(wanted), 14.0)
+        for _ in range(60):
+            middle = (low + high) / 2
+            beyond = _mean_of(self.points, changed(np.exp(middle)), self.steps)
+            too_far = np.where(up, beyond >= wanted, beyond <= wanted)
+            low, high = np.where(too_far, low, middle), np.where(too_far, middle, high)
+        # A power of 1 changes nothing, not even by rounding.
+        stays = wanted == self.means
+        below = np.where(stays[:, None], self.below, changed(np.exp(high)))
+        reached = _mean_of(self.points, below, self.steps)
+        off = np.flatnonzero(~(np.abs(reached - wanted) <= 1e-9 * np.ptp(self.points)))
+        if off.size:
+            others = f" and {counted(off.size - 1, 'other')}" if off.size > 1 else ""
+            name = f"{quoted(self.systems[off[0]])}{others}"
+            raise CranfieldError(f"scores of {name} cannot have the mean {wanted[off[0]]:g}")
+        return replace(self, below=below)
+
+    def with_margin_of(self, system: str) -> Simulator:
+        """Return the population in which all systems have the distribution of one of them.
+
+        That is the null hypothesis of Urbano, Lima and Hanjalic (2019), section 3: not only means
+        are equal, but spreads too.
+        """
+        one = self.below[place_of(system, self.systems)]
+        return replace(self, below=np.tile(one, (len(self.systems), 1)))
+
+    def select(self, systems: Any) -> Simulator:
+        """Return the population of some systems, by their indices."""
+        chosen = np.asarray(systems)
+        return replace(
+            self,
+            systems=tuple(self.systems[k] for k in chosen),
+            families=tuple(self.families[k] for k in chosen),
+            below=self.below[chosen],
+            mixed=self.mixed[:, chosen],
+        )
+
+    def draw(self, topics: int, seed: int, *key: int) -> Floats:
+        """Return the scores of new topics, of the stream that belongs to a seed and a key.
+
+        Shape (topics, systems). Topics are independent of each other: many data sets at once are
+        one of many topics, reshaped.
+        """
+        random = stream(seed, *key)
+        mixture = random.normal(size=(topics, len(self.mixed)))
+        # A product by the library of linear algebra would depend on its number of threads.
+        normal = np.einsum("ij,jk->ik", mixture, self.mixed)
+        if self.shrinkage:
+            common = random.normal(size=(topics, 1)) * np.sqrt(self._common)
+            own = random.normal(size=normal.shape) * np.sqrt(1 - self._common)
+            normal = np.sqrt(1 - self.shrinkage) * normal
+            normal += np.sqrt(self.shrinkage) * (common + own)
+        if self.df is None:
+            shares = ndtr(normal)
+        else:
+            scale = np.sqrt(random.chisquare(self.df, size=(topics, 1)) / self.df)
+            shares = stdtr(self.df, normal / scale)
+        return self._scores(np.clip(shares, 1e-15, 1 - 1e-15))
+
+    def _scores(self, shares: Floats) -> Floats:
+        """Return the quantiles of each system."""
+        out = np.empty(shares.shape)
+        for k, below in enumerate(self.below):
+            if self.steps:
+                at = np.searchsorted(below, shares[:, k])
+                out[:, k] = self.points[np.minimum(at, len(below) - 1)]
+            else:
+                out[:, k] = np.interp(shares[:, k], below, self.points)
+        return out
+
+
+def _mean_of(points: Floats, below: Floats, steps: bool) -> Floats:
+    """Return means: the area over the distribution function."""
+    heights = below[:, :-1] if steps else (below[:, 1:] + below[:, :-1]) / 2
+    return np.asarray(points[0] + ((1 - heights) * np.diff(points)).sum(axis=1))
+
+
+def fit_simulator(
+    scores: Any,
+    *,
+    discrete_scores: bool | None = None,
+    criterion: str = "aic",
+    shrinkage: float = 0.0,
+    df: float | None = None,
+) -> Simulator:
+    """Fit distributions and a copula to real scores, from which new topics can be drawn.
+
+    The scores of each system follow a distribution of a family: continuous ones a beta or a
+    truncated normal distribution, or smoothed by truncated normal or beta kernels; discrete ones a
+    beta-binomial distribution, or smoothed by a discrete kernel. Systems depend on each other by a
+    Gaussian copula, or a t copula, with the correlation of their normal scores (ties have their
+    mid-rank). Source: Urbano and Nagler (2018); Urbano, Lima and Hanjalic (2019), who take vine
+    copulas, and break ties at random.
+
+    It assumes that topics are drawn independently of each other, that the dependence of scores is
+    that of the copula, whose joint tails are symmetric, and that the distributions, fitted to some
+    tens of topics, are right. Continuous distributions have no ties: scores of exactly 0, and
+    topics on which two systems score alike, are not simulated. With more systems than topics
+    correlations are singular, which is no obstacle to drawing.
+
+    Parameters
+    ----------
+    scores
+        As :func:`compare` takes them; complete, of 5 topics or more, and not by shard.
+    discrete_scores
+        Whether scores are only values that are there, such as P@10; by default, where each value is
+        there 10 times on average. Equispaced values are filled up.
+    criterion
+        `aic`, `bic`, or `likelihood`, which has the kernels nearly always.
+    shrinkage
+        Between 0 and 1: how far correlations are drawn to their mean. Runs that are nearly the same
+        become less so.
+    df
+        Degrees of freedom of a t copula, in which systems fail together more often.
+
+    Returns
+    -------
+    Simulator
+        Its true means are those of the real scores. Scores not between 0 and 1 are fitted between
+        the lowest and the highest one.
+
+    Raises
+    ------
+    CranfieldError
+        When scores are missing or too few, or a system has the same score for each topic.
+    PolicyError
+        For an option out of its range.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> scores = cf.evaluate(covid.runs[:3], covid.qrels, "nDCG@20")["nDCG@20"]
+    >>> fitted = fit_simulator(scores)
+    >>> equal = fitted.with_means(0.5)
+    >>> equal.means.round(6).tolist(), equal.draw(1000, seed=1).mean(axis=0).round(2).tolist()
+    ([0.5, 0.5, 0.5], [0.49, 0.49, 0.49])
+    """
+    check_choice("criterion", criterion, CRITERIA)
+    if not 0 <= shrinkage <= 1:
+        raise PolicyError(f"shrinkage is between 0 and 1, not {shrinkage:g}")
+    if df is not None and not df > 0:
+        raise PolicyError(f"df must be above 0, not {df:g}")
+    given = as_scores(scores)
+    if given.shards:
+        raise PolicyError("scores by shard are not simulated")
+    given.finite()
+    given, _ = given.complete("error")
+    values = given.values
+    if len(values) < FEWEST:
+        some = counted(len(values), "topic")
+        raise CranfieldError(f"distributions are fitted to {FEWEST} topics or more, not {some}")
+    constant = np.flatnonzero(np.ptp(values, axis=0) <= 1e-12 * np.abs(values).max(initial=0.0))
+    if constant.size:
+        name = quoted(given.systems[constant[0]])
+        raise CranfieldError(f"system {name} has the same score for each topic: none to draw from")
+    low, high = min(0.0, float(values.min())), max(1.0, float(values.max()))
+    if (low, high) != (0.0, 1.0):
+        low, high = float(values.min()), float(values.max())
+    unit = (values - low) / (high - low)
+    seen = np.unique(unit.round(9))
+    by_steps = MANY_TIMES * seen.size <= unit.size if discrete_scores is None else discrete_scores
+    if by_steps:
+        points = _filled(seen)
+        fitted = discrete(unit, points)
+        below = [np.cumsum(one.weights, axis=1) for one in fitted]
+    else:
+        points, fitted = continuous(unit)
+        below = [_cumulated(one.weights) for one in fitted]
+    chosen = best(fitted, len(values), criterion)
+    every = np.arange(len(chosen))
+    table = np.stack(below)[chosen, every]
+    found = Simulator(
+        systems=given.systems,
+        families=tuple(fitted[k].family for k in chosen),
+        points=low + (high - low) * points,
+        below=np.minimum(table / table[:, -1:], 1.0),
+        steps=by_steps,
+        mixed=_normal_scores(values),
+        shrinkage=shrinkage,
+        df=df,
+    )
+    return found.with_means(values.mean(axis=0))
+
+
+def _filled(seen: Floats) -> Floats:
+    """Fill up values that are multiples of one, such as those of P@10; leave others as they are."""
+    least = float(np.diff(seen).min())
+    places = seen / least
+    number = round(1 / least)
+    whole = abs(number * least - 1) < 1e-6 and np.abs(places - places.round()).max() < 1e-6
+    return np.linspace(0.0, 1.0, number + 1) if whole else seen
+
+
+def _cumulated(weights: Floats) -> Floats:
+    """Return the distribution function from a density at points: the areas to their left."""
+    areas = (weights[:, 1:] + weights[:, :-1]) / 2
+    return np.concatenate([np.zeros((len(weights), 1)), np.cumsum(areas, axis=1)], axis=1)
+
+
+def _normal_scores(values: Floats) -> Floats:
+    """Return the normal scores of mid-ranks, centred, each system's of length 1."""
+    normal = ndtri(rankdata(values, axis=0) / (len(values) + 1))
+    normal -= normal.mean(axis=0)
+    return np.asarray(normal / np.sqrt((normal**2).sum(axis=0)))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from cranfield.base.arrays import Floats, row_slices
+from cranfield.base.streams import stream
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Limits, nothing_known
 from cranfield.significance.pairs import Pairs
@@ -36,33 +38,66 @@ def drawn_counts(
         yield part, counts.astype(np.float64)
 
 
-def resampled_moments(centred: Floats, noise: Floats, counts: Floats) -> tuple[Floats, Floats]:
-    """Return mean and variance, divisor n - 1, of samples of numbers whose mean is 0.
+def topic_counts(resamples: int, topics: int, seed: int) -> Floats:
+    """Return how often each topic is drawn in each sample, shape (resamples, topics)."""
+    counts = np.empty((resamples, topics))
+    for part, some in drawn_counts(stream(seed), resamples, topics):
+        counts[part] = some
+    return counts
 
-    Both come from sums of integers, so that they are the same however they are added; from shapes
-    (rows, n) of the numbers and (samples, n) of how often each is drawn they have the shape (rows,
-    samples). A variance that is rounding, by the `noise` of a row, is 0, and so is then a mean that
-    is rounding.
+
+@dataclass(frozen=True, eq=False)
+class Centred:
+    """Rows of numbers whose mean is 0, as integers, so that sums are the same however added.
+
+    The numbers have shape (rows, n). A row varies by rounding only where its variance is below the
+    square of its `noise`, or below what rounding to integers leaves.
     """
-    n = centred.shape[1]
-    scale = np.abs(centred).max(axis=1, initial=0.0)
-    scale[scale == 0] = 1.0
-    unit = float(np.ldexp(1.0, EXACT_BITS - int(np.ceil(np.log2(max(2, n))))))
-    parts = centred / scale[:, None]
-    mean = np.rint(parts * unit) @ counts.T
-    variance = np.rint(parts**2 * unit) @ counts.T
-    mean *= 1 / (n * unit)
-    variance *= 1 / (n * unit)
-    variance -= mean**2
-    relative = noise / scale
-    constant = variance < np.maximum(n * CONSTANT, relative**2)[:, None]
-    if constant.any():
-        variance[constant] = 0.0
-        constant &= np.abs(mean) <= np.maximum(n * CONSTANT, relative)[:, None]
-        mean[constant] = 0.0
-    variance *= (n / (n - 1)) * scale[:, None] ** 2
-    mean *= scale[:, None]
-    return mean, variance
+
+    numbers: Floats
+    squares: Floats
+    scale: Floats
+    least_mean: Floats
+    least_variance: Floats
+    unit: float
+
+    @classmethod
+    def of(cls, centred: Floats, noise: Floats) -> Centred:
+        n = centred.shape[1]
+        scale = np.abs(centred).max(axis=1, initial=0.0)
+        scale[scale == 0] = 1.0
+        unit = float(np.ldexp(1.0, EXACT_BITS - int(np.ceil(np.log2(max(2, n))))))
+        parts = centred / scale[:, None]
+        relative = noise / scale
+        return cls(
+            np.rint(parts * unit),
+            np.rint(parts**2 * unit),
+            scale,
+            np.maximum(n * CONSTANT, relative),
+            np.maximum(n * CONSTANT, relative**2),
+            unit,
+        )
+
+    def moments(self, counts: Floats) -> tuple[Floats, Floats]:
+        """Return mean and variance, divisor n - 1, of samples, each of shape (rows, samples).
+
+        `counts` are how often each number is drawn, shape (samples, n). A variance that is
+        rounding is 0, and so is then a mean that is rounding.
+        """
+        n = counts.shape[1]
+        mean = self.numbers @ counts.T
+        variance = self.squares @ counts.T
+        mean *= 1 / (n * self.unit)
+        variance *= 1 / (n * self.unit)
+        variance -= mean**2
+        constant = variance < self.least_variance[:, None]
+        if constant.any():
+            variance[constant] = 0.0
+            constant &= np.abs(mean) <= self.least_mean[:, None]
+            mean[constant] = 0.0
+        variance *= (n / (n - 1)) * self.scale[:, None] ** 2
+        mean *= self.scale[:, None]
+        return mean, variance
 
 
 def studentised(mean: Floats, squared_error: Floats) -> Floats:

@@ -111,6 +111,32 @@ _DECLARED = (
         random=True,
     ),
     Correction(
+        name="moderated-max-t",
+        aliases=("moderated",),
+        title="moderated max-T",
+        does="topics drawn anew from centred scores, step down by the largest t of all pairs; each "
+        "pair is measured by the mean of its own variance and that of all pairs. Systems may "
+        "differ in variance and depend on each other, and differences need not be symmetric",
+        source="Romano and Wolf (2005); Smyth (2004)",
+        function="corrections.bootstrap_max_t:moderated_max_t",
+        families=("anova", "t"),
+        paired=True,
+        random=True,
+        symbol="t",
+    ),
+    Correction(
+        name="bootstrap-max-t",
+        aliases=("romano-wolf",),
+        title="bootstrap max-T of Romano and Wolf",
+        does="the same, each pair measured by its own variance alone: a few nearly equal runs "
+        "make it find little",
+        source="Romano and Wolf (2005)",
+        function="corrections.bootstrap_max_t:bootstrap_max_t",
+        families=("t", "bootstrap"),
+        paired=True,
+        random=True,
+    ),
+    Correction(
         name="bonferroni",
         aliases=("bonf",),
         title="Bonferroni's correction",

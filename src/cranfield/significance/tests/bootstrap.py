@@ -9,14 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats
-from cranfield.base.streams import stream
 from cranfield.base.threads import in_threads
 from cranfield.significance.bootstrap_t import (
     RELATIVE,
+    Centred,
     bootstrap_t_limits,
-    drawn_counts,
-    resampled_moments,
     studentised,
+    topic_counts,
 )
 from cranfield.significance.difference_by_error import ratio, spread
 from cranfield.significance.options import Options
@@ -46,14 +45,6 @@ def bootstrap_test(pairs: Pairs, options: Options) -> Outcome:
     )
 
 
-def topic_counts(resamples: int, topics: int, seed: int) -> Floats:
-    """Return how often each topic is drawn in each sample, shape (resamples, topics)."""
-    counts = np.empty((resamples, topics))
-    for part, some in drawn_counts(stream(seed), resamples, topics):
-        counts[part] = some
-    return counts
-
-
 def _tested(pairs: Pairs, counts: Floats, options: Options) -> tuple[NDArray[Any], ...]:
     differences = pairs.differences()
     mean = differences.mean(axis=1)
@@ -69,7 +60,7 @@ def resampled_t(
 ) -> Floats:
     """Return t of the centred differences in each sample, shape (pairs, samples)."""
     centred = np.where(deviation[:, None] == 0, 0.0, differences - mean[:, None])
-    means, variances = resampled_moments(centred, pairs.rounding, counts)
+    means, variances = Centred.of(centred, pairs.rounding).moments(counts)
     variances /= pairs.topics
     return studentised(means, variances)
 

@@ -10,9 +10,9 @@ from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.streams import stream
 from cranfield.base.threads import in_threads
 from cranfield.significance.bootstrap_t import (
+    Centred,
     bootstrap_t_limits,
     drawn_counts,
-    resampled_moments,
     studentised,
 )
 from cranfield.significance.difference_by_error import ratio
@@ -120,7 +120,7 @@ def welch_limits(pairs: Pairs, options: Options, level: float) -> Limits:
         # Its own random numbers, whichever thread it falls to, and not those of the p-value.
         random = stream(options.seed, OF_INTERVAL, system)
         for part, counts in drawn_counts(random, resamples, n):
-            mean, variance = resampled_moments(centred[None], noise, counts)
+            mean, variance = Centred.of(centred[None], noise).moments(counts)
             means[system, part], squared[system, part] = mean[0], variance[0] / n
 
     in_threads(draw, list(range(systems)), options.jobs)

@@ -14,9 +14,10 @@ made equal, while spreads and correlations stay: any pair called different is an
 the means are those of the real systems, and pairs are counted by the size of their true difference.
 
 Groups of systems: `near` are ten with neighbouring means, `distinct` the same without runs that
-score as another one on half of the topics, `spread` 25 from best to worst, `all`. With `near` and
-`distinct` data sets take turns between windows. Finished parts are kept in the cache; a longer
-study takes over what is there. Prints tables in Markdown.
+score as another one on half of the topics, `spread` 25 from best to worst, `all`, `pair` two that are
+neighbours. With `near`, `distinct` and `pair` data sets take turns between windows. A test and its
+correction may be followed by `+last`: all systems are compared with the last. Finished parts are
+kept in the cache; a longer study takes over what is there. Prints tables in Markdown.
 """
 
 from __future__ import annotations
@@ -47,7 +48,9 @@ from cranfield.significance.simulation.simulator import Simulator, fit_simulator
 
 TESTS = (
     "anova-2+tukey",
-    "anova-2+dunnett",
+    "anova-2+moderated-max-t",
+    "anova-2+dunnett+last",
+    "anova-2+moderated-max-t+last",
     "t+max-t",
     "t+bootstrap-max-t",
     "t+holm",
@@ -59,10 +62,13 @@ TESTS = (
     "sign+holm",
     "bootstrap+holm",
 )
-GROUPS = ("near", "distinct", "spread", "all")
+OF_TWO = ("t+none", "bootstrap+none", "randomisation+none", "signed-rank+none", "sign+none")
+"""Tests of the group `pair`."""
+
+GROUPS = ("near", "distinct", "spread", "all", "pair")
 KINDS = ("resampled", "simulated")
 TOPICS = (25, 50)
-NEAR, SPREAD, WINDOWS = 10, 25, 5
+NEAR, SPREAD, WINDOWS, COUPLES = 10, 25, 5, 25
 PART = 50
 """Data sets in a part of the study."""
 
@@ -144,12 +150,13 @@ def windows(values: Floats, group: str) -> list[Indices]:
         systems = systems[distinct(values)]
     if group == "all":
         return [systems]
-    size = SPREAD if group == "spread" else NEAR
+    size = {"spread": SPREAD, "pair": 2}.get(group, NEAR)
     if len(systems) <= size:
         return []
     if group == "spread":
         return [systems[np.rint(np.linspace(0, len(systems) - 1, size)).astype(int)]]
-    starts = np.rint(np.linspace(0, len(systems) - size, WINDOWS)).astype(int)
+    number = COUPLES if group == "pair" else WINDOWS
+    starts = np.rint(np.linspace(0, len(systems) - size, number)).astype(int)
     return [systems[start : start + size] for start in dict.fromkeys(starts.tolist())]
 
 
@@ -182,7 +189,7 @@ class Part:
 def done(shared: dict[str, list[Population]], part: Part) -> pl.DataFrame:
     """Give data sets to a test: a row for each, and each size of true differences."""
     pools = shared[part.group]
-    test, correction = part.test.split("+")
+    test, correction, *last = part.test.split("+")
     rows = []
     for at in range(part.start, part.stop):
         pool = pools[at % len(pools)]
@@ -194,7 +201,7 @@ def done(shared: dict[str, list[Population]], part: Part) -> pl.DataFrame:
             labelled(drawn),
             test=test,
             correction=correction,
-            baseline=str(drawn.shape[1]) if correction == "dunnett" else None,
+            baseline=str(drawn.shape[1]) if last else None,
             resamples=RESAMPLES,
             alpha=ALPHA,
             seed=own_seed,
@@ -258,7 +265,7 @@ def studied(
         pools[group] = [population(values[:, one], kind, given.what == "size") for one in every]
         # Large groups take their time.
         sets = given.sets if len(every[0]) <= NEAR else max(1, int(0.3 * given.sets))
-        for test in given.tests:
+        for test in tests_of(group, given):
             for topics in given.topics:
                 parts[group, test, topics] = [
                     Part(test, group, topics, *block) for block in blocks(sets, PART)
@@ -277,6 +284,10 @@ def studied(
             folder=None if given.cache is None else given.cache / slug,
         )
     return found
+
+
+def tests_of(group: str, given: argparse.Namespace) -> list[str]:
+    return list(OF_TWO if group == "pair" else given.tests)
 
 
 def percent(count: float, of: float) -> str:
@@ -316,19 +327,20 @@ def table(rows: dict[str, list[str]], heads: list[str]) -> str:
 def shown(found: dict[str, dict[tuple[str, str, int], pl.DataFrame]], given: Any) -> None:
     """Print the tables of one kind of population."""
     for group in given.groups:
+        tests = tests_of(group, given)
         cells = [
             (name, topics)
             for name, of in found.items()
             for topics in given.topics
-            if (group, given.tests[0], topics) in of
+            if (group, tests[0], topics) in of
         ]
         if not cells:
             continue
-        sets = found[cells[0][0]][group, given.tests[0], cells[0][1]]["set"].n_unique()
+        sets = found[cells[0][0]][group, tests[0], cells[0][1]]["set"].n_unique()
         heads = [f"{name}, {topics}" for name, topics in cells]
         rows = {
             test: [any_error(found[name][group, test, topics]) for name, topics in cells]
-            for test in given.tests
+            for test in tests
         }
         what = "any error" if given.what == "size" else "any pair in the wrong direction"
         print(f"### {group}: {what}, percent of {sets:,} data sets\n")
@@ -337,14 +349,14 @@ def shown(found: dict[str, dict[tuple[str, str, int], pl.DataFrame]], given: Any
             print(f"### {group}: the same by window, from best to worst, over all columns\n")
             rows = {
                 test: by_window([found[name][group, test, topics] for name, topics in cells])
-                for test in given.tests
+                for test in tests
             }
             print(table(rows, [str(k + 1) for k in range(WINDOWS)]), flush=True)
         if given.what == "size":
             continue
         for name, topics in cells:
             rows = {}
-            for test in given.tests:
+            for test in tests:
                 frame = found[name][group, test, topics]
                 of = [frame, *(frame.filter(pl.col("size") == k) for k in range(1, len(EDGES)))]
                 rows[test] = [rates(one) for one in of]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,24 @@ def test_evaluate_writes_tables(folder: Path) -> None:
     assert "| all | two_x | 1.0000 | 1.0000 |" in by_topic
 
 
+def test_compare_prints_a_leaderboard(folder: Path) -> None:
+    (folder / "s.csv").write_text(SCORES)
+    start = ("compare", "--scores", "s.csv", "-m", "AP", "--ranks")
+    text, _ = cranfield(folder, *start, "--resamples", "99")
+    assert text.startswith("AP: ranks by bootstrap of studentised differences, step-down")
+    assert "99 random samples" in text
+    assert (
+        "ranks by Two-way ANOVA (MD2) with Tukey's HSD"
+        in cranfield(folder, *start, "-t", "anova")[0]
+    )
+    assert cranfield(folder, *start, "--format", "csv")[0].startswith(
+        "measure,rank,system,mean,from"
+    )
+    [board] = json.loads(cranfield(folder, *start, "--format", "json")[0])["ranks"]
+    assert [one["system"] for one in board["systems"]] == ["c", "b", "a_b"]
+    assert "| 1 | c | 0.7000 |" in cranfield(folder, *start, "--format", "markdown")[0]
+
+
 def test_compare_writes_tables(folder: Path) -> None:
     (folder / "s.csv").write_text(SCORES)
     start = ("compare", "--scores", "s.csv", "-m", "AP")
@@ -54,6 +73,8 @@ def test_compare_writes_tables(folder: Path) -> None:
         (("evaluate", "qrels", "one.run", "--label", "x"), "--label goes with --format latex"),
         (("compare", "qrels", "*.run", "--long"), "--long goes with --format latex"),
         (("compare", "qrels", "*.run", "--marks", "symbols"), "'symbols' need a baseline"),
+        (("compare", "qrels", "*.run", "--ranks", "--strict"), "--ranks goes without --marks and"),
+        (("compare", "qrels", "*.run", "--ranks", "-b", "one"), "sets of ranks need all pairs"),
         (
             ("compare", "qrels", "*.run", "--marks", "groups", "--format", "csv"),
             "--marks goes with --format text, latex, markdown, html",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,10 @@ from cranfield.cli.options.judging import judging_options, measures_option, one_
 from cranfield.cli.options.output import MARKUP, Printing, output_option, table_options, write
 from cranfield.cli.options.scores import given_scores, score_files_option
 
+if TYPE_CHECKING:
+    from cranfield.scores import Scores
+    from cranfield.significance.comparison.rank_sets import RankSets
+
 EPILOG = """\b
 Examples:
   cranfield compare qrels.txt runs/*.xz -m AP -m nDCG@10
@@ -20,6 +24,7 @@ Examples:
   cranfield compare qrels.txt runs/*.xz -m AP --baseline bm25 --format latex
   cranfield compare qrels.txt runs/*.xz -m AP -m RR -b bm25 --marks symbols --format markdown
   cranfield compare --scores scores.csv --test friedman
+  cranfield compare qrels.txt runs/*.xz -m AP --ranks
 """
 
 DEFAULT = ("AP", "nDCG@10")
@@ -40,6 +45,12 @@ MARKS = ("none", "symbols", "beaten", "groups")
 )
 @one_of("--format", OUTPUTS, "How to write the comparison.", "text")
 @one_of("--marks", MARKS, "One table of all measures, with these marks of significance.")
+@click.option(
+    "--ranks",
+    is_flag=True,
+    help="Print a leaderboard: which ranks each system may have, by the bootstrap, or by what the"
+    " test and the correction say that are asked for.",
+)
 @table_options
 @output_option
 @judging_options
@@ -52,6 +63,7 @@ def compare(
     strict: bool,
     format: str,
     marks: str | None,
+    ranks: bool,
     printing: Printing,
     output: str | None,
     **judging: Any,
@@ -68,8 +80,19 @@ def compare(
     printing.check(format)
     if marks is not None:
         _check_marks(marks, format, comparing)
+    if ranks and (strict or marks is not None):
+        raise PolicyError("--ranks goes without --marks and --strict")
     asked_for = comparing.checked()
     scores = given_scores(qrels, runs, asked, score_files, judging)
+    if ranks:
+        boards = {name: _ranks(one, asked_for, judging["jobs"]) for name, one in scores.items()}
+        write(
+            printing.text([one.table() for one in boards.values()], format)
+            if format in MARKUP
+            else comparison_formats.ranks_text(boards, format),
+            output,
+        )
+        return
     found = {name: compared(one, jobs=judging["jobs"], **asked_for) for name, one in scores.items()}
     meanings = {name: meaning(one) for name, one in found.items()}
     if strict:
@@ -89,6 +112,17 @@ def compare(
         }
         text = writers[format](meanings)
     write(text, output)
+
+
+def _ranks(scores: Scores, asked_for: Mapping[str, Any], jobs: int | None) -> RankSets:
+    from cranfield.significance.comparison.compare import compare
+    from cranfield.significance.comparison.rank_sets import rank_sets
+
+    of_test = ("test", "correction", "baseline")
+    if any(asked_for[name] for name in of_test) or asked_for["alternative"] != "two-sided":
+        return compare(scores, jobs=jobs, **asked_for).rank_sets()
+    own = {name: asked_for[name] for name in ("alpha", "missing", "resamples", "seed")}
+    return rank_sets(scores, jobs=jobs, **own)
 
 
 def _check_marks(marks: str, format: str, comparing: Comparing) -> None:

@@ -13,6 +13,7 @@ from cranfield.reporting.tables.marks import kind_of, marks_of
 from cranfield.reporting.tables.scores_table import evaluation_table
 from cranfield.reporting.text.json_values import json_of
 from cranfield.scales.statements.meaningful import Meaning
+from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.tabular import Table
@@ -91,6 +92,22 @@ def json_text(found: Mapping[str, Meaning]) -> str:
             pair["order holds on any scale"] = bool(holds)
         comparisons.append(table)
     return json_of({"cranfield": __version__, "comparisons": comparisons})
+
+
+def ranks_text(found: Mapping[str, RankSets], format: str) -> str:
+    """Write leaderboards as `text`, `csv` or `json`."""
+    if format == "text":
+        return "\n\n".join(map(str, found.values())) + "\n"
+    if format == "csv":
+        named = [one.to_polars().with_columns(measure=pl.lit(name)) for name, one in found.items()]
+        return pl.concat(named).select("measure", pl.exclude("measure")).write_csv()
+    boards = [
+        {name: getattr(one, name) for name in ("measure", "method", "alpha", "topics")}
+        | {"resamples": one.resamples, "seed": one.seed, "notes": list(one.notes)}
+        | {"may be best": list(one.among_best()), "systems": one.to_polars().to_dicts()}
+        for one in found.values()
+    ]
+    return json_of({"cranfield": __version__, "ranks": boards})
 
 
 def as_dict(found: PairwiseComparison) -> dict[str, Any]:

@@ -15,6 +15,8 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.scale_types import Scale
 from cranfield.scores import Scores
 from cranfield.significance.comparison.groups import groups_of, letters_of
+from cranfield.significance.comparison.rank_sets import RankSets
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.models.kruskal_friedman import Omnibus
 from cranfield.significance.outcome import Interval
@@ -157,6 +159,48 @@ class ComparedPairs:
         best = self.order[0]
         different = self.matrix(self.is_significant().astype(float))[best]
         return tuple(self.systems[k] for k in self.order if k == best or not different[k])
+
+    def rank_sets(self) -> RankSets:
+        """Return which ranks each system may have, by what this comparison says of pairs.
+
+        A system is surely better than those from which it differs with a better mean. The sets hold
+        all true ranks, together, with probability 1 - alpha, if that bounds the chance of any wrong
+        statement, its direction included. Simultaneous intervals such as Tukey's do so; of
+        step-down corrections it is known of false differences, and taken for granted of directions.
+        :func:`cranfield.significance.rank_sets` tests directions, and has smaller sets of single
+        systems too.
+
+        Raises
+        ------
+        PolicyError
+            When only comparisons with a baseline were made, or the correction bounds something else
+            than the chance of any error.
+        """
+        self.require_all_pairs("sets of ranks")
+        correction = CORRECTIONS[self.correction]
+        if correction.bounds != "any error" and len(self) > 1:
+            fitting = [
+                name for name in self.info.corrections if CORRECTIONS[name].bounds == "any error"
+            ]
+            raise PolicyError(
+                f"sets of ranks need a correction that bounds the chance of any error:"
+                f" {', '.join(fitting)}, not {correction.name}"
+            )
+        return RankSets(
+            measure=self.measure,
+            systems=self.systems,
+            means=self.means,
+            topics=self.topics,
+            difference=np.nan_to_num(self.matrix(self.difference, mirrored=-1.0)),
+            pvalues=np.nan_to_num(self.pvalues, nan=1.0),
+            own_pvalues=None,
+            alpha=self.alpha,
+            method=f"{self.info.title} with {correction.title}",
+            lower_is_better=self.lower_is_better,
+            resamples=self.resamples,
+            seed=self.seed,
+            notes=("it is taken for granted that differences found have the right direction",),
+        )
 
     def require_all_pairs(self, what: str) -> None:
         """Refuse what needs all pairs where only those with a baseline were compared."""

@@ -1,0 +1,237 @@
+"""Confidence sets of ranks: which places of a leaderboard a system may truly have."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats, Indices, best_first
+from cranfield.base.checks import check_probability, check_whole
+from cranfield.base.escape import plain
+from cranfield.base.words import counted
+from cranfield.significance.comparison.notes import notes_on
+from cranfield.significance.comparison.rank_bootstrap import directional_pvalues
+from cranfield.significance.options import Options
+from cranfield.significance.pairs import all_pairs
+from cranfield.significance.prepare import as_scores, prepared
+from cranfield.significance.tests.catalogue import find_test
+from cranfield.tabular.frames import Framed, from_frame
+from cranfield.tabular.table import Table
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RankSets(Framed):
+    """Which ranks systems may have; made by :func:`rank_sets` or by `found.rank_sets()`.
+
+    Attributes
+    ----------
+    measure
+        Text form of the measure; empty where it is not known.
+    systems, means
+        The systems, and what they are ordered by.
+    topics
+        Number of topics.
+    difference
+        Row minus column, shape (systems, systems).
+    pvalues
+        Adjusted p-values that the system with the better mean is the better one, of one family for
+        all pairs; the same shape.
+    own_pvalues
+        The same, each row a family of its own: of that system with the others. None where these are
+        not known.
+    alpha
+        1 minus the confidence.
+    method
+        What the p-values come from.
+    lower_is_better
+        Whether the better system is the one with lower scores.
+    resamples, seed
+        Of random samples; None where there are none.
+    notes
+        What a reader should be told.
+    """
+
+    measure: str
+    systems: tuple[str, ...]
+    means: Floats
+    topics: int
+    difference: Floats
+    pvalues: Floats
+    own_pvalues: Floats | None
+    alpha: float
+    method: str
+    lower_is_better: bool = False
+    resamples: int | None = None
+    seed: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def at(self, alpha: float) -> RankSets:
+        """Return the sets at confidence 1 - alpha."""
+        check_probability("alpha", alpha)
+        return replace(self, alpha=alpha)
+
+    @property
+    def _ahead(self) -> Floats:
+        return -self.difference if self.lower_is_better else self.difference
+
+    @property
+    def rank(self) -> Indices:
+        """Observed ranks: 1 plus the number of systems with a better mean."""
+        return np.asarray(1 + (self._ahead < 0).sum(axis=1))
+
+    @property
+    def interval(self) -> tuple[Indices, Indices]:
+        """Best and worst rank of each system, all sets together at confidence 1 - alpha."""
+        return self._limits(self.pvalues)
+
+    @property
+    def own_interval(self) -> tuple[Indices, Indices] | None:
+        """The same, each set alone at that confidence; None where it is not known."""
+        return None if self.own_pvalues is None else self._limits(self.own_pvalues)
+
+    def _limits(self, pvalues: Floats) -> tuple[Indices, Indices]:
+        differs = pvalues <= self.alpha
+        better, worse = differs & (self._ahead > 0), differs & (self._ahead < 0)
+        return 1 + worse.sum(axis=1), len(self.systems) - better.sum(axis=1)
+
+    def among_best(self, places: int = 1) -> tuple[str, ...]:
+        """Return the systems that may be among the best few, in order of their means.
+
+        All that truly are among them are so at confidence 1 - alpha, together for any number of
+        places.
+
+        Parameters
+        ----------
+        places
+            How many are the best: 1 asks who may be the winner.
+        """
+        check_whole("places", places, 1)
+        best, _ = self.interval
+        return tuple(self.systems[k] for k in self.order if best[k] <= places)
+
+    @property
+    def order(self) -> Indices:
+        """The systems from the best to the worst mean."""
+        return best_first(self.means, self.lower_is_better)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the leaderboard: one row a system, the best first.
+
+        `from` and `to` are the best and the worst rank, all sets together; `own from` and `own to`
+        are of each system alone, where they are known.
+        """
+        columns: dict[str, Any] = {
+            "rank": self.rank,
+            "system": pl.Series(self.systems, dtype=pl.String),
+            "mean": self.means,
+        }
+        columns["from"], columns["to"] = self.interval
+        if self.own_interval is not None:
+            columns["own from"], columns["own to"] = self.own_interval
+        return pl.DataFrame(columns)[self.order]
+
+    def table(self) -> Table:
+        """Return the leaderboard as it is shown."""
+        start = f"{plain(self.measure)}: " if self.measure else ""
+        size = f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}"
+        level = f"{1 - self.alpha:.4g}"
+        winners = self.among_best()
+        notes = [
+            size,
+            f"from, to: {level} confidence sets of ranks, all systems together"
+            + ("" if self.own_pvalues is None else "; own: each system alone"),
+            f"{counted(len(winners), 'system')} may be the best",
+        ]
+        if self.resamples is not None:
+            notes.append(f"{self.resamples:,} random samples, seed {self.seed}")
+        shown = from_frame(self.to_polars(), f"{start}ranks by {self.method}")
+        return replace(shown, notes=notes, remarks=self.notes)
+
+    def __str__(self) -> str:
+        return str(self.table())
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}"
+        return f"RankSets({size}, alpha={self.alpha:g})"
+
+
+def rank_sets(
+    scores: Any,
+    *,
+    alpha: float = 0.05,
+    missing: str | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> RankSets:
+    r"""Find which ranks each system may have, so that all sets hold together.
+
+    The rank of a system is 1 plus the number of systems that are truly better. Its set is
+
+    .. math:: \{1 + |N^-|, \dots, S - |N^+|\}
+
+    where N- are the systems that are surely better, and N+ those surely worse: pairs for which the
+    step-down bootstrap of centred studentised differences finds the direction. With one family of
+    all pairs the sets hold all true ranks with probability 1 - alpha; with a family for each
+    system, each set alone does, and is smaller.
+
+    Source: Mogstad, Romano, Shaikh and Wilhelm (2024), with step-down families of both directions
+    of each pair; Romano and Wolf (2005). It assumes that topics are a random sample, and that there
+    are enough of them for the bootstrap: studentised means of differences, whatever their
+    distribution, variances and correlations.
+
+    Parameters
+    ----------
+    scores
+        Of one measure, as :func:`cranfield.compare` takes them.
+    alpha
+        1 minus the confidence.
+    missing
+        `error`, the default; `drop` leaves out topics that lack a score; `zero` counts 0.
+    resamples, seed
+        Number B of random samples of topics, and the seed.
+    jobs
+        Threads; it never changes a result.
+
+    Raises
+    ------
+    CranfieldError
+        When scores are missing, infinite or too few.
+    PolicyError
+        For an option out of its range.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> ap = cf.evaluate(covid.runs[:4], covid.qrels, "AP")["AP"]
+    >>> found = rank_sets(ap, seed=1)
+    >>> [limit.tolist() for limit in found.interval]
+    [[1, 1, 3, 3], [2, 2, 4, 4]]
+    """
+    options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
+    info = find_test("bootstrap").info
+    ready = prepared(as_scores(scores), info, missing)
+    given = ready.scores
+    pvalues, own = directional_pvalues(ready.flat, options)
+    pairs, means = all_pairs(ready.flat), given.mean()
+    ahead = np.zeros(pvalues.shape)
+    ahead[pairs.first, pairs.second] = pairs.differences_of(means)
+    return RankSets(
+        measure=given.measure,
+        systems=given.systems,
+        means=means,
+        topics=len(given.topics),
+        difference=ahead - ahead.T,
+        pvalues=pvalues,
+        own_pvalues=own,
+        alpha=alpha,
+        method="bootstrap of studentised differences, step-down",
+        lower_is_better=given.lower_is_better,
+        resamples=resamples,
+        seed=seed,
+        notes=(*ready.notes, *notes_on(given, info, options)),
+    )

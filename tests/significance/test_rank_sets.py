@@ -1,0 +1,136 @@
+"""Confidence sets of ranks: against csranks of R, step by step by hand, and odd scores."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import PolicyError
+from cranfield.significance import rank_sets
+from cranfield.significance.comparison.rank_bootstrap import directional_pvalues
+from cranfield.significance.options import Options
+from cranfield.significance.tests.bootstrap import topic_counts
+
+MEANS = np.array([0.30, 0.295, 0.285, 0.27, 0.265, 0.25, 0.25, 0.22, 0.2, 0.1])
+
+
+def normal_scores(topics: int) -> Any:
+    random = np.random.default_rng(42)
+    shared = random.normal(size=(400, 1)) * 0.2
+    return (shared + random.normal(size=(400, 10)) * 0.12 + MEANS).round(3)[:topics]
+
+
+# csranks(colMeans(x), cov(x) / n, R = 20000, simul = TRUE or FALSE, seed = 1), and
+# which(cstaubest(..., tau = 3)), of csranks 1.2.2.9001, R 4.2; its bootstrap is a normal one.
+CSRANKS = {
+    400: (
+        [[1, 1, 1, 3, 3, 4, 4, 6, 9, 10], [3, 3, 5, 7, 7, 8, 8, 8, 9, 10]],
+        [[1, 1, 2, 3, 4, 5, 4, 7, 9, 10], [3, 2, 4, 6, 7, 8, 7, 8, 9, 10]],
+        {"1", "2", "3", "4", "5"},
+    ),
+    100: (
+        [[1, 1, 1, 1, 4, 1, 1, 4, 6, 10], [6, 6, 6, 8, 9, 8, 9, 9, 9, 10]],
+        [[1, 1, 1, 1, 4, 1, 1, 4, 7, 10], [6, 6, 6, 8, 9, 8, 8, 9, 9, 10]],
+        {"1", "2", "3", "4", "6", "7"},
+    ),
+}
+
+
+@pytest.mark.parametrize("topics", CSRANKS)
+def test_csranks(topics: int) -> None:
+    found = rank_sets(normal_scores(topics), seed=3)
+    together, alone, best = CSRANKS[topics]
+    assert [limit.tolist() for limit in found.interval] == together
+    assert found.own_interval is not None
+    assert [limit.tolist() for limit in found.own_interval] == alone
+    assert {*found.among_best(3)} == best
+
+
+def rejected(t: Any, resampled: Any, alpha: float, family: list[Any]) -> set[Any]:
+    """Romano and Wolf (2005), step by step: one-sided hypotheses, each step by its own quantile."""
+    left, gone = list(family), set()
+    while left:
+        largest = np.sort(np.max([resampled[one] for one in left], axis=0))
+        rank = len(largest) - int(np.floor(alpha * (len(largest) + 1) + 1e-9))
+        new = {one for one in left if t[one] > largest[rank] * (1 + 1e-9)}
+        if not new:
+            break
+        gone |= new
+        left = [one for one in left if one not in new]
+    return gone
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.3])
+def test_by_steps(alpha: float) -> None:
+    """All pairs in both directions are one family, and those of each system are another."""
+    values = np.random.default_rng(3).gamma(0.6, 0.3, size=(12, 5)) + np.arange(5) * 0.3
+    counts = topic_counts(999, 12, 5)
+    t, resampled = {}, {}
+    for j, k in permutations(range(5), 2):
+        d = values[:, j] - values[:, k]
+        t[j, k] = d.mean() / (d.std(ddof=1) / np.sqrt(12))
+        drawn = np.array([np.repeat(d - d.mean(), row.astype(int)) for row in counts])
+        resampled[j, k] = drawn.mean(1) / (drawn.std(1, ddof=1) / np.sqrt(12))
+    pvalues, own = directional_pvalues(values, Options(resamples=999, seed=5))
+    upper = values.mean(0)[:, None] > values.mean(0)
+    found = {(int(j), int(k)) for j, k in np.argwhere((pvalues <= alpha) & upper)}
+    assert found == rejected(t, resampled, alpha, list(t))
+    assert found
+    for system in range(5):
+        family = [pair for pair in t if system in pair]
+        above = {(system, int(k)) for k in np.flatnonzero((own <= alpha)[system] & upper[system])}
+        below = {
+            (int(k), system) for k in np.flatnonzero((own <= alpha)[system] & upper[:, system])
+        }
+        assert above | below == rejected(t, resampled, alpha, family)
+
+
+def test_the_leaderboard() -> None:
+    """A lower measure turns the order round; threads and the order of systems change nothing."""
+    values = normal_scores(50)
+    systems = tuple("abcdefghij")
+    topics = tuple(map(str, range(50)))
+    found = rank_sets(cf.Scores(values, topics, systems), jobs=1)
+    turned = cf.Scores(-values[:, ::-1], topics, systems[::-1], lower_is_better=True)
+    other = rank_sets(turned, jobs=3)
+    one, two = (board.to_polars().drop("mean") for board in (found, other))
+    assert one.sort("system").equals(two.sort("system"))
+    assert one["rank"].to_list() == sorted(one["rank"].to_list())
+    wide = found.at(0.001).interval
+    assert (wide[0] <= found.interval[0]).all() and (wide[1] >= found.interval[1]).all()
+    assert ((found.interval[0] <= found.rank) & (found.rank <= found.interval[1])).all()
+    assert found.among_best(10) == tuple(one["system"])
+    assert "10 systems, 50 topics" in str(found)
+
+
+@pytest.mark.filterwarnings("error")
+def test_odd_scores() -> None:
+    """The same system twice shares its rank; what is always better by as much is better."""
+    base = np.linspace(0.1, 0.6, 8)
+    found = rank_sets({"a": base, "twin": base, "b": base + 0.25, "c": base * 0.5}, resamples=999)
+    assert found.rank.tolist() == [2, 2, 1, 4]
+    assert [one.tolist() for one in found.interval] == [[2, 2, 1, 4], [3, 3, 1, 4]]
+    same = rank_sets(np.full((4, 3), 0.5), resamples=99)
+    assert [one.tolist() for one in same.interval] == [[1, 1, 1], [3, 3, 3]]
+    two = rank_sets(np.random.default_rng(0).random((2, 2)) * 1e90, resamples=99)
+    assert two.among_best() == ("1", "2") or two.among_best() == ("2", "1")
+
+
+def test_of_a_comparison() -> None:
+    """Counted from the matrix of pairs; what bounds less than any error is refused."""
+    values = normal_scores(60)
+    found = cf.compare(values)
+    differs, ahead = found.pvalues <= 0.05, values.mean(0)[:, None] - values.mean(0)
+    best, worst = found.rank_sets().interval
+    for system in range(10):
+        assert best[system] == 1 + (differs & (ahead < 0))[system].sum()
+        assert worst[system] == 10 - (differs & (ahead > 0))[system].sum()
+    assert found.rank_sets().own_interval is None
+    with pytest.raises(PolicyError, match="bounds the chance of any error: .*holm.*, not bh"):
+        cf.compare(values, test="t", correction="bh").rank_sets()
+    with pytest.raises(PolicyError, match="sets of ranks need all pairs"):
+        cf.compare(values, baseline="1").rank_sets()

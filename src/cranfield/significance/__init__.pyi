@@ -1,6 +1,11 @@
 """The public names, each declared once: loaded when first used, known to type checkers."""
 
 # isort: skip_file
+from .anytime.comparison import (
+    AnytimeComparison as AnytimeComparison,
+    compare_anytime as compare_anytime,
+    spend_alpha as spend_alpha,
+)
 from .bayes.comparison import (
     BayesianComparison as BayesianComparison,
     compare_bayes as compare_bayes,

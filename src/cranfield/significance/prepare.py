@@ -129,3 +129,28 @@ def baseline_indices(systems: Sequence[str], asked: str | Sequence[str] | None) 
     if names and len(found) == len(systems):
         raise PolicyError("all systems are baselines: nothing is left to compare with them")
     return found
+
+
+def score_bounds(scores: Scores, asked: tuple[float, float] | None) -> tuple[float, float]:
+    """Return the least and the largest score that can be: what is asked for, or as declared."""
+    if asked is None:
+        if scores.definition is None:
+            raise PolicyError(
+                "what scores can be is not known: give bounds, such as bounds=(0, 1); not those"
+                " that the scores happen to have"
+            )
+        asked = scores.definition.info.range
+    try:
+        low, high = (float(bound) for bound in asked)
+    except (TypeError, ValueError):
+        raise PolicyError(f"bounds are two numbers, not {asked!r}") from None
+    if not low < high:
+        raise PolicyError(f"the lower bound must be below the upper one, not {low:g}, {high:g}")
+    outside = np.argwhere((scores.values < low) | (scores.values > high))
+    if outside.size:
+        place = outside[0]
+        raise CranfieldError(
+            f"{scores.cell(place)} has {scores.values[tuple(place)]:g}, which is not within"
+            f" {low:g} and {high:g}"
+        )
+    return low, high

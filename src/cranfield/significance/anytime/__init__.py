@@ -1,0 +1,1 @@
+"""Comparisons that hold at every number of topics, however often one looks."""

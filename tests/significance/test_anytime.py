@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
 from typing import Any
@@ -66,7 +67,7 @@ def test_capital_is_fair() -> None:
     assert chance @ np.exp(log_capital(-series, 1.0)) == pytest.approx(np.ones(7), rel=1e-13)
 
 
-FAIR = {
+FAIR: dict[str, Callable[[np.random.Generator, tuple[int, int]], Floats]] = {
     "normal": lambda rng, shape: np.clip(rng.normal(0, 0.15, shape), -1, 1),
     "rare losses": lambda rng, shape: np.where(rng.random(shape) < 0.1, -0.9, 0.1),
     "large": lambda rng, shape: rng.choice([-1.0, 1.0], shape),

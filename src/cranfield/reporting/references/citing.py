@@ -24,6 +24,10 @@ KEY = "key "
 """Stands before the key of a work that was named by it."""
 
 RESULTS = {
+    "AnytimeComparison": (
+        "comparison at any time",
+        "Waudby-Smith and Ramdas (2024); Wang and Ramdas (2022)",
+    ),
     "BayesianComparison": (
         "Bayesian comparison",
         "Benavoli, Corani, Demšar and Zaffalon (2017); Carterette (2015)",

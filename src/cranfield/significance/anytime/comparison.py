@@ -115,7 +115,7 @@ def compare_anytime(
     >>> new, old = [0.9, 0.8, 1.0, 0.9, 1.0, 0.8], [0.1, 0.0, 0.2, 0.0, 0.1, 0.0]
     >>> found = compare_anytime({"new": new, "old": old}, bounds=(0, 1))
     >>> found.e_values.round(2).tolist()
-    [[0.7, 0.98, 1.47, 2.34, 3.88, 6.37]]
+    [[0.75, 1.17, 1.89, 3.33, 5.99, 10.41]]
     """
     check_choice("correction", correction or "none", HOLDING)
     Options(alternative, alpha)

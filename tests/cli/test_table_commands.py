@@ -35,7 +35,7 @@ def test_compare_prints_a_leaderboard(folder: Path) -> None:
     (folder / "s.csv").write_text(SCORES)
     start = ("compare", "--scores", "s.csv", "-m", "AP", "--ranks")
     text, _ = cranfield(folder, *start, "--resamples", "99")
-    assert text.startswith("AP: ranks by bootstrap of studentised differences, step-down")
+    assert text.startswith("AP: ranks by moderated max-T")
     assert "99 random samples" in text
     assert (
         "ranks by Two-way ANOVA (MD2) with Tukey's HSD"

@@ -11,9 +11,9 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.significance import rank_sets
+from cranfield.significance.bootstrap_t import topic_counts
 from cranfield.significance.comparison.rank_bootstrap import directional_pvalues
 from cranfield.significance.options import Options
-from cranfield.significance.tests.bootstrap import topic_counts
 
 MEANS = np.array([0.30, 0.295, 0.285, 0.27, 0.265, 0.25, 0.25, 0.22, 0.2, 0.1])
 
@@ -42,7 +42,7 @@ CSRANKS = {
 
 @pytest.mark.parametrize("topics", CSRANKS)
 def test_csranks(topics: int) -> None:
-    found = rank_sets(normal_scores(topics), seed=3)
+    found = rank_sets(normal_scores(topics), moderated=False, seed=3)
     together, alone, best = CSRANKS[topics]
     assert [limit.tolist() for limit in found.interval] == together
     assert found.own_interval is not None
@@ -75,7 +75,7 @@ def test_by_steps(alpha: float) -> None:
         t[j, k] = d.mean() / (d.std(ddof=1) / np.sqrt(12))
         drawn = np.array([np.repeat(d - d.mean(), row.astype(int)) for row in counts])
         resampled[j, k] = drawn.mean(1) / (drawn.std(1, ddof=1) / np.sqrt(12))
-    pvalues, own = directional_pvalues(values, Options(resamples=999, seed=5))
+    pvalues, own = directional_pvalues(values, Options(resamples=999, seed=5), moderated=False)
     upper = values.mean(0)[:, None] > values.mean(0)
     found = {(int(j), int(k)) for j, k in np.argwhere((pvalues <= alpha) & upper)}
     assert found == rejected(t, resampled, alpha, list(t))

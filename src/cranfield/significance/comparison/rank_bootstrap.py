@@ -9,24 +9,22 @@ from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.threads import in_threads
-from cranfield.significance.bootstrap_t import RELATIVE
-from cranfield.significance.difference_by_error import ratio, spread
+from cranfield.significance.bootstrap_t import RELATIVE, topic_counts
+from cranfield.significance.corrections.bootstrap_max_t import SAMPLED, CentredPairs
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs, all_pairs
 from cranfield.significance.resampling import monte_carlo
-from cranfield.significance.tests.bootstrap import resampled_t, topic_counts
 
 TOGETHER = 2**21
 """Resampled t that are held at a time."""
-
-CACHED = 2**17
-"""Of which so many are computed at a time: they fit into the cache."""
 
 Singles = NDArray[np.float32]
 """Enough for a t: rounding keeps the order, and makes equal at most what is nearly so."""
 
 
-def directional_pvalues(values: Floats, options: Options) -> tuple[Floats, Floats]:
+def directional_pvalues(
+    values: Floats, options: Options, *, moderated: bool
+) -> tuple[Floats, Floats]:
     """Return adjusted p-values that of two systems the one with the better mean is the better one.
 
     `values` have shape (topics, systems) and no gaps; both results have shape (systems, systems).
@@ -39,15 +37,18 @@ def directional_pvalues(values: Floats, options: Options) -> tuple[Floats, Float
     observed direction is never rejected: it stays in the family to the end.
     """
     pairs = all_pairs(values)
-    counts = topic_counts(options.resamples, pairs.topics, options.seed)
-    blocks = [_Block(block) for block in pairs.blocks(1, CACHED // 2**9)]
-    observed = np.concatenate([one.observed for one in blocks])
-    order = np.argsort(np.abs(observed), kind="stable")
+    centred = CentredPairs.of(pairs, moderated=moderated)
+    order = np.argsort(np.abs(centred.t), kind="stable")
     families = _of_systems(pairs, order)
     with np.errstate(over="ignore"):
-        least = (np.abs(observed) * (1 - RELATIVE)).astype(np.float32)
+        least = (np.abs(centred.t) * (1 - RELATIVE)).astype(np.float32)
     work = partial(
-        _count, blocks=blocks, counts=counts, order=order, families=families, least=least
+        _count,
+        centred=centred,
+        counts=topic_counts(options.resamples, pairs.topics, options.seed),
+        order=order,
+        families=families,
+        least=least,
     )
     parts = list(row_slices(options.resamples, len(pairs), TOGETHER))
     found = in_threads(work, parts, options.jobs)
@@ -63,24 +64,6 @@ def directional_pvalues(values: Floats, options: Options) -> tuple[Floats, Float
     return pvalues, own
 
 
-class _Block:
-    """A few pairs, their centred differences, and t in their observed direction."""
-
-    def __init__(self, pairs: Pairs) -> None:
-        self.pairs = pairs
-        self.differences = pairs.differences()
-        self.mean = self.differences.mean(axis=1)
-        self.deviation = spread(self.differences, self.mean, pairs.rounding)
-        self.observed = ratio(self.mean, self.deviation / np.sqrt(pairs.topics))
-        self.sign = np.where(self.observed < 0, -1.0, 1.0)[:, None]
-
-    def resampled(self, counts: Floats) -> Singles:
-        t = resampled_t(self.pairs, self.differences, self.mean, self.deviation, counts)
-        t *= self.sign
-        with np.errstate(over="ignore"):
-            return t.astype(np.float32)
-
-
 def _of_systems(pairs: Pairs, order: Indices) -> Indices:
     """Return for each system its pairs, those with a small t first; shape (systems, others)."""
     system = np.concatenate([pairs.first[order], pairs.second[order]])
@@ -92,14 +75,19 @@ def _of_systems(pairs: Pairs, order: Indices) -> Indices:
 
 def _count(
     part: slice,
-    blocks: list[_Block],
+    centred: CentredPairs,
     counts: Floats,
     order: Indices,
     families: Indices,
     least: Singles,
 ) -> tuple[Indices, Indices]:
     """Count, for all pairs and by system, the samples in which a family's largest t is as large."""
-    t = np.concatenate([one.resampled(counts[part]) for one in blocks])
+    some = counts[part]
+    t = np.empty((len(order), len(some)), dtype=np.float32)
+    direction = np.where(centred.t < 0, -1.0, 1.0)[:, None]
+    with np.errstate(over="ignore"):
+        for few in row_slices(len(some), len(order), SAMPLED):
+            np.multiply(centred.resampled(some[few]), direction, out=t[:, few], casting="same_kind")
     own = [_reaching(t[family], least[family]) for family in families]
     return _reaching(t[order], least[order]), np.array(own)
 

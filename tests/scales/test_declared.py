@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import cranfield as cf
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure, parse_measure
@@ -12,7 +13,8 @@ from cranfield.scales.forms.eligible import beyond_grades
 from cranfield.scales.runs import as_measure
 from cranfield.scales.verdicts.scale_of import scale_of
 
-SIZES = [(length, grades) for grades in (1, 2) for length in (1, 2, 3, 4)]
+CUTOFFS = (1, 2, 3, 5)
+GRADES = (1, 2, 3)
 GIVEN = {"IPrec": "IPrec@0.5", "uM": "uM(clicks={1: 0.5})", "rrM": "rrM(clicks={1: 0.5})"}
 
 
@@ -25,33 +27,60 @@ BY_GRADES = [name for name in RANKED if not beyond_grades(made(name))]
 OTHERS = [name for name in RANKED if name not in BY_GRADES]
 
 
-def found(text: str) -> dict[tuple[int, int], Scale]:
-    """The scale for the measure's own order, by length and highest grade."""
-    return {size: scale_of(text, *size).scale for size in SIZES}
-
-
 @pytest.mark.parametrize("name", BY_GRADES)
-def test_the_declared_scale_is_found(name: str) -> None:
-    """It is the scale at least: no higher one is found to hold for all of these runs but once."""
-    text = GIVEN.get(name, name)
-    scales = found(text)
-    # A count is on a ratio scale for its zero; its steps are what is looked at here.
-    declared = min(made(name).scale, Scale.INTERVAL)
-    assert declared <= min(scales.values())
-    note = made(name).info.scale_note
-    if note.startswith("not interval"):
-        assert declared is Scale.ORDINAL
-        assert scales[4, 1] is scales[4, 2] is Scale.ORDINAL
-    # Which measures declare less than that: whose topics differ, or that are rated by the field.
-    alone = {"gP", "gR", "RelP", "Success", "Rprec", "SetP", "SetRelP", "SetF", "SetE"}
-    assert (declared is Scale.ORDINAL and min(scales.values()) > declared) == (name in alone)
+def test_the_declared_scale_is_the_computed_one(name: str) -> None:
+    """At each cutoff, with the grades that there are, and whatever grades there are."""
+    whole = made(name)
+    lengths = CUTOFFS if type(whole).takes_cutoff() else ()
+    for length in lengths:
+        measure = whole @ length
+        found = [scale_of(measure, length, grades).scale for grades in GRADES]
+        # A count is on a ratio scale for its zero; its steps are what is looked at here.
+        stated = [min(measure.scale_with(grades), Scale.INTERVAL) for grades in GRADES]
+        assert stated == found, length
+        assert min(measure.scale, Scale.INTERVAL) is min(found), length
+    if not lengths:
+        # Without cutoff, runs of every length are meant.
+        found = [min(scale_of(whole, n, grades).scale for n in CUTOFFS) for grades in GRADES]
+        assert [whole.scale_with(grades) for grades in GRADES] == found
+        assert whole.scale is min(found)
+    if REGISTRY[name].info.scale_note.startswith("not interval"):
+        assert made(name, 5).scale is Scale.ORDINAL
 
 
-def test_measures_that_are_interval_for_binary_relevance_only() -> None:
-    scales = found("RMeasure")
-    assert {scale for (_, grades), scale in scales.items() if grades == 1} == {Scale.INTERVAL}
-    assert scales[4, 2] is Scale.ORDINAL
-    assert "binary" in REGISTRY["RMeasure"].info.scale_note
+@pytest.mark.parametrize(
+    ("text", "stated"),
+    [
+        ("DCG(gains='exponential')@1", "ioo"),
+        ("DCG(gains={1: 1, 2: 3})@1", "ioo"),
+        ("DCG(gains={2: 3, 3: 5})@1", "ioo"),
+        ("nDCG(gains='exponential')@1", "ioo"),
+        ("gP(gains='exponential')@5", "ooo"),
+        ("RBP(gains='graded')@1", "iii"),
+        ("ERR@1", "ioo"),
+        ("RR(rel=2)@2", "iii"),
+        ("RR(rel=2)@3", "ioo"),
+        ("Success(rel=2)@9", "iii"),
+        ("Rprec(multiple=0.5)", "iii"),
+    ],
+)
+def test_gains_decide_on_the_shortest_runs(text: str, stated: str) -> None:
+    measure = parse_measure(text)
+    assert "".join(str(measure.scale_with(grades))[0] for grades in GRADES) == stated
+    assert (str(measure.scale)[0] == "i") == (stated == "iii")
+    # What is relevant may be beyond the grades that are tried.
+    assert parse_measure("RR(rel=9)@3").scale is Scale.ORDINAL
+
+
+def test_the_scale_of_scores_goes_by_their_grades() -> None:
+    """One test on the same judgments, with two grades and with three."""
+    runs = {"x": {f"t{t}": {"a": 2, "b": 1} for t in range(5)}}
+    for grade, scale in ((1, Scale.INTERVAL), (2, Scale.ORDINAL)):
+        qrels = {f"t{t}": {"a": int(t < 3), "c": grade} for t in range(5)}
+        scores = cf.evaluate(runs, qrels, ["ERR@1", "RR@2", "RR@3"])
+        assert scores["ERR@1"].scale is scale
+        assert scores["RR@2"].scale is Scale.INTERVAL
+        assert scores["RR@3"].scale is Scale.ORDINAL
 
 
 @pytest.mark.parametrize("name", OTHERS)

@@ -120,6 +120,63 @@ def test_verdicts(ev: cf.Evaluation) -> None:
     assert "1 pair that differs, 1 keeps the order" in unknown.lines()[1]
 
 
+def test_feasible_runs_give_each_recall_base_its_own_scale() -> None:
+    """Precision at 5 is then divided by what a topic has, and is recall up to 5."""
+    relevant = {"t2": 2, "t7": 7, "t3": 3}
+    qrels = {t: {f"r{i}": 1 for i in range(n)} for t, n in relevant.items()}
+    found = {"a": (1, 2, 3), "b": (2, 4, 1)}
+    runs = {
+        system: {
+            t: {f"r{i}": 9.0 - i for i in range(n)} | {f"n{i}": -i for i in range(5 - n)}
+            for t, n in zip(relevant, counts, strict=True)
+        }
+        for system, counts in found.items()
+    }
+    ev = cf.evaluate(runs, qrels, ["P@5", "interval(P@5)", "interval(P@5, feasible=True)"])
+    all_runs, feasible = ev["interval(P@5)"], ev["interval(P@5, feasible=True)"]
+    np.testing.assert_allclose(all_runs.values, ev["P@5"].values)
+    places = dict(zip(feasible.topics, feasible.values, strict=True))
+    for k, (topic, base) in enumerate(relevant.items()):
+        expected = [counts[k] / min(base, 5) for counts in found.values()]
+        np.testing.assert_allclose(places[topic], expected)
+    assert meaning(cf.compare(all_runs)).verdict == MEANINGFUL
+    said = meaning(cf.compare(feasible))
+    assert (said.verdict, said.by_topic) == (NOT_INVARIANT, True)
+    with pytest.raises(PolicyError, match="take sign or friedman$"):
+        said.require()
+    assert meaning(cf.compare(feasible, test="friedman")).verdict == MEANINGFUL
+
+
+@pytest.mark.parametrize(
+    ("name", "verdict"),
+    [
+        ("Success@5", MEANINGFUL),
+        ("RR@1", MEANINGFUL),
+        ("RR@2", MEANINGFUL),
+        ("RR@3", NOT_INVARIANT),
+        ("DCG@1", MEANINGFUL),
+        ("DCG@2", NOT_INVARIANT),
+        ("ERR@1", MEANINGFUL),
+        ("gP@10", MEANINGFUL),
+        ("SetP@1", MEANINGFUL),
+        # One step, of another length on a topic of another recall base or ideal ranking.
+        ("AP@1", NOT_INVARIANT),
+        ("gR@10", NOT_INVARIANT),
+        ("RelP@10", NOT_INVARIANT),
+        ("Rprec", NOT_INVARIANT),
+        ("nDCG@1", NOT_INVARIANT),
+        ("SetRelP", NOT_INVARIANT),
+    ],
+)
+def test_two_or_even_values_are_an_interval_scale(name: str, verdict: str) -> None:
+    covid = cf.bundled.trec_covid()
+    judged = cf.judge(covid.runs[:6], covid.qrels).binary()
+    found = meaning(cf.compare(cf.score(judged, name)[name]))
+    assert found.verdict == verdict
+    notes = [note for note in found.comparison.notes if note.startswith("not invariant")]
+    assert not (notes and verdict == MEANINGFUL)
+
+
 def test_strict(ev: cf.Evaluation) -> None:
     meaning(cf.compare(ev["P@20"])).require()
     with pytest.raises(PolicyError, match="take sign or friedman$"):

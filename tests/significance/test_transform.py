@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,6 +14,7 @@ from scipy import stats
 
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.scale_types import Scale
+from cranfield.measures import parse_measure
 from cranfield.scores import Scores
 from cranfield.significance.transform import METHODS, arcsine, standardise
 
@@ -165,10 +168,30 @@ def test_linear_records_what_it_cut() -> None:
     found = standardise(scored(values, scale=Scale.RATIO), method="linear")
     assert found.values[0, 0] == 1.0
     assert found.settings["standardisation"]["cut"] == 1
-    assert found.scale is Scale.ORDINAL
     whole = standardise(scored(some_scores(), scale=Scale.RATIO), method="linear")
     assert whole.settings["standardisation"]["cut"] == 0
-    assert whole.scale is Scale.INTERVAL
+    # What z is cut at is the same in any unit, and from any zero.
+    assert found.scale is whole.scale is Scale.INTERVAL
+
+
+def test_no_scale_that_is_admitted_changes_standardised_scores() -> None:
+    """Shares of systems withstand any increasing function a topic, z and its like any line."""
+    values = np.random.default_rng(5).random((6, 9))
+    values[0, :3], values[1] = values[0, 3], 0.5
+    slopes, zeros = np.geomspace(0.01, 1000, 6)[:, None], np.linspace(-5, 5, 6)[:, None]
+    lines, powers = slopes * values + zeros, slopes * values ** np.linspace(0.2, 10, 6)[:, None]
+    for method in METHODS:
+        before, line, power = (
+            standardise(scored(one, scale=Scale.ORDINAL), method=method)
+            for one in (values, lines, powers)
+        )
+        np.testing.assert_allclose(line.values, before.values, atol=1e-9)
+        assert np.allclose(power.values, before.values, atol=1e-3) == (method == "empirical")
+        assert before.scale is (Scale.INTERVAL if method == "empirical" else Scale.ORDINAL)
+    # Of retrieved sets of all sizes no two steps need be equal, on any one topic.
+    sets = replace(scored(values, scale=Scale.INTERVAL), definition=parse_measure("SetP"))
+    assert standardise(sets).scale is Scale.ORDINAL
+    assert standardise(sets, method="empirical").scale is Scale.INTERVAL
 
 
 def test_labels_and_scale() -> None:
@@ -184,7 +207,7 @@ def test_labels_and_scale() -> None:
     assert found.measure == "standardised(GMAP, z)"
     assert found.aggregate == "mean" and found.lower_is_better
     assert found.scale is Scale.INTERVAL
-    assert standardise(raw, method="empirical").scale is Scale.ORDINAL
+    assert standardise(raw, method="empirical").scale is Scale.INTERVAL
     assert arcsine(raw).scale is Scale.ORDINAL
     unknown = standardise(scored(some_scores()))
     assert unknown.scale is None and unknown.measure == "standardised(scores, z)"

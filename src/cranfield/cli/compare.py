@@ -12,6 +12,7 @@ from cranfield.cli.options.comparing import Comparing, comparing_options
 from cranfield.cli.options.judging import judging_options, measures_option, one_of
 from cranfield.cli.options.output import MARKUP, Printing, output_option, table_options, write
 from cranfield.cli.options.scores import given_scores, score_files_option
+from cranfield.reporting.kinds_of_marks import MARKS, kind_of
 
 if TYPE_CHECKING:
     from cranfield.scores import Scores
@@ -29,7 +30,6 @@ Examples:
 
 DEFAULT = ("AP", "nDCG@10")
 OUTPUTS = ("text", "csv", "json", *MARKUP)
-MARKS = ("none", "symbols", "beaten", "groups")
 
 
 @click.command(epilog=EPILOG)
@@ -126,8 +126,6 @@ def _ranks(scores: Scores, asked_for: Mapping[str, Any], jobs: int | None) -> Ra
 
 
 def _check_marks(marks: str, format: str, comparing: Comparing) -> None:
-    from cranfield.reporting.tables.marks import kind_of
-
     if format in {"csv", "json"}:
         raise PolicyError(f"--marks goes with --format text, {', '.join(MARKUP)}")
     kind_of(marks, comparing.baseline, (comparing.alpha,))

@@ -14,6 +14,7 @@ from cranfield.base.errors import MeasureError, optional_module
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
 from cranfield.collection.judged.coverage import Coverage
+from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.scorable import Scorable
 from cranfield.measures import Measure, parse_measures
 from cranfield.measures.base import KINDS, REGISTRY
@@ -197,12 +198,14 @@ def score(
     """
     wanted = parse_measures(measures, compat=compat)
     values = judged.scores_by(wanted)
+    grades = judged.judgments.max_grade if isinstance(judged, JudgedRuns) else None
     scores = {
         str(measure): Scores(
             table,
             judged.topics,
             judged.systems,
             settings=judged.settings_for(measure),
+            scale=None if grades is None else measure.scale_with(grades),
             shards=judged.shard_labels,
             definition=measure,
         )

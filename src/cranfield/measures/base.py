@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterator, Mapping, MutableMapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
 from typing import Any, ClassVar, Self, TypeVar
 
@@ -22,6 +23,7 @@ from cranfield.measures.parameters import (
     parameter,
     short,
 )
+from cranfield.measures.spacing import MOST, SHORT, evenly_spaced
 
 
 @dataclass(frozen=True)
@@ -221,8 +223,25 @@ class Measure:
 
     @property
     def scale(self) -> Scale:
-        """The scale that it is on at least, for its own order on one topic, with its parameters."""
-        return self.info.scale
+        """The scale that it is on at least, for its own order on one topic, with its parameters.
+
+        What is declared, but for a few ranks: there measures have few values, which are looked at.
+        RR@1 is 0 or 1, and RR@2 is 0, 1/2 or 1; both are interval scales, and RR@3 is none.
+        """
+        return self._scale_of_few(range(1, MOST + 1))
+
+    def scale_with(self, highest: int) -> Scale:
+        """Return the scale for grades 0 to the highest: ERR@1 is interval for 0 and 1 alone."""
+        return max(self.scale, self._scale_of_few((min(max(highest, 1), MOST),)))
+
+    def _scale_of_few(self, highest: Iterable[int]) -> Scale:
+        few = self.cutoff is not None and self.cutoff <= SHORT
+        known = self.kind == KINDS[0] and self.info.name in HOME and self.reads is JudgedRuns
+        beyond = self.info.inputs or self.info.beyond_grades
+        if self.info.scale >= Scale.INTERVAL or not few or not known or beyond:
+            return self.info.scale
+        even = all(_is_even(self, one) for one in highest)
+        return Scale.INTERVAL if even else self.info.scale
 
     @property
     def beyond_length(self) -> str:
@@ -236,9 +255,9 @@ class Measure:
         So are SetP, SetF and SetE, also with a cutoff, as a ranking may end before it: with one or
         two documents SetP can be 0, 1/2 and 1, with three 1/3 and 2/3 as well, and steps are 1/3
         and 1/6 (Ferrante, Ferro and Fuhr 2021, section 3.4). P divides by the cutoff and SetR by
-        the recall base, whatever was retrieved.
+        the recall base, whatever was retrieved. At rank 1 there is one size, and none retrieved.
         """
-        return self.info.one_size
+        return self.info.one_size and self.cutoff != 1
 
     @property
     def needs_ideal(self) -> bool:
@@ -262,6 +281,11 @@ class Measure:
 
     def __hash__(self) -> int:
         return hash(str(self))
+
+
+@cache
+def _is_even(measure: Measure, highest: int) -> bool:
+    return evenly_spaced(measure.score, measure.cutoff or SHORT, highest)
 
 
 def text_of(value: Any) -> str:

@@ -56,8 +56,7 @@ def against(comparison: PairwiseComparison, baseline: str | None = None) -> list
     chosen = comparison.second == comparison.systems.index(base)
     out = [""] * len(comparison.systems)
     for system, word in zip(comparison.first[chosen], by_pair(comparison)[chosen], strict=True):
-        # One that differs by its ranks alone, with the same mean, is not better.
-        out[system] = {DIFFERENT: WORSE, NONE: SAME}.get(word, word)
+        out[system] = SAME if word == NONE else word
     return out
 
 

@@ -135,7 +135,8 @@ class Interval(Wrapping):
         False,
         flag,
         "Whether to rank among the runs that a topic has enough relevant documents for, whatever"
-        " their grades, instead of all: each recall base then has a scale of its own.",
+        " their grades, instead of all: each recall base then has a scale of its own, so that means"
+        " over topics are surrogates for every measure.",
     )
 
     def _set(self, name: str, value: Any) -> None:
@@ -182,6 +183,8 @@ class Interval(Wrapping):
     def _note(self) -> str:
         if self.ties != "unique":
             return "ranks of ties other than unique ones are not equispaced (section 5 there)"
+        if self.feasible:
+            return "each recall base has a scale of its own, and topics share none"
         if self.cutoff is None or not depends_on_recall_base(self.inner):
             return ""
         what = "ideal ranking" if self.inner.needs_ideal else "recall base"

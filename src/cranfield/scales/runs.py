@@ -19,11 +19,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import as_array, check_whole
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.base.words import counted
-from cranfield.collection.judged.coverage import Coverage
-from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.judgments import Judgments
-from cranfield.collection.judged.policies import Policies
-from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.made_up import of_grades
 from cranfield.measures import Measure, parse_measure
 from cranfield.measures.ranked.average_precision import GradedAveragePrecision
 from cranfield.scales.forms.eligible import lowest_relevant, of_documents
@@ -193,44 +189,6 @@ def as_measure(measure: Measure | str, length: int | None = None) -> Measure:
         raise
 
 
-def judged_runs(
-    runs: Ints,
-    *,
-    grades: int = 1,
-    judgments: Sequence[int] | int | None = None,
-    every_grade: bool = False,
-) -> JudgedRuns:
-    """Present runs of grades, shape (runs, length), as those of as many systems on one topic.
-
-    With `every_grade` a second topic has a document of each grade, for measures that look for them.
-    """
-    count, length = runs.shape
-    topics = 1 + every_grade
-    judged = np.array(pool(judgments, length, grades), dtype=np.int64)
-    of_topic = np.zeros(judged.size, dtype=np.int64)
-    retrieved = np.full((1, count), length)
-    if every_grade:
-        judged = np.concatenate([judged, np.arange(grades, -1, -1)])
-        of_topic = np.concatenate([of_topic, np.ones(grades + 1, dtype=np.int64)])
-        retrieved = np.concatenate([retrieved, np.zeros((1, count), dtype=np.int64)])
-    rows = Rows(
-        np.repeat(np.arange(count) * topics, length),
-        np.tile(np.arange(1, length + 1), count),
-        runs.ravel().astype(np.int64),
-        (topics, count),
-    )
-    return JudgedRuns(
-        ("topic", "every grade")[:topics],
-        tuple(map(str, range(count))),
-        rows,
-        retrieved,
-        Judgments(topics, of_topic, judged, 0, grades),
-        np.ones((topics, count), dtype=bool),
-        Policies(),
-        Coverage(()),
-    )
-
-
 def score_runs(
     measure: Measure | str,
     runs: Any,
@@ -268,7 +226,9 @@ def score_runs(
     table = checked_runs(runs, length, int(grades))
     chosen = as_measure(measure, length)
     by_threshold = grades > 1 and isinstance(of_documents(chosen), GradedAveragePrecision)
-    judged = judged_runs(table, grades=int(grades), judgments=judgments, every_grade=by_threshold)
+    judged = of_grades(
+        table, np.array(pool(judgments, length, grades)), int(grades), every_grade=by_threshold
+    )
     return np.asarray(chosen.score(judged)[0], dtype=np.float64)
 
 
@@ -294,3 +254,21 @@ def depends_on_recall_base(measure: Measure) -> bool:
 
         return properties(measure)["recall"].holds is not False
     return bool((few != many).any())
+
+
+def depends_on_topic(measure: Measure) -> bool:
+    """Tell whether scores change with what else the topic has: how much, or how good.
+
+    Where relevant documents are equally good nDCG@1 is 0 or 1 whatever their number; its step is
+    another on a topic with better ones than are retrieved.
+    """
+    grade = max(1, lowest_relevant(measure))
+    run = [[grade] + [0] * (min(measure.cutoff or 3, 3) - 1)]
+    with suppress(CranfieldError):
+        good, better = (
+            score_runs(measure, run, grades=grade + 1, judgments=judged)
+            for judged in ([grade], [grade + 1, grade])
+        )
+        if good[0] != better[0]:
+            return True
+    return depends_on_recall_base(measure)

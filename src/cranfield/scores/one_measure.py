@@ -68,7 +68,7 @@ class Scores(Averages):
         Labels of the third axis, by default their numbers; empty where there is none.
     definition
         The measure itself; None where it is not known. Without a text form the measure gives it,
-        with its aggregate, scale and direction.
+        with its aggregate, direction, and scale if none is given.
 
     Examples
     --------
@@ -106,7 +106,7 @@ class Scores(Averages):
         if self.definition is not None and not self.measure:
             set_(self, "measure", str(self.definition))
             set_(self, "aggregate", self.definition.info.aggregate)
-            set_(self, "scale", self.definition.scale)
+            set_(self, "scale", self.definition.scale if self.scale is None else self.scale)
             set_(self, "lower_is_better", self.definition.info.lower_is_better)
         if self.aggregate not in AGGREGATES:
             raise CranfieldError(f"aggregate {quoted(self.aggregate)} is none of {AGGREGATES}")

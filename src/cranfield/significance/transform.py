@@ -69,7 +69,7 @@ def arcsine(scores: Scores) -> Scores:
         scores,
         np.arcsin(np.sqrt(np.clip(values, 0.0, 1.0))),
         "arcsine",
-        Scale.ORDINAL,
+        _at_most(Scale.ORDINAL, scores),
         {"transformation": "arcsine"},
     )
 
@@ -112,8 +112,10 @@ def standardise(
     Scores
         To be averaged by their mean. On a topic where all reference scores are equal z is 0,
         whatever the score. `settings["standardisation"]` records the method, the number of
-        reference systems, those constant topics, and how many scores `linear` cut. The scale is
-        interval at most for `z`, and for `linear` if nothing was cut; else it is ordinal at most.
+        reference systems, those constant topics, and how many scores `linear` cut. The scale of
+        `z`, `normal` and `linear` is interval at most, and that of the scores if it is lower: no
+        change of unit or zero, on any topic, changes them. Shares of systems, `empirical`, are an
+        interval scale whatever the scores: no increasing function of a topic's scores changes them.
 
     Raises
     ------
@@ -144,18 +146,17 @@ def standardise(
         "reference systems": systems,
         "constant topics": [scores.topics[t] for t in np.flatnonzero(constant)],
     }
-    scale = Scale.INTERVAL
-    if method == "empirical":
-        made, scale = _empirical(values, known), Scale.ORDINAL
-    else:
-        made = _z(values, known, constant)
+    # Shares of systems are the same whatever increasing function of a topic's scores is taken, and
+    # z, with what is made of it, whatever positive affine one.
+    by_rank = method == "empirical"
+    scale = Scale.INTERVAL if by_rank else _at_most(Scale.INTERVAL, scores)
+    made = _empirical(values, known) if by_rank else _z(values, known, constant)
     if method == "normal":
-        made, scale = ndtr(made), Scale.ORDINAL
+        made = ndtr(made)
     elif method == "linear":
         line = slope * made + centre
         made = np.clip(line, 0.0, 1.0)
         cut = int((made != line).sum() - np.isnan(line).sum())
-        scale = Scale.ORDINAL if cut else scale
         details |= {"slope": slope, "centre": centre, "cut": cut}
     return _transformed(scores, made, "standardised", scale, {"standardisation": details}, method)
 
@@ -222,8 +223,21 @@ def _check_enough(scores: Scores, known: Floats, least: int) -> None:
         )
 
 
+def _at_most(scale: Scale, scores: Scores) -> Scale | None:
+    """The scale of what is made of scores; where sizes of sets decide on steps, no interval one."""
+    if scores.scale is None:
+        return None
+    apart = getattr(scores.definition, "needs_one_size", False)
+    return min(scores.scale, Scale.ORDINAL if apart else scale)
+
+
 def _transformed(
-    scores: Scores, values: Floats, name: str, scale: Scale, settings: dict[str, Any], *more: str
+    scores: Scores,
+    values: Floats,
+    name: str,
+    scale: Scale | None,
+    settings: dict[str, Any],
+    *more: str,
 ) -> Scores:
     return replace(
         scores,
@@ -233,5 +247,5 @@ def _transformed(
         # A geometric mean or a sum was meant for the scores as they were.
         aggregate="mean",
         settings={**scores.settings, **settings},
-        scale=None if scores.scale is None else min(scores.scale, scale),
+        scale=scale,
     )

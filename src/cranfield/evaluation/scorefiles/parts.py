@@ -103,7 +103,7 @@ def joined(parts: Sequence[ScorePart], measure: str | None) -> Scores:
         shards=tuple(str(shard) for shard in shards) if parts[0].by_shard else (),
         definition=known,
         # What a measure that we know declares.
-        scale=known.info.scale if known is not None else None,
+        scale=known.scale if known is not None else None,
         lower_is_better=known is not None and known.info.lower_is_better,
     )
 

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
@@ -103,6 +104,10 @@ class QMeasure(_Blended):
 )
 class RMeasure(_Blended):
     """R-measure; 1 wherever the top RB documents are the relevant ones, in any order."""
+
+    def scale_with(self, highest: int) -> Scale:
+        """Interval for binary relevance, where it is R-precision."""
+        return Scale.INTERVAL if highest <= 1 else super().scale_with(highest)
 
     def values(self, judged: JudgedRuns) -> Floats:
         hits, best = self._hits(judged), self._ideal(judged)

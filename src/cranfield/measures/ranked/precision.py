@@ -13,7 +13,16 @@ from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
-from cranfield.measures.gains import MAX_GRADE, Gain, OfGains, gained, highest_of, ideal, pairs
+from cranfield.measures.gains import (
+    LINEAR,
+    MAX_GRADE,
+    Gain,
+    OfGains,
+    gained,
+    highest_of,
+    ideal,
+    pairs,
+)
 from cranfield.measures.parameters import integer, number, optional, parameter
 
 REL = integer(0)
@@ -87,6 +96,13 @@ class Recall(OfCounts):
         return ratio(found, relevant)
 
 
+class _EvenGains(OfGains):
+    @property
+    def scale(self) -> Scale:
+        """Interval where a grade more is worth one step more, whatever the grade."""
+        return Scale.INTERVAL if self.gains == LINEAR else super().scale
+
+
 _GRADED_NOTE = (
     "for graded relevance neither interval nor ordinal on the set-based total order of Ferrante,"
     " Ferro and Pontarollo (2019), but for the shortest runs; on their own order interval for even"
@@ -106,7 +122,7 @@ _GRADED_NOTE = (
     counts=True,
     **_ABOUT,
 )
-class GeneralisedPrecision(OfGains):
+class GeneralisedPrecision(_EvenGains):
     """Generalised precision; a shorter list is divided by the cutoff all the same."""
 
     max_grade: int | None = MAX_GRADE
@@ -130,7 +146,7 @@ class GeneralisedPrecision(OfGains):
     counts=True,
     **_ABOUT,
 )
-class GeneralisedRecall(OfGains):
+class GeneralisedRecall(_EvenGains):
     """Generalised recall; 0 for a topic without gain."""
 
     def values(self, judged: JudgedRuns) -> Floats:
@@ -145,6 +161,8 @@ class GeneralisedRecall(OfGains):
     formula=r"\frac{1}{\min(k, RB)} \sum_{r=1}^{k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure relative_P",
     at_wanted="required",
+    scale=Scale.INTERVAL,
+    scale_note=_SET_NOTE + "; over topics of different recall bases it is not",
     elsewhere={"trec_eval": "relative_P_k"},
     monotone=True,
     counts=True,
@@ -163,6 +181,8 @@ class RelativePrecision(OfCounts):
     formula=r"\max_{r \le k} [g_r \ge \mathit{rel}]",
     source="trec_eval, measure success",
     at_wanted="required",
+    scale=Scale.INTERVAL,
+    scale_note="it has two values, and one step",
     elsewhere={"trec_eval": "success_k", "ir_measures": "Success@k", "ranx": "hit_rate@k"},
     monotone=True,
     counts=True,
@@ -182,6 +202,9 @@ class Success(OfRelevance):
     r" \quad c = \lfloor m \cdot RB + 0.9 \rfloor",
     source="Ferro and Maistro (2024), section 3.1; multiples: trec_eval, measure Rprec_mult",
     at_wanted="none",
+    scale=Scale.INTERVAL,
+    scale_note="interval for binary relevance on one topic; over topics of different recall bases"
+    " it is not",
     elsewhere={"trec_eval": "Rprec, Rprec_mult_m", "ir_measures": "Rprec", "ranx": "r-precision"},
     beyond_length="what else the topic has",
     **_ABOUT,
@@ -211,7 +234,8 @@ class RPrecision(OfRelevance):
     summary="One over the rank of the first relevant document.",
     formula=r"1 / \min\{r : g_r \ge \mathit{rel}\}",
     source="Sakai (2013), section 2.2",
-    scale_note="not interval: the steps between ranks are unequal (Ferrante et al. 2021)",
+    scale_note="not interval beyond rank 2: the steps between ranks are unequal (Ferrante et al."
+    " 2021)",
     elsewhere={
         "trec_eval": "recip_rank",
         "ir_measures": "RR (RR@k has ties by ascending id)",

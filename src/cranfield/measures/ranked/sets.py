@@ -34,6 +34,7 @@ def f_measure(precision: Any, recall: Any, beta: Any) -> Any:
     summary="Share of relevant documents among the retrieved.",
     formula=r"|A \cap B| / |B|",
     source="Ferro and Maistro (2024), equation (1)",
+    scale=Scale.INTERVAL,
     scale_note=_NOTE,
     elsewhere={"trec_eval": "set_P", "ir_measures": "SetP", "ranx": "precision"},
     beyond_length="how many documents are retrieved",
@@ -71,9 +72,12 @@ class SetRecall(OfCounts):
     summary="Set precision, relative to the best that the sizes of the sets allow.",
     formula=r"|A \cap B| / \min(|A|, |B|)",
     source="trec_eval, measure set_relative_P",
+    scale=Scale.INTERVAL,
+    scale_note=_NOTE,
     elsewhere={"trec_eval": "set_relative_P", "ir_measures": "SetP(relative=True)"},
     beyond_length="how many documents are retrieved",
     monotone=True,
+    one_size=True,
     **_ABOUT,
 )
 class SetRelativePrecision(OfCounts):
@@ -104,6 +108,7 @@ class SetAveragePrecision(OfCounts):
     summary="F-measure: weighted harmonic mean of set precision and set recall.",
     formula=r"\frac{(\beta^2 + 1) P R}{\beta^2 P + R}",
     source="Sakai (2013), equation (5)",
+    scale=Scale.INTERVAL,
     scale_note=_NOTE,
     elsewhere={
         "trec_eval": "set_F.x with x = beta squared",
@@ -130,6 +135,7 @@ class FMeasure(OfCounts):
     formula=r"1 - \frac{(\beta^2 + 1) P R}{\beta^2 P + R}",
     source="Sakai (2013), equation (4); equation (3) with alpha / Prec + (1 - alpha) / Rec",
     lower_is_better=True,
+    scale=Scale.INTERVAL,
     scale_note=_NOTE,
     elsewhere={},
     beyond_length="how many documents are retrieved",

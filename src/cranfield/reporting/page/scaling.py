@@ -17,7 +17,7 @@ from cranfield.evaluation.evaluation import Evaluation, score
 from cranfield.measures import Measure
 from cranfield.meta.of_collections.rankings import DECIMALS
 from cranfield.scales.interval_scaled import Interval, interval
-from cranfield.scales.runs import depends_on_recall_base
+from cranfield.scales.statements.meaningful import differs_by_topic
 from cranfield.scales.verdicts.scale_of import scale_of
 from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.result import PairwiseComparison
@@ -83,7 +83,7 @@ def scaling_of(
     scaled, reason = None, "left out as asked"
     if wanted:
         scaled, reason = _scaled(measure, comparison, evaluation, given)
-    return Scaling(str(measure.scale), found, why, _by_topic(measure), scaled, reason)
+    return Scaling(str(measure.scale), found, why, differs_by_topic(measure), scaled, reason)
 
 
 def _found(measure: Measure, grades: int) -> tuple[str, str]:
@@ -99,13 +99,6 @@ def _found(measure: Measure, grades: int) -> tuple[str, str]:
     shown = "" if own.witness is None else str(own.witness)
     how = f" ({own.reason})" if shown and own.reason else own.reason
     return own.word, shown + how
-
-
-def _by_topic(measure: Measure) -> bool | None:
-    try:
-        return depends_on_recall_base(measure.inner if isinstance(measure, Interval) else measure)
-    except CranfieldError:
-        return None
 
 
 def _scaled(

@@ -139,6 +139,8 @@ def _top_sentence(part: Part, one: PairwiseComparison) -> str:
     if len(one.systems) == 2:
         better, worse = (label(one.systems[k]) for k in one.order)
         at, other = (_mean(part, one, int(k)) for k in one.order)
+        if one.count() and len(equal) > 1:
+            return f"On {name} {better} and {worse} differ, with equal means (both {at})."
         if one.count():
             return f"On {name} {better} ({at}) is better than {worse} ({other})."
         return f"On {name} {better} and {worse} are not found to differ."
@@ -150,18 +152,30 @@ def _top_sentence(part: Part, one: PairwiseComparison) -> str:
     return f"Of {number}, {len(top):,} share the top group on {name} ({shown})."
 
 
+_NEITHER = {
+    verdicts.DIFFERENT: "{} different with an equal mean",
+    verdicts.SAME: "{} not found to differ from it",
+}
+
+
 def _baseline_sentence(part: Part, one: PairwiseComparison) -> str:
     sentences = []
     for baseline in one.baselines:
         words = verdicts.against(one, baseline)
-        better, worse, alike = map(words.count, (verdicts.BETTER, verdicts.WORSE, verdicts.SAME))
+        better, worse = map(words.count, (verdicts.BETTER, verdicts.WORSE))
+        others = [
+            f"{number:,} {said.format(_is(number))}"
+            for verdict, said in _NEITHER.items()
+            if (number := words.count(verdict))
+        ]
         at = _mean(part, one, one.systems.index(baseline))
         sentences.append(
             f"Compared with the baseline {label(baseline)} ({at}) on {label(part.name)},"
             f" {counted(better, 'system') if better else 'no system'} {_is(better or 1)} better"
-            f"{',' if alike else ' and'}"
+            f"{',' if others else ' and'}"
             f" {f'{worse:,}' if worse else 'none'} {_is(worse or 1)} worse"
-            + (f", and {alike:,} {_is(alike)} not found to differ from it." if alike else ".")
+            f"{''.join(f', {one}' for one in others[:-1])}"
+            f"{f', and {others[-1]}' if others else ''}."
         )
     return " ".join(sentences)
 

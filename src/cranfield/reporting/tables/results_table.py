@@ -10,7 +10,8 @@ import polars as pl
 
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError
-from cranfield.reporting.tables.marks import Marks, kind_of, levels_of, marks_of
+from cranfield.reporting.kinds_of_marks import kind_of, levels_of
+from cranfield.reporting.tables.marks import Marks, marks_of
 from cranfield.reporting.tables.scores_table import evaluation_table
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare

@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 
 from cranfield.base.version import __version__
-from cranfield.reporting.tables.marks import kind_of, marks_of
+from cranfield.reporting.kinds_of_marks import kind_of
+from cranfield.reporting.tables.marks import marks_of
 from cranfield.reporting.tables.scores_table import evaluation_table
 from cranfield.reporting.text.json_values import json_of
 from cranfield.scales.statements.meaningful import Meaning

@@ -13,7 +13,7 @@ from cranfield.base.scale_types import Scale, a_scale
 from cranfield.base.words import counted
 from cranfield.measures import Measure, parse_measure
 from cranfield.scales.interval_scaled import Interval
-from cranfield.scales.runs import depends_on_recall_base
+from cranfield.scales.runs import depends_on_topic
 from cranfield.scales.statements.dominance import Dominance, dominance
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.tests.catalogue import TESTS
@@ -263,7 +263,7 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     measure = measure_of(comparison.measure)
     if has is None and measure is not None:
         has = measure.scale
-    by_topic = measure is not None and _by_topic(measure)
+    by_topic = measure is not None and differs_by_topic(measure)
     by_size = measure is not None and measure.needs_one_size
     apart = by_topic and not comparison.info.within_topics
     verdict = MEANINGFUL
@@ -275,13 +275,16 @@ def meaning(comparison: PairwiseComparison) -> Meaning:
     return Meaning(comparison, needs, has, by_topic, by_size, verdict, found)
 
 
-def _by_topic(measure: Measure) -> bool:
-    """Tell whether a measure depends on the recall base."""
+def differs_by_topic(measure: Measure) -> bool:
+    """Tell whether the scale depends on the topic: on its recall base, or its ideal ranking."""
     # Ranks are the same on all topics; what they are ranks of is not. Risk is a difference.
     while isinstance(measure, Interval) or measure.info.family == "risk":
+        if getattr(measure, "feasible", False):
+            # Ranks among the runs that a topic has enough relevant documents for.
+            return True
         measure = getattr(measure, "inner")  # noqa: B009
     try:
-        return depends_on_recall_base(measure)
+        return depends_on_topic(measure)
     except CranfieldError:
         # What it needs besides judgments, such as intents and lengths, each topic has its own.
         return True

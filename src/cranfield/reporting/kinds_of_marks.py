@@ -1,0 +1,42 @@
+"""Which marks of significance there are, checked before anything is read or tested."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from cranfield.base.errors import PolicyError, quoted
+
+SYMBOLS = "†‡§¶‖"
+"""Of levels of significance, or of baselines."""
+
+MARKS = ("none", "symbols", "beaten", "groups")
+"""What may be raised behind a score."""
+
+
+def levels_of(alpha: Any) -> tuple[float, ...]:
+    given = [alpha] if isinstance(alpha, (int, float)) else alpha
+    try:
+        levels = sorted({float(one) for one in given}, reverse=True)
+    except (TypeError, ValueError):
+        levels = []
+    if not levels or not all(0 < one < 1 for one in levels):
+        raise PolicyError(f"alpha must be a number between 0 and 1, or several, not {alpha!r}")
+    return tuple(levels)
+
+
+def kind_of(marks: str | None, baselines: Sequence[str], levels: Sequence[float]) -> str:
+    """Choose what marks are, and refuse what does not go together, before anything is tested."""
+    if marks is None:
+        marks = "symbols" if baselines else "beaten"
+    if marks not in MARKS:
+        raise PolicyError(f"marks are one of {', '.join(MARKS)}, not {quoted(marks)}")
+    if marks == "symbols" and not baselines:
+        raise PolicyError("marks 'symbols' need a baseline")
+    if marks in {"beaten", "groups"} and baselines:
+        raise PolicyError(f"marks {marks!r} are of all pairs, without a baseline")
+    if len(levels) > 1 and (marks != "symbols" or len(baselines) > 1):
+        raise PolicyError("several levels alpha go with symbols and one baseline only")
+    if max(len(levels), len(baselines)) > len(SYMBOLS):
+        raise PolicyError(f"there are no more than {len(SYMBOLS)} symbols for levels or baselines")
+    return marks

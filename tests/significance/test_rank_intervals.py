@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import pickle
 import tracemalloc
+from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from scipy.special import ndtri
+from scipy.stats import binomtest, rankdata
 
+from cranfield import compare, evaluate
 from cranfield.base.arrays import Floats
+from cranfield.base.errors import PolicyError
+from cranfield.bundled import trec_covid
+from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.options import Options
-from cranfield.significance.pairs import Pairs, all_pairs
+from cranfield.significance.pairs import all_pairs
 from cranfield.significance.tests import signs
 from cranfield.significance.tests.catalogue import find_test
 from cranfield.significance.tests.kth_smallest_sum import kth_sum
 from cranfield.significance.tests.rank_sum import RankSums, rank_sum_test, shift_limits
-from cranfield.significance.tests.signs import order_limit, sums_at_most
 
 KINDS = ("plain", "tenths", "halves", "spread")
 
@@ -49,34 +56,100 @@ def test_kth_sum(seed: int, kind: str, n: int, m: int) -> None:
         assert (kth_sum(y, y, rank, triangle=True) == walsh[:, rank]).all()
 
 
-def walsh_limits(pairs: Pairs, options: Options, level: float) -> tuple[Floats, Floats]:
-    """Return the limits from all averages."""
-    d = pairs.differences()
-    n = d.shape[1]
-    i, j = np.triu_indices(n)
-    walsh = np.sort((d[:, i] + d[:, j]) / 2, axis=1)
-    rank: int | None
-    if n <= options.exact_n:
-        rank = order_limit(
-            sums_at_most(2 * np.arange(1, n + 1, dtype=np.int32)[None])[0, ::2], level
-        )
+def walsh_limits(d: Floats, level: float) -> tuple[float, float]:
+    """Return the limits of one pair from all averages of the differences that are not 0."""
+    d = d[d != 0]
+    # Sizes that are equal but for rounding.
+    sizes = rankdata(np.abs(d).round(12) if np.abs(d).max(initial=0.0) < 10 else np.abs(d))
+    n = d.size
+    if not n:
+        return -np.inf, np.inf
+    if n <= 25:
+        # Every sum of some of the ranks, and in how many ways.
+        ways = Counter({0.0: 1})
+        for rank in sizes:
+            ways += Counter({total + rank: many for total, many in ways.items()})
+        sums = np.array(sorted(ways))
+        chances = np.cumsum([ways[one] for one in sums]) / 2**n
+        below = sums[chances <= (1 - level) / 2 * (1 + 1e-12)]
+        rejected = float(below.max(initial=-1.0))
     else:
-        spread = np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        rank = int(np.floor(len(i) / 2 + ndtri((1 - level) / 2) * spread)) - 1
-    if rank is None or rank < 0:
-        return np.full(len(d), -np.inf), np.full(len(d), np.inf)
-    return walsh[:, rank], walsh[:, len(i) - 1 - rank]
+        _, ties = np.unique(sizes, return_counts=True)
+        variance = n * (n + 1) * (2 * n + 1) / 24 - (ties**3 - ties).sum() / 48
+        rejected = n * (n + 1) / 4 + ndtri((1 - level) / 2) * np.sqrt(variance)
+    if rejected < 0:
+        return -np.inf, np.inf
+    i, j = np.triu_indices(n)
+    walsh = np.sort((d[i] + d[j]) / 2)
+    return walsh[int(rejected)], walsh[len(i) - 1 - int(rejected)]
 
 
 @pytest.mark.parametrize("topics", [2, 5, 9, 25, 26, 61, 130])
 @pytest.mark.parametrize("kind", KINDS)
 def test_signed_rank_limits_are_walsh_averages(topics: int, kind: str) -> None:
     pairs = all_pairs(drawn(np.random.default_rng(topics), kind, (topics, 5)))
-    options = Options()
     for level in (0.5, 0.95, 0.9999):
-        found = signs.walsh_limits(pairs, options, level)
-        for ours, theirs in zip(found, walsh_limits(pairs, options, level), strict=True):
-            assert (ours == theirs).all()
+        found = np.array(signs.walsh_limits(pairs, Options(), level)).T
+        for ours, d in zip(found, pairs.differences(), strict=True):
+            # Where ranks are tied, a limit of 0 may stand beside it, by as much as rounds.
+            assert ours.tolist() == pytest.approx(walsh_limits(d, level), rel=0, abs=1e-12)
+
+
+def excluded(found: PairwiseComparison) -> NDArray[np.bool_]:
+    low, high = found.interval
+    assert (low <= high).all()
+    return np.asarray((low > 0) | (high < 0))
+
+
+REAL = evaluate(trec_covid().runs[::3], trec_covid().qrels, ["P@5", "RR", "nDCG@20"])
+
+
+@pytest.mark.parametrize("test", ["sign", "signed-rank"])
+@pytest.mark.parametrize("measure", list(REAL))
+@pytest.mark.parametrize("topics", [50, 26, 25, 9])
+def test_interval_and_p_agree_on_real_scores(test: str, measure: str, topics: int) -> None:
+    """P@5 and RR have many differences that are 0, and many that are tied."""
+    scores = REAL[measure].select(REAL[measure].topics[:topics])
+    found = compare(scores, test=test, correction="none")
+    assert found.zeros.max() > 5 or measure == "nDCG@20"
+    for alpha in (0.001, 0.01, 0.05, 0.3):
+        again = replace(found, alpha=alpha)
+        assert (excluded(again) == again.is_significant()).all()
+        for side in ("greater", "less"):
+            again = compare(scores, test=test, correction="none", alpha=alpha, alternative=side)
+            assert (excluded(again) == again.is_significant()).all()
+    together = compare(scores, test=test, correction="bonferroni")
+    assert (excluded(together) == together.is_significant()).all()
+
+
+@settings(max_examples=100)
+@given(
+    st.sampled_from(["sign", "signed-rank"]),
+    st.integers(0, 10**6),
+    st.integers(2, 40),
+    st.sampled_from([1, 2, 5, 100]),
+    st.floats(0.001, 0.5),
+)
+def test_interval_and_p_agree(test: str, seed: int, topics: int, values: int, alpha: float) -> None:
+    scores = np.random.default_rng(seed).integers(0, values + 1, (topics, 5)) / values
+    found = compare(scores, test=test, correction="none", alpha=alpha)
+    assert (excluded(found) == found.is_significant()).all()
+
+
+def test_sign_test_with_a_threshold() -> None:
+    """Of 12 topics 2 differ by at most .01, and 1 by .01 but for rounding; 8 of 9 are won."""
+    d = np.array([0.01, -0.004, 0.1 + 0.2 - 0.29, *[0.02] * 7, 0.3, -0.05])
+    scores = np.stack([0.5 + d, np.full(12, 0.5)], axis=1)
+    found = compare(scores, test="sign", threshold=0.01)
+    assert (found.n[0], found.zeros[0], found.statistic[0]) == (9, 3, 8)
+    assert found.adjusted_pvalues[0] == pytest.approx(binomtest(8, 9).pvalue, abs=1e-15)
+    assert "differences of at most 0.01 count as none" in found.notes
+    assert [limit[0] for limit in found.interval] == pytest.approx([0.02, 0.02])
+    assert compare(scores, test="sign").statistic[0] == 10
+    with pytest.raises(PolicyError, match="a threshold goes with the test sign, not with t"):
+        compare(scores, test="t", threshold=0.01)
+    with pytest.raises(PolicyError, match="a threshold is a number from 0, not -1"):
+        compare(scores, test="sign", threshold=-1)
 
 
 @pytest.mark.parametrize("topics", [2, 5, 30, 121])

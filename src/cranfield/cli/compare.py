@@ -26,6 +26,7 @@ Examples:
   cranfield compare qrels.txt runs/*.xz -m AP -m RR -b bm25 --marks symbols --format markdown
   cranfield compare --scores scores.csv --test friedman
   cranfield compare qrels.txt runs/*.xz -m AP --ranks
+  cranfield compare --scores scores.csv --baseline bm25 --margin 2%
 """
 
 DEFAULT = ("AP", "nDCG@10")
@@ -42,6 +43,12 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
     "--strict",
     is_flag=True,
     help="Refuse a test that needs more than the scale of the measure allows.",
+)
+@click.option(
+    "--margin",
+    metavar="MARGIN",
+    help="Also say which systems are equivalent, or no worse, within this difference, such as 0.02,"
+    " or this part of the mean of the second system, such as 2%.",
 )
 @one_of("--format", OUTPUTS, "How to write the comparison.", "text")
 @one_of("--marks", MARKS, "One table of all measures, with these marks of significance.")
@@ -61,6 +68,7 @@ def compare(
     score_files: tuple[str, ...],
     comparing: Comparing,
     strict: bool,
+    margin: str | None,
     format: str,
     marks: str | None,
     ranks: bool,
@@ -80,8 +88,10 @@ def compare(
     printing.check(format)
     if marks is not None:
         _check_marks(marks, format, comparing)
-    if ranks and (strict or marks is not None):
-        raise PolicyError("--ranks goes without --marks and --strict")
+        if margin is not None:
+            raise PolicyError("--margin goes with the comparison of pairs, not with --marks")
+    if ranks and (strict or marks is not None or margin is not None):
+        raise PolicyError("--ranks goes without --marks, --strict and --margin")
     asked_for = comparing.checked()
     scores = given_scores(qrels, runs, asked, score_files, judging)
     if ranks:
@@ -100,17 +110,17 @@ def compare(
             one.require()
     marked = None if marks is None else comparison_formats.marked_table(meanings, marks)
     if format in MARKUP:
-        made = comparison_formats.tables(meanings) if marked is None else [marked]
+        made = comparison_formats.tables(meanings, margin) if marked is None else [marked]
         text = printing.text(made, format)
     elif marked is not None:
         text = f"{marked}\n"
     else:
-        writers: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        writers: dict[str, Callable[[Mapping[str, Any], str | None], str]] = {
             "text": comparison_formats.plain_text,
             "csv": comparison_formats.csv_text,
             "json": comparison_formats.json_text,
         }
-        text = writers[format](meanings)
+        text = writers[format](meanings, margin)
     write(text, output)
 
 

@@ -11,6 +11,7 @@ from .bayes.comparison import (
     compare_bayes as compare_bayes,
 )
 from .comparison.compare import compare as compare
+from .comparison.equivalence import Equivalence as Equivalence
 from .comparison.rank_sets import RankSets as RankSets, rank_sets as rank_sets
 from .comparison.result import PairwiseComparison as PairwiseComparison
 from .corrections.catalogue import CORRECTIONS as CORRECTIONS

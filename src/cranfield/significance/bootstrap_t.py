@@ -10,8 +10,9 @@ import numpy as np
 from cranfield.base.arrays import Floats, row_slices
 from cranfield.base.streams import stream
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Limits, nothing_known
+from cranfield.significance.outcome import Level, Limits, nothing_known
 from cranfield.significance.pairs import Pairs
+from cranfield.significance.ranks import order_statistics
 from cranfield.significance.resampling import DRAWN, EXACT_BITS, rank_of
 
 RELATIVE = 1e-12
@@ -115,7 +116,7 @@ def bootstrap_t_limits(
     error: Floats,
     resampled: Callable[[Pairs], Floats],
     options: Options,
-    level: float,
+    level: Level,
 ) -> Limits:
     """Return bootstrap-t limits: quantiles of the resampled t take the place of Student's.
 
@@ -136,7 +137,7 @@ def studentised_limits(difference: Floats, error: Floats, low: Floats, high: Flo
 
 
 def quantiles(
-    pairs: Pairs, resampled: Callable[[Pairs], Floats], options: Options, level: float
+    pairs: Pairs, resampled: Callable[[Pairs], Floats], options: Options, level: Level
 ) -> Limits:
     """Return the order statistics of resampled t that hold a share `level` of them in between.
 
@@ -147,17 +148,16 @@ def quantiles(
     """
     number = options.resamples
     rank = rank_of((1 - level) / (1 if options.two_sided else 2), number)
+    rank = np.broadcast_to(rank, (len(pairs),))
     low, high = nothing_known(len(pairs))
-    if rank < 1:
+    if not (rank >= 1).any():
         return low, high
     for part, block in pairs.slices(number):
         t = resampled(block)
         if options.two_sided:
             np.abs(t, out=t)
-            t.partition(number - rank, axis=1)
-            high[part] = t[:, number - rank]
-            low[part] = -high[part]
-        else:
-            t.partition([rank - 1, number - rank], axis=1)
-            low[part], high[part] = t[:, rank - 1], t[:, number - rank]
+        found = order_statistics(t, np.stack([rank[part] - 1, number - rank[part]], axis=1))
+        enough = rank[part] >= 1
+        high[part][enough] = found[enough, 1]
+        low[part][enough] = -found[enough, 1] if options.two_sided else found[enough, 0]
     return low, high

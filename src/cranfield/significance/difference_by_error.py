@@ -51,13 +51,13 @@ def p_of(t: Floats, error: Floats, df: Floats | float, alternative: str) -> Floa
     return np.asarray(np.where(nothing, 1.0, t_pvalue(t, df, alternative)))
 
 
-def t_quantile(level: float, df: Floats | float) -> Floats:
+def t_quantile(level: Floats | float, df: Floats | float) -> Floats:
     """Return the half-width, in standard errors, of a two-sided interval by Student's t."""
     return np.asarray(stdtrit(np.minimum(df, 1e300), (1 + level) / 2))
 
 
 def t_limits(
-    difference: Floats, error: Floats, df: Floats | float, level: float
+    difference: Floats, error: Floats, df: Floats | float, level: Floats | float
 ) -> tuple[Floats, Floats]:
     """Return limits by Student's t: plus or minus a multiple of the standard error."""
     half = t_quantile(level, df) * error

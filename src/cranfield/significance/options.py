@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
+
+import numpy as np
 
 from cranfield.base.checks import check_choice, check_probability, check_whole
 from cranfield.base.errors import PolicyError
@@ -23,6 +26,7 @@ class Options:
     resamples: int = 10_000
     seed: int = 0
     jobs: int | None = None
+    threshold: float = 0.0
 
     def __post_init__(self) -> None:
         check_choice("alternative", self.alternative, ALTERNATIVES)
@@ -32,6 +36,8 @@ class Options:
         check_whole("resamples", self.resamples, 1, MOST_RESAMPLES)
         check_whole("the seed", self.seed, 0)
         check_whole("exact_n", self.exact_n, 0)
+        if not (isinstance(self.threshold, Real) and 0 <= self.threshold < np.inf):
+            raise PolicyError(f"a threshold is a number from 0, not {self.threshold!r}")
         if self.jobs is not None:
             check_whole("jobs", self.jobs, 1)
 

@@ -14,8 +14,11 @@ from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.models.fitted_model import Model
 
 Limits = tuple[Floats, Floats]
-Interval = Callable[[float], Limits]
-"""Takes a confidence level and returns the two-sided limits of the difference, by pair."""
+Level = float | Floats
+"""A confidence level: one for all pairs, or one for each."""
+
+Interval = Callable[[Level], Limits]
+"""Takes confidence levels and returns the two-sided limits of the difference, by pair."""
 
 BY_PAIR = ("statistic", "pvalue", "effect", "n", "zeros", "ties")
 """Attributes of an outcome with a value for each pair."""
@@ -72,7 +75,8 @@ def joined(parts: list[Outcome]) -> Outcome:
     arrays: dict[str, Any] = {
         name: np.concatenate([getattr(part, name) for part in parts]) for name in BY_PAIR
     }
-    limits = partial(_joined_limits, [part.interval for part in parts])
+    sizes = [part.pvalue.size for part in parts]
+    limits = partial(_joined_limits, [part.interval for part in parts], sizes)
     return replace(first, interval=limits, details=_summed([p.details for p in parts]), **arrays)
 
 
@@ -84,8 +88,9 @@ def _summed(parts: list[dict[str, Any]]) -> dict[str, Any]:
     }
 
 
-def _joined_limits(parts: list[Interval], level: float) -> Limits:
-    low, high = zip(*(part(level) for part in parts), strict=True)
+def _joined_limits(parts: list[Interval], sizes: list[int], level: Level) -> Limits:
+    levels = np.split(np.broadcast_to(level, sum(sizes)), np.cumsum(sizes)[:-1])
+    low, high = zip(*(part(one) for part, one in zip(parts, levels, strict=True)), strict=True)
     return np.concatenate(low), np.concatenate(high)
 
 

@@ -1,4 +1,4 @@
-"""Ranks of numbers that are equal within rounding."""
+"""Ranks of numbers that are equal within rounding, and numbers of a rank."""
 
 from __future__ import annotations
 
@@ -59,3 +59,13 @@ def coded(values: Floats) -> Indices:
     steps = np.concatenate([[0], np.cumsum(np.diff(ordered[known]) > gap)])
     codes[order[known]] = steps[: known.sum()]
     return codes.reshape(values.shape)
+
+
+def order_statistics(values: Floats, ranks: Indices) -> Floats:
+    """Return of each row the numbers of its ranks, from 0; rows are put in another order.
+
+    From shapes (rows, n) and (rows, k) to (rows, k); ranks outside are those of the ends.
+    """
+    ranks = np.clip(ranks, 0, values.shape[1] - 1)
+    values.partition(np.unique(ranks), axis=1)
+    return np.take_along_axis(values, ranks, axis=1)

@@ -65,10 +65,10 @@ def count_reaching(
     return np.asarray((resampled >= least[:, None]).sum(axis=1))
 
 
-def rank_of(tail: float, number: int) -> int:
-    """Return how many of `number` resampled values, and the observed one, a tail holds."""
+def rank_of(tail: Floats | float, number: int) -> NDArray[np.intp]:
+    """Return how many of `number` resampled values, and the observed one, tails hold."""
     # 1 - level is not quite alpha, as floats.
-    return int(np.floor(tail * (number + 1) + 1e-9))
+    return np.asarray(np.floor(np.asarray(tail) * (number + 1) + 1e-9).astype(np.intp))
 
 
 def monte_carlo(count: NDArray[np.intp], resamples: int) -> Floats:

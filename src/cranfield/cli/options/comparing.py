@@ -40,6 +40,12 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
     click.option(
         "--exact/--no-exact", default=None, help="Exact p-values, where the test has them."
     ),
+    click.option(
+        "--threshold",
+        type=click.FloatRange(0),
+        default=0.0,
+        help="Differences up to it count as none, by the sign test.",
+    ),
     resamples_option(10_000),
     click.option(
         "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random samples."
@@ -58,6 +64,7 @@ class Comparing:
     alpha: float
     missing: str | None
     exact: bool | None
+    threshold: float
     resamples: int
     seed: int
 

@@ -27,6 +27,7 @@ def report(
     alpha: float | None = None,
     missing: str | None = None,
     exact: bool | None = None,
+    threshold: float | None = None,
     resamples: int | None = None,
     seed: int | None = None,
     scales: bool = True,
@@ -50,7 +51,7 @@ def report(
         The file to write; it appears whole or not at all.
     title
         Heading of the page.
-    baseline, test, correction, alternative, alpha, missing, exact, resamples, seed
+    baseline, test, correction, alternative, alpha, missing, exact, threshold, resamples, seed
         As for :func:`compare`, for what is not compared yet. None is the default there.
     scales
         Whether measures with a cutoff are also compared by their interval-scaled versions, where
@@ -104,6 +105,7 @@ def report(
         alpha=alpha,
         missing=missing,
         exact=exact,
+        threshold=threshold,
         resamples=resamples,
         seed=seed,
         jobs=jobs,

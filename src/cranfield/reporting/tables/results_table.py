@@ -63,7 +63,7 @@ def table(
     places
         Decimals; by default four, or more where all values are small.
     options
-        Of the test: `alternative`, `missing`, `exact`, `resamples`, `seed`, `jobs`.
+        Of the test: `alternative`, `missing`, `exact`, `threshold`, `resamples`, `seed`, `jobs`.
 
     Raises
     ------
@@ -150,7 +150,7 @@ def table(
     )
 
 
-OPTIONS = ("alternative", "missing", "exact", "exact_n", "resamples", "seed", "jobs")
+OPTIONS = ("alternative", "missing", "exact", "exact_n", "threshold", "resamples", "seed", "jobs")
 
 
 MOST_PLACES = 17

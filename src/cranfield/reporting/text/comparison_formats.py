@@ -20,17 +20,19 @@ from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.tabular import Table
 
 
-def plain_text(found: Mapping[str, Meaning]) -> str:
+def plain_text(found: Mapping[str, Meaning], margin: str | None = None) -> str:
     parts = []
     for one in found.values():
         lines = _meant(one)
         parts.append(one.comparison.to_text(limit=None))
         if lines:
             parts.append("\n".join(f"meaning: {line}" for line in lines))
+        if margin is not None:
+            parts.append(str(one.comparison.equivalence(margin)))
     return "\n\n".join(parts) + "\n"
 
 
-def csv_text(found: Mapping[str, Meaning]) -> str:
+def csv_text(found: Mapping[str, Meaning], margin: str | None = None) -> str:
     tables = [
         one.comparison.to_polars().select(
             pl.lit(name).alias("measure"),
@@ -40,10 +42,20 @@ def csv_text(found: Mapping[str, Meaning]) -> str:
             pl.lit(one.comparison.alpha).alias("alpha"),
             pl.all(),
             pl.Series("order holds on any scale", one.dominance.holds),
+            *_equivalence(one, margin),
         )
         for name, one in found.items()
     ]
     return pl.concat(tables).write_csv()
+
+
+def _equivalence(found: Meaning, margin: str | None) -> pl.DataFrame:
+    """Return what is added to the pairs where a margin is asked for: columns of other names."""
+    if margin is None:
+        return pl.DataFrame()
+    table = found.comparison.equivalence(margin).to_polars()
+    more = table.drop("first", "second", "difference")
+    return more.rename({name: f"equivalence {name}" for name in ("low", "high", "p", "verdict")})
 
 
 def _meant(found: Meaning) -> list[str]:
@@ -52,7 +64,7 @@ def _meant(found: Meaning) -> list[str]:
     return found.lines()[told:]
 
 
-def tables(found: Mapping[str, Meaning]) -> list[Table]:
+def tables(found: Mapping[str, Meaning], margin: str | None = None) -> list[Table]:
     """Return the tables of each measure: the ranking or the pairs, and where variance comes from.
 
     What the comparison means stands among the remarks of the former.
@@ -68,6 +80,8 @@ def tables(found: Mapping[str, Meaning]) -> list[Table]:
             of = f" of {one.measure}" if one.measure else ""
             title = variance.title.replace("variance", f"variance{of}", 1)
             made.append(replace(variance, title=title))
+        if margin is not None:
+            made.append(one.equivalence(margin).table())
     return made
 
 
@@ -84,13 +98,23 @@ def marked_table(found: Mapping[str, Meaning], kind: str | None = None) -> Table
     return evaluation_table(scores, replace(made, remarks=[*made.remarks, *said]))
 
 
-def json_text(found: Mapping[str, Meaning]) -> str:
+def json_text(found: Mapping[str, Meaning], margin: str | None = None) -> str:
     comparisons = []
     for one in found.values():
         table = as_dict(one.comparison)
         table["meaning"] = {"verdict": one.verdict, "lines": one.lines()}
         for pair, holds in zip(table["pairs"], one.dominance.holds, strict=True):
             pair["order holds on any scale"] = bool(holds)
+        if margin is not None:
+            made = one.comparison.equivalence(margin)
+            table["equivalence"] = {
+                "margin": made.asked,
+                "confidence level": made.level,
+                "holds for": made.holds_for,
+                "verdicts": made.count(),
+            }
+            more = _equivalence(one, margin).to_dicts()
+            table["pairs"] = [a | b for a, b in zip(table["pairs"], more, strict=True)]
         comparisons.append(table)
     return json_of({"cranfield": __version__, "comparisons": comparisons})
 

@@ -13,7 +13,7 @@ from cranfield.significance.corrections.catalogue import CORRECTIONS, Correction
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs, against, all_pairs
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
-from cranfield.significance.tests.catalogue import default_test, find_test
+from cranfield.significance.tests.catalogue import TESTS, default_test, find_test
 from cranfield.significance.tests.declaration import TestInfo
 
 
@@ -30,6 +30,7 @@ def compare(
     exact_n: int = 25,
     resamples: int = 10_000,
     seed: int = 0,
+    threshold: float = 0.0,
     jobs: int | None = None,
 ) -> PairwiseComparison:
     """Compare all pairs of systems, or all systems with a baseline.
@@ -68,6 +69,8 @@ def compare(
         Largest number of differences for an exact signed rank test by default.
     resamples, seed
         Number B of random samples and the seed of tests that need them.
+    threshold
+        Of the sign test: differences up to it count as none, in the unit of the scores.
     jobs
         Threads; it never changes a result.
 
@@ -93,10 +96,13 @@ def compare(
     >>> found.count(), list(found.groups().values())
     (2, ['a', 'a', 'ab', 'b'])
     """
-    options = Options(alternative, alpha, exact, exact_n, resamples, seed, jobs)
+    options = Options(alternative, alpha, exact, exact_n, resamples, seed, jobs, threshold)
     given = as_scores(scores)
     chosen = find_test(test) if test else default_test(len(given.systems), bool(given.shards))
     info = chosen.info
+    if threshold and not info.threshold:
+        fitting = ", ".join(name for name, one in TESTS.items() if one.info.threshold)
+        raise PolicyError(f"a threshold goes with the test {fitting}, not with {info.name}")
     ready = prepared(given, info, missing)
     scores = ready.scores
     baselines = baseline_indices(scores.systems, baseline)

@@ -27,6 +27,8 @@ def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
         notes.append(
             f"{name} sums up topics otherwise than by a mean: compared are the means of its scores"
         )
+    if options.threshold:
+        notes.append(f"differences of at most {options.threshold:g} count as none")
     if info.of_two and len(scores.systems) == 2 and options.two_sided:
         notes.append(info.of_two)
     if scores.scale is not None and scores.scale < info.scale:

@@ -11,6 +11,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
 from cranfield.significance.comparison.compared_pairs import ComparedPairs
+from cranfield.significance.comparison.equivalence import Equivalence, equivalence
 from cranfield.significance.comparison.groups import shortened
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.models.anova_table import shown_p
@@ -117,6 +118,30 @@ class PairwiseComparison(ComparedPairs, Framed):
         """Whether the pairs are shown, rather than the ranking of all systems."""
         one_sided = self.alternative != "two-sided"
         return bool(self.baselines) or len(self.systems) == 2 or one_sided
+
+    def equivalence(self, margin: float | str) -> Equivalence:
+        """Say which systems are as good as each other within a margin, or at least no worse.
+
+        Parameters
+        ----------
+        margin
+            Largest difference that does not matter, above 0: in the unit of what the limits are
+            of, which is `interval_of`; or a percentage of the mean of the second system of each
+            pair, which is the baseline where there is one, such as `"2%"`. Choose it before you
+            see the scores.
+
+        Returns
+        -------
+        Equivalence
+            With a verdict for each pair, p-values, and the largest difference that cannot be ruled
+            out. For many pairs all statements hold together, unless nothing was corrected.
+
+        Raises
+        ------
+        PolicyError
+            For what is no margin, or a percentage of a test that compares ranks.
+        """
+        return equivalence(self, margin)
 
     def heading(self) -> list[str]:
         """Return what was done and found, in a few lines."""

@@ -13,7 +13,7 @@ from cranfield.base.threads import in_threads
 from cranfield.significance.bootstrap_t import RELATIVE, Centred, studentised, topic_counts
 from cranfield.significance.difference_by_error import away, ratio, spread
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import TOGETHER, Corrected, Limits, Outcome
+from cranfield.significance.outcome import TOGETHER, Corrected, Level, Limits, Outcome
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.resampling import monte_carlo, rank_of
 
@@ -158,7 +158,7 @@ def _in_order(one: CentredPairs, order: Indices) -> CentredPairs:
 
 
 def simultaneous_limits(
-    difference: Floats, error: Floats, largest: Floats, options: Options, level: float
+    difference: Floats, error: Floats, largest: Floats, options: Options, level: Level
 ) -> Limits:
     """Return limits that hold for all pairs together, by the quantile of the largest t.
 
@@ -166,9 +166,9 @@ def simultaneous_limits(
     limits. Of a one-sided test each side leaves out half of the rest.
     """
     rank = rank_of((1 - level) / (1 if options.two_sided else 2), largest.size)
-    if rank < 1:
-        return np.full_like(difference, -np.inf), np.full_like(difference, np.inf)
-    quantile = np.partition(largest, largest.size - rank)[largest.size - rank]
+    # Infinite where there are too few samples.
+    quantile = np.append(np.sort(largest), np.inf)[largest.size - np.maximum(rank, 0)]
     with np.errstate(invalid="ignore"):
-        half = np.nan_to_num(quantile * (1 + RELATIVE) * error, nan=np.inf, posinf=np.inf)
+        half = quantile * (1 + RELATIVE) * error
+        half = np.where(np.isnan(half) | np.isinf(quantile), np.inf, half)
     return difference - half, difference + half

@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Indices
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import TOGETHER, Corrected, Interval, Limits, Outcome
+from cranfield.significance.outcome import TOGETHER, Corrected, Interval, Level, Limits, Outcome
 from cranfield.significance.pairs import Pairs
 
 
@@ -22,11 +22,12 @@ def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     pvalue = np.minimum(1.0, outcome.pvalue * number)
     if number <= 1:
         return Corrected(pvalue)
-    limits = partial(_narrowed, outcome.interval, number)
+    limits = partial(narrowed, outcome.interval, number)
     return Corrected(pvalue, interval=limits, holds_for=TOGETHER)
 
 
-def _narrowed(interval: Interval, pairs: int, level: float) -> Limits:
+def narrowed(interval: Interval, pairs: float, level: Level) -> Limits:
+    """Return limits that hold for so many pairs together, by Bonferroni's inequality."""
     return interval(1 - (1 - level) / pairs)
 
 

@@ -11,7 +11,7 @@ from cranfield.base.arrays import Floats, Indices, row_slices
 from cranfield.base.streams import stream
 from cranfield.base.threads import in_threads
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import TOGETHER, Corrected, Limits, Outcome
+from cranfield.significance.outcome import TOGETHER, Corrected, Level, Limits, Outcome
 from cranfield.significance.pairs import BLOCK, Pairs
 from cranfield.significance.resampling import as_integers, monte_carlo, random_signs
 
@@ -119,10 +119,10 @@ def randomised_tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Correc
     )
 
 
-def range_limits(difference: Floats, ranges: Floats, level: float) -> Limits:
+def range_limits(difference: Floats, ranges: Floats, level: Level) -> Limits:
     """Return simultaneous limits of all differences, from the quantile of the largest one."""
-    rank = int(np.ceil(level * (ranges.size + 1))) - 1
-    half = ranges[rank] if rank < ranges.size else np.inf
+    rank = np.ceil(np.asarray(level) * (ranges.size + 1)).astype(np.intp) - 1
+    half = np.append(ranges, np.inf)[np.minimum(rank, ranges.size)]
     return difference - half, difference + half
 
 

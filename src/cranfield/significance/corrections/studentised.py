@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from typing import overload
 
 import numpy as np
 from numpy.polynomial import chebyshev
@@ -104,8 +105,13 @@ class Studentised:
             out[positive] = np.clip(values, 0.0, 1.0)
         return out
 
-    def isf(self, probability: float) -> float:
-        """Return the q with P(X / S >= q) = `probability`, which lies between 0 and 1."""
+    def isf(self, probability: Floats | float) -> Floats | float:
+        """Return the q with P(X / S >= q) = `probability`, which lies between 0 and 1.
+
+        Of many, to about 1e-12 of itself.
+        """
+        if isinstance(probability, np.ndarray):
+            return self._isf_of_many(probability)
         low, high = 0.0, 8.0
         while self._exact(np.array([high]))[0] > probability:
             low, high = high, high * 4
@@ -129,6 +135,16 @@ class Studentised:
                 if high - low <= width / 4:
                     break
         return float(low if abs(at_low) < abs(at_high) else high)
+
+    def _isf_of_many(self, probability: Floats) -> Floats:
+        low, high = np.zeros_like(probability), np.full_like(probability, 8.0)
+        while (short := self._interpolated(high) > probability).any():
+            high[short] *= 4
+        for _ in range(50):
+            middle = (low + high) / 2
+            above = self._interpolated(middle) > probability
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        return high
 
     def _log(self, q: float) -> float:
         return float(np.log(np.maximum(self._exact(np.array([q]))[0], 1e-323)))
@@ -206,13 +222,17 @@ def studentised_range_sf(q: Floats | float, groups: int, df: float) -> Floats:
     return distribution(groups, float(df)).sf(values)
 
 
-def studentised_range_isf(probability: float, groups: int, df: float) -> float:
+@overload
+def studentised_range_isf(probability: float, groups: int, df: float) -> float: ...
+@overload
+def studentised_range_isf(probability: Floats, groups: int, df: float) -> Floats: ...
+def studentised_range_isf(probability: Floats | float, groups: int, df: float) -> Floats | float:
     """Return the q with P(Q >= q) = `probability`.
 
     Parameters
     ----------
     probability
-        Between 0 and 1, both excluded.
+        Between 0 and 1, both excluded; one, or an array of them.
     groups, df
         As for :func:`studentised_range_sf`.
 
@@ -222,10 +242,11 @@ def studentised_range_isf(probability: float, groups: int, df: float) -> float:
     3.8768
     """
     _check(groups, df)
-    if not 0 < probability < 1:
+    if not np.all((np.asarray(probability) > 0) & (np.asarray(probability) < 1)):
         raise PolicyError(f"{probability} is not a probability between 0 and 1")
     if groups == 2:
-        return float(-np.sqrt(2) * stdtrit(min(df, 1e300), probability / 2))
+        found = -np.sqrt(2) * stdtrit(min(df, 1e300), np.asarray(probability) / 2)
+        return found if found.ndim else float(found)
     return distribution(groups, float(df)).isf(probability)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import partial
+from functools import lru_cache, partial
 
 import numpy as np
 from scipy.special import ndtr
@@ -21,7 +21,7 @@ from cranfield.significance.corrections.studentised import (
 from cranfield.significance.difference_by_error import away, ratio, t_pvalue, t_quantile
 from cranfield.significance.models.fitted_model import Model
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import TOGETHER, Corrected, Limits, Outcome
+from cranfield.significance.outcome import TOGETHER, Corrected, Level, Limits, Outcome
 from cranfield.significance.pairs import Pairs
 
 
@@ -49,16 +49,21 @@ def dunnett(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     return Corrected(pvalue, statistic=t, interval=limits, holds_for="all comparisons")
 
 
-def dunnett_limits(model: Model, pairs: Pairs, two_sided: bool, level: float) -> Limits:
+def dunnett_limits(model: Model, pairs: Pairs, two_sided: bool, level: Level) -> Limits:
     """Return simultaneous limits of the differences from the baseline.
 
     For a one-sided test each limit holds on its own, with half of what two limits leave out.
     """
     if len(pairs) == 1:
-        return model.limits(pairs, float(t_quantile(level, model.df)))
-    tail = partial(_tail, comparisons=len(pairs), two_sided=two_sided)
+        return model.limits(pairs, t_quantile(level, model.df))
     beyond = 1 - level if two_sided else (1 - level) / 2
-    return model.limits(pairs, Studentised(tail, model.df).isf(beyond))
+    return model.limits(pairs, _maximum(len(pairs), two_sided, model.df).isf(beyond))
+
+
+@lru_cache(maxsize=64)
+def _maximum(comparisons: int, two_sided: bool, df: float) -> Studentised:
+    """Return the distribution of the largest t; what was computed of it is kept."""
+    return Studentised(partial(_tail, comparisons=comparisons, two_sided=two_sided), df)
 
 
 def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Floats:
@@ -67,8 +72,7 @@ def maximum_sf(t: Floats, comparisons: int, df: float, *, two_sided: bool) -> Fl
     Two-sided, absolute values count; else t may be negative. The degrees of freedom of the error
     may be infinite.
     """
-    tail = partial(_tail, comparisons=comparisons, two_sided=two_sided)
-    out = Studentised(tail, df).sf(t)
+    out = _maximum(comparisons, two_sided, df).sf(t)
     if not two_sided:
         low = np.flatnonzero(t <= 0)
         if low.size:
@@ -128,6 +132,6 @@ def tukey(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     )
 
 
-def tukey_limits(model: Model, pairs: Pairs, level: float) -> Limits:
+def tukey_limits(model: Model, pairs: Pairs, level: Level) -> Limits:
     quantile = studentised_range_isf(1 - level, model.means.size, model.df)
     return model.limits(pairs, quantile / np.sqrt(2))

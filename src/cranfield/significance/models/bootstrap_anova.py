@@ -15,7 +15,7 @@ from cranfield.significance.difference_by_error import ratio
 from cranfield.significance.models.anova import two_way
 from cranfield.significance.models.anova_table import AnovaTable, made_table
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Limits, Outcome
+from cranfield.significance.outcome import Level, Limits, Outcome
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.resampling import DRAWN, as_integers, count_reaching, monte_carlo
 
@@ -151,7 +151,7 @@ def refit_limits(
     error: float,
     refits: Refits,
     options: Options,
-    level: float,
+    level: Level,
 ) -> Limits:
     errors = np.full(len(pairs), error)
     resampled = partial(refits.studentised, error=error)

@@ -40,7 +40,7 @@ class Model:
         each = 1 / self.counts
         return np.asarray(np.sqrt(self.error * (each[pairs.first] + each[pairs.second])))
 
-    def limits(self, pairs: Pairs, quantile: float) -> tuple[Floats, Floats]:
+    def limits(self, pairs: Pairs, quantile: Floats | float) -> tuple[Floats, Floats]:
         half = quantile * self.standard_errors(pairs)
         difference = self.differences(pairs)
         return difference - half, difference + half

@@ -19,7 +19,7 @@ from cranfield.significance.bootstrap_t import (
 )
 from cranfield.significance.difference_by_error import ratio, spread
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Limits, Outcome
+from cranfield.significance.outcome import Level, Limits, Outcome
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.resampling import count_reaching, monte_carlo
 
@@ -66,7 +66,7 @@ def resampled_t(
 
 
 def paired_limits(
-    pairs: Pairs, mean: Floats, error: Floats, options: Options, level: float
+    pairs: Pairs, mean: Floats, error: Floats, options: Options, level: Level
 ) -> Limits:
     counts = topic_counts(options.resamples, pairs.topics, options.seed)
 

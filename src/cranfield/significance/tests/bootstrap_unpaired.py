@@ -17,7 +17,7 @@ from cranfield.significance.bootstrap_t import (
 )
 from cranfield.significance.difference_by_error import ratio
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Limits, Outcome
+from cranfield.significance.outcome import Level, Limits, Outcome
 from cranfield.significance.pairs import ROUNDING, TINY, Pairs
 from cranfield.significance.resampling import DRAWN, as_integers, count_reaching, monte_carlo
 
@@ -102,7 +102,7 @@ def _reaching(
     return count_reaching(found, observed, kind, slack=slack)
 
 
-def welch_limits(pairs: Pairs, options: Options, level: float) -> Limits:
+def welch_limits(pairs: Pairs, options: Options, level: Level) -> Limits:
     """Return bootstrap-t limits of the difference of means, each system by its own variance."""
     values, count = packed(pairs.values)
     systems, resamples = values.shape[1], options.resamples

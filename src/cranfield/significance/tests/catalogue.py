@@ -26,21 +26,28 @@ _OF_PAIRS = (
         family="order",
         asks="Does one system score higher on more topics than the other?",
         null="The median of the differences is zero: each system is as likely to win a topic.",
-        assumes="Topics are independent of each other; nothing on the size of differences.",
+        assumes="Topics are independent of each other; nothing on the size of differences. Its "
+        "hypothesis is of their median, not of their mean: where differences are skewed, one can "
+        "be 0 and the other not.",
         when="Scores that are only ordinal, such as RR. It ignores how large differences are, "
-        "and so often misses what other tests see.",
+        "and so often misses what other tests see. A statement about mean scores is none of its "
+        "business: of systems with equal means and skewed differences it calls too many different.",
         formula=r"S = |\{t : d_t > 0\}|, \quad"
         r" p = \min(1,\, 2\, P(B \le \min(S, n - S))), \quad B \sim \text{Bin}(n, 1/2)",
         statistic="topics that the first system wins",
         symbol="wins",
         effect="(wins - losses) / (wins + losses)",
-        interval="median difference",
-        source="Gibbons and Chakraborti (2011); Ferro and Maistro (2024), section 4",
-        convention="Topics with equal scores are left out, and counted. The interval is of the "
-        "median difference over all topics, from order statistics.",
+        interval="median of the differences that are not 0",
+        source="Gibbons and Chakraborti (2011); Ferro and Maistro (2024), section 4; for the "
+        "threshold Urbano, Lima and Hanjalic (2019), who take .01",
+        convention="Topics with equal scores are left out, and counted; with a `threshold` also "
+        "those whose scores differ by no more than that. The interval is of the median of the "
+        "other differences, from order statistics, so that it leaves out 0 exactly where p is at "
+        "most alpha.",
         scale=Scale.ORDINAL,
         within_topics=True,
         always_exact=True,
+        threshold=True,
     ),
     TestInfo(
         name="signed-rank",
@@ -50,19 +57,23 @@ _OF_PAIRS = (
         family="order",
         asks="Are the differences in favour of one system larger, by rank, than those against it?",
         null="The differences are symmetric around zero.",
-        assumes="Topics are independent; the distribution of differences is symmetric.",
-        when="Paired scores with outliers. It ranks differences, so it needs a scale on which "
-        "differences can be compared.",
+        assumes="Topics are independent; the distribution of differences is symmetric. Only then "
+        "is its hypothesis, of the pseudo-median, also one of the mean.",
+        when="Paired scores with outliers, and differences that are about symmetric. It ranks "
+        "differences, so it needs a scale on which differences can be compared. Of systems with "
+        "equal means and skewed differences it calls too many different.",
         formula=r"W^+ = \sum_{t : d_t > 0} \text{rank}(|d_t|)",
         statistic="W+, the sum of ranks of the topics that the first system wins",
         symbol="W+",
         effect="rank-biserial correlation: (W+ - W-) / (W+ + W-)",
-        interval="pseudo-median of the differences",
+        interval="pseudo-median of the differences that are not 0",
         source="Wilcoxon (1945); Gibbons and Chakraborti (2011)",
         convention="Zero differences are left out. Differences that are equal within rounding "
         "share their mid-rank. Up to 25 differences (`exact_n`) the p-value is exact, with ties "
         "too; above, normal with the variance corrected for ties, without continuity correction. "
-        "The interval is of the pseudo-median, from Walsh averages over all topics.",
+        "The interval is of the pseudo-median, from Walsh averages of the differences that are "
+        "not 0, by the distribution of the same ranks, ties and all: it leaves out 0 exactly where "
+        "p is at most alpha.",
     ),
     TestInfo(
         name="rank-sum",

@@ -70,6 +70,8 @@ class TestInfo(Declaration):
         Whether it compares scores of one topic only, and by their order.
     always_exact
         Whether p-values are exact, however many topics there are.
+    threshold
+        Whether differences up to a threshold can count as none.
     random
         Whether it draws random numbers.
     shards
@@ -103,6 +105,7 @@ class TestInfo(Declaration):
     one_variance: bool = False
     within_topics: bool = False
     always_exact: bool = False
+    threshold: bool = False
     random: bool = False
     shards: str = ""
     correction: str = "holm"

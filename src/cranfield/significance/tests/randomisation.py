@@ -12,8 +12,9 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.threads import in_threads
 from cranfield.significance.difference_by_error import ratio, spread
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Limits, Outcome, nothing_known
+from cranfield.significance.outcome import Level, Limits, Outcome, nothing_known
 from cranfield.significance.pairs import BLOCK, Pairs
+from cranfield.significance.ranks import order_statistics
 from cranfield.significance.resampling import (
     as_integers,
     count_reaching,
@@ -154,7 +155,7 @@ def _pairs_reaching(left: Floats, right: Floats, least: Floats) -> Floats:
     return np.asarray(float(size) * right.shape[1] - too_small)
 
 
-def subset_limits(pairs: Pairs, options: Options, everything: bool, level: float) -> Limits:
+def subset_limits(pairs: Pairs, options: Options, everything: bool, level: Level) -> Limits:
     """Return limits of the shift that the test does not reject.
 
     Turning the signs of a subset of topics makes the sum of shifted differences at least as large
@@ -171,11 +172,12 @@ def subset_limits(pairs: Pairs, options: Options, everything: bool, level: float
     number = len(turned) - everything
     size = turned.sum(axis=1)
     rank = rank_of((1 - level) / (1 if options.two_sided else 2), number)
+    rank = np.broadcast_to(rank, (len(pairs),))
     # No topic turned, or in a two-sided test all: as extreme as can be, whatever the shift.
     proper = (size > 0) & (size < n) if options.two_sided else size > 0
-    rank -= int((~proper).sum()) - everything
+    rank = rank - int((~proper).sum()) + everything
     turned, size = turned[proper], size[proper]
-    if rank < 1:
+    if not (rank >= 1).any():
         return low, high
     integers, unit = as_integers(pairs.values, 2 * n)
     sums = np.ascontiguousarray((turned @ integers).T)
@@ -187,11 +189,12 @@ def subset_limits(pairs: Pairs, options: Options, everything: bool, level: float
             whole = block.of_systems(integers.sum(axis=0))[:, None]
             outside = (whole - inside) / (n - size)
             below, above = np.minimum(below, outside), np.maximum(above, outside)
-        below = np.partition(below, rank - 1, axis=1)[:, rank - 1] * unit
-        above = np.partition(above, len(size) - rank, axis=1)[:, len(size) - rank] * unit
-        # A limit that is 0 in truth does not leave 0 out.
-        low[part] = np.where(np.abs(below) <= rounding[part], 0.0, below)
-        high[part] = np.where(np.abs(above) <= rounding[part], 0.0, above)
+        ends = rank[part] - 1, len(size) - rank[part]
+        for limits, means, end in zip((low, high), (below, above), ends, strict=True):
+            limit = order_statistics(means.copy(), end[:, None])[:, 0] * unit
+            # A limit that is 0 in truth does not leave 0 out.
+            limit[np.abs(limit) <= rounding[part]] = 0.0
+            limits[part] = np.where(end == np.clip(end, 0, len(size) - 1), limit, limits[part])
     return low, high
 
 

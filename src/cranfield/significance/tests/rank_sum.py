@@ -13,7 +13,7 @@ from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError
 from cranfield.significance.difference_by_error import away, of_tail
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Limits, Outcome, nothing_known
+from cranfield.significance.outcome import Level, Limits, Outcome, nothing_known
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.ranks import coded, mid_ranks
 from cranfield.significance.tests.kth_smallest_sum import cells, kth_sum
@@ -119,7 +119,7 @@ def _exact(pairs: Pairs, codes: Indices, u: Floats, alternative: str) -> Floats:
     return np.asarray(np.minimum(1.0, high if alternative == "greater" else low))
 
 
-def shift_limits(pairs: Pairs, level: float) -> Limits:
+def shift_limits(pairs: Pairs, level: Level) -> Limits:
     """Return limits of the shift: the differences between single scores that are not rejected."""
     low, high = nothing_known(len(pairs))
     values = pairs.values

@@ -1,0 +1,281 @@
+"""Which systems are as good as each other within a margin, read from limits of their difference."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Bools, Floats
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.escape import plain
+from cranfield.base.words import counted
+from cranfield.significance.comparison.compared_pairs import ComparedPairs
+from cranfield.significance.corrections.of_pvalues import narrowed
+from cranfield.significance.models.anova_table import shown_p
+from cranfield.significance.outcome import TOGETHER, Interval
+from cranfield.tabular import Table
+from cranfield.tabular.frames import Framed
+from cranfield.tabular.text import grid
+
+VERDICTS = (
+    "superior",
+    "inferior",
+    "different within the margin",
+    "equivalent",
+    "non-inferior",
+    "non-superior",
+    "undecided",
+)
+"""What can be said of the first system of a pair beside the second."""
+
+STEPS = 52
+"""Halvings after which a p-value is as precise as 1 minus a confidence level can be."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Equivalence(Framed):
+    """Which systems are practically as good as each other, or at least no worse.
+
+    Two one-sided tests (Schuirmann, 1987): systems are equivalent at level alpha when both
+    differences beyond the margin, below and above, are rejected at alpha, which is when the
+    1 - 2 alpha interval of the difference lies within the margin. Here that interval is whatever
+    the comparison has, so that this holds for its test, and assumes what that assumes.
+
+    Attributes
+    ----------
+    comparison
+        What it was made of; it says which systems differ at all.
+    margin
+        Largest difference that does not matter, by pair, in the unit of the difference.
+    asked
+        The margin as it was given.
+    limits
+        The limits of the comparison, as a function of the confidence level.
+    holds_for
+        What the statements hold for: each pair alone, or all together.
+    tails
+        Parts of alpha that an interval leaves out: 2 for a 1 - 2 alpha interval. It is 1 for
+        limits of many pairs that hold together, where an error on either side is an error.
+    times
+        What p-values are multiplied by, and alpha divided by, so that statements on many pairs
+        hold together by Bonferroni's inequality where limits are of each pair alone.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> found = cf.compare({"old": [0.2, 0.4, 0.3, 0.5], "new": [0.21, 0.4, 0.32, 0.49]})
+    >>> print(found.equivalence(0.03))
+    Equivalence within 0.03: Paired t-test; alpha 0.05
+    1 pair: 1 equivalent
+    low, high: 0.9 confidence limits of the mean difference, each pair alone
+    ruled out: a difference of that size or more, in either direction
+    <BLANKLINE>
+    first  second  difference      low    high  margin       p  ruled out  verdict
+    old    new        -0.0050  -0.0202  0.0102  0.0300  0.0152     0.0202  equivalent
+    """
+
+    comparison: ComparedPairs
+    margin: Floats
+    asked: str
+    limits: Interval
+    holds_for: str
+    tails: int
+    times: int
+
+    @property
+    def level(self) -> float:
+        """The confidence level of the intervals that have to lie within the margin."""
+        return 1 - self.tails * self.comparison.alpha
+
+    @cached_property
+    def interval(self) -> tuple[Floats, Floats]:
+        """Lower and upper limits of the difference at that level, by pair."""
+        if self.level <= 0:
+            raise PolicyError("equivalence needs an alpha below 0.5")
+        return self.limits(1 - (1 - self.level) / self.times)
+
+    @property
+    def ruled_out(self) -> Floats:
+        """The smallest margin within which the pair would be equivalent, by pair.
+
+        Differences at least as large, in either direction, can be ruled out.
+        """
+        low, high = self.interval
+        return np.maximum(np.maximum(-low, high), 0.0)
+
+    @property
+    def _above_below(self) -> tuple[Bools, Bools]:
+        """Whether the difference is above the lower, and below the upper margin."""
+        low, high = self.interval
+        return low > -self.margin, high < self.margin
+
+    @property
+    def is_equivalent(self) -> Bools:
+        """Whether each pair is equivalent; it may be significantly different nevertheless."""
+        above, below = self._above_below
+        return above & below
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """What is said of each pair, the first system beside the second.
+
+        `superior` and `inferior`: they differ, by the test of the comparison. `different within
+        the margin`: they differ, but by less than matters. `equivalent`, `non-inferior` (not worse
+        by the margin or more), `non-superior` (not better by the margin or more), `undecided`.
+        """
+        found = self.comparison
+        not_worse, not_better = self._above_below
+        ahead = found.difference > 0
+        if found.lower_is_better:
+            not_worse, not_better, ahead = not_better, not_worse, ~ahead
+        differs, both = found.is_significant(), not_worse & not_better
+        cases = (differs & ahead & ~both, differs & ~both, differs, both, not_worse, not_better)
+        return tuple(np.select(cases, VERDICTS[:-1], VERDICTS[-1]).tolist())
+
+    @cached_property
+    def pvalues(self) -> tuple[Floats, Floats]:
+        """P-values against `worse by the margin or more` and `better by the margin or more`.
+
+        Each is the least alpha at which the limits speak against it; the larger one is that of
+        equivalence. They are computed when they are first asked for, to 1e-15, or of resampled
+        limits to less than one sample.
+        """
+        above, below = (self._tail(sign * self.margin, sign) for sign in (-1, 1))
+        return (below, above) if self.comparison.lower_is_better else (above, below)
+
+    @property
+    def p_equivalent(self) -> Floats:
+        """P-value of equivalence, by pair: the larger of both."""
+        return np.maximum(*self.pvalues)
+
+    def _tail(self, bound: Floats, side: int) -> Floats:
+        """Return the p-value against differences beyond a bound, on the side of a sign."""
+
+        def leaves_out(alpha: Floats, other_side: Bools) -> Bools:
+            low, high = self.limits(1 - self.tails * alpha)
+            beyond = (high < bound) if side > 0 else (low > bound)
+            opposite = (low > bound) if side > 0 else (high < bound)
+            return np.asarray(np.where(other_side, opposite, beyond))
+
+        pairs, most = len(self.comparison), 1 / self.tails
+        # An estimate beyond the bound has a p above 1/2, known from the test against the opposite.
+        other_side = ~leaves_out(np.full(pairs, most * (1 - 1e-9)), np.zeros(pairs, dtype=bool))
+        low, high = np.zeros(pairs), np.full(pairs, most)
+        found = self.comparison
+        drawn = found.info.random and found.resamples
+        for _ in range(drawn.bit_length() + 4 if drawn else STEPS):
+            middle = (low + high) / 2
+            enough = leaves_out(middle, other_side)
+            low, high = np.where(enough, low, middle), np.where(enough, middle, high)
+        opposite = 1 - high if self.tails == 2 else np.ones(pairs)
+        return np.asarray(np.minimum(1.0, self.times * np.where(other_side, opposite, high)))
+
+    def count(self) -> dict[str, int]:
+        """Return how many pairs have each verdict, of those that occur."""
+        counts = Counter(self.verdicts)
+        return {verdict: counts[verdict] for verdict in VERDICTS if counts[verdict]}
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table with a row a pair."""
+        found = self.comparison
+        low, high = self.interval
+        not_worse, not_better = self.pvalues
+        return pl.DataFrame(
+            {
+                "first": [found.systems[k] for k in found.first],
+                "second": [found.systems[k] for k in found.second],
+                "difference": found.difference,
+                "low": low,
+                "high": high,
+                "margin": self.margin,
+                "p not worse": not_worse,
+                "p not better": not_better,
+                "p": self.p_equivalent,
+                "ruled out": self.ruled_out,
+                "verdict": self.verdicts,
+            }
+        )
+
+    def facts(self) -> list[str]:
+        """Return what was asked and found, in a few lines."""
+        found = self.comparison
+        start = f"{plain(found.measure)}: " if found.measure else ""
+        said = ", ".join(f"{number:,} {verdict}" for verdict, number in self.count().items())
+        lines = [
+            f"{start}Equivalence within {self.asked}: {found.info.title}; alpha {found.alpha:g}",
+            f"{counted(len(found), 'pair')}: {said}",
+            f"low, high: {self.level:.4g} confidence limits of the {found.interval_of},"
+            f" {self.holds_for}",
+            "ruled out: a difference of that size or more, in either direction",
+        ]
+        if "%" in self.asked:
+            lines.append("the margin is that part of the mean of the second system, as it is here")
+        return lines
+
+    def table(self, places: int | None = None) -> Table:
+        """Return the table that is shown, a row a pair."""
+        places = 4 if places is None else places
+        frame = self.to_polars()
+        shown = ("difference", "low", "high", "margin", "p", "ruled out")
+        head = ["first", "second", *shown, "verdict"]
+        rows = [
+            [
+                row["first"],
+                row["second"],
+                *(shown_p(row[k]) if k == "p" else f"{row[k]:.{places}f}" for k in shown),
+                row["verdict"],
+            ]
+            for row in frame.iter_rows(named=True)
+        ]
+        title, *notes = self.facts()
+        return Table(title, head, rows, (0, 1, 8), notes)
+
+    def __str__(self) -> str:
+        return "\n".join(self.facts()) + "\n\n" + grid(self.table())
+
+    def __repr__(self) -> str:
+        return f"Equivalence({'; '.join(self.facts()[:2])})"
+
+
+def equivalence(found: ComparedPairs, margin: float | str) -> Equivalence:
+    """Say which pairs of a comparison are equivalent within a margin, absolute or a percentage."""
+    pairs, limits = len(found), found.limits
+    kind, together = found.interval_kind, found.interval_kind.startswith("all")
+    alone = pairs == 1 or found.correction == "none"
+    if bonferroni := found.correction == "bonferroni" and not alone:
+        limits = partial(narrowed, limits, 1 / pairs)
+    if bonferroni or not (alone or together):
+        kind = f"{TOGETHER}, by Bonferroni's inequality"
+    by_pair = alone or bonferroni or not together
+    return Equivalence(
+        comparison=found,
+        margin=_absolute(found, margin),
+        asked=f"{margin:g}" if isinstance(margin, (int, float)) else str(margin).strip(),
+        limits=limits,
+        holds_for=kind,
+        tails=2 if by_pair else 1,
+        times=pairs if by_pair and not alone else 1,
+    )
+
+
+def _absolute(found: ComparedPairs, margin: float | str) -> Floats:
+    """Return the margin of each pair in the unit of its difference."""
+    text = str(margin).strip()
+    number, _, more = text.partition("%")
+    try:
+        size = float(number)
+    except ValueError:
+        size = np.nan
+    if isinstance(margin, bool) or more or not (np.isfinite(size) and size > 0):
+        raise PolicyError(
+            f"a margin is a number above 0 or a percentage such as '2%', not {quoted(margin)}"
+        )
+    if "%" not in text:
+        return np.full(len(found), size)
+    if found.mean_of != "mean":
+        raise PolicyError(f"{found.info.title} compares ranks: its margin is no percentage")
+    return size / 100 * np.abs(found.means[found.second])

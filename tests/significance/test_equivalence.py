@@ -1,0 +1,154 @@
+"""Equivalence: against statsmodels, by hand, and by what limits say."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import t as student
+from scipy.stats import tukey_hsd, wilcoxon
+
+from cranfield import compare
+from cranfield.base.errors import PolicyError
+from cranfield.significance.comparison.equivalence import VERDICTS
+from cranfield.significance.comparison.result import PairwiseComparison
+
+OLD, NEW = [0.2, 0.4, 0.3, 0.5], [0.21, 0.4, 0.32, 0.49]
+
+
+def scores(topics: int = 30, systems: int = 6, step: float = 0.01) -> np.ndarray:
+    rng = np.random.default_rng(0)
+    values = rng.normal(0.4, 0.1, (topics, 1)) + rng.normal(0, 0.03, (topics, systems))
+    return values + step * np.arange(systems)
+
+
+def test_against_statsmodels() -> None:
+    """Of statsmodels 0.14: ttost_paired(np.array(OLD), np.array(NEW), -0.03, 0.03)."""
+    found = compare({"old": OLD, "new": NEW}).equivalence(0.03)
+    not_worse, not_better = found.pvalues
+    assert not_worse[0] == pytest.approx(0.015233145831085518, abs=1e-14)
+    assert not_better[0] == pytest.approx(0.0061537759107431565, abs=1e-14)
+    assert found.p_equivalent[0] == not_worse[0]
+
+
+def test_pairs_by_hand() -> None:
+    values = scores()
+    found = compare(values, test="t", correction="none").equivalence(0.02)
+    n = len(values)
+    for k, (i, j) in enumerate(zip(*np.triu_indices(6, 1), strict=True)):
+        d = values[:, i] - values[:, j]
+        error = d.std(ddof=1) / np.sqrt(n)
+        for p, sign in zip(found.pvalues, (1, -1), strict=True):
+            t = (sign * d.mean() + 0.02) / error
+            assert p[k] == pytest.approx(student.sf(t, n - 1), abs=1e-14)
+        half = student.ppf(0.95, n - 1) * error
+        assert found.ruled_out[k] == pytest.approx(abs(d.mean()) + half, abs=1e-15)
+    assert found.count() == {"inferior": 10, "equivalent": 4, "non-superior": 1}
+    # Many pairs: each p by their number, and the verdicts by it.
+    together = compare(values, test="t", correction="holm").equivalence(0.02)
+    assert together.p_equivalent == pytest.approx(np.minimum(1, 15 * found.p_equivalent), abs=1e-12)
+    narrow = compare(values, test="t", correction="bonferroni").equivalence(0.02)
+    assert narrow.p_equivalent == pytest.approx(together.p_equivalent, abs=1e-11)
+    assert np.array(narrow.interval) == pytest.approx(np.array(together.interval), abs=1e-12)
+
+
+CASES = (
+    *(("t", c) for c in ("none", "holm", "bonferroni", "max-t", "bootstrap-max-t")),
+    *(("anova-2", c) for c in ("tukey", "bh")),
+    *(("randomisation", c) for c in ("none", "randomised-tukey")),
+    *((test, "none") for test in ("sign", "signed-rank", "rank-sum", "welch", "bootstrap")),
+    *((test, "none") for test in ("bootstrap-unpaired", "bootstrap-anova")),
+)
+
+
+@pytest.mark.parametrize(("test", "correction"), CASES)
+def test_p_and_ruled_out_say_what_verdicts_say(test: str, correction: str) -> None:
+    for topics in (12, 30):
+        found = compare(
+            scores(topics, 5), test=test, correction=correction, resamples=499
+        ).equivalence(0.03)
+        assert ((found.p_equivalent <= 0.05) == found.is_equivalent).all()
+        assert ((found.ruled_out < 0.03) == found.is_equivalent).all()
+        assert {*found.verdicts} <= {*VERDICTS}
+        for k, p in enumerate(found.pvalues):
+            side = -found.interval[0] if k == 0 else found.interval[1]
+            assert ((p <= 0.05) == (side < 0.03)).all()
+
+
+def test_limits_at_many_levels_are_those_at_each() -> None:
+    values = scores(20, 5)
+    levels = np.array([0.1, 0.5, 0.9, 0.95, 0.99, 0.999, 0.2, 0.3, 0.4, 0.6])
+    for test, correction in CASES:
+        limits = compare(values, test=test, correction=correction, resamples=299).limits
+        low, high = limits(levels)
+        for k, level in enumerate(levels):
+            one = limits(float(level))
+            assert (low[k], high[k]) == pytest.approx((one[0][k], one[1][k]), abs=1e-12)
+
+
+def test_signed_rank_p_is_that_of_shifted_scores() -> None:
+    d = scores(15, 2)
+    found = compare(d, test="signed-rank").equivalence(0.05)
+    for p, sign in zip(found.pvalues, (1, -1), strict=True):
+        shifted = sign * (d[:, 0] - d[:, 1]) + 0.05
+        exact = wilcoxon(shifted, alternative="greater", method="exact").pvalue
+        assert p[0] == pytest.approx(exact, abs=1e-12)
+
+
+def test_tukey_limits_of_many_levels() -> None:
+    """SciPy's one-way Tukey intervals, of systems with scores of their own."""
+    values = scores(12, 4)
+    found = compare(values, test="anova-1")
+    levels = np.array([0.5, 0.8, 0.9, 0.95, 0.99, 0.999])
+    low, _ = found.limits(levels)
+    theirs = tukey_hsd(*values.T)
+    for k, (i, j) in enumerate(zip(found.first, found.second, strict=True)):
+        interval = theirs.confidence_interval(levels[k])
+        assert low[k] == pytest.approx(interval.low[i, j], abs=1e-6)
+
+
+def flipped(found: PairwiseComparison) -> list[str]:
+    names = {"superior": "inferior", "non-inferior": "non-superior"}
+    names |= {b: a for a, b in names.items()}
+    return [names.get(one, one) for one in found.equivalence(0.02).verdicts]
+
+
+def test_direction() -> None:
+    values = scores()
+    found = compare(values, test="t", correction="none")
+    assert flipped(compare(-values, test="t", correction="none")) == [
+        *found.equivalence(0.02).verdicts
+    ]
+    lower = compare(found.scores.to_long(), test="t", correction="none")
+    assert lower.equivalence(0.02).verdicts == found.equivalence(0.02).verdicts
+
+
+def test_relative_margin_and_baseline() -> None:
+    values = scores()
+    found = compare(values, baseline="6").equivalence("5%")
+    assert found.margin == pytest.approx(np.full(5, 0.05 * values[:, 5].mean()))
+    assert found.tails == 1  # Dunnett's limits hold for all comparisons
+    assert "the mean of the second system" in str(found)
+    assert "0.95 confidence limits" in str(found)
+
+
+def test_nothing_differs() -> None:
+    same = compare({"a": OLD, "b": OLD}).equivalence(0.01)
+    assert same.verdicts == ("equivalent",)
+    assert same.p_equivalent[0] < 1e-12
+    assert same.ruled_out[0] == 0
+    few = compare({"a": OLD, "b": NEW}, test="sign").equivalence(0.03)
+    assert few.verdicts == ("undecided",)
+    assert np.isinf(few.ruled_out[0])
+
+
+@pytest.mark.parametrize("margin", [0, -1, "2 percent", "nan", True, "%", "2%3", None])
+def test_no_margin(margin: object) -> None:
+    with pytest.raises(PolicyError, match="a margin is a number above 0 or a percentage"):
+        compare({"a": OLD, "b": NEW}).equivalence(margin)  # type: ignore[arg-type]
+
+
+def test_ranks_have_no_percentage() -> None:
+    with pytest.raises(PolicyError, match="compares ranks"):
+        compare(scores(), test="friedman").equivalence("2%")
+    with pytest.raises(PolicyError, match="alpha below 0.5"):
+        str(compare({"a": OLD, "b": NEW}, alpha=0.5).equivalence(1))

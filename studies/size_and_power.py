@@ -14,10 +14,10 @@ made equal, while spreads and correlations stay: any pair called different is an
 the means are those of the real systems, and pairs are counted by the size of their true difference.
 
 Groups of systems: `near` are ten with neighbouring means, `distinct` the same without runs that
-score as another one on half of the topics, `spread` 25 from best to worst, `all`, `pair` two that are
-neighbours. With `near`, `distinct` and `pair` data sets take turns between windows. A test and its
-correction may be followed by `+last`: all systems are compared with the last. Finished parts are
-kept in the cache; a longer study takes over what is there. Prints tables in Markdown.
+score as another one on half of the topics, `spread` 25 from best to worst, `all`, `pair` two that
+are neighbours. With `near`, `distinct` and `pair` data sets take turns between windows. A test and
+its correction may be followed by `+last`: all systems are compared with the last. Finished parts
+are kept in the cache; a longer study takes over what is there. Prints tables in Markdown.
 """
 
 from __future__ import annotations

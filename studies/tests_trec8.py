@@ -136,6 +136,7 @@ def main() -> None:
             scores.whole["nDCG"],
             ("anova-1", "anova-2", "anova-3"),
             by_shard=scores["nDCG"],
+            null="swapped",
             sizes=[*SIZES, 50],
             repeats=given.alarms,
             jobs=given.jobs,

@@ -24,6 +24,10 @@ from .of_tests.agreement import agreement as agreement, publication_bias as publ
 from .of_tests.false_alarms import FalseAlarms as FalseAlarms, false_alarms as false_alarms
 from .of_tests.split_study import SplitStudy as SplitStudy
 from .of_tests.splits import split_topics as split_topics
+from .of_tests.true_differences import (
+    PowerOfTests as PowerOfTests,
+    power_of_tests as power_of_tests,
+)
 from .of_topics.extrapolation import Extrapolation as Extrapolation, extrapolate as extrapolate
 from .of_topics.generalizability import generalizability as generalizability
 from .of_topics.resampling import stability as stability

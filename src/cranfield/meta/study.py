@@ -16,6 +16,7 @@ STUDIES = {
     "scales": "ScaleStudy",
     "tests": "SplitStudy",
     "false-alarms": "FalseAlarms",
+    "power-of-tests": "PowerOfTests",
     "discriminative-power": "DiscriminativePower",
     "swaps": "Swaps",
     "pool-depth": "PoolDepths",

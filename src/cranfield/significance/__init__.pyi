@@ -37,6 +37,8 @@ from .several.meta_analysis import (
     MetaAnalysis as MetaAnalysis,
     meta_analysis as meta_analysis,
 )
+from .simulation.resampled import Resampled as Resampled
+from .simulation.simulator import Simulator as Simulator, fit_simulator as fit_simulator
 from .tests.catalogue import TESTS as TESTS, find_test as find_test
 from .tests.declaration import TestInfo as TestInfo
 from .transform import arcsine as arcsine, standardise as standardise

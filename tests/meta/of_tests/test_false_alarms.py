@@ -7,7 +7,9 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
-from cranfield.meta.of_tests.false_alarms import false_alarms
+from cranfield.meta.of_tests.false_alarms import NULLS, false_alarms
+
+TESTS = ["anova-2", "t", "t+none", "anova-2f"]
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +19,7 @@ def covid() -> cf.Scores:
 
 
 def test_levels_are_held(covid: cf.Scores) -> None:
-    found = false_alarms(covid, ["anova-2", "t", "t+none", "anova-2f"], repeats=400, seed=1)
+    found = false_alarms(covid, TESTS, null="swapped", repeats=400, seed=1)
     rows = {row["test"]: row for row in found.summary().to_dicts()}
     assert rows["anova-2"]["low"] <= 0.05
     assert rows["anova-2"]["any pair"] < 0.09
@@ -31,17 +33,21 @@ def test_levels_are_held(covid: cf.Scores) -> None:
 def test_swaps_stay_within_topics(covid: cf.Scores) -> None:
     # One topic of huge scores: swapped between topics, differences would be found all the time.
     values = np.where(np.arange(50)[:, None] == 0, 100 + covid.values, covid.values)
-    found = false_alarms(
-        cf.Scores(values, covid.topics, covid.systems), ["anova-2"], repeats=100, seed=1
-    )
+    scores = cf.Scores(values, covid.topics, covid.systems)
+    found = false_alarms(scores, ["anova-2"], null="swapped", repeats=100, seed=1)
     assert found.summary()["any pair"].item() < 0.15
 
 
-def test_sizes_and_streams(covid: cf.Scores) -> None:
-    one = false_alarms(covid, ["t"], sizes=[10, 20], repeats=30, seed=3).repeated
-    two = false_alarms(covid, ["anova-2", "t"], sizes=[20], repeats=20, seed=3).repeated
+@pytest.mark.parametrize("null", NULLS)
+def test_sizes_and_streams(covid: cf.Scores, null: str) -> None:
+    one = false_alarms(covid, ["t"], null=null, sizes=[10, 20], repeats=30, seed=3).repeated
+    two = false_alarms(covid, ["anova-2", "t"], null=null, sizes=[20], repeats=20, seed=3).repeated
     columns = ["size", "repeat", "test", "found"]
     kept = one.filter((one["size"] == 20) & (one["repeat"] < 20)).select(columns)
     assert kept.equals(two.filter(two["test"] == "t").select(columns))
+
+
+def test_sizes_of_swaps_are_of_real_topics(covid: cf.Scores) -> None:
     with pytest.raises(PolicyError, match="a topic set of 51 is more than the 50 topics"):
-        false_alarms(covid, sizes=[51])
+        false_alarms(covid, null="swapped", sizes=[51])
+    assert false_alarms(covid, ["t"], sizes=[80], repeats=2).sizes == (80,)

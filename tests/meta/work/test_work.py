@@ -179,7 +179,7 @@ FOLDERS: dict[str, tuple[Any, str, str]] = {
     "false alarms": (
         lambda scores, **more: meta.false_alarms(scores, ["t"], sizes=[5], repeats=12, **more),
         "00005-000000-000012",
-        "measure tests alpha missing resamples groups members seed scores",
+        "null measure tests alpha missing resamples groups members seed scores",
     ),
     "swaps": (
         lambda scores, **more: meta.swap_method(scores, sizes=[5], repeats=60, **more),

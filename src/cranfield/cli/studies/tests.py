@@ -23,6 +23,7 @@ from cranfield.meta.of_tests.false_alarms import false_alarms as alarms_of
 from cranfield.meta.of_tests.fast_tests import is_bound, read_choice
 from cranfield.meta.of_tests.split_study import SplitStudy
 from cranfield.meta.of_tests.splits import split_topics
+from cranfield.meta.of_tests.true_differences import PowerOfTests, power_of_tests
 from cranfield.meta.study import Study
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ EPILOG = """\b
 Examples:
   cranfield study tests qrels.txt runs/*.xz -m nDCG@10 --sizes 5,10,25
   cranfield study tests qrels.txt runs/*.xz -m AP --shards 3 -t md1 -t md2 -t md3 -t md3f
-  cranfield study tests --scores scores.csv -t t -t sign+bh --false-alarms 1000
+  cranfield study tests --scores scores.csv -t t -t sign+bh --false-alarms 1000 --power 1000
   cranfield study tests qrels.txt runs/*.xz -m AP --repeats 1000 --jobs 8 --resume work/
 """
 
@@ -64,6 +65,14 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
     metavar="N",
     help="Also count what tests find among systems made equal, N times.",
 )
+@option(alarms_of, "null", "How systems are made equal.")
+@click.option(
+    "--power",
+    type=click.IntRange(1),
+    metavar="N",
+    help="Also count what tests find of true differences, on topics drawn N times.",
+)
+@option(power_of_tests, "population", "Where those topics come from.")
 @click.option("--system", "systems", multiple=True, help="Only this system, and others named so.")
 @option(split_topics, "teams", "Table of systems and their teams: each team by itself, too.")
 @alpha_option
@@ -81,6 +90,9 @@ def tests(
     sizes: list[int] | None,
     repeats: int,
     false_alarms: int | None,
+    null: str,
+    power: int | None,
+    population: str,
     systems: tuple[str, ...],
     teams: str | None,
     options: StudyOptions,
@@ -93,22 +105,27 @@ def tests(
     """
     if shards is not None and shard_map is not None:
         raise PolicyError("--shards draws shards, --shard-map gives them: one of the two")
-    options.check_table(SplitStudy, *((FalseAlarms,) if false_alarms is not None else ()))
+    more = {FalseAlarms: false_alarms, PowerOfTests: power}
+    options.check_table(SplitStudy, *(kind for kind, number in more.items() if number is not None))
     chosen = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
     for one in chosen:
         # Before any file is read.
         read_choice(one, **tested)
     whole, by_shard = _scores(qrels, runs, asked, score_files, shard_map or shards, options)
     tested |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
-    drawn: dict[str, Any] = {"sizes": sizes, "repeats": repeats, "teams": teams}
+    split: dict[str, Any] = {"sizes": sizes, "repeats": repeats, "teams": teams}
     with options.work("splitting topics", "splits") as work:
-        splits = split_topics(whole, chosen, **drawn, **tested, **work)
+        splits = split_topics(whole, chosen, **split, **tested, **work)
     studies: list[Study] = [splits]
+    drawn: dict[str, Any] = {"sizes": splits.sizes, **tested}
+    real = [test for test in splits.tests if not is_bound(test)]
     if false_alarms is not None:
-        real = [test for test in splits.tests if not is_bound(test)]
-        with options.work("swapping scores", "false-alarms") as work:
+        with options.work("looking for false alarms", "false-alarms") as work:
+            studies.append(alarms_of(whole, real, null=null, repeats=false_alarms, **drawn, **work))
+    if power is not None:
+        with options.work("looking for true differences", "power") as work:
             studies.append(
-                alarms_of(whole, real, sizes=splits.sizes, repeats=false_alarms, **tested, **work)
+                power_of_tests(whole, real, population=population, repeats=power, **drawn, **work)
             )
     options.show(*studies)
 

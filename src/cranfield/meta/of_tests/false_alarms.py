@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Unpack
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Unpack
 
 import numpy as np
 import polars as pl
 from scipy.special import betaincinv
 
-from cranfield.base.arrays import Indices
-from cranfield.base.streams import stream
 from cranfield.base.words import counted
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
 from cranfield.meta.of_tests.given import Given, checked_sizes, given_tests
+from cranfield.meta.of_tests.known_means import MOST_DRAWN, Source, Swapped, drawn_from, seed_of
 from cranfield.meta.study import Study
-from cranfield.meta.work.options import Repeats, Resamples, Seed, Sizes, check_options
+from cranfield.meta.work.options import OneOf, Repeats, Resamples, Seed, Sizes, check_options
 from cranfield.meta.work.parts import Work, blocks, run_parts, with_work
-from cranfield.scores import Scores
 from cranfield.tabular import Table, from_frame
+
+NULLS = {
+    "centred": "made equal by centring their scores, topics drawn again",
+    "simulated": "made equal by simulation from fitted distributions",
+    "swapped": "made equal by swapping their scores within topics",
+}
+"""How systems are made equal, and what tables say of it."""
 
 LIMITS = 0.95
 """Confidence level of the limits of the share of sets with a false alarm."""
@@ -39,7 +44,7 @@ class FalseAlarms(
     ----------
     measure, systems, topics
         Text form of the measure; numbers of systems and topics.
-    tests, sizes, repeats, seed, alpha
+    tests, sizes, repeats, seed, alpha, null
         As they were given.
     repeated
         Table with a row for each `size`, `repeat` and `test`: `found`, the number of pairs called
@@ -55,6 +60,7 @@ class FalseAlarms(
     systems: int
     topics: int
     repeated: pl.DataFrame
+    null: str = "centred"
     options: dict[str, Any] = field(default_factory=dict)
 
     def summary(self) -> pl.DataFrame:
@@ -93,15 +99,15 @@ class FalseAlarms(
 
     def tables(self) -> list[Table]:
         title = (
-            f"False alarms: among {self.systems} systems made equal by swapping their scores"
-            f" within topics, {counted(self.repeats, 'repeat')}"
+            f"False alarms: among {self.systems} systems {NULLS[self.null]},"
+            f" {counted(self.repeats, 'repeat')}"
         )
         return [from_frame(self.summary(), title, left=["test"])]
 
     def __repr__(self) -> str:
         return (
             f"FalseAlarms({self.measure or 'scores'}: {', '.join(self.tests)}; sizes"
-            f" {list(self.sizes)}, {self.repeats} repeats)"
+            f" {list(self.sizes)}, {self.repeats} repeats, {self.null})"
         )
 
 
@@ -118,26 +124,35 @@ def false_alarms(
     alpha: float = 0.05,
     missing: str | None = None,
     resamples: Resamples = 1000,
+    null: Annotated[str, OneOf(tuple(NULLS))] = "centred",
     **work: Unpack[Work],
 ) -> FalseAlarms:
     """Test tests on systems that are known to be equal.
 
-    On each topic by itself, the systems swap their scores at random: nobody is better than anybody
-    any more, while topics stay as easy or difficult as they are, and scores as they are spread.
-    Whatever a test finds then is a false alarm. Scores by shard are swapped together: a system
-    takes over another's scores on a topic in all shards.
+    Whatever a test finds then is a false alarm. Systems are made equal in one of three ways:
+
+    - `centred`: all means become the same, by a constant for each system, and topics are drawn with
+      replacement. Spreads, correlations and the shapes of differences stay as they are.
+    - `simulated`: new topics are drawn from fitted distributions whose means are made the same, as
+      :func:`cranfield.significance.fit_simulator` says. Scores stay possible ones.
+    - `swapped`: on each topic by itself, the systems swap their scores at random (Ferro and
+      Sanderson 2022). Nobody is better in any way; but all systems have one spread then, and all
+      pairs one correlation. A test that errs where they differ, such as Tukey's HSD, is not seen to
+      err. Scores by shard are swapped together.
 
     Parameters
     ----------
     scores, tests, by_shard, systems, alpha, missing, resamples
         As for :func:`split_topics`, which raises the same errors.
+    null
+        `centred`, `simulated` (not with scores by shard) or `swapped`.
     sizes
-        Numbers of topics, drawn without replacement; by default all topics.
+        Numbers of topics, by default as many as there are; where scores are swapped they are drawn
+        without replacement.
     repeats
-        How often topics are drawn and scores are swapped.
+        How often topics are drawn.
     seed, jobs, backend, folder, progress
         As for :func:`split_topics`.
-
 
     Notes
     -----
@@ -146,6 +161,11 @@ def false_alarms(
     as `anova-3`, answers a question about these topics; what it finds here are differences that
     other topics would not show.
 
+    Tests on ranks and signs, such as `sign`, `signed-rank` and `friedman`, do not test means: only
+    `swapped` makes their null hypotheses true, and what they find under the others may be there.
+    Two runs that score alike on most topics differ by a constant there once they are `centred`; a
+    real measure would leave them alike.
+
     Examples
     --------
     >>> import cranfield as cf
@@ -153,24 +173,27 @@ def false_alarms(
     >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
     >>> found = false_alarms(scores, ["anova-2", "t+none"], repeats=200)
     >>> found.summary().select("test", pl.col("per pair").round(6), "any pair").rows()
-    [('anova-2', 0.001778, 0.05), ('t+none', 0.047556, 0.635)]
+    [('anova-2', 0.005778, 0.125), ('t+none', 0.055333, 0.58)]
     """
     check_options(false_alarms, locals())
     given = given_tests(scores, by_shard, tests, systems, None, alpha, missing, resamples)
     topics = len(given.scores.topics)
-    wanted = checked_sizes([topics] if sizes is None else sizes, topics, f"the {topics} topics")
+    swapped = null == "swapped"
+    limit = (topics, f"the {topics} topics") if swapped else (MOST_DRAWN, f"{MOST_DRAWN:,}")
+    wanted = checked_sizes([topics] if sizes is None else sizes, *limit)
+    [members] = given.groups.values()
+    source: Source = Swapped(given, members) if swapped else drawn_from(given, null).equal()
     found = run_parts(
-        _swapped_block,
-        (given, seed),
+        _block,
+        (given, source, seed),
         {
             f"{size:05d}-{start:06d}-{stop:06d}": (size, start, stop)
             for size in wanted
             for start, stop in blocks(repeats, 25)
         },
-        about={"study": "false alarms", **given.about(seed)},
+        about={"study": "false alarms", "null": null, **given.about(seed)},
         **work,
     )
-    [members] = given.groups.values()
     return FalseAlarms(
         given.scores.measure,
         tuple(one.label for one in given.tests),
@@ -181,32 +204,21 @@ def false_alarms(
         len(members),
         topics,
         found,
+        null,
         {"missing": missing, "resamples": resamples},
     )
 
 
-def _swapped_block(shared: tuple[Given, int], task: tuple[int, int, int]) -> pl.DataFrame:
-    given, seed = shared
+def _block(shared: tuple[Given, Source, int], task: tuple[int, int, int]) -> pl.DataFrame:
+    given, source, seed = shared
     size, start, stop = task
-    [members] = given.groups.values()
-    pairs = len(members) * (len(members) - 1) // 2
     rows = []
     for repeat in range(start, stop):
-        random = stream(seed, size, repeat)
-        topics = np.sort(random.permutation(len(given.scores.topics))[:size])
-        order = random.permuted(np.tile(np.arange(len(members)), (size, 1)), axis=1)
-        own_seed = int(random.integers(2**31))
+        own_seed = seed_of(seed, size, repeat)
         for test in given.tests:
-            mixed = _swapped(given.of(test, topics, members), order)
-            verdict, done = verdict_or_none(test, mixed, own_seed)
-            rows.append(
-                (size, repeat, test.label, int(verdict.significant.sum()), pairs, int(not done))
-            )
+            scores = source.data_set(test, size, seed, repeat)
+            verdict, done = verdict_or_none(test, scores, own_seed)
+            counts = int(verdict.significant.sum()), verdict.significant.size
+            rows.append((size, repeat, test.label, *counts, int(not done)))
     names = ("size", "repeat", "test", "found", "pairs", "undone")
     return pl.DataFrame(rows, schema=names, orient="row")
-
-
-def _swapped(scores: Scores, order: Indices) -> Scores:
-    """Give each system, topic by topic, the scores of another."""
-    every = np.arange(len(scores.topics))[:, None]
-    return replace(scores, values=scores.values[every, order])

@@ -4,8 +4,9 @@ Scores are between 0 and 1 here. All distributions are tables in the end: of the
 function at points that all systems share. Between the points of a continuous one it is linear, so
 that its mean is known exactly.
 
-Urbano and Nagler (2018), sections 3.2 and 3.3, have these families, the limits of their parameters,
-and the degrees of freedom of kernel estimates. Bandwidths are chosen as said at each.
+Urbano and Nagler (2018) have these families, and count the parameters of a kernel as its part in
+its own estimate. As in their package simIReff shapes of beta distributions are 1 at least; those of
+beta-binomial ones may be less here. Bandwidths are chosen as said at each.
 """
 
 from __future__ import annotations

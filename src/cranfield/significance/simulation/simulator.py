@@ -126,7 +126,7 @@ class Simulator:
     def with_margin_of(self, system: str) -> Simulator:
         """Return the population in which all systems have the distribution of one of them.
 
-        That is the null hypothesis of Urbano, Lima and Hanjalic (2019), section 3: not only means
+        That is the null hypothesis of Urbano, Lima and Hanjalic (2019b), section 3: not only means
         are equal, but spreads too.
         """
         one = self.below[place_of(system, self.systems)]
@@ -197,7 +197,7 @@ def fit_simulator(
     truncated normal distribution, or smoothed by truncated normal or beta kernels; discrete ones a
     beta-binomial distribution, or smoothed by a discrete kernel. Systems depend on each other by a
     Gaussian copula, or a t copula, with the correlation of their normal scores (ties have their
-    mid-rank). Source: Urbano and Nagler (2018); Urbano, Lima and Hanjalic (2019), who take vine
+    mid-rank). Source: Urbano and Nagler (2018); Urbano, Lima and Hanjalic (2019b), who take vine
     copulas, and break ties at random.
 
     It assumes that topics are drawn independently of each other, that the dependence of scores is

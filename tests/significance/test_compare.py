@@ -25,7 +25,7 @@ from cranfield.significance.comparison.groups import (
 from cranfield.significance.comparison.result import decimals
 from cranfield.significance.tests.declaration import TestInfo
 
-FLAT = [name for name in TESTS if name not in {"anova-3", "anova-3f"}]
+FLAT = [name for name, test in TESTS.items() if test.info.shards != "needed"]
 PAIRED = [name for name in FLAT if TESTS[name].info.paired]
 UNPAIRED = [name for name in FLAT if not TESTS[name].info.paired]
 FAST: dict[str, Any] = {"resamples": 200}
@@ -89,7 +89,7 @@ def test_defaults(some: cf.Scores) -> None:
     two = cf.compare({"a": [0.1, 0.4, 0.3], "b": [0.2, 0.9, 0.5]})
     assert (two.test, two.correction) == ("t", "none")
     assert "two-way ANOVA" in two.notes[0]
-    assert cf.compare(np_shards()).test == "anova-3"
+    assert cf.compare(np_shards()).test == "random-topics"
 
 
 def np_shards() -> cf.Scores:
@@ -311,9 +311,9 @@ def test_infinite_scores_and_systems_without_any() -> None:
 
 def test_shards() -> None:
     scores = np_shards()
-    with pytest.raises(PolicyError, match="scores by shard go with anova-3"):
+    with pytest.raises(PolicyError, match="scores by shard go with random-topics, anova-3"):
         cf.compare(scores, test="t")
-    for name in ("anova-3", "anova-3f", "bootstrap-anova"):
+    for name in ("random-topics", "anova-3", "anova-3f", "bootstrap-anova"):
         found = cf.compare(scores, test=name, **FAST)
         np.testing.assert_allclose(found.means, scores.values.mean(axis=(0, 2)))
     values = scores.values.copy()

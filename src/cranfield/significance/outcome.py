@@ -30,7 +30,8 @@ class Outcome:
 
     `n` counts the topics that took part, or of unpaired tests the scores of both systems; `zeros`
     the differences that are zero, and `ties` the differences or scores that share their rank. The
-    `interval` is of what the test declares, and computed when it is asked for.
+    `interval` is of what the test declares, and computed when it is asked for; `notes` are what a
+    reader should be told.
     """
 
     statistic: Floats
@@ -43,6 +44,7 @@ class Outcome:
     details: dict[str, Any] = field(default_factory=dict)
     table: AnovaTable | None = None
     model: Model | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def of_model(self) -> Model:

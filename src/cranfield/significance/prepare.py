@@ -22,6 +22,9 @@ from cranfield.significance.tests.declaration import TestInfo
 UNPAIRED = "; if systems have topics of their own, take an unpaired test, such as welch or rank-sum"
 """What else can be done about missing scores."""
 
+NESTED = ", and missing='available' goes by the cells that have scores of all systems"
+"""The same where scores are by shard, or by variation of a topic's query."""
+
 LARGEST = 1e100
 """Of scores that can be squared and added up."""
 
@@ -84,7 +87,8 @@ def prepared(scores: Scores, info: TestInfo, missing: str | None) -> Ready:
     if policy == "available":
         kept, notes = scores, _gaps(scores)
     else:
-        kept, notes = scores.complete(policy, hint=UNPAIRED)
+        hint = NESTED if info.shards == "needed" else UNPAIRED
+        kept, notes = scores.complete(policy, hint=hint)
     values = kept.values
     counts = (~np.isnan(values)).sum(axis=0)
     counts = counts if counts.ndim == 1 else counts.sum(axis=1)

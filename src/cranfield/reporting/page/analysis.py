@@ -39,7 +39,8 @@ def _of(part: Part) -> list[object]:
 def _anova(found: AnovaTable) -> Html:
     head = ["source", "SS", "DF", "MS", "F", "p", "ω²", "effect"]
     title = f"Analysis of variance: {found.model}"
-    return table(title, head, found.rows(), left=(0, 7), name="narrow")
+    shown = table(title, head, found.rows(), left=(0, 7), name="narrow")
+    return joined(shown, *(el("p", f"{capitalised(one)}.") for one in found.notes))
 
 
 def _assumptions(found: Assumptions) -> list[object]:

@@ -162,6 +162,10 @@ def as_dict(found: PairwiseComparison) -> dict[str, Any]:
     }
     if found.anova is not None:
         table["anova"] = found.anova.to_polars().to_dicts()
+        table["anova notes"] = list(found.anova.notes)
+        of = found.anova.sphericity
+        table["sphericity"] = None if of is None else vars(of)
+        table["variances"] = dict(found.anova.components)
     if found.omnibus is not None:
         table["omnibus"] = vars(found.omnibus)
     return table

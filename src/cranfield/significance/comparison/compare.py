@@ -44,8 +44,9 @@ def compare(
     test
         `sign`, `signed-rank`, `rank-sum`, `t`, `t-unpaired`, `welch`, `randomisation`,
         `bootstrap`, `bootstrap-unpaired`, `anova-1`, `anova-2` (also `anova`), `anova-3`,
-        `kruskal-wallis`, `friedman`, `bootstrap-anova`. By default two-way ANOVA, for two systems
-        the paired t-test, which is the same, and three-way ANOVA for scores by shard.
+        `random-topics`, `kruskal-wallis`, `friedman`, `bootstrap-anova`. By default two-way ANOVA,
+        for two systems the paired t-test, which is the same, and for scores by shard, or by
+        variation of each topic's query, ANOVA with random topics.
     correction
         For many comparisons: `none`, `tukey`, `randomised-tukey`, `max-t`, `bonferroni`, `holm`,
         `bh`, `by`, `dunnett`. By default the test's own: Tukey's HSD for models of all systems, its
@@ -155,6 +156,7 @@ def compare(
         details=details,
         notes=(
             *ready.notes,
+            *outcome.notes,
             *notes_on(scores, info, options),
             *unequal(pairs, info, adjustment),
             *out_of_reach(info, outcome, adjustment, corrected, options),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import polars as pl
 from scipy.special import fdtrc
 
 from cranfield.base.arrays import Floats
+from cranfield.significance.models.sphericity import Sphericity
 from cranfield.tabular import Cell, Table
 from cranfield.tabular.frames import Framed
 from cranfield.tabular.text import grid
@@ -51,6 +52,13 @@ class AnovaTable(Framed):
         What the model predicts and what it leaves over, in the shape of the scores.
     dropped
         Cells without a score that the model did without.
+    sphericity
+        What the F of systems is corrected by where differences between systems vary unequally;
+        None where the model does not compare systems topic by topic.
+    components
+        Estimated variance of each random effect, and of the error; empty where none is random.
+    remarks
+        What else is to be known of this table, in sentences without a full stop.
     """
 
     model: str
@@ -66,6 +74,9 @@ class AnovaTable(Framed):
     fitted: Floats
     dropped: int = 0
     values: Floats = field(default_factory=lambda: np.empty(0), repr=False)
+    sphericity: Sphericity | None = None
+    components: Mapping[str, float] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
 
     @property
     def residuals(self) -> Floats:
@@ -86,6 +97,11 @@ class AnovaTable(Framed):
         """Return the sum of squares of a source."""
         return float(self.ss[self.sources.index(source)])
 
+    def f_of(self, source: str) -> tuple[float, float]:
+        """Return the F of a source, and its p-value."""
+        k = self.sources.index(source)
+        return float(self.f[k]), float(self.p[k])
+
     @property
     def ms_error(self) -> float:
         """Mean square of the error."""
@@ -95,6 +111,37 @@ class AnovaTable(Framed):
     def df_error(self) -> float:
         """Degrees of freedom of the error."""
         return float(self.df[self.sources.index("Error")])
+
+    def tested(self, source: str, f: float, df_error: float, number: int) -> AnovaTable:
+        """Return the table with another F of a source; NaN is none.
+
+        Of `number` observations with that error the strength of association is estimated.
+        """
+        k = self.sources.index(source)
+        p, omega2 = tail_and_strength(np.array([f]), self.df[k], df_error, number)
+        every = np.arange(len(self.sources)) == k
+        return replace(
+            self,
+            f=np.where(every, f, self.f),
+            p=np.where(every, p, self.p),
+            omega2=np.where(every, omega2, self.omega2),
+        )
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What stands under the table."""
+        lines = list(self.remarks)
+        if self.components:
+            parts = (f"{name.lower()} {one:.4g}" for name, one in self.components.items())
+            lines.append(f"estimated variances: {', '.join(parts)}")
+        if self.sphericity is not None:
+            of = self.sphericity
+            lines.append(
+                f"corrected p of System: {shown_p(of.p_greenhouse_geisser)} (Greenhouse-Geisser"
+                f" epsilon {of.greenhouse_geisser:.4f}), {shown_p(of.p_huynh_feldt)} (Huynh-Feldt"
+                f" {of.huynh_feldt:.4f})"
+            )
+        return tuple(lines)
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table with a row a source."""
@@ -124,7 +171,8 @@ class AnovaTable(Framed):
 
     def table(self) -> Table:
         """Return the table as it is shown."""
-        return Table(f"Analysis of variance, {self.model}", HEAD, self.rows(), left=(0, 7))
+        title = f"Analysis of variance, {self.model}"
+        return Table(title, HEAD, self.rows(), (0, 7), self.notes)
 
     def to_latex(self, **how: Any) -> str:
         """Return the table in LaTeX, for booktabs; options as for :meth:`Table.to_latex`."""
@@ -134,7 +182,7 @@ class AnovaTable(Framed):
         return self.table().to_html()
 
     def __str__(self) -> str:
-        return grid(self.table())
+        return "\n".join([grid(self.table()), *self.notes])
 
 
 def shown_p(p: float) -> str:
@@ -175,11 +223,7 @@ def made_table(
         ms = np.where(df > 0, ss / df, np.nan)
         f = np.full(count + 2, np.nan)
         f[:count] = ms[:count] / ms[count]
-        p = np.full(count + 2, np.nan)
-        p[:count] = fdtrc(df[:count], df[count], np.where(np.isinf(f[:count]), np.nan, f[:count]))
-        p[:count][np.isinf(f[:count])] = 0.0
-        above = df * (f - 1)
-        omega2 = np.where(np.isposinf(f), 1.0, np.maximum(0.0, above / (above + number)))
+    p, omega2 = tail_and_strength(f, df, df[count], number)
     ms[-1] = np.nan
     return AnovaTable(
         model=model,
@@ -189,10 +233,21 @@ def made_table(
         ms=ms,
         f=f,
         p=p,
-        omega2=np.where(np.isnan(f), np.nan, omega2),
+        omega2=omega2,
         means=dict(means),
         grand_mean=grand,
         fitted=fitted,
         dropped=int(np.isnan(values).sum()),
         values=values,
     )
+
+
+def tail_and_strength(
+    f: Floats, df: Floats | float, df_error: float, number: int
+) -> tuple[Floats, Floats]:
+    """Return p and omega squared of values of F; NaN where F is."""
+    with np.errstate(invalid="ignore"):
+        p = np.where(np.isinf(f), 0.0, fdtrc(df, df_error, np.where(np.isinf(f), np.nan, f)))
+        above = df * (f - 1)
+        omega2 = np.where(np.isposinf(f), 1.0, np.maximum(0.0, above / (above + number)))
+    return np.where(np.isnan(f), np.nan, p), np.where(np.isnan(f), np.nan, omega2)

@@ -21,11 +21,7 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
 
     Sums of squares are of type II. Also returned is how many cells (topic, shard) have scores.
     """
-    missing = np.isnan(values)
-    known = ~missing.any(axis=1)
-    if (missing.any(axis=1) != missing.all(axis=1)).any():
-        raise CranfieldError("some systems have no score where others have one, in the same shard")
-    topics, shards = np.nonzero(known)
+    topics, shards = known_cells(values)
     systems = values.shape[1]
     cells = values[topics, :, shards]
     mean = cells.mean(axis=1)
@@ -61,6 +57,15 @@ def three_way_with_gaps(values: Floats) -> tuple[AnovaTable, int]:
         },
     )
     return table, len(cells)
+
+
+def known_cells(values: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return topic and shard of each cell that has scores, which are of all systems or of none."""
+    missing = np.isnan(values)
+    if (missing.any(axis=1) != missing.all(axis=1)).any():
+        raise CranfieldError("some systems have no score where others have one, in the same shard")
+    topics, shards = np.nonzero(~missing.any(axis=1))
+    return topics, shards
 
 
 def _means(values: Floats, group: NDArray[np.intp], groups: int) -> Floats:

@@ -13,7 +13,9 @@ from cranfield.base.threads import in_threads
 from cranfield.significance.bootstrap_t import RELATIVE, bootstrap_t_limits
 from cranfield.significance.difference_by_error import ratio
 from cranfield.significance.models.anova import two_way
-from cranfield.significance.models.anova_table import AnovaTable, made_table
+from cranfield.significance.models.anova_table import AnovaTable
+from cranfield.significance.models.factorial import factorial
+from cranfield.significance.models.random_topics import only_these_topics
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Level, Limits, Outcome
 from cranfield.significance.pairs import Pairs
@@ -49,30 +51,13 @@ def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
         ties=none,
         details={"resamples": options.resamples, "seed": options.seed},
         table=table,
+        notes=only_these_topics(table, data) if data.ndim == 3 else (),
     )
 
 
 def with_interaction(values: Floats) -> AnovaTable:
     """Analyse scores by topic, system and their interaction; shards are replicates."""
-    t, s, k = values.shape
-    grand = values.mean()
-    cells = values.mean(axis=2)
-    of_t, of_s = cells.mean(axis=1), cells.mean(axis=0)
-    a, b = of_t - grand, of_s - grand
-    ab = cells - grand - a[:, None] - b
-    fitted = np.broadcast_to(cells[:, :, None], values.shape)
-    return made_table(
-        "score ~ topic + system + topic:system",
-        {
-            "Topic": (s * k * float(a @ a), t - 1.0),
-            "System": (t * k * float(b @ b), s - 1.0),
-            "Topic:System": (k * float((ab**2).sum()), (t - 1.0) * (s - 1)),
-        },
-        (float(((values - fitted) ** 2).sum()), t * s * (k - 1.0)),
-        values=values,
-        fitted=fitted,
-        means={"Topic": of_t, "System": of_s},
-    )
+    return factorial(values, "Topic", "System", "Topic:System")
 
 
 @dataclass(frozen=True, eq=False)

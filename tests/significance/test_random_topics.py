@@ -1,0 +1,238 @@
+"""ANOVA with random topics against lme4 and lmerTest, and sphericity against car."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldError
+from cranfield.reporting.text.comparison_formats import as_dict
+from cranfield.significance.models.anova import two_way
+from cranfield.significance.models.factorial import factorial
+from cranfield.significance.models.random_topics import random_topics, random_topics_model
+
+
+def scores(
+    seed: int, topics: int, systems: int, shards: int, interaction: float, gaps: float
+) -> Any:
+    """Draw scores by shard, in three decimals; a topic has a score in the first shard at least."""
+    rng = np.random.default_rng(seed)
+    values = (
+        (0.5 + rng.normal(0, 0.2, (topics, 1, 1)))
+        + rng.normal(0, interaction, (topics, systems, 1))
+        + rng.normal(0, 0.1, (topics, 1, shards))
+        + rng.normal(0, 0.1, (topics, systems, shards))
+        + 0.04 * np.arange(systems)[:, None]
+    )
+    known = rng.random((topics, 1, shards)) >= gaps
+    known[:, :, 0] = True
+    return np.where(known, values.round(3), np.nan)
+
+
+# lmer(y ~ 0 + s + (1|t) + (1|t:s) + (1|t:k)) of lme4 1.1-31 with contest1D and anova of lmerTest
+# 3.1-3 (R 4.2.2), the optimiser's tolerances at 1e-14: variances of topic, topic:system,
+# topic:shard, error; standard error and degrees of freedom of the first difference; F of systems;
+# the first three means.
+LMER: dict[tuple[Any, ...], tuple[list[float], float, float, float, list[float]]] = {
+    (1, 12, 5, 3, 0.1, 0.0): (
+        [0.0124421, 0.0075755, 0.0085077, 0.0094742],
+        *(0.0422956, 44.0000, 4.531462),
+        [0.524389, 0.529722, 0.603722],
+    ),
+    (2, 12, 5, 3, 0.1, 0.4): (
+        [0.0535708, 0.0109608, 0.0096862, 0.0108185],
+        *(0.0511915, 43.1646, 4.349728),
+        [0.503039, 0.518933, 0.539418],
+    ),
+    (3, 25, 4, 6, 0.03, 0.6): (
+        [0.0658733, 0.0014539, 0.0070256, 0.0099198],
+        *(0.0190374, 68.2472, 12.588754),
+        [0.503310, 0.557069, 0.566812],
+    ),
+    # The variance of topic and system is estimated as 0.
+    (4, 8, 6, 4, 0.0, 0.5): (
+        [0.0458660, 0.0, 0.0070193, 0.0087539],
+        *(0.0275900, 110.0000, 21.794185),
+        [0.442332, 0.490897, 0.572288],
+    ),
+    (5, 30, 8, 2, 0.2, 0.5): (
+        [0.0351106, 0.0388056, 0.0137170, 0.0098570],
+        *(0.0557158, 199.9094, 7.998076),
+        [0.398228, 0.503377, 0.504309],
+    ),
+}
+
+
+@pytest.mark.parametrize("drawn", list(LMER))
+def test_the_model_is_that_of_lme4_and_lmer_test(drawn: tuple[Any, ...]) -> None:
+    variances, error, df, f, means = LMER[drawn]
+    table, model = random_topics(scores(*drawn))
+    np.testing.assert_allclose(list(table.components.values()), variances, atol=2e-6)
+    assert np.sqrt(2 * model.error / model.counts[0]) == pytest.approx(error, abs=3e-7)
+    assert model.df == pytest.approx(df, abs=5e-4)
+    assert table.f_of("System")[0] == pytest.approx(f, rel=1e-4)
+    np.testing.assert_allclose(model.means[:3], means, atol=1e-6)
+
+
+@pytest.mark.parametrize("interaction", [0.0, 0.1])
+def test_without_gaps_it_is_two_way_anova_of_means(interaction: float) -> None:
+    values = scores(6, 9, 4, 3, interaction, 0.0)
+    table, model = random_topics(values)
+    flat, simple = two_way(values.mean(axis=2))
+    for one in (model, random_topics_model(values)):
+        np.testing.assert_allclose(one.means, simple.means, rtol=1e-12)
+        assert one.error == pytest.approx(simple.error, rel=1e-10)
+        assert (one.df, one.counts.tolist()) == (simple.df, simple.counts.tolist())
+    k = table.sources.index("System")
+    assert table.f_of("System") == pytest.approx(flat.f_of("System"), rel=1e-10)
+    assert table.omega2[k] == pytest.approx(flat.omega2[k], rel=1e-10)
+    assert table.f[k] == pytest.approx(table.ms[k] / table.ms[k + 1], rel=1e-12)
+    terms = factorial(values, "Topic", "System", "Topic:System", "Topic:Shard")
+    np.testing.assert_allclose(table.ss, terms.ss, rtol=1e-10)
+    assert table.df.tolist() == terms.df.tolist()
+    np.testing.assert_allclose(table.fitted, terms.fitted, rtol=1e-12)
+    assert table.sphericity is not None
+    assert flat.sphericity is not None
+    assert vars(table.sphericity) == pytest.approx(vars(flat.sphericity), rel=1e-9)
+
+
+def test_estimated_variances_without_gaps_are_those_of_mean_squares() -> None:
+    table, _ = random_topics(scores(1, 12, 5, 3, 0.1, 0.0))
+    of_topic, _, both, shard, error, _ = table.ms
+    np.testing.assert_allclose(
+        list(table.components.values()),
+        [(of_topic - both - shard + error) / 15, (both - error) / 3, (shard - error) / 5, error],
+        rtol=1e-10,
+    )
+
+
+def test_variations_are_nested_in_topics() -> None:
+    """Their order within a topic, that of topics, and the unit of scores mean nothing."""
+    values = scores(2, 12, 5, 3, 0.1, 0.4)
+    rng = np.random.default_rng(0)
+    moved = np.stack([topic[:, rng.permutation(3)] for topic in values])[rng.permutation(12)]
+    table, model = random_topics(values)
+    for factor in (1.0, 1e-60, 1e60):
+        other, again = random_topics(moved * factor)
+        np.testing.assert_allclose(other.f, table.f, rtol=1e-8)
+        np.testing.assert_allclose(again.means, model.means * factor, rtol=1e-10)
+        assert again.df == pytest.approx(model.df, rel=1e-8)
+    wide = np.concatenate([values, np.full((12, 5, 2), np.nan)], axis=2)
+    assert random_topics(wide)[1].error == pytest.approx(model.error, rel=1e-12)
+    lonely = np.concatenate([values, np.full((1, 5, 3), np.nan)])
+    assert random_topics(lonely)[1].error == pytest.approx(model.error, rel=1e-12)
+
+
+def test_gaps_that_do_not_tell_systems_apart() -> None:
+    values = scores(2, 12, 5, 3, 0.1, 0.4)
+    same = np.where(np.isnan(values), np.nan, values[:, :1])
+    table, model = random_topics(same)
+    assert np.isnan(table.f_of("System")).all()
+    assert (model.error, table.components["Topic:System"]) == (0.0, 0.0)
+    # Differences that are the same in all shards of a topic leave no error.
+    exact = same + values[:, :, :1]
+    weighed = random_topics(exact)[1]
+    apart = values[:, :, 0] - values[:, :, 0].mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(weighed.means - weighed.means.mean(), apart.mean(axis=0), atol=1e-12)
+    assert weighed.df == 44
+    assert weighed.error == pytest.approx(two_way(values[:, :, 0])[1].error, rel=1e-10)
+    # One shard a topic: nothing tells an interaction from the error.
+    once = np.where(np.arange(3) == 0, values, np.nan)
+    table, model = random_topics(once)
+    assert not table.components
+    assert model.error == pytest.approx(two_way(values[:, :, 0])[1].error, rel=1e-10)
+    with pytest.raises(CranfieldError, match="two topics with scores"):
+        random_topics(np.where(np.arange(12)[:, None, None] == 0, values, np.nan))
+
+
+def test_comparison() -> None:
+    values = scores(2, 12, 5, 3, 0.1, 0.4)
+    found = cf.compare(values, missing="available")
+    assert (found.test, found.correction) == ("random-topics", "tukey")
+    assert cf.compare(values, test="mixed", missing="available").test == "random-topics"
+    assert found.anova is not None
+    assert "(Satterthwaite)" in str(found)
+    assert "estimated variances: topic 0.05357, topic:system 0.01096" in str(found)
+    table = json.loads(json.dumps(as_dict(found)))
+    assert table["anova notes"] == list(found.anova.notes)
+    assert table["variances"]["Topic:System"] == pytest.approx(0.0109608, abs=1e-6)
+    baseline = cf.compare(values, missing="available", baseline="1")
+    assert baseline.correction == "dunnett"
+    with pytest.raises(CranfieldError, match="missing='available'"):
+        cf.compare(values)
+
+
+def test_tests_of_these_topics_only_say_so() -> None:
+    """Also how the F of random topics would be beside their own."""
+    values = scores(1, 12, 5, 3, 0.1, 0.0)
+    for name in ("anova-3", "bootstrap-anova"):
+        found = cf.compare(values, test=name, resamples=99)
+        assert found.anova is not None
+        own = f"F of System is {found.anova.f_of('System')[0]:.4g} "
+        note = next(one for one in found.notes if "these topics only" in one)
+        assert own in note
+        assert "and 4.531 (p 0.0038) by Topic:System" in note
+    assert not any("these topics" in one for one in cf.compare(values[:, :, 0]).notes)
+
+
+def covarying(seed: int, topics: int, systems: int) -> Any:
+    rng = np.random.default_rng(seed)
+    common = rng.normal(0, 0.15, (topics, 2)) @ rng.normal(0, 1, (2, systems))
+    own = rng.normal(0, 0.05, (topics, systems)) * np.linspace(0.5, 2, systems)
+    return (0.5 + common + own + 0.05 * np.arange(systems)).round(3)
+
+
+# summary(Anova(lm(y ~ 1), idata, idesign = ~s, type = 3), multivariate = FALSE) of car 3.1-1:
+# F, and of Greenhouse and Geisser, then of Huynh and Feldt, epsilon and p.
+CAR = {
+    (1, 12, 4): (2.01498, 0.611199073202, 0.161872154416, 0.727408817996, 0.152136985034),
+    (2, 30, 8): (5.89043, 0.251759854015, 0.00673184461928, 0.26680249794, 0.00573393632347),
+    (3, 10, 9): (2.81654, 0.182565016004, 0.106929727407, 0.208986586184, 0.0983259563436),
+}
+
+
+@pytest.mark.parametrize("drawn", list(CAR))
+def test_sphericity_is_that_of_car(drawn: tuple[int, int, int]) -> None:
+    table, _ = two_way(covarying(*drawn))
+    found = table.sphericity
+    assert found is not None
+    f, *rest = CAR[drawn]
+    assert table.f_of("System")[0] == pytest.approx(f, abs=6e-6)
+    ours = (
+        *(found.greenhouse_geisser, found.p_greenhouse_geisser),
+        *(found.huynh_feldt, found.p_huynh_feldt),
+    )
+    assert ours == pytest.approx(rest, rel=1e-11)
+
+
+@pytest.mark.parametrize("shape", [(20, 6), (5, 30), (7, 8)])
+def test_epsilon_by_eigenvalues_of_contrasts(shape: tuple[int, int]) -> None:
+    values = covarying(4, *shape)
+    contrasts = np.linalg.qr(np.vander(np.arange(shape[1]) / shape[1], shape[1])[:, ::-1])[0][:, 1:]
+    contrasts -= contrasts.mean(axis=0)
+    roots = np.linalg.eigvalsh(np.cov(values @ np.linalg.qr(contrasts)[0], rowvar=False))
+    found = two_way(values)[0].sphericity
+    assert found is not None
+    epsilon = roots.sum() ** 2 / ((shape[1] - 1) * (roots**2).sum())
+    assert found.greenhouse_geisser == pytest.approx(epsilon, rel=1e-9)
+    assert found.greenhouse_geisser <= min(1.0, (shape[0] - 1) / (shape[1] - 1)) + 1e-12
+    assert found.greenhouse_geisser <= found.huynh_feldt <= 1
+
+
+def test_sphericity_where_there_is_nothing_to_correct() -> None:
+    values = covarying(1, 12, 4)
+    assert two_way(values[:, :2])[0].sphericity is None
+    assert two_way(np.tile(values[:, :1], 4))[0].sphericity is None
+    # Two topics say nothing of the covariance: all is in one direction.
+    least = two_way(values[:2])[0].sphericity
+    assert least is not None
+    assert least.greenhouse_geisser == pytest.approx(1 / 3)
+    assert least.huynh_feldt == pytest.approx(1 / 3)
+    table = cf.compare(values).anova
+    assert "corrected p of System: 0.1619 (Greenhouse-Geisser epsilon 0.6112)" in str(table)
+    assert table is not None
+    assert "Greenhouse-Geisser" in table._repr_html_()

@@ -249,7 +249,7 @@ def test_table_and_text() -> None:
         "AP: Bayesian signed-rank test of a and b, 30 topics; 1,000 samples, seed 0\n"
     )
     assert "credible interval of the pseudo-median" in text
-    assert "P(practically equivalent, within 0.02) = " in text
+    assert "P(practically equivalent, averages of two topics within 0.02) = " in text
     assert found.to_polars().row(0, named=True)["p better"] == found.p_better
 
 

@@ -343,8 +343,11 @@ def test_scale_is_told(some: cf.Scores) -> None:
     assert any(
         "needs an interval scale, and AP is declared ordinal" in n for n in cf.compare(some).notes
     )
-    for name in ("sign", "rank-sum", "kruskal-wallis", "friedman"):
+    for name in ("sign", "rank-sum", "kruskal-wallis"):
         assert cf.compare(some, test=name).notes == ()
+    [note] = cf.compare(some, test="friedman").notes
+    assert note.startswith("what is said of a pair depends on the other systems")
+    assert cf.compare(some.select(systems=some.systems[:2]), test="friedman").notes == ()
 
 
 def test_too_few_samples_are_told() -> None:

@@ -57,8 +57,9 @@ def compare_bayes(
 
     where the weight of parameter s is of a difference of 0, and sums of exactly 2r count half. The
     probabilities are the shares of samples in which each of the three thetas is the largest. So the
-    rope of `t` is of the mean, and that of `signed-rank` of topics, of which two are averaged: with
-    a narrow one, systems that win as often as they lose are not equivalent there.
+    rope of `t` is of the mean, and that of `signed-rank` of Walsh averages, which are the means of
+    the differences of two topics: with a narrow one, systems that win as often as they lose are not
+    equivalent there.
 
     Source: Benavoli, Corani, Demšar and Zaffalon (2017), with correlation 0, since topics are
     independent; Carterette (2015).
@@ -223,7 +224,8 @@ class BayesianComparison(Framed):
         Posterior probabilities that the first system is worse than the second by more than
         `rope`, that they are practically equivalent, and that the first is better; their sum is 1.
     rope
-        Half-width of the region of practical equivalence, in the unit of the scores.
+        Half-width of the region of practical equivalence, in the unit of the scores: of the mean
+        difference for `t`, of the averages of two topics' differences for `signed-rank`.
     interval
         Equal-tailed credible interval of first minus second: of the mean difference for `t`, where
         it has the highest density too; of the pseudo-median for `signed-rank`.
@@ -275,7 +277,9 @@ class BayesianComparison(Framed):
         drawn = "" if self.samples is None else f"; {self.samples:,} samples, seed {self.seed}"
         left = f" ({self.left_out:,} left out for lack of a score)" if self.left_out else ""
         low, high = self.interval
-        of = "mean" if self.method == "t" else "pseudo-median"
+        of, within = "mean", "within"
+        if self.method == "signed-rank":
+            of, within = "pseudo-median", "averages of two topics within"
         return "\n".join(
             [
                 f"{start}{NAMES[self.method]} of {first} and {second},"
@@ -283,7 +287,7 @@ class BayesianComparison(Framed):
                 f"mean difference {self.difference:.4f}; {self.level:g} credible interval of the"
                 f" {of} [{low:.4f}, {high:.4f}]",
                 f"P({first} is worse) = {self.p_worse:.4f}",
-                f"P(practically equivalent, within {self.rope:g}) = {self.p_equivalent:.4f}",
+                f"P(practically equivalent, {within} {self.rope:g}) = {self.p_equivalent:.4f}",
                 f"P({first} is better) = {self.p_better:.4f}",
             ]
         )

@@ -31,6 +31,8 @@ def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
         notes.append(f"differences of at most {options.threshold:g} count as none")
     if info.of_two and len(scores.systems) == 2 and options.two_sided:
         notes.append(info.of_two)
+    if info.of_pairs and len(scores.systems) > 2:
+        notes.append(info.of_pairs)
     if scores.scale is not None and scores.scale < info.scale:
         notes.append(
             f"not invariant: this test needs {a_scale(info.scale)}, and {name} is declared"

@@ -169,8 +169,13 @@ OF_ALL = (
         title="Friedman test",
         asks="Do some systems tend to rank above others, topic by topic?",
         null="On each topic, every order of the systems is as likely.",
-        assumes="Topics are independent of each other.",
-        when="Several systems on the same topics, on a scale that is only ordinal.",
+        assumes="Topics are independent of each other. Corrections of its pairs bound errors where "
+        "all systems are equal; where some differ, others that do not may be called different more "
+        "often.",
+        when="Several systems on the same topics, on a scale that is only ordinal: do they differ "
+        "at all? Of pairs it is a poor judge: mean ranks depend on which other systems take part, "
+        "and so does what is said of a pair. Take the test sign, or signed-rank, with Holm's "
+        "correction (Benavoli, Corani and Mangili, 2016).",
         formula=r"\chi^2 = \frac{n \sum_j (\bar{R}_j - (k + 1) / 2)^2}{s^2}, \quad "
         r"s^2 = \frac{k (k + 1)}{12} - \frac{\sum (t^3 - t)}{12 n (k - 1)}",
         source="Friedman (1937, 1939); Ferrante, Ferro and Fuhr (2021), section 7.3",
@@ -178,6 +183,8 @@ OF_ALL = (
         "compared on mean ranks, with the variance corrected for ties and infinite degrees of "
         "freedom; with Tukey's HSD that is Nemenyi's test.",
         within_topics=True,
+        of_pairs="what is said of a pair depends on the other systems, and errors are bounded only "
+        "where all are equal; sign or signed-rank with holm take each pair by itself",
     ),
     TestInfo(
         name="bootstrap-anova",

@@ -81,9 +81,11 @@ def power_anova(
     model: str = "anova-2",
     alpha: float = 0.05,
 ) -> Floats:
-    r"""Compute the power of the analysis of variance to find that systems differ.
+    r"""Compute the power of the analysis of variance to find that systems differ at all.
 
-    It is the least power over all true means with difference D between the best and the worst
+    It is the power of the F-test, which says that not all systems are equal, and not which differ:
+    finding that the best one is better than the worst takes more topics, by whatever test of pairs.
+    The power is the least over all true means with difference D between the best and the worst
     system: all others are in the middle.
 
     .. math:: P(F > F_\alpha(m-1, \phi)), \quad F \sim F(m-1, \phi; \lambda),

@@ -80,7 +80,7 @@ class TopicsNeeded:
         else:
             way = {"anova-1": "one-way", "anova-2": "two-way"}[self.design]
             name = f"{way} ANOVA of {counted(self.systems, 'system')}"
-            what = f"a difference of {self.difference:g} between best and worst"
+            what = f"that not all are equal, if best and worst differ by {self.difference:g},"
         return (
             f"{counted(self.topics, 'topic')}: {name} finds {what} with power"
             f" {self.achieved:.4f}, at least {self.power:g}\n{options}"
@@ -105,12 +105,14 @@ def topics_needed(
     Parameters
     ----------
     design
-        `t`: paired t-test of two systems; `anova-1`, `anova-2`: analysis of variance; `interval`:
+        `t`: paired t-test of two systems; `anova-1`, `anova-2`: the F-test of the analysis of
+        variance, which finds that not all systems are equal, not which of them differ; `interval`:
         confidence interval of the difference of two systems.
     variance
         Variance of a score, above 0: see :func:`variance`.
     difference
-        Smallest difference that has to be found, above 0; not for `interval`.
+        Smallest difference that has to be found, above 0; of the analyses of variance that between
+        the best and the worst system. Not for `interval`.
     width
         Largest expected width, above 0; for `interval` only.
     systems

@@ -80,8 +80,8 @@ class TestInfo(Declaration):
         The correction by default, for all pairs and with one baseline.
     default_for
         The scores that it is the default test for.
-    of_two
-        What to say when two systems are compared.
+    of_two, of_pairs
+        What to say when two systems are compared, and when pairs of more than two are.
     """
 
     __test__ = False  # not for pytest
@@ -112,6 +112,7 @@ class TestInfo(Declaration):
     baseline_correction: str = "holm"
     default_for: str = ""
     of_two: str = ""
+    of_pairs: str = ""
 
     @property
     def corrections(self) -> tuple[str, ...]:

@@ -44,9 +44,20 @@ def test_compare_prints_a_leaderboard(folder: Path) -> None:
     assert cranfield(folder, *start, "--format", "csv")[0].startswith(
         "measure,rank,system,mean,from"
     )
-    [board] = json.loads(cranfield(folder, *start, "--format", "json")[0])["ranks"]
-    assert [one["system"] for one in board["systems"]] == ["c", "b", "a_b"]
+    [board] = json.loads(cranfield(folder, *start, "--format", "json")[0])["boards"]
+    assert [one["system"] for one in board["rows"]] == ["c", "b", "a_b"]
     assert "| 1 | c | 0.7000 |" in cranfield(folder, *start, "--format", "markdown")[0]
+
+
+def test_compare_by_measures_together(folder: Path) -> None:
+    start = ("compare", "qrels", "*.run", "-m", "AP", "-m", "RR", "--joint", "--resamples", "99")
+    text, _ = cranfield(folder, *start)
+    assert text.startswith("moderated max-T over 1 pair and 2 measures, 2 topics")
+    assert "bootstrap max-T" in cranfield(folder, *start, "-c", "bootstrap-max-t")[0]
+    assert cranfield(folder, *start, "--format", "csv")[0].startswith("first,second,measure,diff")
+    [board] = json.loads(cranfield(folder, *start, "--format", "json")[0])["boards"]
+    assert [one["measure"] for one in board["rows"]] == ["AP", "RR"]
+    assert "| AP | RR |" in cranfield(folder, *start, "--format", "markdown")[0]
 
 
 def test_compare_writes_tables(folder: Path) -> None:
@@ -73,7 +84,8 @@ def test_compare_writes_tables(folder: Path) -> None:
         (("evaluate", "qrels", "one.run", "--label", "x"), "--label goes with --format latex"),
         (("compare", "qrels", "*.run", "--long"), "--long goes with --format latex"),
         (("compare", "qrels", "*.run", "--marks", "symbols"), "'symbols' need a baseline"),
-        (("compare", "qrels", "*.run", "--ranks", "--strict"), "--ranks goes without --marks and"),
+        (("compare", "qrels", "*.run", "--ranks", "--strict"), "--ranks and --joint go without"),
+        (("compare", "qrels", "*.run", "--joint", "-c", "bh"), "--joint is two-sided, and goes"),
         (("compare", "qrels", "*.run", "--ranks", "-b", "one"), "sets of ranks need all pairs"),
         (
             ("compare", "qrels", "*.run", "--marks", "groups", "--format", "csv"),

@@ -17,6 +17,7 @@ from cranfield.reporting.kinds_of_marks import MARKS, kind_of
 if TYPE_CHECKING:
     from cranfield.scores import Scores
     from cranfield.significance.comparison.rank_sets import RankSets
+    from cranfield.significance.several.joint_measures import JointComparison
 
 EPILOG = """\b
 Examples:
@@ -27,6 +28,7 @@ Examples:
   cranfield compare --scores scores.csv --test friedman
   cranfield compare qrels.txt runs/*.xz -m AP --ranks
   cranfield compare --scores scores.csv --baseline bm25 --margin 2%
+  cranfield compare qrels.txt runs/*.xz -m AP -m RR --joint
 """
 
 DEFAULT = ("AP", "nDCG@10")
@@ -58,6 +60,11 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
     help="Print a leaderboard: which ranks each system may have, by the bootstrap, or by what the"
     " test and the correction say that are asked for.",
 )
+@click.option(
+    "--joint",
+    is_flag=True,
+    help="Correct for all measures together, by max-T, and show which pairs differ in which.",
+)
 @table_options
 @output_option
 @judging_options
@@ -72,6 +79,7 @@ def compare(
     format: str,
     marks: str | None,
     ranks: bool,
+    joint: bool,
     printing: Printing,
     output: str | None,
     **judging: Any,
@@ -90,16 +98,17 @@ def compare(
         _check_marks(marks, format, comparing)
         if margin is not None:
             raise PolicyError("--margin goes with the comparison of pairs, not with --marks")
-    if ranks and (strict or marks is not None or margin is not None):
-        raise PolicyError("--ranks goes without --marks, --strict and --margin")
+    others = strict or marks is not None or margin is not None
+    if (ranks and (joint or others)) or (joint and others):
+        raise PolicyError("--ranks and --joint go without each other, --marks, --strict, --margin")
     asked_for = comparing.checked()
     scores = given_scores(qrels, runs, asked, score_files, judging)
-    if ranks:
-        boards = {name: _ranks(one, asked_for, judging["jobs"]) for name, one in scores.items()}
+    if ranks or joint:
+        boards = (_ranks if ranks else _joint)(scores, asked_for, judging["jobs"])
         write(
             printing.text([one.table() for one in boards.values()], format)
             if format in MARKUP
-            else comparison_formats.ranks_text(boards, format),
+            else comparison_formats.board_text(boards, format),
             output,
         )
         return
@@ -124,15 +133,36 @@ def compare(
     write(text, output)
 
 
-def _ranks(scores: Scores, asked_for: Mapping[str, Any], jobs: int | None) -> RankSets:
+OWN = ("alpha", "missing", "resamples", "seed")
+"""Options that comparisons by max-T have in common."""
+
+
+def _ranks(
+    scores: Mapping[str, Scores], asked_for: Mapping[str, Any], jobs: int | None
+) -> dict[str, RankSets]:
     from cranfield.significance.comparison.compare import compare
     from cranfield.significance.comparison.rank_sets import rank_sets
 
     of_test = ("test", "correction", "baseline")
     if any(asked_for[name] for name in of_test) or asked_for["alternative"] != "two-sided":
-        return compare(scores, jobs=jobs, **asked_for).rank_sets()
-    own = {name: asked_for[name] for name in ("alpha", "missing", "resamples", "seed")}
-    return rank_sets(scores, jobs=jobs, **own)
+        return {n: compare(one, jobs=jobs, **asked_for).rank_sets() for n, one in scores.items()}
+    own = {name: asked_for[name] for name in OWN}
+    return {name: rank_sets(one, jobs=jobs, **own) for name, one in scores.items()}
+
+
+def _joint(
+    scores: Mapping[str, Scores], asked_for: Mapping[str, Any], jobs: int | None
+) -> dict[str, JointComparison]:
+    from cranfield.significance.several.joint_measures import compare_measures
+
+    moderated = {None: True, "moderated-max-t": True, "bootstrap-max-t": False}
+    correction = asked_for["correction"]
+    if asked_for["test"] or asked_for["alternative"] != "two-sided" or correction not in moderated:
+        raise PolicyError(
+            "--joint is two-sided, and goes with --correction moderated-max-t or bootstrap-max-t"
+        )
+    own = {name: asked_for[name] for name in (*OWN, "baseline")}
+    return {"": compare_measures(scores, moderated=moderated[correction], jobs=jobs, **own)}
 
 
 def _check_marks(marks: str, format: str, comparing: Comparing) -> None:

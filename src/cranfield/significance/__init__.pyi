@@ -33,6 +33,10 @@ from .power.topics_needed import (
     topics_needed as topics_needed,
     variance as variance,
 )
+from .several.joint_measures import (
+    JointComparison as JointComparison,
+    compare_measures as compare_measures,
+)
 from .several.meta_analysis import (
     MetaAnalysis as MetaAnalysis,
     meta_analysis as meta_analysis,

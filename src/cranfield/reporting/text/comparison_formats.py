@@ -17,6 +17,7 @@ from cranfield.scales.statements.meaningful import Meaning
 from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.several.joint_measures import JointComparison
 from cranfield.tabular import Table
 
 
@@ -119,20 +120,27 @@ def json_text(found: Mapping[str, Meaning], margin: str | None = None) -> str:
     return json_of({"cranfield": __version__, "comparisons": comparisons})
 
 
-def ranks_text(found: Mapping[str, RankSets], format: str) -> str:
-    """Write leaderboards as `text`, `csv` or `json`."""
+def board_text(found: Mapping[str, RankSets | JointComparison], format: str) -> str:
+    """Write leaderboards, or what several measures say together, as `text`, `csv` or `json`."""
     if format == "text":
-        return "\n\n".join(map(str, found.values())) + "\n"
+        return "\n\n".join(one.to_text() for one in found.values()) + "\n"
+    frames = {name: one.to_polars() for name, one in found.items()}
     if format == "csv":
-        named = [one.to_polars().with_columns(measure=pl.lit(name)) for name, one in found.items()]
-        return pl.concat(named).select("measure", pl.exclude("measure")).write_csv()
+        named = [
+            frame
+            if "measure" in frame.columns
+            else frame.select(pl.lit(name).alias("measure"), pl.all())
+            for name, frame in frames.items()
+        ]
+        return pl.concat(named).write_csv()
+    shared = ("method", "alpha", "topics", "resamples", "seed", "notes")
     boards = [
-        {name: getattr(one, name) for name in ("measure", "method", "alpha", "topics")}
-        | {"resamples": one.resamples, "seed": one.seed, "notes": list(one.notes)}
-        | {"may be best": list(one.among_best()), "systems": one.to_polars().to_dicts()}
-        for one in found.values()
+        {"measure": name}
+        | {attribute: getattr(one, attribute) for attribute in shared}
+        | {"rows": frames[name].to_dicts()}
+        for name, one in found.items()
     ]
-    return json_of({"cranfield": __version__, "ranks": boards})
+    return json_of({"cranfield": __version__, "boards": boards})
 
 
 def as_dict(found: PairwiseComparison) -> dict[str, Any]:

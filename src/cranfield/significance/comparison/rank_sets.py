@@ -151,8 +151,12 @@ class RankSets(Framed):
         shown = from_frame(self.to_polars(), f"{start}ranks by {self.method}")
         return replace(shown, notes=notes, remarks=self.notes)
 
-    def __str__(self) -> str:
+    def to_text(self) -> str:
+        """Write the leaderboard."""
         return str(self.table())
+
+    def __str__(self) -> str:
+        return self.to_text()
 
     def __repr__(self) -> str:
         size = f"{counted(len(self.systems), 'system')}, {counted(self.topics, 'topic')}"

@@ -1,0 +1,283 @@
+"""Several measures: which pairs differ in which of them, as one family of comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats, Indices, Ints
+from cranfield.base.errors import PolicyError
+from cranfield.base.words import counted
+from cranfield.scores import Scores
+from cranfield.scores.missing import filled
+from cranfield.significance.comparison.notes import notes_on
+from cranfield.significance.corrections.bootstrap_max_t import (
+    CentredPairs,
+    simultaneous_limits,
+    step_down,
+)
+from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.options import Options
+from cranfield.significance.outcome import Limits
+from cranfield.significance.pairs import against, all_pairs
+from cranfield.significance.prepare import as_scores, baseline_indices, prepared
+from cranfield.significance.tests.catalogue import find_test
+from cranfield.tabular.frames import Framed
+from cranfield.tabular.table import Table
+from cranfield.tabular.text import grid
+
+MARKS = {1: "+", -1: "-", 0: "."}
+"""How a table shows that the first system of a pair is better, is worse, or neither is found."""
+
+MOST_ROWS = 60
+"""Rows that are printed of a long table."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class JointComparison(Framed):
+    """Pairs of systems by several measures; made by :func:`compare_measures`.
+
+    Attributes
+    ----------
+    measures, systems
+        Names of the measures, and the systems.
+    topics
+        Number of topics, the same for all measures.
+    first, second
+        Indices of the systems of each pair.
+    difference
+        Mean of the first minus that of the second, shape (pairs, measures).
+    pvalues
+        Adjusted for all pairs and measures together; the same shape.
+    interval
+        Lower and upper limits that hold for all pairs and measures together at confidence
+        1 - alpha, each of that shape. They are of the single step, and wider than p-values say.
+    alpha
+        Significance level.
+    lower_is_better
+        Of each measure, whether low scores are the good ones.
+    method
+        The correction.
+    resamples, seed
+        Of random samples.
+    notes
+        What a reader should be told.
+    """
+
+    measures: tuple[str, ...]
+    systems: tuple[str, ...]
+    topics: int
+    first: Indices
+    second: Indices
+    difference: Floats
+    pvalues: Floats
+    interval: Limits
+    alpha: float
+    lower_is_better: tuple[bool, ...]
+    method: str
+    resamples: int
+    seed: int
+    notes: tuple[str, ...]
+
+    def __len__(self) -> int:
+        """Return the number of pairs."""
+        return int(self.first.size)
+
+    @property
+    def verdicts(self) -> Ints:
+        """1 where the first system of a pair is better, -1 where it is worse, 0 where neither is
+        found; shape (pairs, measures).
+        """
+        sign = np.sign(self.difference) * np.where(self.lower_is_better, -1, 1)
+        return np.where(self.pvalues <= self.alpha, sign, 0).astype(np.int64)
+
+    def counts(self) -> pl.DataFrame:
+        """Return one row a pair: in how many measures its first system is better, and worse."""
+        verdicts = self.verdicts
+        return self._pairs().with_columns(
+            better=pl.Series((verdicts > 0).sum(axis=1)),
+            worse=pl.Series((verdicts < 0).sum(axis=1)),
+        )
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return one row a pair and measure."""
+        places = np.tile(np.arange(len(self.measures)), len(self))
+        low, high = self.interval
+        return self._pairs()[np.repeat(np.arange(len(self)), len(self.measures))].with_columns(
+            pl.Series("measure", self.measures, dtype=pl.String).gather(places),
+            difference=pl.Series(self.difference.ravel()),
+            low=pl.Series(low.ravel()),
+            high=pl.Series(high.ravel()),
+            p=pl.Series(self.pvalues.ravel()),
+            verdict=pl.Series(self.verdicts.ravel()),
+        )
+
+    def _pairs(self) -> pl.DataFrame:
+        names = pl.Series(self.systems, dtype=pl.String)
+        return pl.DataFrame(
+            {"first": names.gather(self.first), "second": names.gather(self.second)}
+        )
+
+    def facts(self) -> list[str]:
+        """Return what was done and found, without the notes."""
+        verdicts = self.verdicts
+        better, worse = (verdicts > 0).sum(axis=1), (verdicts < 0).sum(axis=1)
+        number, either = len(self.measures), int(((better + worse) > 0).sum())
+        every = np.maximum(better, worse) == number
+        opposed = (better > 0) & (worse > 0)
+        return [
+            f"{self.method} over {counted(len(self), 'pair')} and {counted(number, 'measure')},"
+            f" {counted(self.topics, 'topic')}; alpha {self.alpha:g} for all together",
+            f"{counted(either, 'pair')} differ{'s' * (either == 1)} by some measure,"
+            f" {every.sum():,} of them by every one, {opposed.sum():,} by measures that"
+            " contradict each other",
+            f"{self.resamples:,} random samples, seed {self.seed}",
+        ]
+
+    def table(self) -> Table:
+        """Return the table that is shown: a row a pair, a column a measure, with marks."""
+        title, *notes = self.facts()
+        notes.append("+ the first is better, - it is worse, . neither is found")
+        rows = [
+            [*names, *(MARKS[one] for one in marks)]
+            for names, marks in zip(self._pairs().rows(), self.verdicts.tolist(), strict=True)
+        ]
+        return Table(title, ["first", "second", *self.measures], rows, (0, 1), notes, self.notes)
+
+    def to_text(self, limit: int | None = None) -> str:
+        """Write what was found, and the rows of the table, or the first ones."""
+        table = self.table()
+        heading = [table.title, *table.notes, *(f"note: {note}" for note in self.notes), ""]
+        text = "\n".join([*heading, grid(replace(table, rows=table.rows[:limit]))])
+        more = 0 if limit is None else len(table.rows) - limit
+        return text if more <= 0 else f"{text}\n… {more:,} more"
+
+    def __str__(self) -> str:
+        return self.to_text(MOST_ROWS)
+
+    def __repr__(self) -> str:
+        number = counted(len(self.measures), "measure")
+        return f"JointComparison({counted(len(self), 'pair')}, {number}, alpha={self.alpha:g})"
+
+
+def compare_measures(
+    evaluation: Mapping[str, Any],
+    *,
+    baseline: str | Sequence[str] | None = None,
+    moderated: bool = True,
+    alpha: float = 0.05,
+    missing: str | None = None,
+    resamples: int = 10_000,
+    seed: int = 0,
+    jobs: int | None = None,
+) -> JointComparison:
+    r"""Compare systems by several measures, with one bound of errors for all of them.
+
+    A test for each measure has as many chances to err. Here the pairs of all measures are one
+    family: topics are drawn with replacement, the same for all systems and measures, and the
+    largest
+
+    .. math:: |t^*_{mp}| = \frac{|\bar{d}^*_{mp} - \bar{d}_{mp}|}{s^*_{mp} / \sqrt{n}}
+
+    over measures m and pairs p in each sample is what observed values are compared with, step by
+    step. As measures of the same runs agree much, that costs less than it does to correct each
+    measure's p-values for their number.
+
+    Source: Romano and Wolf (2005). It assumes that topics are a random sample, and enough of them
+    for the bootstrap; nothing of the shape, variances and correlations of scores.
+
+    Parameters
+    ----------
+    evaluation
+        An :class:`~cranfield.Evaluation`, or a mapping of names of measures to scores of the same
+        topics and systems, as :func:`cranfield.compare` takes them.
+    baseline
+        A system, or several, that the others are compared with; else all pairs are.
+    moderated
+        Whether a pair is measured by the mean of its own variance and that of all pairs, as the
+        correction `moderated-max-t` does; else by its own alone.
+    alpha
+        Chance of any error over all pairs and measures.
+    missing
+        `error`, the default; `drop` leaves out topics that lack a score of any measure; `zero`
+        counts 0.
+    resamples, seed
+        Number B of random samples of topics, and the seed.
+    jobs
+        Threads; it never changes a result.
+
+    Raises
+    ------
+    CranfieldError
+        When scores are missing, infinite or too few, or of other topics or systems.
+    PolicyError
+        For an unknown baseline, or an option out of its range.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> found = compare_measures(cf.evaluate(covid.runs[:3], covid.qrels, ["AP", "P@10"]))
+    >>> found.verdicts.tolist()
+    [[0, 0], [1, 0], [1, 0]]
+    """
+    options = Options(alpha=alpha, resamples=resamples, seed=seed, jobs=jobs)
+    scores, notes = _together(evaluation, missing)
+    info = find_test("t").info
+    names, systems = tuple(scores), next(iter(scores.values())).systems
+    baselines = baseline_indices(systems, baseline)
+    families = []
+    for one in scores.values():
+        flat = prepared(one, info, None).flat
+        pairs = against(flat, baselines) if baselines else all_pairs(flat)
+        families.append(CentredPairs.of(pairs, moderated=moderated))
+    pvalues, largest = step_down(families, options)
+    difference, error = (
+        np.concatenate([getattr(family, name) for family in families])
+        for name in ("difference", "error")
+    )
+    low, high = simultaneous_limits(difference, error, largest, options, 1 - alpha)
+    shape = (len(names), len(pairs))
+    return JointComparison(
+        measures=names,
+        systems=systems,
+        topics=pairs.topics,
+        first=pairs.first,
+        second=pairs.second,
+        difference=difference.reshape(shape).T,
+        pvalues=pvalues.reshape(shape).T,
+        interval=(low.reshape(shape).T, high.reshape(shape).T),
+        alpha=alpha,
+        lower_is_better=tuple(one.lower_is_better for one in scores.values()),
+        method=CORRECTIONS["moderated-max-t" if moderated else "bootstrap-max-t"].title,
+        resamples=resamples,
+        seed=seed,
+        notes=(*notes, *(note for one in scores.values() for note in notes_on(one, info, options))),
+    )
+
+
+def _together(evaluation: Any, missing: str | None) -> tuple[dict[str, Scores], tuple[str, ...]]:
+    """Put the scores of all measures in one order, and apply the policy for missing ones."""
+    if not isinstance(evaluation, Mapping) or not evaluation:
+        raise PolicyError("several measures are a mapping of their names to scores")
+    given = {str(name): as_scores(one) for name, one in evaluation.items()}
+    start, first = next(iter(given.items()))
+    scores = {name: one.aligned(first, (name, start)) for name, one in given.items()}
+    flat = [one.flat("measures are compared without shards") for one in scores.values()]
+    listed = list(scores.items())
+
+    def cell(table: int, place: Indices) -> str:
+        name, one = listed[table]
+        return f"{name}: {one.cell(place)} has no score"
+
+    values, kept, notes = filled(flat, missing or "error", cell, by=" by every measure")
+    topics = tuple(compress(first.topics, kept))
+    return {
+        name: replace(one, values=table, topics=topics)
+        for (name, one), table in zip(listed, values, strict=True)
+    }, notes

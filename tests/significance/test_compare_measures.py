@@ -1,0 +1,111 @@
+"""Several measures as one family: by hand, beside one measure, and on odd scores."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.significance import compare_measures
+from cranfield.significance.bootstrap_t import topic_counts
+
+
+def scores(values: Any, **how: Any) -> cf.Scores:
+    topics, systems = (tuple(map(str, range(size))) for size in values.shape)
+    return cf.Scores(values, topics, systems, **how)
+
+
+def two_measures() -> dict[str, cf.Scores]:
+    random = np.random.default_rng(8)
+    values = random.gamma(0.7, 0.3, size=(15, 4)) + np.arange(4) * 0.25
+    other = 5 * values + random.normal(size=(15, 4)) - np.arange(4)
+    return {"one": scores(values), "other": scores(other)}
+
+
+def test_by_hand() -> None:
+    """Each pair of each measure beside the largest t of itself and all below it."""
+    given = two_measures()
+    found = compare_measures(given, moderated=False, resamples=499, seed=2)
+    counts = topic_counts(499, 15, 2).astype(int)
+    t, resampled, error = [], [], []
+    for one in given.values():
+        for j in range(4):
+            for k in range(j + 1, 4):
+                d = one.values[:, j] - one.values[:, k]
+                error.append(d.std(ddof=1) / np.sqrt(15))
+                t.append(abs(d.mean()) / error[-1])
+                drawn = np.array([np.repeat(d - d.mean(), row) for row in counts])
+                spread = drawn.std(axis=1, ddof=1) / np.sqrt(15)
+                resampled.append(np.abs(drawn.mean(axis=1)) / spread)
+    expected, above = np.empty(12), 0.0
+    for place in np.argsort(t)[::-1]:
+        below = [k for k in range(12) if t[k] <= t[place]]
+        largest = np.max([resampled[k] for k in below], axis=0)
+        above = max(above, (1 + (largest >= t[place] * (1 - 1e-9)).sum()) / 500)
+        expected[place] = above
+    assert found.pvalues.T.ravel() == pytest.approx(expected, abs=1e-12)
+    half = np.sort(np.max(resampled, axis=0))[499 - 25] * np.array(error)
+    assert ((found.interval[1] - found.interval[0]) / 2).T.ravel() == pytest.approx(half)
+    assert {*found.verdicts.ravel().tolist()} >= {-1, 0}
+
+
+def test_beside_one_measure() -> None:
+    """One measure alone, and twice: as `compare` says; two cost something, and not each."""
+    given = two_measures()
+    alone = cf.compare(given["one"], test="t", correction="moderated-max-t", seed=4)
+    one = compare_measures({"one": given["one"]}, seed=4)
+    twice = compare_measures({"one": given["one"], "again": given["one"]}, seed=4, jobs=3)
+    assert one.pvalues[:, 0].tolist() == alone.adjusted_pvalues.tolist()
+    assert twice.pvalues.tolist() == np.repeat(one.pvalues, 2, axis=1).tolist()
+    assert one.interval[0][:, 0] == pytest.approx(alone.interval[0])
+    both = compare_measures(given, seed=4)
+    assert (both.pvalues[:, :1] >= one.pvalues).all()
+
+
+def test_directions() -> None:
+    """What is better depends on the measure; contradictions are counted."""
+    random = np.random.default_rng(1)
+    values = random.normal(size=(20, 2)) * 0.01 + [0, 1]
+    same = random.normal(size=(20, 2))
+    given = {
+        "up": scores(values),
+        "cost": scores(values, lower_is_better=True),
+        "nothing": scores(same),
+    }
+    found = compare_measures(given, resamples=999)
+    assert found.verdicts.tolist() == [[-1, 1, 0]]
+    assert found.counts().rows() == [("0", "1", 1, 1)]
+    assert "1 pair differs by some measure, 0 of them by every one, 1 by measures that" in str(
+        found
+    )
+    assert "low scores of the measure are the good ones" in str(found)
+    turned = compare_measures(given, resamples=999, baseline="0")
+    assert turned.verdicts.tolist() == [[1, -1, 0]]
+    assert turned.to_polars()["measure"].to_list() == ["up", "cost", "nothing"]
+
+
+@pytest.mark.filterwarnings("error")
+def test_odd_scores() -> None:
+    """Measures that say nothing do no harm; a topic that lacks a score of any is left out."""
+    values = np.random.default_rng(1).normal(size=(20, 3))
+    found = compare_measures({"a": scores(values), "b": scores(np.full((20, 3), 0.5))})
+    assert found.pvalues[:, 1].tolist() == [1, 1, 1]
+    alone = compare_measures({"a": scores(values)})
+    assert found.pvalues[:, 0].tolist() == alone.pvalues[:, 0].tolist()
+    gaps = values.copy()
+    gaps[3, 1] = np.nan
+    with pytest.raises(CranfieldError, match="b: system '1' on topic '3' has no score"):
+        compare_measures({"a": scores(values), "b": scores(gaps)})
+    kept = compare_measures({"a": scores(values), "b": scores(gaps)}, missing="drop")
+    assert kept.topics == 19
+    assert "1 topic left out for lack of a score" in kept.notes
+    mixed = scores(values).select(systems=["2", "0", "1"])
+    again = compare_measures({"a": scores(values), "b": mixed})
+    assert again.difference[:, 0].tolist() == again.difference[:, 1].tolist()
+    with pytest.raises(CranfieldError, match="b lacks system '2', which a has"):
+        compare_measures({"a": scores(values), "b": scores(values[:, :2])})
+    with pytest.raises(PolicyError, match="a mapping of their names to scores"):
+        compare_measures([scores(values)])  # type: ignore[arg-type]

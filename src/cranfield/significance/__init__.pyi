@@ -43,6 +43,10 @@ from .several.meta_analysis import (
 )
 from .simulation.resampled import Resampled as Resampled
 from .simulation.simulator import Simulator as Simulator, fit_simulator as fit_simulator
+from .several.replicability import (
+    Replicability as Replicability,
+    replicability as replicability,
+)
 from .tests.catalogue import TESTS as TESTS, find_test as find_test
 from .tests.declaration import TestInfo as TestInfo
 from .transform import arcsine as arcsine, standardise as standardise

@@ -1,0 +1,111 @@
+"""What do tests of scores by shard say where topics and systems interact?
+
+    python -m studies.interaction [FOLDER] [--sets 2000] [--repeats 20]
+
+First, simulated: 5 equal systems, 25 topics, 3 shards, normal effects of topics (standard
+deviation .2), of topics by systems (0, .05 and .1), and errors of shards (.1); the share of data
+sets in which any pair is called different at .05. `with gaps` is the same where a topic lacks a
+shard in 3 of 10 cases; it keeps one at least.
+
+Then, if FOLDER has the runs and judgments of TREC-8: the pairs of its runs that tests find on AP
+by 3 random shards, on all topics and on random subsets; the share that they find of what two-way
+ANOVA of AP on the whole collection finds on all topics; and of the pairs found, the share with the
+other order on the topics that are left. Prints tables in Markdown.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+
+from cranfield.base.arrays import Floats
+from cranfield.base.streams import stream
+from cranfield.evaluation.of_runs import evaluate
+from cranfield.meta.of_tests.fast_tests import TestChoice
+from cranfield.scores import Scores
+
+SEED = 20261122
+TOPICS, SYSTEMS, SHARDS = 25, 5, 3
+INTERACTION = (0.0, 0.05, 0.1)
+RESAMPLES = 999
+SIZES = (10, 25)
+TESTS = ("anova-3", "bootstrap-anova", "random-topics")
+
+
+def named(values: Floats) -> Scores:
+    return Scores(values, *(tuple(map(str, range(number))) for number in values.shape[:2]))
+
+
+def simulated(sets: int) -> None:
+    """Print family-wise errors."""
+    choices = [TestChoice(test, resamples=RESAMPLES) for test in TESTS]
+    print(f"| interaction | {' | '.join(TESTS)} | random-topics with gaps |\n|{' --- |' * 5}")
+    for spread in INTERACTION:
+        errors = np.zeros(len(TESTS) + 1)
+        for k in range(sets):
+            rng = stream(SEED, k)
+            values = rng.normal(0, 0.2, (TOPICS, 1, 1)) + rng.normal(
+                0, 0.1, (TOPICS, SYSTEMS, SHARDS)
+            )
+            values = values + spread * rng.normal(size=(TOPICS, SYSTEMS, 1))
+            gaps = rng.random((TOPICS, 1, SHARDS)) < 0.3
+            gaps[np.arange(TOPICS), 0, rng.integers(0, SHARDS, TOPICS)] = False
+            each = [choice(named(values), seed=k) for choice in choices]
+            each.append(choices[-1](named(np.where(gaps, np.nan, values))))
+            errors += [one.significant.any() for one in each]
+        print(f"| {spread:g} | {' | '.join(f'{one:.4f}' for one in errors / sets)} |", flush=True)
+
+
+def real(folder: Path, repeats: int) -> None:
+    """Print what is found on TREC-8."""
+    runs = sorted(folder.glob("runs/*.xz"))
+    every = evaluate(runs, folder / "qrels.trec8.adhoc.txt.gz", "AP", shards=SHARDS)
+    by_shard, whole = every["AP"].values, every.whole["AP"].values
+    cells = (~np.isnan(by_shard)).any(axis=1).sum()
+    scores = {
+        "anova-3, shards": ("anova-3", by_shard),
+        "anova-2, means of shards": ("anova-2", np.nanmean(by_shard, axis=2)),
+        "random-topics, shards": ("random-topics", by_shard),
+        "anova-2, whole AP": ("anova-2", whole),
+    }
+    truth = TestChoice("anova-2")(named(whole))
+    pairs, topics = truth.order.size, len(whole)
+    print(f"\n{len(runs)} runs, {topics} topics, {cells} cells of topic and shard; {pairs} pairs,")
+    print(f"{truth.significant.sum()} found by anova-2 of whole AP on all topics\n")
+    print("| topics | test | pairs found | share of those of all topics | other order |")
+    print("| --- | --- | --- | --- | --- |")
+    for size in (*SIZES, topics):
+        found = {name: np.zeros(3) for name in scores}
+        times = repeats if size < topics else 1
+        for k in range(times):
+            order = stream(SEED, size, k).permutation(topics)
+            left = whole[order[size:]].mean(axis=0) if size < topics else whole.mean(axis=0)
+            first, second = np.triu_indices(left.size, 1)
+            signs = np.sign(left[first] - left[second])
+            for name, (test, values) in scores.items():
+                said = TestChoice(test)(named(values[order[:size]]))
+                some = said.significant
+                again = (some & truth.significant & (said.order == truth.order)).sum()
+                other = (some & (said.order * signs < 0)).sum()
+                found[name] += [some.sum(), again, other]
+        for name, (some, again, other) in found.items():
+            share = again / times / truth.significant.sum()
+            print(f"| {size} | {name} | {some / times:.1f} | {share:.3f} | {other / some:.4f} |")
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--sets", type=int, default=2000)
+    parser.add_argument("--repeats", type=int, default=20)
+    given = parser.parse_args()
+    simulated(given.sets)
+    if given.folder is not None:
+        real(given.folder, given.repeats)
+
+
+if __name__ == "__main__":
+    main()

@@ -137,8 +137,8 @@ def test_notes_of_what_is_not() -> None:
     found = two_way_check(skewed())
     assert found.violated[:2] == ("normal errors", "equal variances")
     notes = " ".join(found.notes())
-    assert "With 50 topics the F-test hardly depends on it." in notes
-    assert "not very sensitive" in notes and "independent" in notes
+    assert "With 50 topics tests of means hardly depend on it." in notes
+    assert "read its corrected p" in notes and "independent" in notes
     few = two_way_check(np.random.default_rng(0).exponential(size=(12, 6)) ** 2)
     assert "With 12 topics, fewer than 20, it may matter" in " ".join(few.notes())
     holes = np.random.default_rng(0).exponential([0.02, 0.05, 0.3], (50, 3))

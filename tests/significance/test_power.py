@@ -287,6 +287,43 @@ def test_wrong_options(options: dict[str, Any], message: str) -> None:
         topics_needed(**given_)
 
 
+def test_power_without_sphericity() -> None:
+    """Where 4 of 9 directions vary, alike, F with both degrees of freedom of 4 in 9 is exact."""
+    from scipy import stats
+
+    rng = np.random.default_rng(3)
+    n, m, some, difference, variance = 12, 10, 4, 0.2, 0.02
+    epsilon = some / (m - 1)
+    formula = power_anova(
+        n, systems=m, difference=difference, variance=variance, epsilon=epsilon
+    ).item()
+    df = (some, some * (n - 1))
+    limit = stats.f.isf(0.05, *df)
+    shift = epsilon * n * difference**2 / (2 * variance)
+    assert formula == pytest.approx(stats.ncf.sf(limit, *df, shift), abs=1e-6)
+    # Best and worst differ, in the directions that vary; scores are drawn, and F computed.
+    means = np.zeros(m)
+    means[:2] = difference / 2, -difference / 2
+    others = rng.normal(size=(m, some - 1))
+    basis = np.column_stack([means, others - others.mean(axis=0)])
+    directions = np.linalg.qr(basis)[0] * np.sqrt(variance / epsilon)
+    scores = means + rng.normal(size=(20_000, n, some)) @ directions.T
+    of_systems = scores.mean(axis=1, keepdims=True)
+    rest = ((scores - of_systems) ** 2).sum(axis=(1, 2)) / (n - 1)
+    f = n * (of_systems**2).sum(axis=(1, 2)) / rest
+    assert (f >= limit).mean() == pytest.approx(formula, abs=0.012)
+    assert "epsilon 0.5" in str(
+        topics_needed(systems=4, difference=0.1, variance=0.02, epsilon=0.5)
+    )
+    for wrong in (0.1, 1.1):
+        with pytest.raises(PolicyError, match="epsilon of 10 systems lies between 0.1111 and 1"):
+            power_anova(n, systems=m, difference=0.1, variance=0.1, epsilon=wrong)
+    with pytest.raises(PolicyError, match="two-way design"):
+        power_anova(n, systems=m, difference=0.1, variance=0.1, epsilon=0.5, model="anova-1")
+    with pytest.raises(PolicyError, match="not of 't'"):
+        topics_needed("t", difference=0.1, variance=0.1, epsilon=0.5)
+
+
 def test_wrong_numbers_of_topics() -> None:
     for wrong in (1, [10, 0], float("nan"), float("inf")):
         with pytest.raises(PolicyError, match="number of topics must be 2 or more"):

@@ -29,7 +29,7 @@ from cranfield.tabular import text_table
 from cranfield.tabular.frames import Framed
 
 ENOUGH_TOPICS = 20
-"""From so many topics on the F-test hardly depends on normality (Mendenhall and Sincich)."""
+"""From so many topics on tests of means hardly depend on normality (Mendenhall and Sincich)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,7 +92,8 @@ class Assumptions(Framed):
         """Say in plain words what was found, and whether it matters.
 
         Source: Ferro and Maistro (2024), section 4.2.5, with Ito (1980) and Mendenhall and Sincich
-        (2012) there.
+        (2012) there; of unequal variances they say that a balanced design is little affected, which
+        holds for independent scores, and not for scores of the same topics (Huynh and Feldt, 1976).
         """
         many = self.topics >= ENOUGH_TOPICS
         topics = counted(self.topics, "topic")
@@ -102,7 +103,7 @@ class Assumptions(Framed):
             lines.append(
                 f"The errors are not normal ({shape}). "
                 + (
-                    f"With {topics} the F-test hardly depends on it."
+                    f"With {topics} tests of means hardly depend on it."
                     if many
                     else f"With {topics}, fewer than {ENOUGH_TOPICS}, it may matter: compare with a"
                     " randomisation test."
@@ -112,8 +113,9 @@ class Assumptions(Framed):
             lines.append(
                 "The systems differ in variance. "
                 + (
-                    "With a score of every system for every topic the F-test is not very sensitive"
-                    " to it; for a pair that matters, a paired test uses its own variance."
+                    "The F-test of all systems then calls equal ones different too often: read its"
+                    " corrected p, under the table. For pairs take a test that goes by each pair's"
+                    " own variance, such as t."
                     if self.balanced
                     else "Without a score of every system for every topic it may matter: compare"
                     " with a paired test or a randomisation test."

@@ -80,6 +80,7 @@ def power_anova(
     variance: float,
     model: str = "anova-2",
     alpha: float = 0.05,
+    epsilon: float = 1.0,
 ) -> Floats:
     r"""Compute the power of the analysis of variance to find that systems differ at all.
 
@@ -93,6 +94,12 @@ def power_anova(
 
     with error degrees of freedom phi of m(n - 1) in the one-way and (m - 1)(n - 1) in the two-way
     design. Source: Sakai (2016), Topic set size design; Sakai (2018).
+
+    In the two-way design it assumes that the differences of all pairs of systems vary alike
+    (sphericity). Where they do not, an F of that size proves less, and `epsilon` says how far they
+    are from it: both degrees of freedom and :math:`\lambda` are then multiplied by it, which is
+    the approximation of Muller and Barton (1989) with epsilon known. It is of the corrected test,
+    and of means whose differences vary as others do on average.
 
     Parameters
     ----------
@@ -108,6 +115,9 @@ def power_anova(
         `anova-1` or `anova-2`.
     alpha
         Significance level.
+    epsilon
+        From 1 / (m - 1) to 1, which is sphericity, and the default: see the line under the table of
+        a comparison, or `comparison.anova.sphericity`; of `anova-2` only.
 
     Returns
     -------
@@ -124,13 +134,23 @@ def power_anova(
     --------
     >>> power_anova([25, 50, 100], systems=10, difference=0.05, variance=0.01).round(4).tolist()
     [0.1734, 0.3464, 0.6783]
+    >>> power_anova(50, systems=10, difference=0.05, variance=0.01, epsilon=0.4).round(4).item()
+    0.2117
     """
     check_choice("model", model, MODELS)
     if systems < 2:
         raise PolicyError(f"a comparison needs two systems or more, not {systems}")
+    if not 1 / (systems - 1) <= epsilon <= 1:
+        raise PolicyError(
+            f"epsilon of {systems} systems lies between {1 / (systems - 1):.4g} and 1, not"
+            f" {epsilon:g}"
+        )
+    if model == "anova-1" and epsilon != 1:
+        raise PolicyError("epsilon is of the two-way design: model='anova-1' has none")
     n = _checked(topics, alpha, difference=difference, variance=variance)
     error = (n - 1) * (systems if model == "anova-1" else systems - 1)
-    return _tail(systems - 1.0, error, n * difference**2 / (4 * variance), alpha)
+    half = n * difference**2 / (4 * variance)
+    return _tail(epsilon * (systems - 1.0), epsilon * error, epsilon * half, alpha)
 
 
 def expected_width(topics: ArrayLike, *, variance: float, alpha: float = 0.05) -> Floats:

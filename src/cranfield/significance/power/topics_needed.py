@@ -53,6 +53,8 @@ class TopicsNeeded:
         Significance level; the confidence level is 1 - alpha.
     alternative
         Of the t-test.
+    epsilon
+        How far differences of systems are from varying alike, which is 1; of `anova-2`.
     """
 
     design: str
@@ -65,6 +67,7 @@ class TopicsNeeded:
     systems: int
     alpha: float
     alternative: str
+    epsilon: float = 1.0
 
     def __str__(self) -> str:
         options = f"variance of a score {self.variance:.4g}, alpha {self.alpha:g}"
@@ -80,6 +83,9 @@ class TopicsNeeded:
         else:
             way = {"anova-1": "one-way", "anova-2": "two-way"}[self.design]
             name = f"{way} ANOVA of {counted(self.systems, 'system')}"
+            if self.design == "anova-2" and self.systems > 2:
+                alike = self.epsilon == 1
+                options += ", sphericity assumed" if alike else f", epsilon {self.epsilon:g}"
             what = f"that not all are equal, if best and worst differ by {self.difference:g},"
         return (
             f"{counted(self.topics, 'topic')}: {name} finds {what} with power"
@@ -97,6 +103,7 @@ def topics_needed(
     alpha: float = 0.05,
     power: float = 0.8,
     alternative: str = "two-sided",
+    epsilon: float = 1.0,
 ) -> TopicsNeeded:
     """Find the smallest number of topics that reaches a power, or a width of the interval.
 
@@ -123,6 +130,9 @@ def topics_needed(
         Required power, between 0 and 1; it means nothing for `interval`.
     alternative
         Of `t`.
+    epsilon
+        Of `anova-2`, as for :func:`power_anova`: by default differences of all pairs of systems are
+        taken to vary alike (sphericity), which those of real systems do not.
 
     Returns
     -------
@@ -154,6 +164,8 @@ def topics_needed(
         raise PolicyError(f"design {design!r} is for two systems, not {systems}")
     if design != "t" and alternative != "two-sided":
         raise PolicyError(f"design {design!r} is two-sided")
+    if design != "anova-2" and epsilon != 1:
+        raise PolicyError(f"epsilon is of design 'anova-2', not of {design!r}")
     check_share("power", power)
 
     shared = {"variance": variance, "alpha": alpha}
@@ -161,7 +173,9 @@ def topics_needed(
         "interval": partial(expected_width, **shared),
         "t": partial(power_t, difference=goal, alternative=alternative, **shared),
     }
-    by_anova = partial(power_anova, systems=systems, difference=goal, model=design, **shared)
+    by_anova = partial(
+        power_anova, systems=systems, difference=goal, model=design, epsilon=epsilon, **shared
+    )
 
     def reached(topics: int) -> float:
         return float(of_design.get(design, by_anova)(topics))
@@ -180,6 +194,7 @@ def topics_needed(
         systems=systems,
         alpha=alpha,
         alternative=alternative,
+        epsilon=float(epsilon),
     )
 
 

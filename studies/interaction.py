@@ -35,7 +35,8 @@ TESTS = ("anova-3", "bootstrap-anova", "random-topics")
 
 
 def named(values: Floats) -> Scores:
-    return Scores(values, *(tuple(map(str, range(number))) for number in values.shape[:2]))
+    topics, systems = (tuple(map(str, range(number))) for number in values.shape[:2])
+    return Scores(values, topics, systems)
 
 
 def simulated(sets: int) -> None:
@@ -90,9 +91,11 @@ def real(folder: Path, repeats: int) -> None:
                 again = (some & truth.significant & (said.order == truth.order)).sum()
                 other = (some & (said.order * signs < 0)).sum()
                 found[name] += [some.sum(), again, other]
-        for name, (some, again, other) in found.items():
+        for name, (number, again, other) in found.items():
             share = again / times / truth.significant.sum()
-            print(f"| {size} | {name} | {some / times:.1f} | {share:.3f} | {other / some:.4f} |")
+            print(
+                f"| {size} | {name} | {number / times:.1f} | {share:.3f} | {other / number:.4f} |"
+            )
 
 
 def main() -> None:

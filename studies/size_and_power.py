@@ -95,7 +95,7 @@ SAVED = {"TREC-8 AP": "trec8-adhoc/scores/adhoc8_ap.csv"}
 
 def table_of(path: Path) -> Floats:
     """Read scores from a CSV table: a column a system, and maybe one that names topics."""
-    frame = pl.read_csv(path)
+    frame = pl.read_csv(path).drop("topic", strict=False)
     return frame.select(pl.col(pl.Float64, pl.Int64)).to_numpy().astype(np.float64)
 
 

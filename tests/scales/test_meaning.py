@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
 from cranfield.scales.runs import score_runs
+from cranfield.scales.statements.decisions import decisions_kept
 from cranfield.scales.statements.dominance import dominance
 from cranfield.scales.statements.meaningful import MEANINGFUL, NOT_INVARIANT, meaning
 from cranfield.significance.pairs import all_pairs
@@ -210,7 +212,7 @@ def test_an_example_is_shown() -> None:
         "of 1 pair that differs, none keeps the order of means under every increasing"
         " transformation of the scores"
     )
-    assert found.lines()[2] == (
+    assert found.lines()[3] == (
         "for example: a is above b by its mean, but not if what counts is a score above 0.1,"
         " which a has on 3 topics and b on 4"
     )
@@ -238,6 +240,76 @@ def test_what_measures_declare_is_what_their_values_say(name: str, scale: str) -
     assert cf.scale_of(name).own.word == scale
 
 
+def test_means_keep_their_order_and_differences_do_not() -> None:
+    """The order of means is one thing, the decision of a test another."""
+    covid = cf.bundled.trec_covid()
+    found = meaning(
+        cf.compare(cf.evaluate(covid.runs, covid.qrels, "nDCG@20")["nDCG@20"], test="anova")
+    )
+    star, holds = found.comparison.is_significant(), found.dominance.holds
+    assert (star.sum(), found.holds) == (473, 441)
+    # Of the pairs whose order holds always, 147 do not differ by the tenth powers.
+    assert (star & holds & ~found.kept[10.0]).sum() == 147
+    assert found.lines()[1].startswith("of 473 pairs that differ, 441 keep the order of means")
+    assert found.lines()[2] == (
+        "whether the test finds them then is another matter: with x^p for each score x it finds 171"
+        " for p = 0.1, 396 for p = 0.5, 458 for p = 2, 296 for p = 10, and 124 for all of these"
+    )
+
+
+@pytest.mark.parametrize("shift", [0.0, -0.4])
+def test_decisions_are_those_of_transformed_scores(shift: float) -> None:
+    """By SciPy's t-test on powers, of scores above their lowest where some are below 0."""
+    values = np.random.default_rng(2).beta(1, 3, (12, 5)) + 0.07 * np.arange(5) + shift
+    found = cf.compare(scores_of(values), test="t", correction="none", alpha=0.2)
+    powers = (0.2, 1.0, 6.0)
+    kept = decisions_kept(found, powers)
+    apart = values - min(values.min(), 0)
+    expected = np.empty(kept.shape, dtype=bool)
+    for k, (i, j) in enumerate(zip(found.first, found.second, strict=True)):
+        signs = []
+        for power in (1.0, *powers):
+            t = stats.ttest_rel(apart[:, i] ** power, apart[:, j] ** power)
+            signs.append(np.sign(t.statistic) * (t.pvalue <= 0.2))
+        expected[:, k] = [one == signs[0] for one in signs[1:]]
+    np.testing.assert_array_equal(kept, expected)
+    assert kept[1].all()
+    assert not kept.all()
+
+
+@pytest.mark.parametrize("test", ["sign", "friedman", "kruskal-wallis"])
+def test_tests_by_order_decide_the_same(test: str) -> None:
+    """What is said of them without computing is what computing says."""
+    values = np.random.default_rng(3).beta(1, 3, (20, 6)) + 0.05 * np.arange(6)
+    found = cf.compare(scores_of(values), test=test)
+    assert found.count() and decisions_kept(found).all()
+    for power in (0.1, 2.0):
+        again = cf.compare(scores_of(values**power), test=test)
+        np.testing.assert_allclose(again.adjusted_pvalues, found.adjusted_pvalues, atol=1e-12)
+    if test == "kruskal-wallis":
+        named = meaning(cf.compare(scores_of(values, measure="R@5"), test=test))
+        assert "as it goes by their order" in named.lines()[2]
+
+
+def test_decisions_of_what_is_hard_to_transform() -> None:
+    """Gaps stay gaps, random numbers are drawn again, and what cannot be tested does not hold."""
+    values = np.random.default_rng(4).random((15, 4)) + 0.3 * np.arange(4)
+    values[0, 0] = np.nan
+    gaps = cf.compare(scores_of(values), test="welch")
+    assert gaps.count() and decisions_kept(gaps, [1.0]).all()
+    drawn = cf.compare(scores_of(values[1:]), test="randomisation", resamples=200)
+    assert drawn.count() and decisions_kept(drawn, [1.0]).all()
+    against = cf.compare(scores_of(values[1:] * 1e99), test="t", baseline=["0", "3"])
+    assert decisions_kept(against, [1.0]).all()
+    many = meaning(replace(drawn, options={**drawn.options, "resamples": 10**7}))
+    assert many.lines()[2].endswith("it is left to decisions_kept()")
+    for powers in ([0.0], ["a"], [[1.0, 2.0]], [-1]):
+        with pytest.raises(PolicyError, match="powers are numbers above 0"):
+            decisions_kept(gaps, powers)  # type: ignore[arg-type]
+    with pytest.raises(PolicyError, match="takes what compare"):
+        decisions_kept("x")  # type: ignore[arg-type]
+
+
 def low_is_good(values: dict[str, list[float]]) -> cf.Scores:
     table = np.array(list(values.values())).T
     topics = tuple(map(str, range(len(table))))
@@ -251,7 +323,7 @@ def test_low_scores_that_are_good() -> None:
     values = {"a": [0.9, 0.9, 0.9, 0.1], "b": [0.3, 0.3, 0.3, 0.3]}
     found = meaning(cf.compare(low_is_good(values), alpha=0.5))
     assert found.verdict == NOT_INVARIANT
-    assert found.lines()[2] == (
+    assert found.lines()[3] == (
         "for example: b is better than a by its mean, which is lower, but not if what counts is a"
         " score up to 0.1, which b has on 0 topics and a on 1"
     )

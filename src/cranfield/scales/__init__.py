@@ -21,6 +21,7 @@ from cranfield.scales.statements.admissible import (
     allows,
     needed_for,
 )
+from cranfield.scales.statements.decisions import decisions_kept
 from cranfield.scales.statements.dominance import Dominance, dominance
 from cranfield.scales.statements.meaningful import Meaning, meaning
 from cranfield.scales.verdicts.over_topics import scale_over_topics
@@ -41,6 +42,7 @@ __all__ = [
     "allows",
     "at_or_below",
     "covers",
+    "decisions_kept",
     "difference_axioms",
     "dominance",
     "image",

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
-from cranfield.base.arrays import Indices
+from cranfield.base.arrays import Bools, Indices
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.base.escape import plain
 from cranfield.base.scale_types import Scale, a_scale
@@ -14,14 +16,19 @@ from cranfield.base.words import counted
 from cranfield.measures import Measure, parse_measure
 from cranfield.scales.interval_scaled import Interval
 from cranfield.scales.runs import depends_on_topic
+from cranfield.scales.statements.decisions import POWERS, decisions_kept
 from cranfield.scales.statements.dominance import Dominance, dominance
 from cranfield.significance.comparison.result import PairwiseComparison
+from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.tests.catalogue import TESTS
 from cranfield.tabular import text_table
 
 MEANINGFUL = "meaningful"
 NOT_INVARIANT = "not invariant"
 UNKNOWN = "unknown"
+
+SOON = 2_000_000
+"""Random samples times pairs that are drawn again for a line of text; some 0.1 s a power."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -60,39 +67,71 @@ class Meaning:
         """Pairs found to differ whose order survives every increasing transformation."""
         return int((self.comparison.is_significant() & self.dominance.holds).sum())
 
-    def lines(self) -> list[str]:
-        """Return the verdict, and what holds without any assumption on the scale."""
+    @cached_property
+    def kept(self) -> Mapping[float, Bools]:
+        """Of each pair, by power p: whether it differs, and still does for x^p, in the same order.
+
+        See :func:`cranfield.scales.decisions_kept`, which a test that draws random numbers may make
+        slow: it is done anew for each power.
+        """
+        star = self.comparison.is_significant()
+        return dict(zip(POWERS, decisions_kept(self.comparison) & star, strict=True))
+
+    @property
+    def first_line(self) -> str:
+        """The verdict, and why."""
         name = plain(self.comparison.measure) or "the measure"
         test = self.comparison.info.title
         if self.has is None:
-            first = f"unknown: {test} needs {a_scale(self.needs)}; nothing is known of {name}"
-        elif self.verdict == MEANINGFUL:
-            first = f"meaningful: {test} needs {a_scale(self.needs)}; {name} is {a_scale(self.has)}"
-        elif self.has >= self.needs and self.by_size and not self.by_topic:
-            first = (
+            return f"unknown: {test} needs {a_scale(self.needs)}; nothing is known of {name}"
+        if self.verdict == MEANINGFUL:
+            return f"meaningful: {test} needs {a_scale(self.needs)}; {name} is {a_scale(self.has)}"
+        if self.has >= self.needs and self.by_size and not self.by_topic:
+            return (
                 f"not invariant: {name} is {a_scale(self.has)} for retrieved sets of one size only;"
                 f" {test} takes scores of all sizes for one"
             )
-        elif self.has >= self.needs:
-            first = (
+        if self.has >= self.needs:
+            return (
                 f"not invariant: {name} depends on the recall base, so that topics are on scales of"
                 f" their own; {test} puts them together"
             )
-        else:
-            first = (
-                f"not invariant: {test} needs {a_scale(self.needs)}, and {name} is declared"
-                f" {self.has}; what it says may depend on how the scale is spaced"
-            )
-        lines, found = [first], self.comparison.count()
+        return (
+            f"not invariant: {test} needs {a_scale(self.needs)}, and {name} is declared"
+            f" {self.has}; what it says may depend on how the scale is spaced"
+        )
+
+    def lines(self) -> list[str]:
+        """Return the verdict, and what holds without any assumption on the scale."""
+        lines, found = [self.first_line], self.comparison.count()
         if found and self.verdict != MEANINGFUL:
             kept = f"{self.holds:,} keep" if self.holds > 1 else f"{self.holds or 'none'} keeps"
             lines.append(
                 f"of {counted(found, 'pair')} that {'differs' if found == 1 else 'differ'},"
                 f" {kept} the order of means under every increasing transformation of the scores"
             )
+            lines.append(self._decisions())
             if example := self._example():
                 lines.append(example)
         return lines
+
+    def _decisions(self) -> str:
+        """Say how many differ still when scores are transformed, where that is soon found out."""
+        one = self.comparison
+        if self.needs <= Scale.ORDINAL:
+            return (
+                "the test finds the same under every increasing transformation of all scores alike,"
+                " as it goes by their order"
+            )
+        start = "whether the test finds them then is another matter"
+        if one.options["resamples"] * len(one) > SOON and _draws(one):
+            return f"{start}; with so many random samples it is left to decisions_kept()"
+        counts = [f"{kept.sum():,} for p = {power:g}" for power, kept in self.kept.items()]
+        every = np.logical_and.reduce(list(self.kept.values())).sum()
+        return (
+            f"{start}: with x^p for each score x it finds {', '.join(counts)}, and {every:,} for all"
+            " of these"
+        )
 
     def _example(self) -> str:
         """Show the clearest of the differences that a transformation turns over.
@@ -167,7 +206,7 @@ class Meaning:
             cures.append(f"take {' or '.join(tests)}")
         if not self.by_topic and _can_be_scaled(measure_of(self.comparison.measure)):
             cures.append(f"or the interval-scaled interval({name}), with a cutoff")
-        raise PolicyError("; ".join([self.lines()[0], *([", ".join(cures)] if cures else [])]))
+        raise PolicyError("; ".join([self.first_line, *([", ".join(cures)] if cures else [])]))
 
     def to_text(self, limit: int = 20) -> str:
         """Write the verdict and the pairs that differ, those that may turn over first."""
@@ -202,7 +241,11 @@ class Meaning:
         return self.to_text()
 
     def __repr__(self) -> str:
-        return f"Meaning({self.lines()[0]})"
+        return f"Meaning({self.first_line})"
+
+
+def _draws(one: PairwiseComparison) -> bool:
+    return one.info.random or CORRECTIONS[one.correction].random
 
 
 def measure_of(name: str) -> Measure | None:

@@ -19,7 +19,7 @@ from .corrections.studentised import (
     studentised_range_isf as studentised_range_isf,
     studentised_range_sf as studentised_range_sf,
 )
-from .effect_sizes import (
+from .standardised_effects import (
     EffectSizes as EffectSizes,
     anova_effect_sizes as anova_effect_sizes,
     effect_sizes as effect_sizes,

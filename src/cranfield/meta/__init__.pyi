@@ -28,6 +28,7 @@ from .of_tests.true_differences import (
     PowerOfTests as PowerOfTests,
     power_of_tests as power_of_tests,
 )
+from .of_topics.expected_tau import ExpectedTau as ExpectedTau, expected_tau as expected_tau
 from .of_topics.extrapolation import Extrapolation as Extrapolation, extrapolate as extrapolate
 from .of_topics.generalizability import generalizability as generalizability
 from .of_topics.resampling import stability as stability

@@ -10,6 +10,10 @@ from .bayes.comparison import (
     BayesianComparison as BayesianComparison,
     compare_bayes as compare_bayes,
 )
+from .bayes.systems_posterior import (
+    SystemsPosterior as SystemsPosterior,
+    fit_bayes as fit_bayes,
+)
 from .comparison.compare import compare as compare
 from .comparison.equivalence import Equivalence as Equivalence
 from .comparison.rank_sets import RankSets as RankSets, rank_sets as rank_sets

@@ -32,6 +32,10 @@ RESULTS = {
         "Bayesian comparison",
         "Benavoli, Corani, Demšar and Zaffalon (2017); Carterette (2015)",
     ),
+    "SystemsPosterior": (
+        "Bayesian hierarchical model",
+        "Carterette (2015); Albert and Chib (1993); Gelman, Hill and Yajima (2012)",
+    ),
     "TopicsNeeded": ("topic set size", "Sakai (2016b); Sakai (2018)"),
     "Image": ("images of measures", "Ferrante, Ferro and Fuhr (2021)"),
     "Meaning": ("meaningfulness", "Ferrante, Ferro and Fuhr (2021)"),

@@ -15,15 +15,24 @@ from cranfield.base.escape import plain
 from cranfield.base.words import counted
 from cranfield.scores import Scores
 from cranfield.scores.labels import place_of
+from cranfield.significance.bayes.chains import agreement
 from cranfield.significance.bayes.dirichlet_signed_rank import Chances, Limits, signed_rank
+from cranfield.significance.bayes.systems_posterior import (
+    MISSING,
+    SystemsPosterior,
+    chances,
+    check_rope,
+    fit_bayes,
+    sampling_notes,
+)
 from cranfield.significance.pairs import ROUNDING
 from cranfield.tabular.frames import Framed
 
-METHODS = ("t", "signed-rank")
+METHODS = ("t", "signed-rank", "hierarchical")
 """Ways to compare two systems."""
 
-MISSING = ("error", "drop")
-"""What to do with topics that lack a score."""
+SAMPLES = {"t": 0, "signed-rank": 50_000, "hierarchical": 4000}
+"""Random samples of each by default; `t` needs none."""
 
 
 def compare_bayes(
@@ -36,7 +45,7 @@ def compare_bayes(
     level: float = 0.95,
     prior: float = 0.5,
     missing: str = "error",
-    samples: int = 50_000,
+    samples: int | None = None,
     seed: int = 0,
 ) -> BayesianComparison:
     r"""Compare two systems on the same topics, with a region of practical equivalence.
@@ -61,6 +70,10 @@ def compare_bayes(
     the differences of two topics: with a narrow one, systems that win as often as they lose are not
     equivalent there.
 
+    Both look at two systems alone. `hierarchical` compares the expected scores of the two in a
+    model of all systems in `scores`, which are pulled together as far as they are alike: see
+    :func:`fit_bayes`, which gives all pairs and ranks at once.
+
     Source: Benavoli, Corani, Demšar and Zaffalon (2017), with correlation 0, since topics are
     independent; Carterette (2015).
 
@@ -74,16 +87,18 @@ def compare_bayes(
         Largest difference that does not matter, 0 or more, in the unit of the scores. With 0 no
         systems are equivalent.
     method
-        `t` or `signed-rank`.
+        `t`, `signed-rank` or `hierarchical`.
     level
         Probability of the credible interval.
     prior
         Strength s of the prior of `signed-rank`, above 0.
     missing
-        `error`, or `drop`, which leaves out topics where a system lacks a score.
+        `error`, or `drop`, which leaves out topics where a system lacks a score: one of the two,
+        or for `hierarchical` any.
     samples, seed
-        Of `signed-rank`. The same seed gives the same weights whatever the systems, and
-        comparing second with first gives the same probabilities, exchanged.
+        Of `signed-rank`, by default 50,000, and of `hierarchical`, 4,000. The same seed gives the
+        same weights of `signed-rank` whatever the systems, and comparing second with first gives
+        the same probabilities, exchanged.
 
     Raises
     ------
@@ -109,11 +124,15 @@ def compare_bayes(
     """
     _check_options(rope, method, level, prior, missing, samples, seed)
     difference, rounding, left_out = _differences(scores, first, second, missing)
+    drawn = samples or SAMPLES[method]
+    if method == "hierarchical":
+        fitted = fit_bayes(scores, level=level, missing=missing, samples=drawn, seed=seed)
+        return _of_all(fitted, first, second, rope)
     by_t = method == "t"
     (below, within, above), interval = (
         _student(difference, rounding, rope, level)
         if by_t
-        else signed_rank(difference, rounding, rope, level, prior=prior, samples=samples, seed=seed)
+        else signed_rank(difference, rounding, rope, level, prior=prior, samples=drawn, seed=seed)
     )
     worse, better = (above, below) if scores.lower_is_better else (below, above)
     return BayesianComparison(
@@ -130,9 +149,37 @@ def compare_bayes(
         interval=interval,
         level=level,
         prior=None if by_t else prior,
-        samples=None if by_t else samples,
+        samples=None if by_t else drawn,
         seed=None if by_t else seed,
         lower_is_better=scores.lower_is_better,
+    )
+
+
+def _of_all(fitted: SystemsPosterior, first: str, second: str, rope: float) -> BayesianComparison:
+    """Take two systems out of a model of all."""
+    by_chain = fitted.difference(first, second)[..., None]
+    apart = by_chain.reshape(-1, 1)
+    worse, within, better = (float(p[0]) for p in chances(apart, rope, fitted.lower_is_better))
+    low, high = fitted.limits(apart[:, 0])
+    one, other = (fitted.means[fitted.systems.index(name)] for name in (first, second))
+    return BayesianComparison(
+        method="hierarchical",
+        measure=fitted.measure,
+        systems=(first, second),
+        n=fitted.n,
+        left_out=fitted.left_out,
+        difference=float(one - other),
+        p_worse=worse,
+        p_equivalent=within,
+        p_better=better,
+        rope=rope,
+        interval=(float(low), float(high)),
+        level=fitted.level,
+        prior=None,
+        samples=len(apart),
+        seed=fitted.seed,
+        lower_is_better=fitted.lower_is_better,
+        notes=sampling_notes(*agreement(by_chain)),
     )
 
 
@@ -184,22 +231,34 @@ def _differences(
 
 
 def _check_options(
-    rope: float, method: str, level: float, prior: float, missing: str, samples: int, seed: int
+    rope: float,
+    method: str,
+    level: float,
+    prior: float,
+    missing: str,
+    samples: int | None,
+    seed: int,
 ) -> None:
     check_choice("method", method, METHODS)
     check_choice("missing", missing, MISSING)
-    if not (np.isfinite(rope) and rope >= 0):
-        raise PolicyError(f"the region of practical equivalence must be 0 or more, not {rope:g}")
+    check_rope(rope)
     check_share("level", level)
     if not (np.isfinite(prior) and prior > 0):
         raise PolicyError(f"the strength of the prior must be above 0, not {prior:g}")
-    if samples < 1:
+    if samples is not None and samples < 1:
         raise PolicyError(f"samples must be 1 or more, not {samples}")
     if seed < 0:
         raise PolicyError(f"the seed must be 0 or more, not {seed}")
 
 
-NAMES = {"t": "Bayesian paired t-test", "signed-rank": "Bayesian signed-rank test"}
+NAMES = {
+    "t": "Bayesian paired t-test",
+    "signed-rank": "Bayesian signed-rank test",
+    "hierarchical": "Bayesian hierarchical model",
+}
+
+INTERVALS = {"t": "mean", "signed-rank": "pseudo-median", "hierarchical": "expected difference"}
+"""What the interval is of."""
 
 
 @dataclass(frozen=True)
@@ -209,7 +268,7 @@ class BayesianComparison(Framed):
     Attributes
     ----------
     method
-        `t` or `signed-rank`.
+        `t`, `signed-rank` or `hierarchical`.
     measure
         Text form of the measure; empty where it is not known.
     systems
@@ -228,15 +287,19 @@ class BayesianComparison(Framed):
         difference for `t`, of the averages of two topics' differences for `signed-rank`.
     interval
         Equal-tailed credible interval of first minus second: of the mean difference for `t`, where
-        it has the highest density too; of the pseudo-median for `signed-rank`.
+        it has the highest density too; of the pseudo-median for `signed-rank`; of the difference
+        of the expected scores for `hierarchical`.
     level
         Probability that it contains.
     prior
-        Strength of the prior, as a number of topics without a difference; None for `t`.
+        Strength of the prior of `signed-rank`, as a number of topics without a difference; else
+        None.
     samples, seed
         Number and seed of the random samples; None for `t`, which needs none.
     lower_is_better
         Whether the better system is the one with lower scores.
+    notes
+        What a reader should be told.
     """
 
     method: str
@@ -255,6 +318,7 @@ class BayesianComparison(Framed):
     samples: int | None
     seed: int | None
     lower_is_better: bool = False
+    notes: tuple[str, ...] = ()
 
     def to_polars(self) -> pl.DataFrame:
         """Return a table with one row."""
@@ -277,17 +341,16 @@ class BayesianComparison(Framed):
         drawn = "" if self.samples is None else f"; {self.samples:,} samples, seed {self.seed}"
         left = f" ({self.left_out:,} left out for lack of a score)" if self.left_out else ""
         low, high = self.interval
-        of, within = "mean", "within"
-        if self.method == "signed-rank":
-            of, within = "pseudo-median", "averages of two topics within"
+        within = "averages of two topics within" if self.method == "signed-rank" else "within"
         return "\n".join(
             [
                 f"{start}{NAMES[self.method]} of {first} and {second},"
                 f" {counted(self.n, 'topic')}{left}{drawn}",
                 f"mean difference {self.difference:.4f}; {self.level:g} credible interval of the"
-                f" {of} [{low:.4f}, {high:.4f}]",
+                f" {INTERVALS[self.method]} [{low:.4f}, {high:.4f}]",
                 f"P({first} is worse) = {self.p_worse:.4f}",
                 f"P(practically equivalent, {within} {self.rope:g}) = {self.p_equivalent:.4f}",
                 f"P({first} is better) = {self.p_better:.4f}",
+                *(f"note: {note}" for note in self.notes),
             ]
         )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,10 @@ import pytest
 import cranfield as cf
 from cranfield.significance.resampling import as_integers
 
-RANDOM = ("randomisation", "bootstrap", "bootstrap-unpaired", "bootstrap-anova", "tukey")
+RANDOM = (
+    *("randomisation", "bootstrap", "bootstrap-shift", "bootstrap-unpaired", "bootstrap-anova"),
+    "tukey",
+)
 
 
 @pytest.fixture(scope="module")
@@ -162,3 +166,40 @@ def test_bootstrap_anova_fits_the_model_again() -> None:
             table = with_interaction(values) if k > 1 else two_way(values[:, :, 0])[0]
             np.testing.assert_allclose(refits.effects[:, b], values.mean(axis=(0, 2)), atol=1e-12)
             assert refits.errors[b] == pytest.approx(np.sqrt(table.ms_error), rel=1e-9)
+
+
+@pytest.mark.parametrize("side", ["two-sided", "greater", "less"])
+def test_shift_bootstrap_against_all_samples(side: str) -> None:
+    """All 5^5 samples of the centred differences, each as probable."""
+    d = np.array([0.3, 0.1, -0.1, 0.25, 0.08])
+    means = (d - d.mean())[np.array(list(product(range(5), repeat=5)))].mean(axis=1)
+    if side == "two-sided":
+        exact = (np.abs(means) >= np.abs(d.mean()) - 1e-12).mean()
+    else:
+        # The test is against differences of the other sign: so far up, or so far down.
+        exact = (
+            (means >= d.mean() - 1e-12).mean()
+            if side == "greater"
+            else (means <= d.mean() + 1e-12).mean()
+        )
+    scores = {"x": 0.5 + d, "y": np.full(5, 0.5)}
+    found = cf.compare(
+        scores, test="bootstrap-shift", alternative=side, resamples=200_000, alpha=0.2
+    )
+    error = np.sqrt(exact * (1 - exact) / 200_000)
+    assert found.adjusted_pvalues[0] == pytest.approx(exact, abs=4 * error)
+    assert found.statistic[0] == pytest.approx(d.mean(), abs=1e-15)
+    low, high = found.interval
+    assert ((low > 0) | (high < 0))[0] == found.is_significant()[0]
+    if side == "two-sided":
+        half = np.quantile(np.abs(means), 0.8, method="inverted_cdf")
+        assert (low[0], high[0]) == pytest.approx((d.mean() - half, d.mean() + half), abs=1e-9)
+
+
+def test_shift_bootstrap_finds_more_than_the_studentised_with_few_topics() -> None:
+    values = np.random.default_rng(4).normal(0.5, 0.1, (8, 30))
+    by_error, by_mean = (
+        cf.compare(values, test=test, correction="none", resamples=2000)
+        for test in ("bootstrap", "bootstrap-shift")
+    )
+    assert by_mean.count() > 1.5 * by_error.count()

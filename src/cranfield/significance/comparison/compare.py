@@ -43,10 +43,10 @@ def compare(
         lists in order of topics; a data frame, or an array of shape (topics, systems).
     test
         `sign`, `signed-rank`, `rank-sum`, `t`, `t-unpaired`, `welch`, `randomisation`,
-        `bootstrap`, `bootstrap-unpaired`, `anova-1`, `anova-2` (also `anova`), `anova-3`,
-        `random-topics`, `kruskal-wallis`, `friedman`, `bootstrap-anova`. By default two-way ANOVA,
-        for two systems the paired t-test, which is the same, and for scores by shard, or by
-        variation of each topic's query, ANOVA with random topics.
+        `bootstrap`, `bootstrap-shift`, `bootstrap-unpaired`, `anova-1`, `anova-2` (also `anova`),
+        `anova-3`, `random-topics`, `kruskal-wallis`, `friedman`, `bootstrap-anova`. By default
+        two-way ANOVA, for two systems the paired t-test, which is the same, and for scores by
+        shard, or by variation of each topic's query, ANOVA with random topics.
     correction
         For many comparisons: `none`, `tukey`, `randomised-tukey`, `max-t`, `bonferroni`, `holm`,
         `bh`, `by`, `dunnett`. By default the test's own: Tukey's HSD for models of all systems, its

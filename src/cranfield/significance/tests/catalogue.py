@@ -39,7 +39,7 @@ _OF_PAIRS = (
         effect="(wins - losses) / (wins + losses)",
         interval="median of the differences that are not 0",
         source="Gibbons and Chakraborti (2011); Ferro and Maistro (2024), section 4; for the "
-        "threshold Urbano, Lima and Hanjalic (2019), who take .01",
+        "threshold Urbano, Lima and Hanjalic (2019b), who take .01",
         convention="Topics with equal scores are left out, and counted; with a `threshold` also "
         "those whose scores differ by no more than that. The interval is of the median of the "
         "other differences, from order statistics, so that it leaves out 0 exactly where p is at "
@@ -210,6 +210,34 @@ _OF_PAIRS = (
         "interval is the bootstrap-t interval by the same samples: symmetric, from the quantile of "
         "|t|, so that it leaves out 0 exactly where p is at most alpha; of a one-sided test, from "
         "the quantile of t on its side.",
+        random=True,
+    ),
+    TestInfo(
+        name="bootstrap-shift",
+        aliases=("shift-bootstrap",),
+        function="tests.bootstrap:shift_bootstrap_test",
+        title="Paired bootstrap test by shifting",
+        family="bootstrap",
+        asks="If topics were drawn anew from topics like these, and the systems did not differ, "
+        "how often would their means differ as much as they do?",
+        null="The mean difference is zero.",
+        assumes="Topics are a random sample, and so many that the mean is known to vary as it does "
+        "in samples of them.",
+        when="To compare with studies that used it. With few topics it finds too much: the samples "
+        "vary less than the mean does, by a factor of 1 - 1/n in the variance, and their tails are "
+        "thinner than those of t. Take the test bootstrap, which divides by the error of each "
+        "sample.",
+        formula=r"p = \frac{|\{b : |\bar{w}^{*b}| \ge |\bar{z}|\}| + 1}{B + 1}, \quad "
+        r"w_i = z_i - \bar{z}",
+        statistic="mean difference",
+        symbol="",
+        effect="Cohen's d of the differences: their mean by their standard deviation",
+        interval="mean difference",
+        source="Efron and Tibshirani (1993); Urbano, Lima and Hanjalic (2019b)",
+        convention="Two-sided by the absolute value of the mean; the paper shifts by the "
+        "mean of the samples, not by that of the topics, and its p is count / B. The same topics "
+        "are drawn for all pairs, and for the test bootstrap. The interval is symmetric, from the quantile of the "
+        "absolute value; of a one-sided test, from that of the mean on its side.",
         random=True,
     ),
     TestInfo(

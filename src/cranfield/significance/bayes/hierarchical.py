@@ -42,12 +42,12 @@ def expected_scores(cells: Cells, steps: int, seed: int) -> Floats:
         # The prior of the means tells of covariances what one more topic would.
         effect = (mean - centre[:, None]) / np.sqrt(variance)[:, None]
         rest = np.concatenate([place - mean[:, None], effect[:, None]], axis=1)
-        half, spreads = _covariance(rest, random)
+        half, inverse = _covariance(rest, random)
         precision = half @ half.transpose(0, 2, 1)
         weight = topics + 1 / variance
         pull = place.sum(axis=1) + (centre / variance)[:, None]
         normal = random.standard_normal((CHAINS, systems, 1))
-        noise = np.linalg.solve(half.transpose(0, 2, 1), normal)[..., 0]
+        noise = (inverse.transpose(0, 2, 1) @ normal)[..., 0]
         mean = pull / weight[:, None] + noise / np.sqrt(weight)[:, None]
         ones = precision.sum(axis=2)
         total = ones.sum(axis=1)
@@ -58,12 +58,12 @@ def expected_scores(cells: Cells, steps: int, seed: int) -> Floats:
         for system, rows in shared:
             _move(place, mean, precision, cells, system, rows, random)
         if step >= 0:
-            found[:, step], own[:, step] = mean, spreads
+            found[:, step], own[:, step] = mean, np.sqrt((inverse**2).sum(axis=1))
     return cells.expected(found, own)
 
 
 def _covariance(rest: Floats, random: Generator) -> tuple[Floats, Floats]:
-    """Draw a root of the precision matrix of the systems, by Bartlett, and their spreads."""
+    """Draw a root of the precision matrix of the systems, by Bartlett, and its inverse."""
     chains, topics, systems = rest.shape
     prior = PRIOR_TOPICS * np.eye(systems)
     root = np.linalg.cholesky(rest.transpose(0, 2, 1) @ rest + prior)
@@ -73,8 +73,7 @@ def _covariance(rest: Floats, random: Generator) -> tuple[Floats, Floats]:
     diagonal = np.arange(systems)
     drawn[:, diagonal, diagonal] = np.sqrt(random.chisquare(freedom, (chains, systems)))
     half = np.linalg.solve(upper, drawn)
-    inverse = np.linalg.solve(drawn, upper)
-    return half, np.sqrt((inverse**2).sum(axis=1))
+    return half, np.linalg.solve(drawn, upper)
 
 
 def _variance(effect: Floats, variance: Floats, random: Generator) -> Floats:
@@ -106,7 +105,7 @@ def _move(
     low, high = np.where(turned, -high, low), np.where(turned, -low, high)
     below, upto = ndtr(low), ndtr(high)
     drawn = below + random.random(low.shape) * (upto - below)
-    # Far out in the tail a probability is 0, and the nearer end of the cell is where all is.
-    inside = np.clip(ndtri(drawn), low, high)
-    inside = np.where(np.isfinite(inside), inside, np.where(np.isfinite(high), high, low))
+    # Far out in the tail all probabilities are 0, and all is at the nearer end of the cell.
+    inside = np.clip(ndtri(np.maximum(drawn, 1e-320)), low, high)
+    inside = np.where(upto > 0, inside, high)
     place[:, rows, system] = middle + spread * np.where(turned, -inside, inside)

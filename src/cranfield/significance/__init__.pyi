@@ -32,6 +32,7 @@ from .models.assumptions import (
     Assumptions as Assumptions,
     check_assumptions as check_assumptions,
 )
+from .power.pairs_found import PairPower as PairPower, power_pairs as power_pairs
 from .power.power_and_width import (
     expected_width as expected_width,
     power_anova as power_anova,

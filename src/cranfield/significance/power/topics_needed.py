@@ -182,7 +182,7 @@ def topics_needed(
 
     check_positive(**{names[0]: goal})
     enough = (lambda n: reached(n) <= goal) if by_width else (lambda n: reached(n) >= power)
-    topics = _smallest(enough)
+    topics = smallest(enough)
     return TopicsNeeded(
         design=design,
         topics=topics,
@@ -198,12 +198,12 @@ def topics_needed(
     )
 
 
-def _smallest(enough: Callable[[int], bool]) -> int:
+def smallest(enough: Callable[[int], bool], most: int = MOST_TOPICS) -> int:
     """Find the first number from 2 on that is enough, when all larger ones are too."""
     low, high = 1, 2
     while not enough(high):
-        if high > MOST_TOPICS:
-            raise CranfieldError(f"more than {MOST_TOPICS:,} topics would be needed")
+        if high > most:
+            raise CranfieldError(f"more than {most:,} topics would be needed")
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2

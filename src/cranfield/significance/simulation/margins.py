@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betaln, expit, gammaln, log_ndtr, logit, ndtr, xlog1py, xlogy
+from scipy.special import betaln, gammaln, log_ndtr, ndtr, xlog1py, xlogy
 
 from cranfield.base.arrays import Floats, Indices
 
@@ -31,8 +31,8 @@ EDGE = 1e-6
 NARROWEST = 0.05
 """Least standard deviation of a truncated normal distribution, before it is cut off."""
 
-FLATTEST = 0.02
-"""Least shape of a beta-binomial distribution, whose scores are nearly all 0 or 1."""
+FLATTEST = -4.0
+"""Logarithm of the least shape of a beta-binomial distribution: nearly all scores are 0 or 1."""
 
 LoglikeOf = Callable[[Floats, Floats], Floats]
 
@@ -71,35 +71,39 @@ def best(fitted: list[Fitted], topics: int, criterion: str) -> Indices:
     return np.asarray(np.argmin(cost, axis=0))
 
 
-def _climb(loglike: LoglikeOf, first: Floats, second: Floats) -> tuple[Floats, Floats]:
-    """Find the two parameters of largest likelihood, for all systems at once.
+def _climb(
+    loglike: LoglikeOf, first: Floats, second: Floats, least: float = -np.inf
+) -> tuple[Floats, Floats]:
+    """Find the two parameters of largest likelihood, `least` or more, for all systems at once.
 
-    From each place the best of its eight neighbours is the next one; where there is none better,
-    the steps halve.
+    From each place the best of its eight neighbours is the next one. Where there is none better,
+    the steps halve, and else they grow.
     """
     sides = np.array([(0, 0), *((i, j) for i in (-1, 0, 1) for j in (-1, 0, 1) if i or j)])
     step = np.full(first.shape, 1.0)
     every = np.arange(first.size)
-    for _ in range(400):
-        tried = (first + step * sides[:, :1], second + step * sides[:, 1:])
+    for _ in range(1500):
+        tried = [
+            np.maximum(one + step * sides[:, [k]], least) for k, one in enumerate((first, second))
+        ]
         at = np.argmax(loglike(*tried), axis=0)
         first, second = (one[at, every] for one in tried)
-        step = np.where(at == 0, step / 2, step)
+        step = np.where(at == 0, step / 2, np.minimum(1.0, step * 1.5))
         if (step < 1e-7).all():
             break
     return first, second
 
 
-def _shapes(center: Floats, precision: Floats, least: float) -> tuple[Floats, Floats]:
-    """Return the shapes of a beta distribution from logit mean and log precision."""
-    mean, total = expit(center), np.exp(np.minimum(precision, 12.0))
-    return np.maximum(least, mean * total), np.maximum(least, (1 - mean) * total)
+def _shape(logs: Floats) -> Floats:
+    """Return shapes of a beta distribution from their logarithms."""
+    return np.asarray(np.exp(np.minimum(logs, 12.0)))
 
 
-def _start(values: Floats) -> tuple[Floats, Floats]:
-    mean = np.clip(values.mean(axis=0), 0.01, 0.99)
-    spread = np.maximum(values.var(axis=0), 1e-4)
-    return logit(mean), np.log(np.clip(mean * (1 - mean) / spread - 1, 2.0, 1e4))
+def _start(mean: Floats, spread: Floats) -> tuple[Floats, Floats]:
+    """Return the logarithms of the shapes that a beta distribution of some moments has."""
+    mean = np.clip(mean, 0.01, 0.99)
+    total = np.clip(mean * (1 - mean) / np.maximum(spread, 1e-4) - 1, 0.5, 1e4)
+    return np.log(mean * total), np.log((1 - mean) * total)
 
 
 def _beta(values: Floats, points: Floats) -> Fitted:
@@ -107,12 +111,12 @@ def _beta(values: Floats, points: Floats) -> Fitted:
     inside = np.clip(values, EDGE, 1 - EDGE)
     logs, logs_up = np.log(inside).mean(axis=0), np.log1p(-inside).mean(axis=0)
 
-    def loglike(center: Floats, precision: Floats) -> Floats:
-        a, b = _shapes(center, precision, 1.0)
+    def loglike(first: Floats, second: Floats) -> Floats:
+        a, b = _shape(first), _shape(second)
         return np.asarray((a - 1) * logs + (b - 1) * logs_up - betaln(a, b))
 
-    found = _climb(loglike, *_start(values))
-    a, b = (one[:, None] for one in _shapes(*found, 1.0))
+    found = _climb(loglike, *_start(values.mean(axis=0), values.var(axis=0)), least=0.0)
+    a, b = (_shape(one)[:, None] for one in found)
     weights = np.exp(xlogy(a - 1, points) + xlog1py(b - 1, -points) - betaln(a, b))
     return Fitted("beta", len(values) * loglike(*found), np.full(len(a), 2.0), weights)
 
@@ -120,9 +124,15 @@ def _beta(values: Floats, points: Floats) -> Fitted:
 def _normal(values: Floats, points: Floats) -> Fitted:
     """Fit a normal distribution cut off at 0 and 1."""
     mean, square = values.mean(axis=0), (values**2).mean(axis=0)
+    spread = np.maximum(values.std(axis=0), NARROWEST)
 
-    def loglike(center: Floats, spread: Floats) -> Floats:
-        sd = NARROWEST + np.exp(np.minimum(spread, 3.0))
+    def center_and_sd(pull: Floats, logs: Floats) -> tuple[Floats, Floats]:
+        # Far from the middle only the pull, the mean by the variance, is well known.
+        sd = NARROWEST + np.exp(np.minimum(logs, 3.0))
+        return pull / spread * sd**2, sd
+
+    def loglike(pull: Floats, logs: Floats) -> Floats:
+        center, sd = center_and_sd(pull, logs)
         away = (square - 2 * center * mean + center**2) / sd**2
         # The larger of both tails has the digits.
         low, high = -center / sd, (1 - center) / sd
@@ -131,9 +141,9 @@ def _normal(values: Floats, points: Floats) -> Fitted:
         part = log_ndtr(high) + np.log(-np.expm1(log_ndtr(low) - log_ndtr(high)))
         return np.asarray(-away / 2 - np.log(sd) - np.log(2 * np.pi) / 2 - part)
 
-    found = _climb(loglike, mean, np.log(np.maximum(values.std(axis=0) - NARROWEST, 0.01)))
-    sd = (NARROWEST + np.exp(np.minimum(found[1], 3.0)))[:, None]
-    logs = -(((points - found[0][:, None]) / sd) ** 2) / 2
+    found = _climb(loglike, mean / spread, np.log(np.maximum(spread - NARROWEST, 0.01)))
+    center, sd = (one[:, None] for one in center_and_sd(*found))
+    logs = -(((points - center) / sd) ** 2) / 2
     weights = np.exp(logs - logs.max(axis=1, keepdims=True))
     return Fitted("normal", len(values) * loglike(*found), np.full(len(sd), 2.0), weights)
 
@@ -189,19 +199,18 @@ def _beta_binomial(counts: Floats) -> Fitted:
     """Fit a beta-binomial distribution to places in the support."""
     trials = counts.shape[1] - 1
     k = np.arange(trials + 1.0)
-    topics = counts.sum(axis=1)
     choices = gammaln(trials + 1) - gammaln(k + 1) - gammaln(trials - k + 1)
 
     def logs(a: Floats, b: Floats) -> Floats:
         up, down = a[..., None] + k, b[..., None] + trials - k
         return np.asarray(choices + betaln(up, down) - betaln(a, b)[..., None])
 
-    def loglike(center: Floats, precision: Floats) -> Floats:
-        return np.asarray((logs(*_shapes(center, precision, FLATTEST)) * counts).sum(axis=-1))
+    def loglike(first: Floats, second: Floats) -> Floats:
+        return np.asarray((logs(_shape(first), _shape(second)) * counts).sum(axis=-1))
 
-    mean = np.clip(counts @ k / topics / max(trials, 1), 0.01, 0.99)
-    found = _climb(loglike, logit(mean), np.full(len(counts), np.log(3.0)))
-    weights = np.exp(logs(*_shapes(*found, FLATTEST)))
+    mean, square = (counts @ (k / trials) ** power / counts.sum(axis=1) for power in (1, 2))
+    found = _climb(loglike, *_start(mean, square - mean**2), least=FLATTEST)
+    weights = np.exp(logs(*map(_shape, found)))
     return Fitted("beta-binomial", loglike(*found), np.full(len(counts), 2.0), weights)
 
 

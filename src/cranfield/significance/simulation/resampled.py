@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,7 +37,7 @@ class Resampled:
 
     values: Floats
 
-    @property
+    @cached_property
     def means(self) -> Floats:
         """True means, shape (systems,): over topics, and over shards."""
         return Averages(self.values).mean_along(0, *range(2, self.values.ndim))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,7 +61,7 @@ class Simulator:
     shrinkage: float = 0.0
     df: float | None = None
 
-    @property
+    @cached_property
     def means(self) -> Floats:
         """True means, shape (systems,): expected values of what is drawn."""
         return _mean_of(self.points, self.below, self.steps)
@@ -73,7 +74,7 @@ class Simulator:
         np.fill_diagonal(shrunk, 1.0)
         return np.asarray(shrunk)
 
-    @property
+    @cached_property
     def _common(self) -> float:
         """Mean correlation of two systems; below 0 only by chance."""
         systems = self.mixed.shape[1]

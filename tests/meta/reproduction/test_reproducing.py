@@ -173,6 +173,8 @@ def test_summary_and_text(reproduced: Reproduction) -> None:
         "p baseline",
         "p advanced",
         "ER",
+        "ER low",
+        "ER high",
         "DRI",
     ]
     assert table["RMSE advanced"].to_list() == pytest.approx(RMSE["advanced"])
@@ -307,6 +309,7 @@ def test_partial_scores_in_a_replication() -> None:
     assert found.scores.filter(role="advanced")["topics"][0] == 3
     assert found.notes == (
         "effects: 1 topic of the original side with scores of one role only, left out",
+        "ER has no limits: the original effect may be 0",
     )
 
 

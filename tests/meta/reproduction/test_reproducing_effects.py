@@ -9,7 +9,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
+from scipy.stats import t as student
+from scipy.stats import ttest_1samp
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.meta.reproduction import effects
 from cranfield.meta.reproduction.effects import check_size, checked_bounds, one_system, outside
@@ -123,3 +126,58 @@ def test_scores_outside_the_bounds() -> None:
     assert outside(np.array([0.5]), np.array([1.5]), (0, 1)).tolist() == [1.5]
     assert not outside(np.array([1 + 1e-15]), np.array([1.0]), (0, 1)).size
     assert normalised_rmse([1 + 1e-15], [1.0]) == pytest.approx(0)
+
+
+def improvements(topics: int, others: int, seed: int = 3) -> tuple[Floats, Floats]:
+    rng = np.random.default_rng(seed)
+    x = rng.normal(0.05, 0.08, topics)
+    y = rng.normal(0.04, 0.12, others)
+    if topics == others:
+        y += 0.6 * (x - 0.05)
+    return x, y
+
+
+def limits(x: Floats, y: Floats, *, paired: bool) -> tuple[float, float]:
+    nothing = np.zeros_like
+    return effects.effect_ratio_limits(nothing(x), x, nothing(y), y, paired=paired)
+
+
+def test_limits_of_a_ratio_are_what_a_t_test_does_not_reject() -> None:
+    """On the same topics, the paired t-test of y and r x."""
+    x, y = improvements(40, 40)
+    for ratio in limits(x, y, paired=True):
+        assert ttest_1samp(y - ratio * x, 0).pvalue == pytest.approx(0.05, abs=1e-12)
+
+
+def test_limits_of_a_ratio_with_topics_of_their_own() -> None:
+    x, y = improvements(40, 70)
+    low, high = limits(x, y, paired=False)
+    own, other = x.var(ddof=1) / 40, y.var(ddof=1) / 70
+    r2 = (y.mean() / x.mean()) ** 2
+    df = (r2 * own + other) ** 2 / ((r2 * own) ** 2 / 39 + other**2 / 69)
+    for ratio in (low, high):
+        t = (y.mean() - ratio * x.mean()) / np.sqrt(other + ratio**2 * own)
+        assert 2 * student.sf(abs(t), df) == pytest.approx(0.05, abs=1e-12)
+    assert low < y.mean() / x.mean() < high
+
+
+def test_limits_of_a_ratio_hold_it() -> None:
+    rng = np.random.default_rng(0)
+    held = 0
+    for _ in range(500):
+        x = rng.normal(0.05, 0.05, 25)
+        y = 0.8 * 0.05 + 0.6 * (x - 0.05) + rng.normal(0, 0.04, 25)
+        low, high = limits(x, y, paired=True)
+        held += low <= 0.8 <= high
+    assert 0.92 <= held / 500 <= 0.98
+
+
+def test_limits_of_a_ratio_where_there_are_none() -> None:
+    x, y = improvements(5, 5)
+    assert limits(x - x.mean() + 0.001, y, paired=True) == (-np.inf, np.inf)
+    assert np.isnan(limits(x[:1], y[:1], paired=True)).all()
+    assert np.isnan(limits(np.zeros(4), y[:4], paired=True)).all()
+    # Nothing varies.
+    assert limits(np.full(4, 0.5), np.full(6, 0.25), paired=False) == pytest.approx((0.5, 0.5))
+    for scale in (1e-60, 1e60):
+        assert limits(scale * x, scale * y, paired=True) == pytest.approx(limits(x, y, paired=True))

@@ -17,6 +17,7 @@ from cranfield.meta.reproduction.effects import (
     check_size,
     checked_bounds,
     effect_ratio,
+    effect_ratio_limits,
     improvement,
     normalised_rmse,
     outside,
@@ -103,7 +104,7 @@ def measured(
             scores.append(row)
         if len(roles) > 1:
             x, y = _common(sides, roles, measure, notes, paired=paired)
-            effects.append({"measure": measure, **_effects(x.T, y.T, measure, notes)})
+            effects.append({"measure": measure, **_effects(x.T, y.T, measure, notes, paired)})
     tables = _framed(scores, SCORES), _framed(effects, EFFECTS)
     lines = notes.lines()
     return Reproduction(
@@ -124,7 +125,10 @@ EFFECTS: dict[str, Any] = {
     "measure": pl.String,
     **_COUNTS,
     **dict.fromkeys(
-        ("original effect", "reproduced effect", "ER", "original RI", "reproduced RI", "DRI"),
+        (
+            *("original effect", "reproduced effect", "ER", "ER low", "ER high"),
+            *("original RI", "reproduced RI", "DRI"),
+        ),
         pl.Float64,
     ),
 }
@@ -210,13 +214,16 @@ def _tested(
     return {"statistic": float(found.statistic[0]), "p": float(found.raw_pvalues[0])}
 
 
-def _effects(x: Floats, y: Floats, measure: str, notes: Notes) -> Row:
+def _effects(x: Floats, y: Floats, measure: str, notes: Notes, paired: bool) -> Row:
     """Compare the improvements; x and y have shape (roles, topics), the baseline first."""
     row: Row = {"topics": x.shape[1], "other topics": y.shape[1]}
     first, second = improvement(*x), improvement(*y)
     ratios = relative_improvement(*x), relative_improvement(*y)
     if not first:
         notes.add("ER is not defined: the original effect is 0", measure)
+    low, high = effect_ratio_limits(*x, *y, paired=paired)
+    if first and np.isinf(low):
+        notes.add("ER has no limits: the original effect may be 0", measure)
     for ratio, side, values in zip(ratios, SIDES, (x, y), strict=True):
         if np.isnan(ratio):
             notes.add(f"RI and DRI are not defined: the {side} baseline has the mean 0", measure)
@@ -226,6 +233,8 @@ def _effects(x: Floats, y: Floats, measure: str, notes: Notes) -> Row:
         "original effect": first,
         "reproduced effect": second,
         "ER": effect_ratio(*x, *y),
+        "ER low": low,
+        "ER high": high,
         "original RI": ratios[0],
         "reproduced RI": ratios[1],
         "DRI": ratios[0] - ratios[1],

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
@@ -69,6 +70,47 @@ def effect_ratio(base: Floats, advanced: Floats, base2: Floats, advanced2: Float
     """
     effect = improvement(base, advanced)
     return improvement(base2, advanced2) / effect if effect else NAN
+
+
+CONFIDENCE = 0.95
+"""Level of the limits of the effect ratio."""
+
+
+def effect_ratio_limits(
+    base: Floats, advanced: Floats, base2: Floats, advanced2: Floats, *, paired: bool
+) -> tuple[float, float]:
+    r"""Confidence limits of the effect ratio; infinite where the original effect may be 0.
+
+    They hold the ratios r that a test does not reject by
+
+    .. math:: \frac{\left(\overline{\Delta'} - r \overline{\Delta}\right)^2}
+        {v_{\Delta'} - 2 r\, c + r^2 v_\Delta} \le t_\nu^2
+
+    with the squared standard errors v of both mean improvements and their covariance c. On the same
+    topics they are exact for normal improvements, with one degree of freedom less than topics; on
+    others c is 0, and the degrees of freedom are Welch's at the ratio found. NaN with fewer than
+    two topics, or where nothing varies around an original effect of 0. Source: Fieller (1954).
+    """
+    x, y = advanced - base, advanced2 - base2
+    if min(x.size, y.size) < 2:
+        return NAN, NAN
+    first, second = improvement(base, advanced), improvement(base2, advanced2)
+    own, other = float(x.var(ddof=1)) / x.size, float(y.var(ddof=1)) / y.size
+    shared = float(np.cov(x, y)[0, 1]) / x.size if paired else 0.0
+    df = x.size - 1.0
+    if not paired:
+        scaled = own * (second / first) ** 2 if first else 0.0
+        parts = scaled**2 / (x.size - 1) + other**2 / (y.size - 1)
+        df = (scaled + other) ** 2 / parts if parts > 0 else df
+    t2 = float(stdtrit(df, (1 + CONFIDENCE) / 2)) ** 2
+    # a r^2 - 2 b r + c <= 0
+    a, b, c = first**2 - t2 * own, first * second - t2 * shared, second**2 - t2 * other
+    if not first and not own:
+        return NAN, NAN
+    if a <= 0:
+        return -np.inf, np.inf
+    root = np.sqrt(max(0.0, b * b - a * c))
+    return (b - root) / a, (b + root) / a
 
 
 def checked_bounds(bounds: Any) -> tuple[float, float]:

@@ -88,9 +88,9 @@ def reproduce(
     advanced: 'UPrrf93-wt-r5', again 'UPrrf102-wt-r5'
     p: Paired t-test, not corrected for many measures
     <BLANKLINE>
-    measure  RMSE baseline  RMSE advanced  p baseline  p advanced      ER     DRI
-    P@10            0.0245         0.0374      0.5690      0.7095  1.0000  0.0002
-    P@20            0.0122         0.0505      0.5690      0.3320  0.8596  0.0098
+    measure  RMSE baseline  RMSE advanced  p baseline  p advanced      ER  ER low  ER high     DRI
+    P@10            0.0245         0.0374      0.5690      0.7095  1.0000  0.8457   1.2232  0.0002
+    P@20            0.0122         0.0505      0.5690      0.3320  0.8596  0.5119   1.1497  0.0098
     <BLANKLINE>
     role      topics     tau     KTU     RBO
     baseline      50  0.9613  0.3237  0.9618

@@ -56,9 +56,10 @@ def reproduce_scores(
     Reproduction of baseline and advanced: 3 topics, 1 measure
     p: Paired t-test, not corrected for many measures
     note: nRMSE needs a lowest and a highest score, and none are known
+    note: ER has no limits: the original effect may be 0
     <BLANKLINE>
-    measure  RMSE baseline  RMSE advanced  p baseline  p advanced      ER      DRI
-                    0.0577         0.0816      0.4226      1.0000  1.3333  -0.1667
+    measure  RMSE baseline  RMSE advanced  p baseline  p advanced      ER  ER low  ER high      DRI
+                    0.0577         0.0816      0.4226      1.0000  1.3333    -inf      inf  -0.1667
     """
     check_options(reproduce_scores, locals())
     return _of_scores(original, reproduced, "reproduction", test, bounds, seed)

@@ -17,6 +17,9 @@ from cranfield.tabular import Table, from_frame, number, text_table
 ROLES = ("baseline", "advanced")
 """What a system is in an experiment."""
 
+RATIO = ("ER", "ER low", "ER high", "DRI")
+"""Columns of the table of effects that sum it up."""
+
 ORDERS = ("tau", "KTU", "RBO")
 """Columns of the table of orders that compare two rankings."""
 
@@ -54,8 +57,9 @@ class Reproduction(
     effects
         Table with a row a measure, empty without both roles: `topics` and `other topics`,
         `original effect` and `reproduced effect`, which are mean improvements over the baseline,
-        their ratio `ER`, `original RI` and `reproduced RI`, which are relative improvements, and
-        their difference `DRI`.
+        their ratio `ER` with the 0.95 confidence limits `ER low` and `ER high` (Fieller, 1954;
+        they assume that mean improvements are about normal), `original RI` and `reproduced RI`,
+        which are relative improvements, and their difference `DRI`.
     orders
         Table with a row a role and topic, of :func:`order_agreement`; None for replications, and
         where there were scores only.
@@ -95,8 +99,8 @@ class Reproduction(
     def summary(self) -> pl.DataFrame:
         """Return one row a measure.
 
-        Columns `measure`; `RMSE` (not of a replication) and `p` followed by the role; `ER` and
-        `DRI` where there are both roles.
+        Columns `measure`; `RMSE` (not of a replication) and `p` followed by the role; `ER`, its
+        limits and `DRI` where there are both roles.
         """
         found = pl.DataFrame({"measure": self.measures}, schema={"measure": pl.String})
         wanted = ["p"] if self.kind == "replication" else ["RMSE", "p"]
@@ -104,7 +108,7 @@ class Reproduction(
             for role in self.roles:
                 part = self.scores.filter(pl.col("role") == role)
                 found = found.with_columns(part[name].alias(f"{name} {role}"))
-        return found.with_columns(self.effects["ER"], self.effects["DRI"]) if self.pairs else found
+        return found.with_columns(self.effects.select(*RATIO)) if self.pairs else found
 
     @property
     def pairs(self) -> bool:
@@ -175,8 +179,9 @@ class Reproduction(
         )
         if self.pairs:
             title = (
-                "Effect of the advanced system: mean improvement, ratio (ER, 1 is best), relative"
-                " improvement (RI), and difference of these (DRI, 0 is best)"
+                "Effect of the advanced system: mean improvement, ratio (ER, 1 is best) with 0.95"
+                " confidence limits, relative improvement (RI), and difference of these (DRI, 0 is"
+                " best)"
             )
             effects = self.effects.drop(["other topics"] if same else [])
             tables.append(from_frame(effects, title, left=["measure"]))

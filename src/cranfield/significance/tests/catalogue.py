@@ -236,8 +236,8 @@ _OF_PAIRS = (
         source="Efron and Tibshirani (1993); Urbano, Lima and Hanjalic (2019b)",
         convention="Two-sided by the absolute value of the mean; the paper shifts by the "
         "mean of the samples, not by that of the topics, and its p is count / B. The same topics "
-        "are drawn for all pairs, and for the test bootstrap. The interval is symmetric, from the quantile of the "
-        "absolute value; of a one-sided test, from that of the mean on its side.",
+        "are drawn for all pairs, and for the test bootstrap. The interval is symmetric, from the "
+        "quantile of the absolute value; of a one-sided test, from that of the mean on its side.",
         random=True,
     ),
     TestInfo(

@@ -30,6 +30,7 @@ from .of_tests.true_differences import (
 )
 from .of_topics.expected_tau import ExpectedTau as ExpectedTau, expected_tau as expected_tau
 from .of_topics.extrapolation import Extrapolation as Extrapolation, extrapolate as extrapolate
+from .of_topics.facets import Facets as Facets, facets as facets
 from .of_topics.generalizability import generalizability as generalizability
 from .of_topics.resampling import stability as stability
 from .of_topics.sample_study import Stability as Stability

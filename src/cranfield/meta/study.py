@@ -25,6 +25,7 @@ STUDIES = {
     "concordance": "Concordance",
     "stability": "Stability",
     "generalizability": "Generalizability",
+    "facets": "Facets",
     "reproduction": "Reproduction",
     "correlations": "Correlations",
     "extrapolation": "Extrapolation",

@@ -81,10 +81,10 @@ OF_ALL = (
         "differ much in variance: compare then with the test t, each pair by its own.",
         when="Several systems on the same topics: the usual choice, with Tukey's HSD.",
         formula=r"Y_{ij} = \mu_{\cdot\cdot} + \tau_i + \alpha_j + \varepsilon_{ij}",
-        source="Ferro and Maistro (2024), equation 7; Tague-Sutcliffe and Blustein (1994); "
-        "Greenhouse and Geisser (1959); Huynh and Feldt (1976)",
-        convention="With two systems it is the paired t-test. The F of more is corrected as car "
-        "for R does; Lecoutre's correction changes nothing where all topics are one group.",
+        source="Ferro and Maistro (2024), equation 7; Tague-Sutcliffe and Blustein (1994)",
+        convention="With two systems it is the paired t-test. The F of more is corrected by "
+        "Greenhouse and Geisser (1959) and by Huynh and Feldt (1976), as car for R does; "
+        "Lecoutre's correction (1991) changes nothing where all topics are one group.",
         additive=True,
         one_variance=True,
         default_for="many systems",

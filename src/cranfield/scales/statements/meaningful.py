@@ -129,8 +129,8 @@ class Meaning:
         counts = [f"{kept.sum():,} for p = {power:g}" for power, kept in self.kept.items()]
         every = np.logical_and.reduce(list(self.kept.values())).sum()
         return (
-            f"{start}: with x^p for each score x it finds {', '.join(counts)}, and {every:,} for all"
-            " of these"
+            f"{start}: with x^p for each score x it finds {', '.join(counts)}, and {every:,} for"
+            " all of these"
         )
 
     def _example(self) -> str:

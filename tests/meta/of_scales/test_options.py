@@ -114,3 +114,16 @@ def test_one_measure_and_any_iterable(judged: cf.JudgedRuns) -> None:
     without = study_scales(judged, ["P"], cutoffs=[3], tests=())
     assert without.correlation.height == 1
     assert without.changes.is_empty()
+
+
+def test_changes_are_shares_of_what_was_significant_and_of_all() -> None:
+    covid = cf.bundled.trec_covid()
+    judged = cf.judge(covid.runs[:40:5], covid.qrels).binary()
+    found = study_scales(judged, "RBP", cutoffs=[10], tests=T)
+    _, _, _, sig, lost, won, of_sig, of_all = found.changes.row(0)
+    assert sig and lost + won
+    assert of_sig == pytest.approx(100 * (lost + won) / sig)
+    assert of_all == pytest.approx(100 * (lost + won) / (8 * 7 / 2))
+    table = found.tables()[-1]
+    assert table.head[-2:] == ["changed, of Sig", "of all"]
+    assert table.rows[0][-2:] == [f"{of_sig:.2f}%", f"{of_all:.2f}%"]

@@ -41,7 +41,8 @@ class ScaleStudy(
     changes
         Table, by test, of pairs of systems that differ by the measure (`Sig`), those that no longer
         do by its interval-scaled version (`S2NS`), those that only then do (`NS2S`), and the share
-        of changes in percent of Sig (tables 5 and 6).
+        of changes: `changed %` of Sig, as in the source (tables 5 and 6), which may be above 100,
+        and `changed % of all`, of the decisions on all pairs.
     """
 
     measures: tuple[str, ...]
@@ -57,7 +58,7 @@ class ScaleStudy(
         return [
             f"{self.systems} systems, {self.topics} topics; ties ranked {self.ties};"
             " Sig: pairs that differ by the measure; S2NS: no longer by its interval-scaled"
-            " version; NS2S: only by that"
+            " version; NS2S: only by that; changed: both, as a share of Sig and of all pairs"
         ]
 
     def frames(self) -> dict[str, pl.DataFrame]:
@@ -99,12 +100,16 @@ class ScaleStudy(
         pairs = self.systems * (self.systems - 1) // 2
         title = f"Of {pairs:,} pairs of systems, those that differ, @{cutoff}"
         rows = [
-            [name, test, f"{sig:,}", _part(lost, sig), _part(won, sig), f"{number(share, 2)}%"]
-            for _, name, test, sig, lost, won, share in self.changes.filter(
+            [
+                *(name, test, f"{sig:,}", _part(lost, sig), _part(won, sig)),
+                *(f"{number(share, 2)}%" for share in shares),
+            ]
+            for _, name, test, sig, lost, won, *shares in self.changes.filter(
                 pl.col("cutoff") == cutoff
             ).rows()
         ]
-        return Table(title, ["measure", "test", "Sig", "S2NS", "NS2S", "changed"], rows, (0, 1))
+        head = ["measure", "test", "Sig", "S2NS", "NS2S", "changed, of Sig", "of all"]
+        return Table(title, head, rows, (0, 1))
 
     def __repr__(self) -> str:
         return (

@@ -131,6 +131,8 @@ def study_scales(
         **work,
     )
     changes = found.select(*_AT, "changes").explode("changes").unnest("changes").drop_nulls("test")
+    decisions = len(judged.systems) * (len(judged.systems) - 1) // 2
+    changed = 100 * (pl.col("S2NS") + pl.col("NS2S")) / decisions
     pairs = [
         pair for _, part in found.group_by("cutoff", maintain_order=True) for pair in _pairs(part)
     ]
@@ -142,7 +144,7 @@ def study_scales(
         len(judged.topics),
         found.select(*_AT, *_TAUS),
         pl.DataFrame(pairs, {**_PAIR, **_floats("original", "interval", "change %")}),
-        changes,
+        changes.with_columns(changed.alias("changed % of all")),
     )
 
 

@@ -171,7 +171,7 @@ def false_alarms(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
-    >>> found = false_alarms(scores, ["anova-2", "t+none"], repeats=200)
+    >>> found = false_alarms(scores, ["anova-2+tukey", "t+none"], repeats=200)
     >>> found.summary().select("test", pl.col("per pair").round(6), "any pair").rows()
     [('anova-2', 0.005778, 0.125), ('t+none', 0.055333, 0.58)]
     """

@@ -177,7 +177,7 @@ def power_of_tests(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> scores = cf.evaluate(covid.runs[::4], covid.qrels, "nDCG@20")["nDCG@20"]
-    >>> found = power_of_tests(scores, ["anova-2", "t"], sizes=[50], repeats=50)
+    >>> found = power_of_tests(scores, ["anova-2+tukey", "t+holm"], sizes=[50], repeats=50)
     >>> found.errors().select("test", pl.col("found").round(3), "any reversed").rows()
     [('anova-2', 0.723, 0.0), ('t', 0.799, 0.0)]
     """

@@ -159,7 +159,8 @@ def power_pairs(
     >>> import cranfield as cf
     >>> covid = cf.bundled.trec_covid()
     >>> pilot = cf.evaluate(covid.runs[:5], covid.qrels, "nDCG@20")["nDCG@20"]
-    >>> print(power_pairs(pilot, topics=[25, 50], difference=0.05, sets=50))
+    >>> asked = dict(test="anova-2", correction="tukey", difference=0.05)
+    >>> print(power_pairs(pilot, topics=[25, 50], sets=50, **asked))
     anova-2, tukey: 5 systems, difference 0.05; 50 data sets, alpha 0.05, seed 0
     topics  average  any pair  every pair  errors
         25    0.265     0.600       0.040   0.120

@@ -14,6 +14,7 @@ from .bayes.systems_posterior import (
     SystemsPosterior as SystemsPosterior,
     fit_bayes as fit_bayes,
 )
+from .clusters import by_cluster as by_cluster
 from .comparison.compare import compare as compare
 from .comparison.equivalence import Equivalence as Equivalence
 from .comparison.rank_sets import RankSets as RankSets, rank_sets as rank_sets

@@ -7,6 +7,7 @@ import numpy as np
 from cranfield.base.scale_types import a_scale
 from cranfield.base.words import counted
 from cranfield.scores import Scores
+from cranfield.significance.clusters import clusters_told
 from cranfield.significance.corrections.catalogue import Correction
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import Corrected, Outcome
@@ -20,7 +21,7 @@ UNEQUAL = 1.5
 def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     """Say what the measure and the test have to do with each other."""
     name = scores.measure or "the measure"
-    notes = []
+    notes = clusters_told(scores)
     if scores.lower_is_better:
         notes.append(f"low scores of {name} are the good ones")
     if scores.aggregate != "mean":

@@ -1,0 +1,88 @@
+"""Clusters of rows: against statsmodels, by hand, and by simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.scores import Scores
+from cranfield.significance.clusters import by_cluster
+
+ONE = [0.3, 0.2, 0.5, 0.1, 0.4, 0.6, 0.3, 0.9, 0.7, 0.2, 0.4, 0.8]
+OTHER = [0.2, 0.2, 0.3, 0.2, 0.3, 0.5, 0.4, 0.6, 0.6, 0.1, 0.3, 0.5]
+OF = [0, 0, 0, 1, 2, 2, 3, 4, 4, 4, 4, 5]
+
+OF_STATSMODELS = (0.10000000000000003, 2.73861278752583, 0.040859403859295894)
+"""Difference, t and p of the rows above, by the call that the test names."""
+
+
+def scores() -> Scores:
+    return of_rows(np.stack([ONE, OTHER], axis=1), OF)
+
+
+def of_rows(values: Floats, clusters: Iterable[int]) -> Scores:
+    rows = tuple(f"{cluster}-{k}" for k, cluster in enumerate(clusters))
+    return Scores(values, rows, ("one", "other"))
+
+
+def of_label(label: str) -> str:
+    return label.split("-", maxsplit=1)[0]
+
+
+def test_rows_that_count_the_same_are_what_statsmodels_does() -> None:
+    """statsmodels 0.15.0: OLS(d, ones).fit(cov_type="cluster", ..., use_t=True)."""
+    found = cf.compare(by_cluster(scores(), of_label, weight="row"), test="t")
+    difference, t, p = (
+        float(one[0]) for one in (found.difference, found.statistic, found.raw_pvalues)
+    )
+    assert (difference, t, p) == pytest.approx(OF_STATSMODELS, rel=1e-12)
+    assert found.topics == 6
+    assert any("clusters of 1 to 4 of 12 rows, so that each row" in note for note in found.notes)
+
+
+def test_clusters_that_count_the_same_are_means() -> None:
+    made = by_cluster(scores(), dict(zip(scores().topics, map(str, OF), strict=True)))
+    assert made.topics == tuple("012345")
+    assert made.values[:, 0] == pytest.approx([1 / 3, 0.1, 0.5, 0.3, 0.55, 0.8])
+    found = cf.compare(made, test="bootstrap", resamples=99)
+    assert any("each cluster counts the same" in note for note in found.notes)
+
+
+def test_clusters_of_one_size() -> None:
+    values = np.random.default_rng(0).random((30, 4))
+    some = Scores(values, tuple(map(str, range(30))), tuple("abcd"))
+    means = values.reshape(10, 3, 4).mean(axis=1)
+    for weight in ("cluster", "row"):
+        made = by_cluster(some, lambda row: str(int(row) // 3), weight=weight)
+        assert made.values == pytest.approx(means, abs=1e-15)
+        assert by_cluster(some, str, weight=weight).values == pytest.approx(values, abs=1e-15)
+
+
+def test_size() -> None:
+    """Rows of a cluster are alike: 20 clusters of 1 to 7 rows, and no difference."""
+    rng = np.random.default_rng(7)
+    found = np.zeros(3)
+    for _ in range(400):
+        of = np.repeat(np.arange(20), rng.integers(1, 8, 20))
+        d = rng.normal(0, 0.1, 20)[of] + rng.normal(0, 0.08, of.size)
+        some = of_rows(np.stack([d, 0 * d], axis=1), of)
+        made = [some, *(by_cluster(some, of_label, weight=one) for one in ("cluster", "row"))]
+        found += [cf.compare(one, test="t").raw_pvalues[0] <= 0.05 for one in made]
+    as_topics, *clustered = found / 400
+    assert as_topics > 0.2
+    assert all(0.02 <= one <= 0.09 for one in clustered)
+
+
+def test_what_has_no_clusters() -> None:
+    with pytest.raises(CranfieldError, match="row '5-11' is in no cluster"):
+        by_cluster(scores(), dict.fromkeys(scores().topics[:-1], "1"))
+    with pytest.raises(PolicyError, match="weight 'rows' is none of cluster, row"):
+        by_cluster(scores(), of_label, weight="rows")
+    lacking = of_rows(np.array([[0.1, np.nan]]), [1])
+    with pytest.raises(CranfieldError, match="has no score; clusters need them all"):
+        by_cluster(lacking, str)

@@ -12,6 +12,7 @@ from .of_measures.discriminative import (
     DiscriminativePower as DiscriminativePower,
     discriminative_power as discriminative_power,
 )
+from .of_measures.innate import InnateOrders as InnateOrders, innate_orders as innate_orders
 from .of_measures.predictive import (
     PredictivePower as PredictivePower,
     predictive_power as predictive_power,

@@ -23,6 +23,7 @@ STUDIES = {
     "leave-one-out": "LeaveOneOut",
     "predictive-power": "PredictivePower",
     "concordance": "Concordance",
+    "innate-orders": "InnateOrders",
     "stability": "Stability",
     "generalizability": "Generalizability",
     "facets": "Facets",

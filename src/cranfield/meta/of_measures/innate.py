@@ -1,0 +1,192 @@
+"""Innate orders: the topics on which one ranking is better by all measures alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Ints
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.evaluation.evaluation import score
+from cranfield.measures import Measure
+from cranfield.meta.of_measures.by_measure import sign_pvalue, signs
+from cranfield.meta.study import Study, first_rows
+from cranfield.scales.interval_scaled import padded
+from cranfield.tabular import Table, from_frame
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InnateOrders(
+    Study,
+    name="innate-orders",
+    source="Moffat and Mackenzie (2024); Ferrante, Ferro and Fuhr (2021)",
+    keys={"innate": ("first", "second"), "agreement": ("measure",)},
+    main="pairs",
+):
+    """On how many topics rankings are ordered whatever the measure.
+
+    Attributes
+    ----------
+    systems, topics, depth
+        Numbers of them, and of the ranks that were looked at.
+    pairs
+        Table with a row a pair of systems: on how many topics the `first` is innately `better`, on
+        how many it is `worse`, on how many both have the same grades at the same ranks (`same`),
+        and on how many measures are free to differ (`open`); `p` is of the two-sided sign test of
+        better and worse, computed exactly.
+    agreement
+        Table with a row a measure: of the `ordered` pairs of rankings, better or worse, how many it
+        orders likewise (`agrees`), ties (`ties`), or orders the other way round (`against`); and of
+        the `open` ones, how many it orders (`decides`).
+    """
+
+    systems: int
+    topics: int
+    depth: int
+    pairs: pl.DataFrame
+    agreement: pl.DataFrame
+
+    def heading(self) -> list[str]:
+        counts = [int(self.pairs[name].sum()) for name in ("better", "worse", "same", "open")]
+        shares = 100 * np.array([counts[0] + counts[1], counts[2], counts[3]]) / sum(counts)
+        return [
+            f"{self.systems} systems, {self.topics} topics, {self.depth} ranks; of"
+            f" {sum(counts):,} pairs of rankings {shares[0]:.1f}% are ordered innately,"
+            f" {shares[1]:.1f}% the same, {shares[2]:.1f}% open"
+        ]
+
+    def frames(self) -> dict[str, pl.DataFrame]:
+        return {"innate": self.pairs, "agreement": self.agreement}
+
+    def about(self) -> dict[str, Any]:
+        return self._chosen("systems", "topics", "depth")
+
+    def tables(self) -> list[Table]:
+        ordered = self.pairs.sort("p", maintain_order=True)
+        tables = [first_rows(ordered, "Topics by innate order", left=("first", "second"))]
+        if not self.agreement.is_empty():
+            title = "Measures and the innate order of two rankings on a topic"
+            tables.append(from_frame(self.agreement, title, left=("measure",)))
+        return tables
+
+    def __repr__(self) -> str:
+        return f"InnateOrders({self.systems} systems, {self.topics} topics, {self.depth} ranks)"
+
+
+def innate_orders(
+    judged: JudgedRuns,
+    depth: int = 10,
+    measures: str | Measure | Iterable[str | Measure] = (),
+) -> InnateOrders:
+    r"""Count the topics on which one of two rankings is better by any measure.
+
+    A ranking gets better when a document gives way to a more relevant one, or changes places with
+    a more relevant one below it. Where such steps lead from one ranking to another, every measure
+    that rewards them both orders the two likewise, or ties them: the order is innate. Elsewhere
+    measures are free to differ.
+
+    .. math:: r \preceq s \iff |\{j \le k : r_j \ge a\}| \le |\{j \le k : s_j \ge a\}|
+       \quad \text{for all ranks } k \text{ and grades } a
+
+    Sources: the idea, and the sign test over topics that are innately ordered, Moffat and Mackenzie
+    (2024); the order by replacement and swap, Ferrante, Ferro and Fuhr (2021), section 3.2.
+
+    Parameters
+    ----------
+    judged
+        The outcome of :func:`cranfield.judge`, of two systems at least. Unjudged documents and
+        ranks where nothing was retrieved count as not relevant.
+    depth
+        Ranks that are looked at.
+    measures
+        Measures, or their texts, that are compared with the innate order; cut them off at `depth`
+        or above, as they may else see what it does not.
+
+    Raises
+    ------
+    PolicyError, CranfieldError
+        For what are no judged runs, a depth below 1, or one system.
+
+    Notes
+    -----
+    The sign test leaves out topics that are the same or open. It assumes that topics are drawn
+    independently, and speaks of those on which the order is innate alone; p-values are of each
+    pair by itself. A measure that goes `against` the order does not reward both steps, or sees more
+    ranks, or divides by something that the rankings differ in.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> covid = cf.bundled.trec_covid()
+    >>> found = innate_orders(cf.judge(covid.runs[:3], covid.qrels), 10, ["P@10", "nDCG@10"])
+    >>> found.agreement["against"].to_list()
+    [0, 0]
+    >>> [(row["better"], row["worse"], row["open"]) for row in found.pairs.to_dicts()]
+    [(10, 13, 7), (12, 14, 10), (15, 13, 7)]
+    """
+    if not isinstance(judged, JudgedRuns):
+        raise PolicyError(f"innate_orders takes what judge() returns, not {type(judged).__name__}")
+    check_whole("depth", depth, 1)
+    topics, systems = judged.shape
+    if systems < 2:
+        raise CranfieldError(f"innate orders are of two systems, and there is {systems}")
+    first, second = np.triu_indices(systems, 1)
+    order = _orders(padded(judged.top(int(depth)), int(depth), None).reshape(topics, systems, -1))
+    of_pairs = order[:, first, second]
+    counts = [(of_pairs == kind).sum(axis=0) for kind in (1, -1, 0, OPEN)]
+    names = pl.Series(judged.systems, dtype=pl.String)
+    pairs = {"first": names.gather(first), "second": names.gather(second)}
+    pairs |= dict(zip(("better", "worse", "same", "open"), counts, strict=True))
+    evaluation = score(judged, measures) if measures else {}
+    rows = []
+    for name, scores in evaluation.items():
+        values = -scores.values if scores.lower_is_better else scores.values
+        preferred = signs(values, first, second)
+        ordered = np.abs(of_pairs) == 1
+        likewise = preferred * of_pairs
+        rows.append(
+            {
+                "measure": name,
+                "ordered": int(ordered.sum()),
+                "agrees": int((likewise[ordered] > 0).sum()),
+                "ties": int((likewise[ordered] == 0).sum()),
+                "against": int((likewise[ordered] < 0).sum()),
+                "open": int((of_pairs == OPEN).sum()),
+                "decides": int((np.abs(preferred[of_pairs == OPEN]) == 1).sum()),
+            }
+        )
+    counted = dict.fromkeys(("ordered", "agrees", "ties", "against", "open", "decides"), pl.Int64)
+    return InnateOrders(
+        systems,
+        topics,
+        int(depth),
+        pl.DataFrame({**pairs, "p": sign_pvalue(counts[0], counts[1])}),
+        pl.DataFrame(rows, {"measure": pl.String, **counted}),
+    )
+
+
+OPEN = 2
+"""Of two rankings neither of which is at or below the other."""
+
+
+def _orders(grades: Ints) -> Ints:
+    """Order of all pairs of rankings, from grades by rank, shape (topics, systems, ranks).
+
+    1 where the first is above, -1 where it is below, 0 where both are the same, else `OPEN`; shape
+    (topics, systems, systems).
+    """
+    topics, systems, _ = grades.shape
+    below = np.ones((topics, systems, systems), dtype=np.bool_)
+    for grade in range(1, int(grades.max(initial=0)) + 1):
+        counts = np.cumsum(grades >= grade, axis=2, dtype=np.int32)
+        for column in np.moveaxis(counts, 2, 0):
+            below &= column[:, :, None] <= column[:, None, :]
+    above = np.swapaxes(below, 1, 2)
+    apart = above.astype(np.int64) - below
+    return np.asarray(np.where(below | above, apart, OPEN))

@@ -9,9 +9,10 @@ FOLDER holds public data as subfolders `trec8-adhoc` (qrels, runs, `scores/adhoc
 other collections are populations too: tables of topics and systems, or of systems only.
 
 Data sets are drawn from populations whose true means are known. `resampled` draws from the real
-topics, with replacement; `simulated` from fitted margins and a copula. For `size` all means are
-made equal, while spreads and correlations stay: any pair called different is an error. For `power`
-the means are those of the real systems, and pairs are counted by the size of their true difference.
+topics, with replacement; `simulated` from fitted margins and a Gaussian copula, `empirical` from
+these with the ranks of real topics. For `size` all means are made equal, while spreads and
+correlations stay: any pair called different is an error. For `power` the means are those of the
+real systems, and pairs are counted by the size of their true difference.
 
 Groups of systems: `near` are ten with neighbouring means, `distinct` the same without runs that
 score as another one on half of the topics, `spread` 25 from best to worst, `all`, `pair` two that
@@ -66,7 +67,7 @@ OF_TWO = ("t+none", "bootstrap+none", "randomisation+none", "signed-rank+none", 
 """Tests of the group `pair`."""
 
 GROUPS = ("near", "distinct", "spread", "all", "pair")
-KINDS = ("resampled", "simulated")
+KINDS = ("resampled", "simulated", "empirical")
 TOPICS = (25, 50)
 NEAR, SPREAD, WINDOWS, COUPLES = 10, 25, 5, 25
 PART = 50
@@ -228,7 +229,8 @@ def population(values: Floats, kind: str, equal: bool) -> Population:
         real = Resampled(values)
         return real.with_means(float(values.mean())) if equal else real
     varied = np.flatnonzero(np.ptp(values, axis=0) > 0)
-    fitted = fit_simulator(values[:, varied])
+    copula = "gaussian" if kind == "simulated" else kind
+    fitted = fit_simulator(values[:, varied], copula=copula)
     if not equal:
         return fitted
     mean = float(fitted.means.mean())

@@ -155,7 +155,7 @@ def test_copulas(ap: np.ndarray, fitted: Simulator) -> None:
     drawn = fitted.draw(SETS, 5)[:, :4]
     want = 6 / np.pi * np.arcsin(fitted.correlation[:4, :4] / 2)
     assert stats.spearmanr(drawn).statistic == pytest.approx(want, abs=0.03)
-    heavy = fit_simulator(ap, df=3.0)
+    heavy = fit_simulator(ap, copula="t", df=3.0)
     assert heavy.means == pytest.approx(fitted.means)
     assert heavy.draw(SETS, 5).mean(axis=0) == pytest.approx(heavy.means, abs=0.01)
     lows = [
@@ -169,6 +169,21 @@ def test_copulas(ap: np.ndarray, fitted: Simulator) -> None:
     want = 6 / np.pi * np.arcsin(shrunk.correlation[0, 1] / 2)
     rho = stats.spearmanr(shrunk.draw(SETS, 5)).statistic
     assert rho[off].mean() == pytest.approx(want, abs=0.02)
+
+
+def test_empirical_copula(ap: np.ndarray) -> None:
+    """Ranks are those of real topics, and means are right."""
+    found = fit_simulator(ap, copula="empirical")
+    drawn = found.draw(SETS, 5)
+    error = drawn.std(axis=0) / np.sqrt(SETS)
+    assert (np.abs(drawn.mean(axis=0) - ap.mean(axis=0)) < 4.5 * error).all()
+    away = stats.spearmanr(drawn).statistic - stats.spearmanr(ap).statistic
+    assert np.abs(away).max() < 0.1
+    assert found.ranks is not None
+    assert (np.sort(found.ranks, axis=0) == np.arange(50)[:, None]).all()
+    assert (stats.rankdata(ap, axis=0, method="min") <= found.ranks + 1).all()
+    assert (stats.rankdata(ap, axis=0, method="max") >= found.ranks + 1).all()
+    assert (found.draw(9, 1)[:5] == found.draw(5, 1)).all()
 
 
 def test_t_test_holds_its_level_on_one_margin(fitted: Simulator) -> None:
@@ -208,6 +223,7 @@ def test_what_cannot_be_simulated(ap: np.ndarray) -> None:
         ({"shrinkage": 2.0}, "shrinkage is between 0 and 1, not 2"),
         ({"df": 0.0}, "df must be above 0, not 0"),
         ({"criterion": "bic2"}, "criterion"),
+        ({"copula": "vine"}, "copula"),
     ]
     for option, message in refused:
         with pytest.raises(PolicyError, match=message):

@@ -134,7 +134,8 @@ def false_alarms(
     - `centred`: all means become the same, by a constant for each system, and topics are drawn with
       replacement. Spreads, correlations and the shapes of differences stay as they are.
     - `simulated`: new topics are drawn from fitted distributions whose means are made the same, as
-      :func:`cranfield.significance.fit_simulator` says. Scores stay possible ones.
+      :func:`cranfield.significance.fit_simulator` says, with the empirical copula. Scores stay
+      possible ones.
     - `swapped`: on each topic by itself, the systems swap their scores at random (Ferro and
       Sanderson 2022). Nobody is better in any way; but all systems have one spread then, and all
       pairs one correlation. A test that errs where they differ, such as Tukey's HSD, is not seen to

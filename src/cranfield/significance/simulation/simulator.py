@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from scipy.special import ndtr, ndtri, stdtr
 from scipy.stats import rankdata
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.streams import stream
@@ -19,6 +19,9 @@ from cranfield.base.words import counted
 from cranfield.scores.labels import place_of
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.simulation.margins import CRITERIA, best, continuous, discrete
+
+COPULAS = ("gaussian", "t", "empirical")
+"""How systems depend on each other."""
 
 FEWEST = 5
 """Topics that distributions can be fitted to."""
@@ -50,6 +53,8 @@ class Simulator:
         How far correlations are drawn to their mean.
     df
         Degrees of freedom of the t copula; None for the Gaussian one.
+    ranks
+        For the empirical copula, ranks of the real topics from 0, shape (real topics, systems).
     """
 
     systems: tuple[str, ...]
@@ -60,6 +65,7 @@ class Simulator:
     mixed: Floats
     shrinkage: float = 0.0
     df: float | None = None
+    ranks: Indices | None = None
 
     @cached_property
     def means(self) -> Floats:
@@ -128,7 +134,9 @@ class Simulator:
         """Return the population in which all systems have the distribution of one of them.
 
         That is the null hypothesis of Urbano, Lima and Hanjalic (2019b), section 3: not only means
-        are equal, but spreads too.
+        are equal, but spreads too. Under a Gaussian or a t copula two such systems can be
+        exchanged: their differences are symmetric, and a test that needs that, such as the
+        signed-rank test, is not seen to err. Take the empirical copula to see it.
         """
         one = self.below[place_of(system, self.systems)]
         return replace(self, below=np.tile(one, (len(self.systems), 1)))
@@ -142,6 +150,7 @@ class Simulator:
             families=tuple(self.families[k] for k in chosen),
             below=self.below[chosen],
             mixed=self.mixed[:, chosen],
+            ranks=None if self.ranks is None else self.ranks[:, chosen],
         )
 
     def draw(self, topics: int, seed: int, *key: int) -> Floats:
@@ -151,6 +160,10 @@ class Simulator:
         one of many topics, reshaped.
         """
         random = stream(seed, *key)
+        if self.ranks is not None:
+            topic, within = random.random((topics, 2)).T
+            real = len(self.ranks)
+            return self._scores((self.ranks[(topic * real).astype(int)] + within[:, None]) / real)
         mixture = random.normal(size=(topics, len(self.mixed)))
         # A product by the library of linear algebra would depend on its number of threads.
         normal = np.einsum("ij,jk->ik", mixture, self.mixed)
@@ -189,8 +202,9 @@ def fit_simulator(
     *,
     discrete_scores: bool | None = None,
     criterion: str = "aic",
+    copula: str = "gaussian",
     shrinkage: float = 0.0,
-    df: float | None = None,
+    df: float = 5.0,
 ) -> Simulator:
     """Fit distributions and a copula to real scores, from which new topics can be drawn.
 
@@ -198,12 +212,13 @@ def fit_simulator(
     truncated normal distribution, or smoothed by truncated normal or beta kernels; discrete ones a
     beta-binomial distribution, or smoothed by a discrete kernel. Systems depend on each other by a
     Gaussian copula, or a t copula, with the correlation of their normal scores (ties have their
-    mid-rank). Source: Urbano and Nagler (2018); Urbano, Lima and Hanjalic (2019b), who take vine
-    copulas, and break ties at random.
+    mid-rank), or as on one of the real topics (`empirical`). Source: Urbano and Nagler (2018);
+    Urbano, Lima and Hanjalic (2019b), who take vine copulas, and break ties at random.
 
     It assumes that topics are drawn independently of each other, that the dependence of scores is
-    that of the copula, whose joint tails are symmetric, and that the distributions, fitted to some
-    tens of topics, are right. Continuous distributions have no ties: scores of exactly 0, and
+    that of the copula, and that the distributions, fitted to some tens of topics, are right. But
+    for the empirical one a copula is the same from below and from above, so that differences are
+    more symmetric than real ones. Continuous distributions have no ties: scores of exactly 0, and
     topics on which two systems score alike, are not simulated. With more systems than topics
     correlations are singular, which is no obstacle to drawing.
 
@@ -216,11 +231,16 @@ def fit_simulator(
         there 10 times on average. Equispaced values are filled up.
     criterion
         `aic`, `bic`, or `likelihood`, which has the kernels nearly always.
+    copula
+        `gaussian`, `t`, or `empirical`: each new topic has the ranks that systems have on a real
+        one, and a place between two ranks that all of them share. Of two systems one may then be
+        far better on few topics, and a little worse on many, as real ones are.
     shrinkage
-        Between 0 and 1: how far correlations are drawn to their mean. Runs that are nearly the same
-        become less so.
+        Between 0 and 1: how far correlations are drawn to their mean, but not those of the
+        empirical copula. Runs that are nearly the same become less so.
     df
-        Degrees of freedom of a t copula, in which systems fail together more often.
+        Degrees of freedom of the t copula, in which systems fail together more often the lower they
+        are.
 
     Returns
     -------
@@ -248,7 +268,8 @@ def fit_simulator(
     check_choice("criterion", criterion, CRITERIA)
     if not 0 <= shrinkage <= 1:
         raise PolicyError(f"shrinkage is between 0 and 1, not {shrinkage:g}")
-    if df is not None and not df > 0:
+    check_choice("copula", copula, COPULAS)
+    if not df > 0:
         raise PolicyError(f"df must be above 0, not {df:g}")
     given = as_scores(scores)
     if given.shards:
@@ -287,7 +308,8 @@ def fit_simulator(
         steps=by_steps,
         mixed=_normal_scores(values),
         shrinkage=shrinkage,
-        df=df,
+        df=df if copula == "t" else None,
+        ranks=_ranks(values) if copula == "empirical" else None,
     )
     return found.with_means(values.mean(axis=0))
 
@@ -305,6 +327,12 @@ def _cumulated(weights: Floats) -> Floats:
     """Return the distribution function from a density at points: the areas to their left."""
     areas = (weights[:, 1:] + weights[:, :-1]) / 2
     return np.concatenate([np.zeros((len(weights), 1)), np.cumsum(areas, axis=1)], axis=1)
+
+
+def _ranks(values: Floats) -> Indices:
+    """Return ranks of topics by system, from 0; of tied topics the easier one is above."""
+    easy = np.broadcast_to(values.mean(axis=1)[:, None], values.shape)
+    return np.argsort(np.lexsort((easy, values), axis=0), axis=0)
 
 
 def _normal_scores(values: Floats) -> Floats:

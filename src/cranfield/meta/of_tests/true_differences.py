@@ -161,8 +161,8 @@ def power_of_tests(
         As for :func:`split_topics`, which raises the same errors.
     population
         `simulated`: from distributions fitted to scores, as
-        :func:`cranfield.significance.fit_simulator` says, with the empirical copula; `resampled`: from the real topics, with
-        replacement, also by shard.
+        :func:`cranfield.significance.fit_simulator` says, with the empirical copula;
+        `resampled`: from the real topics, with replacement, also by shard.
     edges
         Ends of the ranges of true differences, above 0 and rising.
     sizes

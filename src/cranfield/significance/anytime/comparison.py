@@ -304,7 +304,10 @@ class AnytimeComparison(Framed):
 
     @property
     def decided(self) -> Indices:
-        """Topics at the first look that finds a difference, by pair; 0 where none does."""
+        """Topics at the first look that finds a difference, by pair; 0 where none does.
+
+        With `bh` the share of errors is of what one look finds, not of all that ever was found.
+        """
         found = self.is_significant()
         return np.where(found.any(axis=1), self.looks[found.argmax(axis=1)], 0)
 

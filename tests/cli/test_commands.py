@@ -192,6 +192,30 @@ def test_compare(folder: Path) -> None:
     assert (folder / "t.tex").read_text().count(r"\toprule") == 2
 
 
+def test_compare_with_a_margin(folder: Path) -> None:
+    (folder / "s.csv").write_text("a,b,c\n.50,.51,.1\n.40,.39,.2\n.60,.60,.1\n.30,.31,.1\n")
+    given = ("compare", "--scores", "s.csv", "-t", "t", "-c", "none", "--margin", "5%")
+    out, _ = cranfield(folder, *given)
+    assert "3 pairs: 2 superior, 1 equivalent" in out
+    out, _ = cranfield(folder, *given, "--format", "csv")
+    frame = pl.read_csv(out.encode())
+    assert frame["equivalence verdict"].to_list() == ["equivalent", "superior", "superior"]
+    assert frame["margin"][0] == pytest.approx(0.05 * 0.4525)
+    out, _ = cranfield(folder, *given, "--format", "json")
+    found = json.loads(out)["comparisons"][0]
+    assert found["equivalence"]["verdicts"] == {"superior": 2, "equivalent": 1}
+    assert found["pairs"][0]["equivalence p"] == frame["equivalence p"][0]
+    out, _ = cranfield(folder, *given, "--format", "markdown")
+    assert "Equivalence within 5%" in out
+    for more, message in (
+        (("--margin", "x"), "a margin is a number above 0 or a percentage"),
+        (("--margin", "5%", "--marks", "groups"), "not with --marks"),
+        (("--threshold", "0.1"), "a threshold goes with the test sign"),
+    ):
+        _, err = cranfield(folder, *given[:5], *more, status=2)
+        assert message in err
+
+
 def test_compare_lists_every_test(folder: Path) -> None:
     """The help names all tests, without those that are only bounds, and all corrections."""
     from cranfield.significance import CORRECTIONS, TESTS

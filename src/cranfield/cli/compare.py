@@ -91,9 +91,12 @@ def compare(
     from cranfield.reporting.text import comparison_formats
     from cranfield.scales.statements.meaningful import meaning
     from cranfield.significance.comparison.compare import compare as compared
+    from cranfield.significance.comparison.equivalence import read_margin
 
     # Before any file is read.
     printing.check(format)
+    if margin is not None:
+        read_margin(margin)
     if marks is not None:
         _check_marks(marks, format, comparing)
         if margin is not None:

@@ -262,19 +262,24 @@ def equivalence(found: ComparedPairs, margin: float | str) -> Equivalence:
     )
 
 
-def _absolute(found: ComparedPairs, margin: float | str) -> Floats:
-    """Return the margin of each pair in the unit of its difference."""
+def read_margin(margin: float | str) -> tuple[float, bool]:
+    """Return the size of a margin, and whether it is a percentage."""
     text = str(margin).strip()
-    number, _, more = text.partition("%")
     try:
-        size = float(number)
+        size = float(text.removesuffix("%"))
     except ValueError:
         size = np.nan
-    if isinstance(margin, bool) or more or not (np.isfinite(size) and size > 0):
+    if isinstance(margin, bool) or not (np.isfinite(size) and size > 0):
         raise PolicyError(
             f"a margin is a number above 0 or a percentage such as '2%', not {quoted(margin)}"
         )
-    if "%" not in text:
+    return size, text.endswith("%")
+
+
+def _absolute(found: ComparedPairs, margin: float | str) -> Floats:
+    """Return the margin of each pair in the unit of its difference."""
+    size, percentage = read_margin(margin)
+    if not percentage:
         return np.full(len(found), size)
     if found.mean_of != "mean":
         raise PolicyError(f"{found.info.title} compares ranks: its margin is no percentage")

@@ -163,6 +163,7 @@ def test_range_of_the_measure_and_text() -> None:
     assert found.bounds == (0, 1)
     assert "nDCG@20: comparison at any time by bets; alpha 0.05" in str(found)
     assert "1 pair, 50 topics, 50 looks; scores within 0 and 1" in str(found)
+    assert repr(found).startswith("AnytimeComparison(nDCG@20: comparison at any time by bets;")
     frame = found.to_polars()
     assert frame.shape == (50, 9)
     assert frame["topics"].to_list() == list(range(1, 51))

@@ -190,6 +190,7 @@ def test_result() -> None:
     )
     assert one.interval == pytest.approx((row["low"], row["high"]))
     assert "AP: hierarchical model of 3 systems, 30 topics; 1,000 samples of 4 chains" in str(found)
+    assert repr(found).startswith("SystemsPosterior(AP: hierarchical model of 3 systems")
     assert "hierarchical model of a and c, 30 topics; 1,000 samples, seed 3" in str(one)
 
 

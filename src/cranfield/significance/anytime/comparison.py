@@ -333,18 +333,14 @@ class AnytimeComparison(Framed):
             }
         )
 
-    def __str__(self) -> str:
+    def heading(self) -> list[str]:
+        """Return what was done, in a few lines."""
         start = f"{plain(self.measure)}: " if self.measure else ""
         side = "" if self.alternative == "two-sided" else f", one-sided ({self.alternative})"
         pairs, topics = len(self.first), int(self.looks[-1])
         corrected = "" if pairs == 1 else f", {HOLDING[self.correction]}"
         kind = "all pairs" if self.correction == "bonferroni" or pairs == 1 else "each pair alone"
-        last = self.to_polars().filter(pl.col("topics") == topics).drop("topics", "significant")
-        shown = last[:MOST_ROWS].with_columns(
-            pl.Series("e", [f"{e:.4g}" for e in self.e_values[:MOST_ROWS, -1]]),
-            pl.Series("decided after", self.decided[:MOST_ROWS]),
-        )
-        lines = [
+        return [
             f"{start}comparison at any time by bets{side}{corrected}; alpha {self.alpha:g}",
             f"{counted(pairs, 'pair')}, {counted(topics, 'topic')},"
             f" {counted(self.looks.size, 'look')}; scores within {self.bounds[0]:g} and"
@@ -352,12 +348,18 @@ class AnytimeComparison(Framed):
             f"low, high: {1 - self.alpha:.4g} confidence limits of the mean difference, for all"
             f" looks together, {kind}",
             *(f"note: {note}" for note in self.notes),
-            "",
-            grid(from_frame(shown, "", left=("first", "second"))),
         ]
-        if pairs > MOST_ROWS:
-            lines.append(f"… {pairs - MOST_ROWS:,} more")
-        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        last = self.to_polars().filter(pl.col("topics") == self.looks[-1])
+        shown = last.drop("topics", "significant")[:MOST_ROWS].with_columns(
+            pl.Series("e", [f"{e:.4g}" for e in self.e_values[:MOST_ROWS, -1]]),
+            pl.Series("decided after", self.decided[:MOST_ROWS]),
+        )
+        more = len(self.first) - MOST_ROWS
+        rest = [f"… {more:,} more"] if more > 0 else []
+        table = grid(from_frame(shown, "", left=("first", "second")))
+        return "\n".join([*self.heading(), "", table, *rest])
 
     def __repr__(self) -> str:
-        return f"AnytimeComparison({str(self).splitlines()[0]})"
+        return f"AnytimeComparison({'; '.join(self.heading()[:2])})"

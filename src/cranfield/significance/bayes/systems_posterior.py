@@ -233,26 +233,32 @@ class SystemsPosterior(Framed):
         """What a reader should be told: whether the chains agree, and are long enough."""
         return sampling_notes(*agreement(self.chains))
 
-    def __str__(self) -> str:
+    @property
+    def title(self) -> str:
+        """Name the model, and what it was fitted to."""
         start = f"{plain(self.measure)}: " if self.measure else ""
         left = f" ({self.left_out:,} left out for lack of a score)" if self.left_out else ""
-        shown = self.to_polars()[:MOST_ROWS]
-        lines = [
+        return (
             f"{start}hierarchical model of {counted(len(self.systems), 'system')},"
             f" {counted(self.n, 'topic')}{left}; {len(self.draws):,} samples of"
-            f" {len(self.chains)} chains, seed {self.seed}",
+            f" {len(self.chains)} chains, seed {self.seed}"
+        )
+
+    def __str__(self) -> str:
+        lines = [
+            self.title,
             f"low, high: {self.level:g} credible interval of the expected score; rank low, rank"
             " high: of the rank",
             *(f"note: {note}" for note in self.notes),
             "",
-            grid(from_frame(shown, "")),
+            grid(from_frame(self.to_polars()[:MOST_ROWS], "")),
         ]
         if len(self.systems) > MOST_ROWS:
             lines.append(f"… {len(self.systems) - MOST_ROWS:,} more")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
-        return f"SystemsPosterior({str(self).splitlines()[0]})"
+        return f"SystemsPosterior({self.title})"
 
 
 def check_rope(rope: float) -> None:

@@ -177,7 +177,7 @@ OF_ALL = (
         when="Several systems on the same topics, on a scale that is only ordinal: do they differ "
         "at all? Of pairs it is a poor judge: mean ranks depend on which other systems take part, "
         "and so does what is said of a pair. Take the test sign, or signed-rank, with Holm's "
-        "correction (Benavoli, Corani and Mangili, 2016).",
+        "correction, which are about medians (Benavoli, Corani and Mangili, 2016).",
         formula=r"\chi^2 = \frac{n \sum_j (\bar{R}_j - (k + 1) / 2)^2}{s^2}, \quad "
         r"s^2 = \frac{k (k + 1)}{12} - \frac{\sum (t^3 - t)}{12 n (k - 1)}",
         source="Friedman (1937, 1939); Ferrante, Ferro and Fuhr (2021), section 7.3",

@@ -78,6 +78,12 @@ def test_strict(folder: Path) -> None:
     _, err = cranfield(folder, *start, "-m", "AP", "--strict", "-o", "out", status=2)
     assert "not invariant: Paired t-test needs an interval scale" in err
     assert not (folder / "out").exists()
+    for measure in ("Success@3", "RR@1", "RR@2", "DCG@1"):
+        out, _ = cranfield(folder, *start, "-m", measure, "--strict")
+        assert f"meaning: meaningful: Paired t-test needs an interval scale; {measure} is" in out
+    feasible = "interval(P@2, feasible=True)"
+    _, err = cranfield(folder, *start, "-m", feasible, "--strict", status=2)
+    assert f"{feasible} depends on the recall base" in err
     out, _ = cranfield(folder, *start, "-m", "interval(RR@3)", "--strict", "--format", "json")
     found = json.loads(out)["comparisons"][0]
     assert (found["measure"], found["meaning"]["verdict"]) == ("interval(RR@3)", "meaningful")

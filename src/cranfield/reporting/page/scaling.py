@@ -83,7 +83,8 @@ def scaling_of(
     scaled, reason = None, "left out as asked"
     if wanted:
         scaled, reason = _scaled(measure, comparison, evaluation, given)
-    return Scaling(str(measure.scale), found, why, differs_by_topic(measure), scaled, reason)
+    stated = measure.scale if evaluation is None else measure.scale_with(highest)
+    return Scaling(str(stated), found, why, differs_by_topic(measure), scaled, reason)
 
 
 def _found(measure: Measure, grades: int) -> tuple[str, str]:

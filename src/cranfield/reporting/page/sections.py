@@ -105,7 +105,7 @@ def answers(contents: Contents) -> Html:
         return joined(*each)
     heads = [words.against(one) for part in parts if (one := part.comparison) and one.baselines]
     head = ["measure", "best", heads[0] if heads else "top group"]
-    head += ["pairs that differ", "of them keep their order on any scale"]
+    head += ["pairs that differ", "of them keep the order of means on any scale"]
     rows: Rows = [[named(part.name), *words.row_of(part)] for part in parts]
     return joined(*each, table("By each measure", head, rows, left=(0, 1)))
 

@@ -42,7 +42,7 @@ def csv_text(found: Mapping[str, Meaning], margin: str | None = None) -> str:
             pl.lit(one.comparison.alternative).alias("alternative"),
             pl.lit(one.comparison.alpha).alias("alpha"),
             pl.all(),
-            pl.Series("order holds on any scale", one.dominance.holds),
+            pl.Series("order of means holds on any scale", one.dominance.holds),
             *_equivalence(one, margin),
         )
         for name, one in found.items()
@@ -105,7 +105,7 @@ def json_text(found: Mapping[str, Meaning], margin: str | None = None) -> str:
         table = as_dict(one.comparison)
         table["meaning"] = {"verdict": one.verdict, "lines": one.lines()}
         for pair, holds in zip(table["pairs"], one.dominance.holds, strict=True):
-            pair["order holds on any scale"] = bool(holds)
+            pair["order of means holds on any scale"] = bool(holds)
         if margin is not None:
             made = one.comparison.equivalence(margin)
             table["equivalence"] = {

@@ -229,7 +229,7 @@ class Meaning:
 
         rows = [row(k) for k in chosen]
         bar = "by scores up to" if low else "by scores above"
-        head = ["first", "second", "difference", "order", bar, "first", "second"]
+        head = ["first", "second", "difference", "order of means", bar, "first", "second"]
         parts = ["\n".join(self.lines())]
         if rows:
             parts.append(text_table(head, rows, left=(0, 1, 3)))

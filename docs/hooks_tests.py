@@ -10,6 +10,7 @@ from mkdocs.structure.files import File, Files
 
 import cranfield as cf
 from cranfield.significance import CORRECTIONS, TESTS
+from cranfield.significance.corrections.catalogue import RECOMMENDED
 from cranfield.significance.tests.declaration import TestInfo
 
 EXAMPLE = {
@@ -56,10 +57,10 @@ def index() -> str:
     lines += ["", "The scale is the one that scores must be on for the answer to be meaningful,"]
     lines += ["whatever scale the measure is on (Ferrante, Ferro and Fuhr, 2021, section 2.5).", ""]
     lines += ["## Corrections for many comparisons", ""]
-    lines += row("correction", "what it does")
-    lines += row("---", "---")
+    lines += row("correction", "what it does", "what it assumes")
+    lines += row("---", "---", "---")
     for name, correction in CORRECTIONS.items():
-        lines += row(f"`{name}`", correction.does)
+        lines += row(f"`{name}`", correction.does, correction.assumes)
     return "\n".join([*lines, ""])
 
 
@@ -86,7 +87,7 @@ def facts(info: TestInfo) -> Iterator[str]:
     yield from row("statistic", info.statistic)
     yield from row("effect size", info.effect)
     yield from row("scale that it assumes", str(info.scale))
-    first = info.corrections[0]
+    first = RECOMMENDED if RECOMMENDED in info.corrections else info.corrections[0]
     default = f"; by default `{first}` ({CORRECTIONS[first].title})"
     corrections = ", ".join(f"`{one}`" for one in info.corrections)
     yield from row("corrections", corrections + (default if len(info.corrections) > 1 else ""))

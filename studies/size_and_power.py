@@ -15,10 +15,11 @@ correlations stay: any pair called different is an error. For `power` the means 
 real systems, and pairs are counted by the size of their true difference.
 
 Groups of systems: `near` are ten with neighbouring means, `distinct` the same without runs that
-score as another one on half of the topics, `spread` 25 from best to worst, `all`, `pair` two that
-are neighbours. With `near`, `distinct` and `pair` data sets take turns between windows. A test and
-its correction may be followed by `+last`: all systems are compared with the last. Finished parts
-are kept in the cache; a longer study takes over what is there. Prints tables in Markdown.
+score as another one on half of the topics, `spread` 25 from best to worst, `all`, `pair` two
+neighbours among distinct ones. With `near`, `distinct` and `pair` data sets take turns between
+windows. A test and its correction may be followed by `+last`: all systems are compared with the
+last. Finished parts are kept in the cache; a longer study takes over what is there. Prints
+tables in Markdown.
 """
 
 from __future__ import annotations
@@ -147,7 +148,7 @@ def populations(
 def windows(values: Floats, group: str) -> list[Indices]:
     """Return the systems of each data set in turn; none where there are too few."""
     systems = np.arange(values.shape[1])
-    if group == "distinct":
+    if group in ("distinct", "pair"):
         systems = systems[distinct(values)]
     if group == "all":
         return [systems]

@@ -172,17 +172,21 @@ def test_demo(folder: Path) -> None:
 def test_compare(folder: Path) -> None:
     out, err = cranfield(folder, "compare", "qrels", "one.run", "two.run", "-m", "AP")
     lines = out.splitlines()
-    assert lines[0] == "AP: Paired t-test; alpha 0.05"
+    assert lines[0] == "AP: Studentised bootstrap test; alpha 0.05"
     assert lines[-1].split()[:2] == ["one", "two_x"]
     assert "note: not invariant: this test needs an interval scale" in out
     assert err == ""
     scores = folder / "s.csv"
     scores.write_text("topic,a,b,c\n1,.1,.5,.6\n2,.2,.4,.7\n3,.1,.6,.6\n4,.3,.5,.9\n")
-    out, _ = cranfield(folder, "compare", "--scores", "s.csv", "--test", "t", "--format", "csv")
+    out, _ = cranfield(
+        folder, "compare", "--scores", "s.csv", "-t", "t", "-c", "holm", "--format", "csv"
+    )
     frame = pl.read_csv(out.encode())
     assert frame["second"].to_list() == ["b", "c", "c"]
     assert frame["significant"].to_list() == [True, True, False]
-    out, _ = cranfield(folder, "compare", "--scores", "s.csv", "--format", "json", "-m", "AP")
+    out, _ = cranfield(
+        folder, "compare", "--scores", "s.csv", "-c", "tukey", "--format", "json", "-m", "AP"
+    )
     found = json.loads(out)["comparisons"][0]
     assert (found["measure"], found["test"], found["correction"]) == ("AP", "anova-2", "tukey")
     assert [one["groups"] for one in found["systems"]] == ["a", "a", "b"]

@@ -65,7 +65,7 @@ def test_symbols_of_levels() -> None:
     expected = ["‡" if p <= 0.001 else "†" if p <= 0.1 else "" for p in adjusted]
     expected.insert(2, "")
     assert set(expected) == {"", "†", "‡"}
-    found = cf.table(scores, baseline="c", test="t", alpha=(0.001, 0.1))
+    found = cf.table(scores, baseline="c", test="t", correction="holm", alpha=(0.001, 0.1))
     assert marks(found) == expected
     assert "differs from c: † p ≤ 0.1, ‡ p ≤ 0.001" in found.notes
     assert any("Paired t-test with Holm's correction" in one for one in found.notes)
@@ -237,7 +237,7 @@ def test_results_that_have_no_table() -> None:
 def test_comparisons_and_variance() -> None:
     found = cf.compare(some_scores())
     ranking = cf.table(found)
-    assert ranking.head == ["system", "mean", "low", "high", "groups"]
+    assert ranking.head == ["system", "mean", "ranks", "groups"]
     assert [row[0] for row in ranking.rows] == [SYSTEMS[k] for k in found.order]
     assert [as_cell(row[1]).bold for row in ranking.rows] == [True] + [False] * 4
     assert ranking.to_latex() == found.to_latex()

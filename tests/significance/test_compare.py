@@ -80,16 +80,29 @@ def test_aliases_and_registry(name: str) -> None:
 
 def test_defaults(some: cf.Scores) -> None:
     assert cf.compare(some).test == "anova-2"
-    assert cf.compare(some).correction == "tukey"
-    assert cf.compare(some, baseline="b").correction == "dunnett"
-    assert cf.compare(some, baseline=["b", "c"]).correction == "holm"
-    assert cf.compare(some, alternative="greater").correction == "holm"
-    assert cf.compare(some, test="t").correction == "holm"
+    for options in (
+        {},
+        {"baseline": "b"},
+        {"baseline": ["b", "c"]},
+        {"alternative": "greater"},
+        {"test": "t"},
+        {"test": "bootstrap"},
+    ):
+        assert cf.compare(some, **options, **FAST).correction == "moderated-max-t"
+    # Where topics are no sample, or not the same for all.
+    assert cf.compare(some, test="anova-1").correction == "tukey"
+    assert cf.compare(some, test="anova-1", baseline="b").correction == "dunnett"
+    assert cf.compare(some, test="sign").correction == "holm"
+    assert cf.compare(some, test="friedman").correction == "tukey"
+    assert cf.compare(np_shards(), test="anova-3").correction == "tukey"
     assert cf.compare(some, test="randomisation", **FAST).correction == "randomised-tukey"
     two = cf.compare({"a": [0.1, 0.4, 0.3], "b": [0.2, 0.9, 0.5]})
-    assert (two.test, two.correction) == ("t", "none")
-    assert "two-way ANOVA" in two.notes[0]
-    assert cf.compare(np_shards()).test == "random-topics"
+    assert (two.test, two.correction) == ("bootstrap", "none")
+    by_t = cf.compare({"a": [0.1, 0.4, 0.3], "b": [0.2, 0.9, 0.5]}, test="t")
+    assert by_t.correction == "none"
+    assert "two-way ANOVA" in by_t.notes[0]
+    by_shard = cf.compare(np_shards())
+    assert (by_shard.test, by_shard.correction) == ("random-topics", "moderated-max-t")
 
 
 def np_shards() -> cf.Scores:
@@ -352,7 +365,7 @@ def test_scale_is_told(some: cf.Scores) -> None:
 
 def test_too_few_samples_are_told() -> None:
     values = np.random.default_rng(0).random((40, 12)) * 0.1 + np.arange(12)
-    found = cf.compare(scores_of(values), test="bootstrap", resamples=100)
+    found = cf.compare(scores_of(values), test="bootstrap", correction="holm", resamples=100)
     assert found.count() == 0
     assert "100 samples give no p below 0.0099, too few for 66 pairs" in found.notes[-1]
 
@@ -521,14 +534,20 @@ def test_limits_of_dunnett_agree_with_its_p_values(alternative: str) -> None:
     seen = set()
     for k in range(20):
         values = rng.normal(0, 0.1, (12, 6)) + 0.02 * np.arange(6) * (k - 8) / 4
-        found = cf.compare(values, baseline="1", alternative=alternative)
-        assert found.correction == "dunnett"
+        found = cf.compare(
+            values, baseline="1", test="anova", correction="dunnett", alternative=alternative
+        )
         low, high = found.interval
         outside = (low > 0) | (high < 0)
         np.testing.assert_array_equal(outside, found.is_significant())
         seen |= set(outside.tolist())
     assert seen == {True, False}
-    same = cf.compare(np.tile(np.arange(4.0)[:, None], 3), baseline="1", alternative=alternative)
+    same = cf.compare(
+        np.tile(np.arange(4.0)[:, None], 3),
+        baseline="1",
+        correction="dunnett",
+        alternative=alternative,
+    )
     assert same.adjusted_pvalues.tolist() == [1.0, 1.0]
 
 

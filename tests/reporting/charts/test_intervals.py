@@ -13,7 +13,7 @@ from tests.reporting.charts.drawn import domain_of, random_scores, rows_with, sp
 
 
 def test_trec8_as_in_the_paper() -> None:
-    found = cf.compare(cf.read_scores(ADHOC8))
+    found = cf.compare(cf.read_scores(ADHOC8), correction="tukey")
     rows = rows_with(intervals_chart(found), "verdict", "mean")
     assert len(rows) == 129
     # Ferro and Maistro (2024), section 4.2.6: half-width .0515; 3,423 of 8,256 pairs differ.
@@ -65,7 +65,7 @@ def test_ranks() -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [{"correction": "holm"}, {"test": "t"}, {"baseline": "s0"}],
+    [{"correction": "holm"}, {"test": "t", "correction": "max-t"}, {"test": "sign"}],
 )
 def test_without_intervals(options: dict[str, str]) -> None:
     found = cf.compare(random_scores(4), **options)  # type: ignore[arg-type]
@@ -76,3 +76,23 @@ def test_without_intervals(options: dict[str, str]) -> None:
 def test_unknown_reference() -> None:
     with pytest.raises(cf.PolicyError, match="there is no system 'x'"):
         intervals_chart(cf.compare(random_scores(3)), reference="x")
+
+
+def test_intervals_of_differences_from_the_reference() -> None:
+    """Where intervals leave out the mean of the reference, its limits leave out 0."""
+    found = cf.compare(random_scores(8, topics=40))
+    assert found.half_widths is None
+    for reference in ("s4", "s0"):
+        rows = {
+            row["system"]: row
+            for row in rows_with(intervals_chart(found, reference=reference), "verdict", "mean")
+        }
+        middle = rows[reference]["mean"]
+        assert rows[reference]["low"] == rows[reference]["high"] == middle
+        frame = found.to_polars()
+        for first, second, low, high in frame["first", "second", "low", "high"].rows():
+            if second == reference:
+                assert rows[first]["low"] == pytest.approx(middle + low)
+                assert rows[first]["high"] == pytest.approx(middle + high)
+            if first == reference:
+                assert rows[second]["low"] == pytest.approx(middle - high)

@@ -44,15 +44,22 @@ def check(measure: dict[str, Any], found: cf.PairwiseComparison) -> None:
     ):
         assert same(floats(data[name]), wanted)
     low, high = found.interval
-    if "reach" in data:
+    if "reaches" in data:
+        reach = floats(data["reaches"])
+        np.testing.assert_allclose(floats(data["difference"]) - reach, low, 1e-12, 1e-15)
+        np.testing.assert_allclose(floats(data["difference"]) + reach, high, 1e-12, 1e-15)
+    elif "reach" in data:
         assert same(floats(data["difference"]) - data["reach"], low)
         assert same(floats(data["difference"]) + data["reach"], high)
     else:
         assert same(floats(data["low"]), low)
         assert same(floats(data["high"]), high)
-    assert (data["half"] is None) == (found.half_widths is None)
-    if found.half_widths is not None:
-        assert same(floats(data["half"]), found.half_widths)
+    around = None if found.baselines else found.around(int(found.order[0]))
+    assert (data["around"] is None) == (around is None)
+    if around is not None:
+        assert same(floats(data["around"]["low"]), around[0])
+        assert same(floats(data["around"]["high"]), around[1])
+        assert data["around"]["ofBest"] == (found.half_widths is None)
     holds = cf.meaning(found).dominance.holds
     bits = np.frombuffer(b64decode(data["holds"]), dtype=np.uint8)
     assert np.array_equal(np.unpackbits(bits, bitorder="little")[: len(found)], holds)
@@ -185,8 +192,11 @@ def test_what_is_taken(tmp_path: Path) -> None:
     ]
     assert names == [
         ["score"],
-        ["score (Paired t-test)", "score (Paired t-test) #2"],
-        ["score (Paired t-test)", "score (Sign test)"],
+        [
+            "score (Studentised bootstrap test)",
+            "score (Studentised bootstrap test) #2",
+        ],
+        ["score (Studentised bootstrap test)", "score (Sign test)"],
     ]
 
 

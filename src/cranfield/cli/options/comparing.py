@@ -25,14 +25,14 @@ _OPTIONS: tuple[Callable[[Any], Any], ...] = (
         "--test",
         "-t",
         metavar="TEST",
-        help=f"{', '.join(_NAMES)}. Default: two-way ANOVA, which for two systems is the paired"
-        " t-test.",
+        help=f"{', '.join(_NAMES)}. Default: two-way ANOVA, for two systems the bootstrap.",
     ),
     click.option(
         "--correction",
         "-c",
         metavar="CORRECTION",
-        help=f"For many comparisons: {', '.join(CORRECTIONS)}. By default the test's own.",
+        help=f"For many comparisons: {', '.join(CORRECTIONS)}. Default: moderated max-T,"
+        " where it goes with the test.",
     ),
     one_of("--alternative", ALTERNATIVES, "What counts.", "two-sided"),
     alpha_option,

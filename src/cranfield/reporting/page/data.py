@@ -95,7 +95,7 @@ def _comparison(part: Part) -> dict[str, Any]:
         "effect": packed(one.effect),
         **_limits(one.difference, low, high, one),
         "means": packed(one.means),
-        "half": None if one.half_widths is None else packed(one.half_widths),
+        "around": _around(one),
         "holds": _bits(part.meaning.dominance.holds),
         **_against(one, low, high),
         "letters": group_letters(one),
@@ -113,7 +113,10 @@ def _pairs(one: PairwiseComparison) -> dict[str, list[int]]:
 def _limits(
     difference: Floats, low: Floats, high: Floats, one: PairwiseComparison
 ) -> dict[str, Any]:
-    """Write the limits, as one number where all are as far from their difference, to the bit."""
+    """Write the limits, as one number where all are as far from their difference, to the bit.
+
+    Where limits are only as far from it on both sides, how far is written by pair.
+    """
     if one.half_widths is not None and len(low):
         about = float((high[0] - low[0]) / 2)
         near = [about]
@@ -124,7 +127,21 @@ def _limits(
         for half in near:
             if np.array_equal(difference - half, low) and np.array_equal(difference + half, high):
                 return {"reach": half}
+    with np.errstate(invalid="ignore"):
+        reach = (high - low) / 2
+        if np.allclose(difference - reach, low, 1e-12, 1e-15):
+            return {"reaches": packed(reach)}
     return {"low": packed(low), "high": packed(high)}
+
+
+def _around(one: PairwiseComparison) -> dict[str, Any] | None:
+    """Write the limits around means, and whether they are of differences from the best."""
+    best = int(one.order[0])
+    limits = None if one.baselines else one.around(best)
+    if limits is None:
+        return None
+    of_best = one.half_widths is None
+    return {"low": packed(limits[0]), "high": packed(limits[1]), "ofBest": of_best}
 
 
 def _bits(values: NDArray[np.bool_]) -> str:

@@ -6,10 +6,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+import numpy as np
+
 from cranfield.base.errors import PolicyError
-from cranfield.significance.comparison.notes import notes_on, out_of_reach, unequal
+from cranfield.significance.comparison.notes import beyond_assumptions, notes_on, out_of_reach
 from cranfield.significance.comparison.result import PairwiseComparison
-from cranfield.significance.corrections.catalogue import CORRECTIONS, Correction, find_correction
+from cranfield.significance.corrections.catalogue import (
+    CORRECTIONS,
+    RECOMMENDED,
+    Correction,
+    find_correction,
+)
 from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs, against, all_pairs
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
@@ -45,13 +52,14 @@ def compare(
         `sign`, `signed-rank`, `rank-sum`, `t`, `t-unpaired`, `welch`, `randomisation`,
         `bootstrap`, `bootstrap-shift`, `bootstrap-unpaired`, `anova-1`, `anova-2` (also `anova`),
         `anova-3`, `random-topics`, `kruskal-wallis`, `friedman`, `bootstrap-anova`. By default
-        two-way ANOVA, for two systems the paired t-test, which is the same, and for scores by
-        shard, or by variation of each topic's query, ANOVA with random topics.
+        two-way ANOVA, for two systems the studentised bootstrap, and for scores by shard, or by
+        variation of each topic's query, ANOVA with random topics.
     correction
-        For many comparisons: `none`, `tukey`, `randomised-tukey`, `max-t`, `bonferroni`, `holm`,
-        `bh`, `by`, `dunnett`. By default the test's own: Tukey's HSD for models of all systems, its
-        randomised version for the randomisation test, Dunnett's test for analyses of variance with
-        a baseline, the false discovery rate for bootstrap ANOVA, and Holm's correction else.
+        For many comparisons: `none`, `tukey`, `randomised-tukey`, `dunnett`, `max-t`,
+        `moderated-max-t`, `bootstrap-max-t`, `bonferroni`, `holm`, `bh`, `by`. By default moderated
+        max-T, where topics are a sample and the same for all systems; else the test's own: Tukey's
+        HSD for models of all systems, Dunnett's test with a baseline, the randomised Tukey HSD for
+        the randomisation test, the false discovery rate for bootstrap ANOVA, else Holm's.
     alternative
         `two-sided`, `greater` (the first system of a pair, that is not the baseline, has higher
         scores) or `less`.
@@ -158,7 +166,7 @@ def compare(
             *ready.notes,
             *outcome.notes,
             *notes_on(scores, info, options),
-            *unequal(pairs, info, adjustment),
+            *beyond_assumptions(pairs, info, adjustment),
             *out_of_reach(info, outcome, adjustment, corrected, options),
         ),
     )
@@ -190,6 +198,10 @@ def _own_correction(
 ) -> str:
     if len(pairs) == 1 and not info.model:
         return "none"
+    # With gaps a model by shard weighs topics, which samples of topics do not.
+    whole = pairs.by_shard is None or not np.isnan(pairs.by_shard).any()
+    if len(pairs) > 1 and RECOMMENDED in info.corrections and whole:
+        return RECOMMENDED
     if len(baselines) == 1:
         own = CORRECTIONS[info.baseline_correction]
         fits = not own.equal_counts or pairs.paired or info.paired

@@ -23,6 +23,12 @@ from cranfield.significance.outcome import Interval
 from cranfield.significance.tests.catalogue import find_test
 from cranfield.significance.tests.declaration import TestInfo
 
+MEANS = ("mean difference", "difference of means")
+"""What limits are limits of, where they can be drawn around means."""
+
+TOGETHER = ("all pairs together", "all comparisons")
+"""What limits hold for, where they can be drawn so."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparedPairs:
@@ -202,6 +208,27 @@ class ComparedPairs:
             notes=("it is taken for granted that differences found have the right direction",),
         )
 
+    def around(self, reference: int) -> tuple[Floats, Floats] | None:
+        """Return limits to be drawn around each mean; None where intervals hold for single pairs.
+
+        They are the mean plus and minus the half width where there is one. Else they are the mean
+        of the reference, by its index, plus the limits of the difference from it: a system whose
+        interval leaves out that mean differs. NaN is a system that is not compared with it.
+        """
+        if self.half_widths is not None:
+            return self.means - self.half_widths, self.means + self.half_widths
+        of_means = self.mean_of == "mean" and self.interval_of in MEANS
+        if not of_means or self.interval_kind not in TOGETHER or self.alternative != "two-sided":
+            return None
+        low, high = (self.matrix(limits, mirrored=None) for limits in self.interval)
+        low[self.second, self.first], high[self.second, self.first] = (
+            -high[self.first, self.second],
+            -low[self.first, self.second],
+        )
+        centre = self.means[reference]
+        low[reference, reference] = high[reference, reference] = 0.0
+        return centre + low[:, reference], centre + high[:, reference]
+
     def require_all_pairs(self, what: str) -> None:
         """Refuse what needs all pairs where only those with a baseline were compared."""
         if self.baselines:
@@ -210,7 +237,11 @@ class ComparedPairs:
             raise PolicyError(f"{what} need a two-sided test")
 
     def ranking(self) -> pl.DataFrame:
-        """Return the systems from best to worst: mean, interval and groups where there are any."""
+        """Return the systems from best to worst: mean, interval and groups where there are any.
+
+        Without intervals of means, `ranks` are the confidence sets of :meth:`rank_sets`, such as
+        `2-5`, where the correction bounds the chance of any error.
+        """
         order = self.order
         columns: dict[str, Any] = {
             "system": [self.systems[k] for k in order],
@@ -220,6 +251,12 @@ class ComparedPairs:
             columns["low"] = (self.means - self.half_widths)[order]
             columns["high"] = (self.means + self.half_widths)[order]
         if not self.baselines and self.alternative == "two-sided":
+            if self.half_widths is None and CORRECTIONS[self.correction].bounds == "any error":
+                low, high = (ranks[order].tolist() for ranks in self.rank_sets().interval)
+                columns["ranks"] = [
+                    str(best) if best == worst else f"{best}-{worst}"
+                    for best, worst in zip(low, high, strict=True)
+                ]
             columns["groups"] = list(self.groups().values())
         return pl.DataFrame(columns)
 

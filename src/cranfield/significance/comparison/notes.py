@@ -42,13 +42,18 @@ def notes_on(scores: Scores, info: TestInfo, options: Options) -> list[str]:
     return notes
 
 
-def unequal(pairs: Pairs, info: TestInfo, correction: Correction) -> list[str]:
-    """Say so when differences vary too unequally for a test that takes them for the same.
+def beyond_assumptions(pairs: Pairs, info: TestInfo, correction: Correction) -> list[str]:
+    """Say so when differences are, or may be, otherwise than the correction assumes.
 
     Tukey's and Dunnett's tests measure all pairs by one error, and the randomised Tukey HSD
     exchanges the scores of all systems: pairs that vary more than others are then called
     different too often (see the study of calibration in the documentation).
     """
+    if correction.symmetric and len(pairs) > 1:
+        return [
+            f"{correction.name} takes differences for symmetric around their mean, which those of"
+            " nearly equal runs seldom are; moderated-max-t does not"
+        ]
     sensitive = correction.one_variance and info.one_variance
     if not sensitive or pairs.systems < 3 or not pairs.paired:
         return []
@@ -63,8 +68,8 @@ def unequal(pairs: Pairs, info: TestInfo, correction: Correction) -> list[str]:
         return []
     return [
         f"some pairs vary up to {np.sqrt(largest / common):.1f} times as much as this test assumes"
-        " of all, and are called different too often; test t with correction max-t takes each pair"
-        " by itself"
+        " of all, and are called different too often; the correction moderated-max-t allows"
+        " for it"
     ]
 
 

@@ -190,9 +190,12 @@ class PairwiseComparison(ComparedPairs, Framed):
             head, rows = self._pair_rows(places)
             return Table(title, head, rows, (0, 1, 8), [*notes, "* differs"], self.notes)
         names, rows = self._ranking_rows(places)
+        left = [k for k, name in enumerate(names) if name in ("system", "ranks", "groups")]
+        if "ranks" in names:
+            notes.append(f"ranks: {1 - self.alpha:.4g} confidence sets, all systems together")
         if "groups" in names:
             notes.append("systems that share a letter do not differ")
-        return Table(title, names, rows, (0, len(names) - 1), notes, self.notes)
+        return Table(title, names, rows, left, notes, self.notes)
 
     def _ranking_rows(self, places: int) -> tuple[list[str], Rows]:
         """Return head and cells of the ranking; the highest mean, and equal ones, are bold."""

@@ -29,13 +29,16 @@ class Correction(Declaration):
     """
 
     does: str
+    assumes: str = "what the test assumes of each pair"
     bounds: str = "any error"
     families: tuple[str, ...] | None = None
     paired: bool = False  # needs scores of the same topics
+    resamples_topics: bool = False  # takes them for a sample of all topics
     all_pairs: bool = False  # a two-sided test of all pairs
     one_baseline: bool = False
     equal_counts: bool = False  # needs means of as many scores each
     one_variance: bool = False  # measures all pairs by one error
+    symmetric: bool = False  # takes differences for symmetric around their mean
     multiplies: bool = False  # the least p-value, by the number of pairs
     random: bool = False
     symbol: str = ""
@@ -45,10 +48,10 @@ class Correction(Declaration):
         """The function that corrects, loaded when it is asked for."""
         return loaded(self.function)  # type: ignore[no-any-return]
 
-    def goes_with(self, family: str, *, paired: bool) -> bool:
+    def goes_with(self, family: str, *, paired: bool, resampled: bool) -> bool:
         """Whether it goes with the tests of a family; bounds of tests are not corrected."""
         fits = family != "bound" if self.families is None else family in self.families
-        return fits and (paired or not self.paired)
+        return fits and (paired or not self.paired) and (resampled or not self.resamples_topics)
 
 
 _DECLARED = (
@@ -66,6 +69,7 @@ _DECLARED = (
         title="Tukey's HSD",
         does="Tukey's honestly significant difference: all pairs of the systems of a model, at "
         "most alpha for any error among them",
+        assumes="errors are independent and normal, with one variance for all systems",
         source="Tukey (1949a)",
         function="corrections.tukey_dunnett:tukey",
         families=("anova", "ranks"),
@@ -79,6 +83,8 @@ _DECLARED = (
         title="randomised Tukey HSD",
         does="the same, with the distribution of the largest difference from random permutations "
         "of each topic's scores",
+        assumes="where systems do not differ, their scores on a topic can be exchanged: all have "
+        "one variance",
         source="Carterette (2012)",
         function="corrections.randomised:randomised_tukey",
         families=("randomisation",),
@@ -91,6 +97,7 @@ _DECLARED = (
         name="dunnett",
         title="Dunnett's test",
         does="Dunnett's test: all systems against one baseline",
+        assumes="errors are independent and normal, with one variance for all systems",
         source="Dunnett (1955)",
         function="corrections.tukey_dunnett:dunnett",
         families=("anova",),
@@ -104,10 +111,12 @@ _DECLARED = (
         title="step-down max-T of Westfall and Young",
         does="Westfall and Young's step-down max-T: the largest t of all pairs under random signs; "
         "systems may differ in variance and depend on each other",
+        assumes="differences are symmetric around their mean, of all pairs jointly",
         source="Westfall and Young (1993)",
         function="corrections.randomised:max_t",
         families=("t", "randomisation"),
         paired=True,
+        symmetric=True,
         random=True,
     ),
     Correction(
@@ -117,10 +126,11 @@ _DECLARED = (
         does="topics drawn anew from centred scores, step down by the largest t of all pairs; each "
         "pair is measured by the mean of its own variance and that of all pairs. Systems may "
         "differ in variance and depend on each other, and differences need not be symmetric",
+        assumes="topics are a random sample, a dozen at least",
         source="Romano and Wolf (2005); Smyth (2004)",
         function="corrections.bootstrap_max_t:moderated_max_t",
-        families=("anova", "t"),
-        paired=True,
+        families=("anova", "t", "bootstrap"),
+        resamples_topics=True,
         random=True,
         symbol="t",
     ),
@@ -130,10 +140,11 @@ _DECLARED = (
         title="bootstrap max-T of Romano and Wolf",
         does="the same, each pair measured by its own variance alone: a few nearly equal runs "
         "make it find little",
+        assumes="topics are a random sample, a dozen at least",
         source="Romano and Wolf (2005)",
         function="corrections.bootstrap_max_t:bootstrap_max_t",
         families=("t", "bootstrap"),
-        paired=True,
+        resamples_topics=True,
         random=True,
     ),
     Correction(
@@ -160,6 +171,7 @@ _DECLARED = (
         title="false discovery rate of Benjamini and Hochberg",
         does="Benjamini and Hochberg: at most alpha of the differences found are expected to be "
         "none (false discovery rate)",
+        assumes="comparisons are independent, or depend on each other positively",
         source="Benjamini and Hochberg (1995)",
         function="corrections.of_pvalues:benjamini_hochberg",
         bounds="share of errors",
@@ -178,11 +190,24 @@ _DECLARED = (
 CORRECTIONS = {correction.name: correction for correction in _DECLARED}
 """Corrections by name."""
 
+RECOMMENDED = "moderated-max-t"
+"""What comparisons take by default, where it goes with the test.
 
-def corrections_of(default: str, family: str, *, paired: bool) -> tuple[str, ...]:
-    """Name the corrections that go with a test: its default, its own, and those of any p-values."""
+On real scores whose means are made equal it errs in at most 6% of experiments at .05, and finds
+about as much as Tukey's HSD, which errs in up to 14% (see the page on calibration). Studies, which
+follow papers and do a test thousands of times, take the test's own correction.
+"""
+
+
+def corrections_of(default: str, family: str, *, paired: bool, resampled: bool) -> tuple[str, ...]:
+    """Name the corrections that go with a test: its default, its own, and those of any p-values.
+
+    Of unpaired tests, and of those that ask for these topics only, topics are not `resampled`.
+    """
     own_first = sorted(CORRECTIONS.values(), key=lambda one: one.families is None)
-    fitting = [one.name for one in own_first if one.goes_with(family, paired=paired)]
+    fitting = [
+        one.name for one in own_first if one.goes_with(family, paired=paired, resampled=resampled)
+    ]
     return tuple(dict.fromkeys((default, *fitting)))
 
 

@@ -77,9 +77,9 @@ OF_ALL = (
         "one variance, so that all differences of two systems vary alike (sphericity). Scores of "
         "real systems are not so: with covariances of 15 to 129 runs the F of all systems errs "
         "in 10 to 26 of 100 cases at .05. Read its p-value corrected for that by Greenhouse and "
-        "Geisser, under the table. Comparisons of pairs by one error are off too where systems "
-        "differ much in variance: compare then with the test t, each pair by its own.",
-        when="Several systems on the same topics: the usual choice, with Tukey's HSD.",
+        "Geisser, under the table. Tukey's and Dunnett's tests, which measure pairs by one error, "
+        "are off too where systems differ in variance; moderated max-T is not.",
+        when="Several systems on the same topics: the usual choice, with moderated max-T.",
         formula=r"Y_{ij} = \mu_{\cdot\cdot} + \tau_i + \alpha_j + \varepsilon_{ij}",
         source="Ferro and Maistro (2024), equation 7; Tague-Sutcliffe and Blustein (1994)",
         convention="With two systems it is the paired t-test. The F of more is corrected by "
@@ -133,6 +133,7 @@ OF_ALL = (
         convention="Topics without relevant documents in a shard leave gaps: see the policy "
         "`missing`. With gaps, sums of squares are of type II, by exact least squares. A note "
         "gives the F of random-topics beside its own.",
+        samples_topics=False,
         shards="needed",
     ),
     _ANY_DIFFERENCE,
@@ -215,6 +216,7 @@ OF_ALL = (
         "interval is by the quantile of |t| over the same fits; of a one-sided test, by that of t.",
         model=True,
         random=True,
+        samples_topics=False,
         shards="taken",
         correction="bh",
         baseline_correction="bh",

@@ -117,7 +117,6 @@ _OF_PAIRS = (
         interval="mean difference",
         source="Student (1908); Ferro and Maistro (2024), section 4",
         convention=CONSTANT,
-        default_for="two systems",
         of_two="the paired t-test is two-way ANOVA with Tukey's HSD of two systems",
     ),
     TestInfo(
@@ -192,7 +191,7 @@ _OF_PAIRS = (
         name="bootstrap",
         aliases=("paired-bootstrap", "bootstrap-paired"),
         function="tests.bootstrap:bootstrap_test",
-        title="Paired bootstrap test, studentised",
+        title="Studentised bootstrap test",
         family="bootstrap",
         asks="If topics were drawn anew from topics like these, and the systems did not differ, "
         "how often would t be as large as it is?",
@@ -210,6 +209,7 @@ _OF_PAIRS = (
         "interval is the bootstrap-t interval by the same samples: symmetric, from the quantile of "
         "|t|, so that it leaves out 0 exactly where p is at most alpha; of a one-sided test, from "
         "the quantile of t on its side.",
+        default_for="two systems",
         random=True,
     ),
     TestInfo(

@@ -74,6 +74,8 @@ class TestInfo(Declaration):
         Whether differences up to a threshold can count as none.
     random
         Whether it draws random numbers.
+    samples_topics
+        Whether topics are a sample of all topics; else what it says holds for these only.
     shards
         Whether scores by shard are `needed`, `taken`, or neither.
     correction, baseline_correction
@@ -107,6 +109,7 @@ class TestInfo(Declaration):
     always_exact: bool = False
     threshold: bool = False
     random: bool = False
+    samples_topics: bool = True
     shards: str = ""
     correction: str = "holm"
     baseline_correction: str = "holm"
@@ -117,7 +120,8 @@ class TestInfo(Declaration):
     @property
     def corrections(self) -> tuple[str, ...]:
         """Corrections for many comparisons that go with it, the default first."""
-        return corrections_of(self.correction, self.family, paired=self.paired)
+        resampled = self.paired and self.samples_topics
+        return corrections_of(self.correction, self.family, paired=self.paired, resampled=resampled)
 
     @property
     def bound(self) -> bool:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import capitalised
 from cranfield.reporting.charts.choosing import labels, titled
@@ -36,16 +37,18 @@ LOOKS = {
 def intervals_chart(
     comparison: PairwiseComparison, *, reference: str | None = None
 ) -> alt.LayerChart:
-    r"""Draw the mean of each system with an interval, such that those that do not overlap differ.
+    r"""Draw the mean of each system with an interval that tells which systems differ.
 
-    The interval of Tukey's HSD is
+    With Tukey's HSD those differ whose intervals do not overlap:
 
     .. math:: \hat\mu_{\cdot u} \pm \frac12 Q^\alpha_{n, df} \sqrt{\frac{MS_{Error}}{m}}
 
-    (Ferro and Maistro 2024, equation 11). A band shows the interval of one system, the reference;
-    colours and shapes tell which systems the comparison finds better or worse than it. By default
-    the reference is the best system, and what does not differ from it is the top group. The best
-    system comes first.
+    (Ferro and Maistro 2024, equation 11). With other simultaneous intervals, such as those of
+    moderated max-T, each system has the interval of its difference from the reference, set on the
+    reference's mean: those that leave out that mean differ from it. A band shows the interval of
+    the reference; colours and shapes tell which systems the comparison finds better or worse than
+    it. By default the reference is the best system, and what does not differ from it is the top
+    group. The best system comes first.
 
     Parameters
     ----------
@@ -70,12 +73,6 @@ def intervals_chart(
     """
     import altair as alt
 
-    if comparison.half_widths is None:
-        raise PolicyError(
-            f"{comparison.test} with the correction {comparison.correction} has no intervals around"
-            " means: compare with test='anova' and correction='tukey', and a score of each system"
-            " for each topic"
-        )
     names = labels(comparison.systems)
     order = comparison.order
     if reference is not None:
@@ -84,7 +81,16 @@ def intervals_chart(
         centre = comparison.systems.index(comparison.baselines[0])
     else:
         centre = int(order[0])
-    frame = _table(comparison, names, centre)
+    limits = comparison.around(centre)
+    if limits is None:
+        raise PolicyError(
+            f"{comparison.test} with the correction {comparison.correction} has no intervals around"
+            " means: compare with test='anova', and a score of each system for each topic"
+        )
+    frame = _table(comparison, names, centre, *limits)
+    differ = "systems whose intervals do not overlap differ"
+    if comparison.half_widths is None:
+        differ = f"intervals of differences from {names[centre]}, which leave out its mean if not 0"
     kinds = [kind for kind in LOOKS if kind in set(frame["verdict"])]
     colours, shapes = zip(*(LOOKS[kind] for kind in kinds), strict=True)
     says = f"compared with {names[centre]}"
@@ -96,7 +102,8 @@ def intervals_chart(
     )
     y = rows_of([names[k] for k in order], "system")
 
-    low, high = float(frame["low"].to_numpy().min()), float(frame["high"].to_numpy().max())
+    lowest, highest = frame["low"].to_numpy(), frame["high"].to_numpy()
+    low, high = float(np.nanmin(lowest)), float(np.nanmax(highest))
     # An axis of no length would be drawn from 0 to 1, whatever the means are.
     domain = [low - 0.1, high + 0.1] if low == high else alt.Undefined
     around = alt.Scale(zero=False, domain=domain)
@@ -135,24 +142,25 @@ def intervals_chart(
             capitalised(title)
             if not comparison.measure
             else f"{comparison.mean_of.capitalize()} by system: {titled(comparison.measure)}",
-            f"{what}, alpha {comparison.alpha:g}: systems whose intervals do not overlap differ.",
+            f"{what}, alpha {comparison.alpha:g}: {differ}.",
         ),
         description=f"{title} of {len(names)} systems with simultaneous intervals, best first;"
         f" {what}, alpha {comparison.alpha:g}. Compared with {names[centre]}: {told}.",
     )
 
 
-def _table(comparison: PairwiseComparison, names: list[str], centre: int) -> pl.DataFrame:
+def _table(
+    comparison: PairwiseComparison, names: list[str], centre: int, low: Floats, high: Floats
+) -> pl.DataFrame:
     order = comparison.order
-    halves = np.zeros(0) if comparison.half_widths is None else comparison.half_widths
     verdict = verdicts_of(comparison)[:, centre]
     verdict[centre] = "reference"
     return pl.DataFrame(
         {
             "system": [names[k] for k in order],
             "mean": comparison.means[order],
-            "low": (comparison.means - halves)[order],
-            "high": (comparison.means + halves)[order],
+            "low": low[order],
+            "high": high[order],
             "verdict": verdict[order].tolist(),
         }
     )

@@ -73,8 +73,9 @@ function pairOf(comparison, first, second) {
   const { at, sign } = placeOf(comparison, first, second);
   if (at < 0) return null;
   const difference = array(comparison, "difference")[at];
-  const low = "reach" in comparison ? difference - comparison.reach : array(comparison, "low")[at];
-  const high = "reach" in comparison ? difference + comparison.reach : array(comparison, "high")[at];
+  const reach = "reaches" in comparison ? array(comparison, "reaches")[at] : comparison.reach;
+  const low = reach === undefined ? array(comparison, "low")[at] : difference - reach;
+  const high = reach === undefined ? array(comparison, "high")[at] : difference + reach;
   const holds = (bytesOf(comparison.holds)[at >> 3] >> (at & 7)) & 1;
   return {
     mirrored: sign < 0,

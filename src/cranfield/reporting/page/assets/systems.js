@@ -68,15 +68,15 @@ function intervalsOf(comparison) {
     };
   }
   const middle = array(comparison, "means");
-  const half = array(comparison, "half");
+  const { around } = comparison;
   const best = comparison.order[0];
   const top = data.systems.map((_, k) => {
     const pair = pairOf(comparison, best, k);
     return k === best || (pair !== null && !(pair.p <= comparison.alpha));
   });
-  const low = half ? middle.map((value, k) => value - half[k]) : middle;
-  const high = half ? middle.map((value, k) => value + half[k]) : middle;
-  return { middle, low, high, top, zero: false, band: half ? [low[best], high[best]] : null };
+  const low = around ? array(around, "low") : middle;
+  const high = around ? array(around, "high") : middle;
+  return { middle, low, high, top, zero: false, band: around ? [low[best], high[best]] : null };
 }
 
 /** Draw the interval of one system on the common scale. */
@@ -167,5 +167,8 @@ function legendOf(comparison, found, label) {
   }
   const letters = comparison.letters ? " Systems that share a letter are not found to differ." : "";
   if (!found.band) return `${label}: ${comparison.meanOf} of each system.${letters}`;
+  if (comparison.around.ofBest) {
+    return `${label}: ${comparison.meanOf} of each system, with the ${sure} interval of its difference from the best (${comparison.intervalKind}).${letters}`;
+  }
   return `${label}: ${comparison.meanOf} of each system; systems whose intervals do not overlap differ. Shaded: the interval of the best.${letters}`;
 }

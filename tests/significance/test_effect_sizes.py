@@ -12,14 +12,14 @@ from scipy.stats import ncf
 from cranfield import compare, evaluate
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.bundled import trec_covid
-from cranfield.significance.models.anova_table import AnovaTable
-from cranfield.significance.standardised_effects import (
+from cranfield.significance.effects.noncentral import noncentrality
+from cranfield.significance.effects.of_factors import anova_effect_sizes
+from cranfield.significance.effects.standardised import (
     KINDS,
-    anova_effect_sizes,
     bias_correction,
     effect_sizes,
-    noncentrality,
 )
+from cranfield.significance.models.anova_table import AnovaTable
 
 COVID = trec_covid()
 SCORES = evaluate(COVID.runs[:5], COVID.qrels, "nDCG@20")["nDCG@20"]

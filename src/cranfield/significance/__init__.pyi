@@ -24,16 +24,13 @@ from .corrections.studentised import (
     studentised_range_isf as studentised_range_isf,
     studentised_range_sf as studentised_range_sf,
 )
-from .standardised_effects import (
-    EffectSizes as EffectSizes,
-    anova_effect_sizes as anova_effect_sizes,
-    effect_sizes as effect_sizes,
-)
+from .effects.standardised import EffectSizes as EffectSizes, effect_sizes as effect_sizes
 from .models.assumptions import (
     Assumptions as Assumptions,
     check_assumptions as check_assumptions,
 )
 from .power.pairs_found import PairPower as PairPower, power_pairs as power_pairs
+from .effects.of_factors import anova_effect_sizes as anova_effect_sizes
 from .power.power_and_width import (
     expected_width as expected_width,
     power_anova as power_anova,

@@ -8,19 +8,17 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.optimize import brentq
-from scipy.special import chndtr, gammaln, ndtr, ndtri
+from scipy.special import gammaln, ndtri
 
-from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.checks import check_choice, check_share
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
-from cranfield.significance.corrections.studentised import NEGLIGIBLE, STRIP
 from cranfield.significance.difference_by_error import ratio, spread
+from cranfield.significance.effects.noncentral import noncentrality
 from cranfield.significance.models.anova import two_way_model
-from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.outcome import Limits
-from cranfield.significance.pairs import BLOCK, Pairs, against, all_pairs
+from cranfield.significance.pairs import Pairs, against, all_pairs
 from cranfield.significance.prepare import as_scores, baseline_indices, prepared
 from cranfield.significance.tests.catalogue import find_test
 from cranfield.tabular import Table
@@ -342,152 +340,3 @@ def bias_correction(df: Floats) -> Floats:
     finite = np.where(np.isinf(df) | (df <= 1), 2.0, df)
     logs = gammaln(finite / 2) - gammaln((finite - 1) / 2) - np.log(finite / 2) / 2
     return np.asarray(np.where(np.isinf(df), 1.0, np.where(df <= 1, np.nan, np.exp(logs))))
-
-
-def deviations(df: float, step: float) -> tuple[Floats, Floats]:
-    """Return values of the root of chi-squared by its degrees of freedom, and their weights.
-
-    They stand for its distribution in expectations of smooth functions, by the trapezoidal rule in
-    the logarithm; SciPy's noncentral t and F return NaN where they underflow (1.17).
-    """
-    part = NEGLIGIBLE / df
-    left, right = -(part + 0.5 + np.sqrt(part)), 0.5 * np.log1p(2 * (part + np.sqrt(part)))
-    x = np.arange(left, right, min(0.5 / np.sqrt(2 * df), step))
-    s = np.exp(x)
-    logs = df * (x - s**2 / 2)
-    weights = np.exp(logs - logs.max())
-    return s, weights / weights.sum()
-
-
-LARGE = 2.0**9
-"""A t beyond which limits of the noncentrality are proportional to it."""
-
-
-def noncentrality(t: Floats, df: float, confidence: float) -> Limits:
-    """Return confidence limits of the noncentrality of Student's t, for each t.
-
-    The lower one is that from which a larger t has the probability (1 - confidence) / 2, and the
-    upper one that from which a smaller t has it.
-    """
-    tail = (1 - confidence) / 2
-    scale = np.maximum(np.abs(t) / LARGE, 1.0)
-    found = np.empty((2, t.size))
-    # The larger t, the closer the values of S have to be.
-    classes = np.ceil(np.log2(np.maximum(np.abs(t / scale), 4.0)))
-    for one in np.unique(classes):
-        s, weights = deviations(df, min(STRIP, 0.25 / 2**one))
-        same = np.flatnonzero(classes == one)
-        for part in row_slices(same.size, s.size, BLOCK):
-            some = same[part]
-            for k, below in enumerate((1 - tail, tail)):
-                found[k, some] = _with_below((t / scale)[some], s, weights, df, below)
-    return found[0] * scale, found[1] * scale
-
-
-def _with_below(t: Floats, s: Floats, weights: Floats, df: float, below: float) -> Floats:
-    """Return the noncentrality with which a smaller t has the probability `below`.
-
-    By Newton's method on the normal quantile of that probability, which is nearly a line, halving
-    where it would leave what is known to enclose the solution.
-    """
-    wanted = float(ndtri(below))
-    high = 10 * np.abs(t) + 40
-    low = -high
-    centre = t - wanted * np.sqrt(1 + t**2 / (2 * df))
-    for _ in range(100):
-        away = t[:, None] * s - centre[:, None]
-        quantile = ndtri(np.clip(ndtr(away) @ weights, 1e-300, 1 - 1e-16))
-        density = np.exp((quantile[:, None] ** 2 - away**2) / 2) @ weights
-        low, high = (
-            np.where(quantile > wanted, centre, low),
-            np.where(quantile > wanted, high, centre),
-        )
-        with np.errstate(divide="ignore", invalid="ignore"):
-            guess = centre + (quantile - wanted) / density
-        inside = (guess > low) & (guess < high)
-        guess = np.where(inside, guess, np.where(quantile == wanted, centre, (low + high) / 2))
-        step, centre = np.abs(guess - centre), guess
-        if (step <= 1e-13 * (1 + np.abs(centre))).all():
-            break
-    return centre
-
-
-def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.DataFrame:
-    r"""Return how much of the variance each factor of an analysis of variance accounts for.
-
-    .. math:: \omega^2 = \frac{\lambda}{\lambda + N}
-
-    is the share in the population, beside the error alone, with the noncentrality lambda of F and
-    N scores. Its limits are those of lambda, by the noncentral F distribution (Steiger, 2004).
-    Both estimates, partial eta squared (too large) and omega squared (nearly unbiased), are of it.
-    For power, Cohen's f squared is omega squared by 1 minus it.
-
-    Parameters
-    ----------
-    table
-        As of a comparison by an analysis of variance, `found.anova`.
-    confidence
-        Confidence level, between 0 and 1, of each factor alone.
-
-    Returns
-    -------
-    DataFrame
-        Columns `source`, `eta2`, `omega2`, `low`, `high`, a row a factor. They assume what F does:
-        normal errors with one variance, that do not depend on each other. Null where F is not by
-        the mean square of the error.
-
-    Raises
-    ------
-    PolicyError
-        For a level that is none.
-
-    Examples
-    --------
-    >>> import cranfield as cf
-    >>> scores = [[0.2, 0.4, 0.3], [0.4, 0.5, 0.6], [0.3, 0.5, 0.3], [0.5, 0.6, 0.8]]
-    >>> table = cf.compare(np.array(scores)).anova
-    >>> anova_effect_sizes(table).select(pl.col("source"), pl.exclude("source").round(4)).rows()
-    [('Topic', 0.7867, 0.6145, 0.0292, 0.8336), ('System', 0.5294, 0.2836, 0.0, 0.6609)]
-    """
-    check_share("the confidence level", confidence)
-    number = float((~np.isnan(table.values)).sum())
-    rows = []
-    for k, source in enumerate(table.sources):
-        if source in ("Error", "Total"):
-            continue
-        f, df = float(table.f[k]), float(table.df[k])
-        own = np.isfinite(f) and np.isclose(f, table.ms[k] / table.ms_error)
-        limits = _noncentrality_of_f(f, df, table.df_error, confidence) if own else (None, None)
-        rows.append(
-            {
-                "source": source,
-                "eta2": float(table.ss[k] / (table.ss[k] + table.ss_of("Error"))),
-                "omega2": float(table.omega2[k]),
-                **{
-                    name: None if one is None else one / (one + number)
-                    for name, one in zip(("low", "high"), limits, strict=True)
-                },
-            }
-        )
-    kinds = dict.fromkeys(("eta2", "omega2", "low", "high"), pl.Float64)
-    return pl.DataFrame(rows, schema={"source": pl.String, **kinds})
-
-
-def _noncentrality_of_f(
-    f: float, first: float, second: float, confidence: float
-) -> tuple[float, float]:
-    s, weights = deviations(second, STRIP)
-    tail = (1 - confidence) / 2
-
-    def below(centre: float, wanted: float) -> float:
-        return float(chndtr(first * f * s**2, first, centre) @ weights) - wanted
-
-    found = []
-    for wanted in (1 - tail, tail):
-        # The probability of a smaller F falls with the noncentrality.
-        high = first * f + 10 * (1 + np.sqrt(first * f))
-        while below(high, wanted) > 0:
-            high *= 2
-        some = below(0.0, wanted) > 0
-        found.append(brentq(below, 0.0, high, args=(wanted,), xtol=1e-12) if some else 0.0)
-    return found[0], found[1]

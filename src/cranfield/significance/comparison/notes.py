@@ -14,6 +14,9 @@ from cranfield.significance.outcome import Corrected, Outcome
 from cranfield.significance.pairs import Pairs
 from cranfield.significance.tests.declaration import TestInfo
 
+ENOUGH = 12
+"""Topics from which on samples of them find about what they should."""
+
 UNEQUAL = 1.5
 """Standard deviations of differences, by their common estimate, from which on it is said."""
 
@@ -49,6 +52,12 @@ def beyond_assumptions(pairs: Pairs, info: TestInfo, correction: Correction) -> 
     exchanges the scores of all systems: pairs that vary more than others are then called
     different too often (see the study of calibration in the documentation).
     """
+    sampled = correction.resamples_topics or info.name == "bootstrap"
+    if sampled and pairs.topics < ENOUGH:
+        return [
+            f"with {counted(pairs.topics, 'topic')}, fewer than {ENOUGH}, samples of topics are"
+            " few: this finds large differences only"
+        ]
     if correction.symmetric and len(pairs) > 1:
         return [
             f"{correction.name} takes differences for symmetric around their mean, which those of"

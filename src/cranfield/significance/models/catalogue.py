@@ -110,6 +110,7 @@ OF_ALL = (
         "gaps, which are the same for all systems (see the policy `missing`), variances are "
         "estimated by restricted maximum likelihood, differences by generalised least squares, "
         "and degrees of freedom by Satterthwaite's formula, as lme4 and lmerTest do.",
+        one_variance=True,
         shards="needed",
         default_for="shards",
     ),

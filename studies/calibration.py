@@ -36,27 +36,40 @@ BLOCK = 500
 """Data sets that share random numbers; each block draws its own."""
 
 OF_PAIRS = tuple(name for name, test in TESTS.items() if not test.info.model)
-OF_ALL = ("anova-1", "anova-2", "anova-3", "kruskal-wallis", "friedman", "bootstrap-anova")
+OF_ALL = (
+    "anova-1",
+    "anova-2",
+    "anova-3",
+    "random-topics",
+    "kruskal-wallis",
+    "friedman",
+    "bootstrap-anova",
+)
 FAMILIES = (
     ("anova-1", "tukey"),
+    ("anova-2", "moderated-max-t"),
     ("anova-2", "tukey"),
     ("anova-2", "dunnett"),
     ("anova-3", "tukey"),
+    ("random-topics", "moderated-max-t"),
     ("kruskal-wallis", "tukey"),
     ("friedman", "tukey"),
     ("randomisation", "randomised-tukey"),
     ("t", "bonferroni"),
     ("t", "holm"),
     ("t", "max-t"),
+    ("t", "bootstrap-max-t"),
     ("signed-rank", "holm"),
 )
 UNEQUAL = ("two spreads", "real runs")
 FAMILIES_UNEQUAL = (
+    ("anova-2", "moderated-max-t"),
     ("anova-2", "tukey"),
     ("randomisation", "randomised-tukey"),
     ("friedman", "tukey"),
     ("t", "holm"),
     ("t", "max-t"),
+    ("t", "bootstrap-max-t"),
 )
 
 
@@ -115,7 +128,7 @@ def of_all(name: str, correction: str | None, shape: str, n: int, sets: int, see
     rejected = np.zeros(2)
     for k in range(sets):
         rng = np.random.default_rng([seed, n, SHAPES.index(shape), k])
-        size = (n, SYSTEMS, 3) if name == "anova-3" else (n, SYSTEMS)
+        size = (n, SYSTEMS, 3) if info.shards == "needed" else (n, SYSTEMS)
         values = drawn(rng, shape, size, info.paired)
         least = _least_p(name, correction, values, seed + k)
         rejected += [least <= level for level in LEVELS]

@@ -81,7 +81,7 @@ def test_strict(folder: Path) -> None:
     assert not (folder / "out").exists()
     for measure in ("Success@3", "RR@1", "RR@2", "DCG@1"):
         out, _ = cranfield(folder, *start, "-m", measure, "--strict")
-        assert f"meaning: meaningful: Paired t-test needs an interval scale; {measure} is" in out
+        assert f"meaning: meaningful: {needs}; {measure} is" in out
     feasible = "interval(P@2, feasible=True)"
     _, err = cranfield(folder, *start, "-m", feasible, "--strict", status=2)
     assert f"{feasible} depends on the recall base" in err

@@ -376,14 +376,16 @@ def test_comparison_of_scores_with_gaps() -> None:
     assert 0 < gaps.sum() == 4 * scores.settings["cells without scores"]
     with pytest.raises(cf.CranfieldError, match="has no score"):
         cf.compare(scores)
-    available = cf.compare(scores, missing="available")
+    default = cf.compare(scores, missing="available")
+    assert (default.test, default.correction) == ("random-topics", "tukey")
+    available = cf.compare(scores, test="anova-3", missing="available")
     assert "three-way" in str(available).lower()
     cells = scores.values.transpose(0, 2, 1)[~gaps[:, 0]]
     np.testing.assert_allclose(available.means, cells.mean(axis=0))
-    zero = cf.compare(scores, missing="zero")
+    zero = cf.compare(scores, test="anova-3", missing="zero")
     np.testing.assert_allclose(zero.means, np.where(gaps, 0, scores.values).mean(axis=(0, 2)))
     full = scores.values[~gaps.any(axis=(1, 2))]
-    drop = cf.compare(scores, missing="drop")
+    drop = cf.compare(scores, test="anova-3", missing="drop")
     np.testing.assert_allclose(drop.means, full.mean(axis=(0, 2)))
 
 

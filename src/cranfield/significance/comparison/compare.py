@@ -9,7 +9,12 @@ from typing import Any
 import numpy as np
 
 from cranfield.base.errors import PolicyError
-from cranfield.significance.comparison.notes import beyond_assumptions, notes_on, out_of_reach
+from cranfield.significance.comparison.notes import (
+    beyond_assumptions,
+    notes_on,
+    out_of_reach,
+    stepped_down,
+)
 from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.corrections.catalogue import (
     CORRECTIONS,
@@ -167,6 +172,7 @@ def compare(
             *outcome.notes,
             *notes_on(scores, info, options),
             *beyond_assumptions(pairs, info, adjustment),
+            *stepped_down(corrected, options),
             *out_of_reach(info, outcome, adjustment, corrected, options),
         ),
     )

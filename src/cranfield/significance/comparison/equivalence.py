@@ -67,7 +67,8 @@ class Equivalence(Framed):
     Examples
     --------
     >>> import cranfield as cf
-    >>> found = cf.compare({"old": [0.2, 0.4, 0.3, 0.5], "new": [0.21, 0.4, 0.32, 0.49]})
+    >>> scores = {"old": [0.2, 0.4, 0.3, 0.5], "new": [0.21, 0.4, 0.32, 0.49]}
+    >>> found = cf.compare(scores, test="t")
     >>> print(found.equivalence(0.03))
     Equivalence within 0.03: Paired t-test; alpha 0.05
     1 pair: 1 equivalent

@@ -82,6 +82,21 @@ def beyond_assumptions(pairs: Pairs, info: TestInfo, correction: Correction) -> 
     ]
 
 
+def stepped_down(corrected: Corrected, options: Options) -> list[str]:
+    """Say how many pairs differ although 0 is within their limits, which are of the first step."""
+    if corrected.interval is None or not corrected.of_first_step or not options.two_sided:
+        return []
+    low, high = corrected.interval(1 - options.alpha)
+    within = (corrected.pvalue <= options.alpha) & (low <= 0) & (high >= 0)
+    if not within.any():
+        return []
+    pairs = counted(int(within.sum()), "pair")
+    verb = "differs" if within.sum() == 1 else "differ"
+    return [
+        f"{pairs} {verb} by the steps down though 0 is within limits, which are of the first step"
+    ]
+
+
 def out_of_reach(
     info: TestInfo,
     outcome: Outcome,

@@ -80,7 +80,8 @@ class PairwiseComparison(ComparedPairs, Framed):
     Examples
     --------
     >>> import cranfield as cf
-    >>> found = cf.compare({"bm25": [0.2, 0.4, 0.3, 0.5], "dense": [0.4, 0.5, 0.5, 0.6]})
+    >>> scores = {"bm25": [0.2, 0.4, 0.3, 0.5], "dense": [0.4, 0.5, 0.5, 0.6]}
+    >>> found = cf.compare(scores, test="t")
     >>> print(found)
     Paired t-test; alpha 0.05
     2 systems, 4 topics, 1 pair: 1 differs

@@ -98,6 +98,7 @@ def _corrected(pairs: Pairs, options: Options, *, moderated: bool) -> Corrected:
         statistic=one.t,
         interval=partial(simultaneous_limits, one.difference, one.error, largest, options),
         holds_for=TOGETHER,
+        of_first_step=True,
     )
 
 

@@ -66,7 +66,7 @@ def intervals_chart(
     --------
     >>> import cranfield as cf
     >>> scores = {"a": [0.1, 0.2, 0.4], "b": [0.3, 0.4, 0.5], "c": [0.6, 0.7, 0.9]}
-    >>> chart = intervals_chart(cf.compare(scores))
+    >>> chart = intervals_chart(cf.compare(scores, correction="tukey"))
     >>> rows = next(rows for rows in chart.to_dict()["datasets"].values() if len(rows) == 3)
     >>> [(row["system"], row["verdict"]) for row in rows]
     [('c', 'reference'), ('b', 'worse'), ('a', 'worse')]

@@ -56,7 +56,7 @@ def significance_matrix(comparison: PairwiseComparison) -> alt.LayerChart:
     --------
     >>> import cranfield as cf
     >>> scores = {"a": [0.1, 0.2, 0.4], "b": [0.3, 0.4, 0.5], "c": [0.6, 0.7, 0.9]}
-    >>> chart = significance_matrix(cf.compare(scores))
+    >>> chart = significance_matrix(cf.compare(scores, correction="tukey"))
     >>> data = chart.to_dict()["datasets"].values()
     >>> [(row["i"], row["j"], row["v"]) for rows in data for row in rows if "v" in row]
     [(2, 1, -1), (2, 0, -1), (1, 0, -1)]

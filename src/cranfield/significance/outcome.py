@@ -56,8 +56,8 @@ class Outcome:
 class Corrected:
     """What a correction makes of an outcome; None where it leaves what the test has.
 
-    Systems whose means, plus and minus `half_widths`, do not overlap differ. Of a correction by steps
-    the interval may be `of_first_step`: p-values of later steps find more than it tells.
+    Systems whose means, plus and minus `half_widths`, do not overlap differ. Of a correction by
+    steps the interval may be `of_first_step`: p-values of later steps find more than it tells.
     """
 
     pvalue: Floats

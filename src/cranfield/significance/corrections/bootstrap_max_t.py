@@ -68,12 +68,14 @@ class CentredPairs:
 
     def resampled(self, counts: Floats) -> Floats:
         """Return t in samples of topics, shape (pairs, samples); `counts` is (samples, topics)."""
+        n = counts.shape[1]
+        common = None if self.systems is None else _common(self.systems.moments(counts)[1])
+        if common is not None and (common > 0).all():
+            return self.pairs.moderated_t(counts, common)
         mean, variance = self.pairs.moments(counts)
-        if self.systems is not None:
-            variance += _common(self.systems.moments(counts)[1])
-            variance /= 2 * counts.shape[1]
-        else:
-            variance /= counts.shape[1]
+        variance /= n if common is None else 2 * n
+        if common is not None:
+            variance += common / (2 * n)
         return studentised(mean, variance)
 
 

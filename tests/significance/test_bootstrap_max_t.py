@@ -166,3 +166,27 @@ def test_pairs_may_be_few() -> None:
     pairs = Pairs(values, np.array([0]), np.array([4]))
     pvalue, _ = step_down([CentredPairs.of(pairs, moderated=True)], Options(resamples=99))
     assert pvalue.shape == (1,)
+
+
+@pytest.mark.parametrize("correction", ["moderated-max-t", "bootstrap-max-t"])
+@pytest.mark.parametrize("alternative", ["greater", "less"])
+def test_one_sided_p_of_no_difference_is_between_those_beside_it(
+    alternative: str, correction: str
+) -> None:
+    """A mean difference of exactly 0 was 1 once, above that of pairs on the wrong side."""
+    noise = np.random.default_rng(4).integers(-8, 9, (20, 4)) / 64
+    # Sums of such numbers are exact, and so are means that are none.
+    noise[0] -= noise.sum(axis=0)
+    values = 0.5 + noise + np.array([4, 4, 5, 3]) / 64
+    found = cf.compare(
+        {str(k): column.tolist() for k, column in enumerate(values.T)},
+        test="t",
+        correction=correction,
+        alternative=alternative,
+        resamples=499,
+    )
+    assert (found.difference == 0).sum() == 1
+    side = found.statistic if alternative == "greater" else -found.statistic
+    falling = found.adjusted_pvalues[np.argsort(-side)]
+    assert (np.diff(falling) >= 0).all()
+    assert falling[-1] < 1

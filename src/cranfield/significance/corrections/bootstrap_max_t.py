@@ -142,8 +142,6 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
     falling = np.maximum.accumulate(monte_carlo(reaching, options.resamples)[::-1])[::-1]
     pvalue = np.empty(len(observed))
     pvalue[order] = falling
-    # Where nothing differs, there is no evidence at all.
-    pvalue[observed == 0] = 1.0
     return pvalue, np.concatenate([largest for _, largest in found])
 
 

@@ -109,7 +109,9 @@ OF_ALL = (
         convention="Without gaps it is two-way ANOVA of each topic's mean over its shards. With "
         "gaps, which are the same for all systems (see the policy `missing`), variances are "
         "estimated by restricted maximum likelihood, differences by generalised least squares, "
-        "and degrees of freedom by Satterthwaite's formula, as lme4 and lmerTest do.",
+        "and degrees of freedom by Satterthwaite's formula, as lme4 and lmerTest do. Where the "
+        "variance of topics or of cells would be below 0 it is shown as 0, and the others stay; "
+        "lme4 estimates them again under that bound, which may change errors by a tenth.",
         one_variance=True,
         shards="needed",
         default_for="shards",

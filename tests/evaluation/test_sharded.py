@@ -377,7 +377,14 @@ def test_comparison_of_scores_with_gaps() -> None:
     with pytest.raises(cf.CranfieldError, match="has no score"):
         cf.compare(scores)
     default = cf.compare(scores, missing="available")
-    assert (default.test, default.correction) == ("random-topics", "tukey")
+    assert (default.test, default.correction) == ("random-topics", "moderated-max-t")
+    by_topic = np.nanmean(scores.values, axis=2)
+    by_topic = by_topic[~np.isnan(by_topic).any(axis=1)]
+    np.testing.assert_allclose(default.means, by_topic.mean(axis=0))
+    flat = cf.compare(by_topic, test="anova")
+    np.testing.assert_array_equal(default.adjusted_pvalues, flat.adjusted_pvalues)
+    np.testing.assert_allclose(default.difference, flat.difference)
+    assert any("weigh the same" in note for note in default.notes)
     available = cf.compare(scores, test="anova-3", missing="available")
     assert "three-way" in str(available).lower()
     cells = scores.values.transpose(0, 2, 1)[~gaps[:, 0]]

@@ -152,7 +152,7 @@ def test_gaps_that_do_not_tell_systems_apart() -> None:
 def test_comparison() -> None:
     values = scores(2, 12, 5, 3, 0.1, 0.4)
     found = cf.compare(values, missing="available")
-    assert (found.test, found.correction) == ("random-topics", "tukey")
+    assert (found.test, found.correction) == ("random-topics", "moderated-max-t")
     assert cf.compare(values, test="mixed", missing="available").test == "random-topics"
     assert found.anova is not None
     assert "(Satterthwaite)" in str(found)
@@ -161,7 +161,7 @@ def test_comparison() -> None:
     assert table["anova notes"] == list(found.anova.notes)
     assert table["variances"]["Topic:System"] == pytest.approx(0.0109608, abs=1e-6)
     baseline = cf.compare(values, missing="available", baseline="1")
-    assert baseline.correction == "dunnett"
+    assert baseline.correction == "moderated-max-t"
     with pytest.raises(CranfieldError, match="missing='available'"):
         cf.compare(values)
 

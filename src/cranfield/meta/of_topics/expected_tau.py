@@ -85,8 +85,8 @@ def expected_tau(
 
     - `ml`: :math:`P_{ij} = T_{n-1}(-\sqrt{n}\, \bar{d} / \hat\sigma)` by Student's distribution,
       with the standard deviation of differences, freed from its bias where these are normal.
-    - `msqd`: the same, where :math:`\hat\sigma` is the slope of the ordered differences on the
-      normal quantiles of k / (n + 1); ties have their mean rank.
+    - `msqd`: the same, where :math:`\hat\sigma` is the slope, through the origin, of the ordered
+      differences on the normal quantiles of k / (n + 1); ties have their mean rank.
     - `resampling`: the share of bootstrap samples of topics that have the other order.
     - `split-half`: :math:`(1 - \tau) / 2` of two disjoint sets of up to n / 2 topics, extrapolated
       to n as an exponential of their size.

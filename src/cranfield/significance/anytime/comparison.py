@@ -61,9 +61,10 @@ def compare_anytime(
 
     are what bets on a mean of the differences d above and below m have made of a capital of 1; s is
     the largest difference that can be, b_k the stakes 1, 1/2, ..., 1/128 (times .999), and w_k
-    their parts of the capital. If the mean is m, bets are fair, and that the capital ever reaches
-    1/alpha has a probability of at most alpha (Ville's inequality). So p is the least 1/e at any
-    look, and limits enclose the means of which half the capital, up or down, never reached 1/alpha.
+    their parts of the capital: 1/2, 1/6, 1/12, ..., 1/56, 1/8. If the mean is m, bets are fair, and
+    that the capital ever reaches 1/alpha has a probability of at most alpha (Ville's inequality).
+    So p is the least 1/e at any look, and limits enclose the means of which half the capital, up or
+    down, never reached 1/alpha.
     One-sided comparisons bet all on their side.
 
     Assumed is that differences are within the bounds, and that each topic has, given those before

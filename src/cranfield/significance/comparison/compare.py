@@ -28,6 +28,12 @@ from cranfield.significance.prepare import as_scores, baseline_indices, prepared
 from cranfield.significance.tests.catalogue import TESTS, default_test, find_test
 from cranfield.significance.tests.declaration import TestInfo
 
+EACH_TOPIC = (
+    "means and their differences are of topics that weigh the same; the table, and p-values before"
+    " the correction, weigh topics by their number of cells"
+)
+"""What is said where a model with gaps is corrected by samples of topics."""
+
 
 def compare(
     scores: Any,
@@ -132,6 +138,13 @@ def compare(
         details |= {"resamples": options.resamples, "seed": options.seed}
     model = outcome.model
     means = scores.grand_mean() if model is None else model.means
+    difference = pairs.differences_of(means) if model is None else model.differences(pairs)
+    weighed: list[str] = []
+    if adjustment.resamples_topics and model is not None and pairs.by_shard is not None:
+        # A model with gaps weighs topics, which samples of topics do not.
+        means = pairs.values.mean(axis=0)
+        difference = pairs.differences_of(means)
+        weighed = [EACH_TOPIC] if np.isnan(pairs.by_shard).any() else []
     return PairwiseComparison(
         test=info.name,
         correction=adjustment.name,
@@ -144,7 +157,7 @@ def compare(
         topics=len(scores.topics),
         first=pairs.first,
         second=pairs.second,
-        difference=pairs.differences_of(means) if model is None else model.differences(pairs),
+        difference=difference,
         statistic=outcome.statistic if corrected.statistic is None else corrected.statistic,
         effect=outcome.effect,
         raw_pvalues=outcome.pvalue,
@@ -169,6 +182,7 @@ def compare(
         details=details,
         notes=(
             *ready.notes,
+            *weighed,
             *outcome.notes,
             *notes_on(scores, info, options),
             *beyond_assumptions(pairs, info, adjustment),
@@ -204,9 +218,7 @@ def _own_correction(
 ) -> str:
     if len(pairs) == 1 and not info.model:
         return "none"
-    # With gaps a model by shard weighs topics, which samples of topics do not.
-    whole = pairs.by_shard is None or not np.isnan(pairs.by_shard).any()
-    if len(pairs) > 1 and RECOMMENDED in info.corrections and whole:
+    if len(pairs) > 1 and RECOMMENDED in info.corrections:
         return RECOMMENDED
     if len(baselines) == 1:
         own = CORRECTIONS[info.baseline_correction]

@@ -164,7 +164,7 @@ def simultaneous_limits(
     """Return limits that hold for all pairs together, by the quantile of the largest t.
 
     They are those of the single step: a pair that differs by the steps down may have 0 within its
-    limits. Of a one-sided test each side leaves out half of the rest.
+    limits. Of a one-sided test the level is of both sides, of which one counts.
     """
     rank = rank_of((1 - level) / (1 if options.two_sided else 2), largest.size)
     # Infinite where there are too few samples.

@@ -89,6 +89,15 @@ def test_t(test: str, n: int, side: str) -> None:
         agree(high, limits.high, varies)
 
 
+@pytest.mark.parametrize("unit", [2.0**-300, 2.0**300])
+@pytest.mark.parametrize("test", ["t", "t-unpaired", "welch"])
+def test_t_in_any_unit(test: str, unit: float) -> None:
+    """The degrees of freedom of Welch take squares of variances, which may be no floats."""
+    x, y = random_pairs(10)
+    one, other = outcome(test, x, y), outcome(test, x * unit, y * unit)
+    assert other.pvalue.tolist() == one.pvalue.tolist()
+
+
 @pytest.mark.parametrize("side", SIDES)
 def test_t_without_variance(side: str) -> None:
     x = np.full((10, 2), 0.3)

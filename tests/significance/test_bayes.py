@@ -217,6 +217,7 @@ def test_differences_that_do_not_vary() -> None:
         assert chances(compare_bayes(same, "a", "b", **options)) == (0, 1, 0)
         assert chances(compare_bayes(same, "a", "b", rope=0, **options)) == (0.5, 0, 0.5)
         assert compare_bayes(same, "a", "b", **options).interval == (0, 0)
+    assert chances(compare_bayes(pair(x * 1e-310, same.values[:, 0] * 0), "a", "b")) == (0, 1, 0)
     shifted = pair(x + 0.1, x)
     assert chances(compare_bayes(shifted, "a", "b")) == (0, 0, 1)
     assert chances(compare_bayes(shifted, "b", "a", rope=0)) == (1, 0, 0)

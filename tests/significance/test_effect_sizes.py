@@ -159,7 +159,17 @@ def test_edges(kind: str) -> None:
     assert (two.low <= two.high).all()
     tiny = effect_sizes(1e-9 * SCORES.values, kind=kind)
     assert tiny.effect == pytest.approx(effect_sizes(SCORES, kind=kind).effect, rel=1e-6)
+    huge = effect_sizes(2.0**300 * SCORES.values, kind=kind)
+    assert huge.effect.tolist() == effect_sizes(SCORES, kind=kind).effect.tolist()
     assert str(same).startswith(KINDS[kind].title)
+
+
+def test_factors_where_nothing_varies() -> None:
+    for test in ("anova-1", "anova-2"):
+        table = compare(np.full((5, 3), 0.3), test=test).anova
+        assert table is not None
+        for row in anova_effect_sizes(table).rows():
+            assert row[1:] == (None, None, None, None)
 
 
 def test_options() -> None:

@@ -179,6 +179,13 @@ def test_tests_of_these_topics_only_say_so() -> None:
     assert not any("these topics" in one for one in cf.compare(values[:, :, 0]).notes)
 
 
+def test_one_shard_leaves_no_error() -> None:
+    one = scores(1, 12, 5, 1, 0.1, 0.0)
+    for name in ("anova-3", "bootstrap-anova"):
+        with pytest.raises(CranfieldError, match="shards at least"):
+            cf.compare(one, test=name, resamples=99)
+
+
 def covarying(seed: int, topics: int, systems: int) -> Any:
     rng = np.random.default_rng(seed)
     common = rng.normal(0, 0.15, (topics, 2)) @ rng.normal(0, 1, (2, systems))

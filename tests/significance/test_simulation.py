@@ -213,6 +213,8 @@ def test_what_cannot_be_simulated(ap: np.ndarray) -> None:
         fit_simulator(np.column_stack([ap[:, 0], np.full(50, 0.5)]))
     with pytest.raises(CranfieldError, match="5 topics or more, not 4 topics"):
         fit_simulator(ap[:4])
+    with pytest.raises(CranfieldError, match="differ by less than 1e-9"):
+        fit_simulator(ap * 1e-10)
     with pytest.raises(CranfieldError, match="has no score"):
         fit_simulator(np.where(np.arange(50)[:, None] == 3, np.nan, ap))
     with pytest.raises(PolicyError, match="scores by shard are not simulated"):

@@ -25,7 +25,7 @@ from cranfield.significance.bayes.systems_posterior import (
     fit_bayes,
     sampling_notes,
 )
-from cranfield.significance.pairs import ROUNDING
+from cranfield.significance.pairs import ROUNDING, TINY
 from cranfield.tabular.frames import Framed
 
 METHODS = ("t", "signed-rank", "hierarchical")
@@ -224,7 +224,7 @@ def _differences(
     one, other = one[~lacking], other[~lacking]
     if one.size < 2:
         raise CranfieldError(f"a comparison needs two topics at least, not {one.size}")
-    rounding = float(ROUNDING * max(np.abs(one).max(), np.abs(other).max()))
+    rounding = max(TINY, float(ROUNDING * max(np.abs(one).max(), np.abs(other).max())))
     difference = one - other
     difference[np.abs(difference) <= rounding] = 0.0
     return difference, rounding, int(lacking.sum())

@@ -32,7 +32,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     DataFrame
         Columns `source`, `eta2`, `omega2`, `low`, `high`, a row a factor. They assume what F does:
         normal errors with one variance, that do not depend on each other. Null where F is not by
-        the mean square of the error.
+        the mean square of the error, and where nothing varies.
 
     Raises
     ------
@@ -49,6 +49,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     """
     check_share("the confidence level", confidence)
     number = float((~np.isnan(table.values)).sum())
+    left = table.ss_of("Error")
     rows = []
     for k, source in enumerate(table.sources):
         if source in ("Error", "Total"):
@@ -59,8 +60,8 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
         rows.append(
             {
                 "source": source,
-                "eta2": float(table.ss[k] / (table.ss[k] + table.ss_of("Error"))),
-                "omega2": float(table.omega2[k]),
+                "eta2": float(table.ss[k] / both) if (both := table.ss[k] + left) > 0 else None,
+                "omega2": None if np.isnan(table.omega2[k]) else float(table.omega2[k]),
                 **{
                     name: None if one is None else one / (one + number)
                     for name, one in zip(("low", "high"), limits, strict=True)

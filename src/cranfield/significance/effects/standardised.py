@@ -70,9 +70,11 @@ def _of_both(pairs: Pairs) -> Sample:
     one, other = squares[pairs.first], squares[pairs.second]
     covariance = (one + other - deviation**2) / 2
     # Of the mean of two variances that depend on each other, by their first two moments.
-    spread_of_unit = one**2 + other**2 + 2 * covariance**2
     with np.errstate(divide="ignore", invalid="ignore"):
-        df = (pairs.topics - 1) * (one + other) ** 2 / spread_of_unit
+        # By shares, as the squares of variances may be too large or too small for a float.
+        share = one / (one + other)
+        squared = share**2 + (1 - share) ** 2 + 2 * (covariance / (one + other)) ** 2
+        df = (pairs.topics - 1) / squared
     unit = np.sqrt((one + other) / 2)
     return Sample(mean, unit, df, deviation / np.sqrt(pairs.topics - 1), False)
 

@@ -29,7 +29,7 @@ from cranfield.tabular import text_table
 from cranfield.tabular.frames import Framed
 
 ENOUGH_TOPICS = 20
-"""From so many topics on tests of means hardly depend on normality (Mendenhall and Sincich)."""
+"""From so many topics on a test of means hardly depends on normality (Mendenhall and Sincich)."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,22 +100,21 @@ class Assumptions(Framed):
         lines = []
         if NORMAL in self.violated:
             shape = f"skewness {self.skewness:.2f}, excess kurtosis {self.kurtosis:.2f}"
-            lines.append(
-                f"The errors are not normal ({shape}). "
-                + (
-                    f"With {topics} tests of means hardly depend on it."
-                    if many
-                    else f"With {topics}, fewer than {ENOUGH_TOPICS}, it may matter: compare with a"
-                    " randomisation test."
-                )
+            matters = (
+                f"With {topics} a test of means hardly depends on it; many tests that are corrected"
+                " by Holm or Bonferroni may, as their p-values are small."
+                if many
+                else f"With {topics}, fewer than {ENOUGH_TOPICS}, it may matter: compare with a"
+                " randomisation test."
             )
+            lines.append(f"The errors are not normal ({shape}). {matters}")
         if EQUAL in self.violated:
             lines.append(
                 "The systems differ in variance. "
                 + (
                     "The F-test of all systems then calls equal ones different too often: read its"
-                    " corrected p, under the table. For pairs take a test that goes by each pair's"
-                    " own variance, such as t."
+                    " corrected p, under the table. For pairs take what goes by each pair's own"
+                    " variance: the correction moderated-max-t, or the test t."
                     if self.balanced
                     else "Without a score of every system for every topic it may matter: compare"
                     " with a paired test or a randomisation test."
@@ -209,10 +208,15 @@ def check_assumptions(
     """
     e, predicted = _arrays(residuals, fitted, alpha)
     flat = e[~np.isnan(e)]
-    columns = [column[~np.isnan(column)] for column in e.T]
     skipped: list[str] = []
     constant = bool(np.ptp(flat) == 0)
     ordered = np.sort(flat)
+    own = [column[~np.isnan(column)] for column in e.T]
+    # No test depends on the unit; of very large or small residuals the powers are no floats.
+    unit = np.ldexp(1.0, np.frexp(np.abs(flat).max())[1])
+    e, flat = e / unit, flat / unit
+    predicted = None if predicted is None else predicted / unit
+    columns = [column / unit for column in own]
     skewness = kurtosis = np.nan
     normality = brown_forsythe = bartlett = None
     if constant:
@@ -227,7 +231,7 @@ def check_assumptions(
     with warnings.catch_warnings():
         # A system with one score has no variance.
         warnings.simplefilter("ignore", RuntimeWarning)
-        variances = np.array([column.var(ddof=1) if column.size else np.nan for column in columns])
+        variances = np.array([column.var(ddof=1) if column.size else np.nan for column in own])
     return Assumptions(
         normality=normality,
         brown_forsythe=brown_forsythe,

@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 
 from cranfield.base.arrays import Floats, Indices, row_slices
+from cranfield.base.errors import CranfieldError
 from cranfield.base.streams import stream
 from cranfield.base.threads import in_threads
 from cranfield.significance.bootstrap_t import RELATIVE, bootstrap_t_limits
@@ -25,6 +26,8 @@ from cranfield.significance.resampling import DRAWN, as_integers, count_reaching
 def bootstrap_anova_test(pairs: Pairs, options: Options) -> Outcome:
     """Compare systems by resampling the residuals of a model of all."""
     data = pairs.scores
+    if data.ndim == 3 and data.shape[2] < 2:
+        raise CranfieldError("bootstrap ANOVA of scores by shard needs two shards at least")
     by_shard = data if data.ndim == 3 else data[:, :, None]
     table = with_interaction(data) if data.ndim == 3 else two_way(data)[0]
     means = table.means["System"]

@@ -61,7 +61,9 @@ def variance_tests(
         skipped.append("Bartlett's test, as the residuals of a system are all equal")
         return middle, None
     found = stats.bartlett(*columns)
-    return middle, Check(EQUAL, "Bartlett", float(found.statistic), float(found.pvalue))
+    # Of equal variances the statistic is 0, or by rounding less, which has no p-value.
+    p = 1.0 if np.isnan(found.pvalue) else float(found.pvalue)
+    return middle, Check(EQUAL, "Bartlett", float(found.statistic), p)
 
 
 def additivity_test(e: Floats, fitted: Floats | None, skipped: list[str]) -> Check | None:

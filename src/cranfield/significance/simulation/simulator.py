@@ -289,6 +289,8 @@ def fit_simulator(
         low, high = float(values.min()), float(values.max())
     unit = (values - low) / (high - low)
     seen = np.unique(unit.round(9))
+    if seen.size < 2:
+        raise CranfieldError("scores that differ by less than 1e-9 are not simulated")
     by_steps = MANY_TIMES * seen.size <= unit.size if discrete_scores is None else discrete_scores
     if by_steps:
         points = _filled(seen)

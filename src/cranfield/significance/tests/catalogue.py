@@ -108,9 +108,10 @@ _OF_PAIRS = (
         null="The mean difference is zero.",
         assumes="Topics are independent; the mean of the differences is nearly normal, which "
         "it is from a few dozen topics on unless they are very skewed.",
-        when="Two systems on the same topics: the usual choice. For more than two systems, "
-        "two-way ANOVA with Tukey's HSD, of which this is the special case; or, where systems "
-        "differ in variance, this test with the correction max-t or holm.",
+        when="Two systems on the same topics, and readers who expect it. For more than two "
+        "systems, two-way ANOVA with moderated max-T, or this test with that correction: it does "
+        "not take one variance for all pairs, as Tukey's HSD does, of which this is the special "
+        "case.",
         formula=r"t = \frac{\bar{d}}{s_d / \sqrt{n}}, \quad n - 1 \text{ degrees of freedom}",
         statistic="t",
         effect="Cohen's d of the differences: their mean by their standard deviation",
@@ -169,7 +170,7 @@ _OF_PAIRS = (
         null="The two systems are the same: it makes no difference which is called which.",
         assumes="Topics are independent. Nothing on distributions, nor that topics are a sample.",
         when="Two systems on the same topics, without the t-test's assumption. For many systems, "
-        "with the randomised Tukey HSD.",
+        "with the randomised Tukey HSD, if all vary alike; real ones do not.",
         formula=r"p = \frac{|\{b : |\sum_t s_{bt} d_t| \ge |\sum_t d_t|\}| + 1}{B + 1}, "
         r"\quad s_{bt} = \pm 1",
         statistic="mean difference",

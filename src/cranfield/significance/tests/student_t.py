@@ -62,7 +62,9 @@ def _unpaired(pairs: Pairs, options: Options, *, pooled: bool) -> Outcome:
             error = np.sqrt(common * (1 / n + 1 / m))
         else:
             a, b = variance[i] / n, variance[j] / m
-            df = np.nan_to_num((a + b) ** 2 / (a**2 / (n - 1) + b**2 / (m - 1)), nan=1.0)
+            # By shares, as the squares of variances may be too large or too small for a float.
+            share = a / (a + b)
+            df = np.nan_to_num(1 / (share**2 / (n - 1) + (1 - share) ** 2 / (m - 1)), nan=1.0)
             common = (variance[i] + variance[j]) / 2
             error = np.sqrt(a + b)
     t = ratio(difference, error)

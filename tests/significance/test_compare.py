@@ -553,3 +553,12 @@ def test_limits_of_dunnett_agree_with_its_p_values(alternative: str) -> None:
 
 def test_decimals_show_four_digits() -> None:
     assert [decimals(np.array(means)) for means in ([0.25, 0.5], [0.00025, 0.00031])] == [4, 7]
+
+
+def test_a_correction_of_many_systems_goes_with_two() -> None:
+    """Without a test it is that of many systems, which for two is the paired t-test."""
+    scores = {"a": [0.1, 0.4, 0.3, 0.6], "b": [0.2, 0.9, 0.5, 0.6]}
+    found = cf.compare(scores, correction="tukey")
+    assert (found.test, found.correction) == ("anova-2", "tukey")
+    by_t = cf.compare(scores, test="t")
+    np.testing.assert_allclose(found.adjusted_pvalues, by_t.adjusted_pvalues, rtol=1e-9)

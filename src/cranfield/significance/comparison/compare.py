@@ -119,6 +119,9 @@ def compare(
     options = Options(alternative, alpha, exact, exact_n, resamples, seed, jobs, threshold)
     given = as_scores(scores)
     chosen = find_test(test) if test else default_test(len(given.systems), bool(given.shards))
+    if test is None and correction and find_correction(correction) not in chosen.info.corrections:
+        # Of two systems, what goes with the default test of many.
+        chosen = default_test(3, bool(given.shards))
     info = chosen.info
     if threshold and not info.threshold:
         fitting = ", ".join(name for name, one in TESTS.items() if one.info.threshold)

@@ -193,7 +193,8 @@ class PairwiseComparison(ComparedPairs, Framed):
         names, rows = self._ranking_rows(places)
         left = [k for k, name in enumerate(names) if name in ("system", "ranks", "groups")]
         if "ranks" in names:
-            notes.append(f"ranks: {1 - self.alpha:.4g} confidence sets, all systems together")
+            level = f"{1 - self.alpha:.4g}"
+            notes.append(f"ranks: {level} confidence sets, all together, if directions are right")
         if "groups" in names:
             notes.append("systems that share a letter do not differ")
         return Table(title, names, rows, left, notes, self.notes)

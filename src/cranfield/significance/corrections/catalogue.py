@@ -193,9 +193,9 @@ CORRECTIONS = {correction.name: correction for correction in _DECLARED}
 RECOMMENDED = "moderated-max-t"
 """What comparisons take by default, where it goes with the test.
 
-On real scores whose means are made equal it errs in at most 6% of experiments at .05, and finds
-about as much as Tukey's HSD, which errs in up to 14% (see the page on calibration). Studies, which
-follow papers and do a test thousands of times, take the test's own correction.
+On real scores whose means are made equal it errs in about as many experiments as it says, and finds
+about what Tukey's HSD finds, which errs in twice as many (see the page on calibration). Studies,
+which follow papers and do a test thousands of times, take the test's own correction.
 """
 
 

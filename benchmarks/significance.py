@@ -90,7 +90,7 @@ def measured(repeat: int) -> list[Line]:
 
     def compare(test: str) -> None:
         distribution.cache_clear()
-        cf.compare(scores, test=test)
+        cf.compare(scores, test=test, correction=find_test(test).info.corrections[0])
 
     def run(test: str) -> None:
         find_test(test).run(pairs, options)
@@ -123,7 +123,7 @@ def measured(repeat: int) -> list[Line]:
         Line("rank sum, all pairs", seconds(lambda: run("rank-sum"), repeat), u_axis, axis)
     )
 
-    found = cf.compare(scores)
+    found = cf.compare(scores, correction="tukey")
     q, df = np.abs(found.statistic), 6272.0
 
     def tukey() -> None:
@@ -168,6 +168,12 @@ def measured(repeat: int) -> list[Line]:
     ours = seconds(lambda: max_t_pvalues(pairs, options), repeat)
     lines.append(Line(f"step-down max-T, B = {RESAMPLES:,}", ours))
 
+    for name, work in (
+        ("moderated max-T, the default", lambda: cf.compare(scores)),
+        ("bootstrap max-T", lambda: cf.compare(scores, test="t", correction="bootstrap-max-t")),
+        ("sets of ranks", lambda: cf.significance.rank_sets(scores)),
+    ):
+        lines.append(Line(f"{name}, B = {RESAMPLES:,}", seconds(work, repeat)))
     shards = np.random.default_rng(3).random((249, 110, 3))
     by_shard = cf.Scores(shards, tuple(map(str, range(249))), tuple(map(str, range(110))))
     ours = seconds(lambda: three_way(shards), repeat)
@@ -175,7 +181,7 @@ def measured(repeat: int) -> list[Line]:
 
     def three_way_tukey() -> None:
         distribution.cache_clear()
-        cf.compare(by_shard)
+        cf.compare(by_shard, test="anova-3", correction="tukey")
 
     ours = seconds(three_way_tukey, repeat)
     lines.append(Line("the same with Tukey's HSD of all 5,995 pairs", ours))

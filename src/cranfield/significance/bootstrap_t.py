@@ -126,9 +126,11 @@ SMALL = 2**18
 def product(numbers: Floats, counts: Floats) -> Floats:
     """Multiply shapes (rows, n) and (samples, n), each sample with each row.
 
-    It goes by a few rows at a time: the caller has a thread for each processor, and more threads
-    of BLAS would only wait for each other.
+    Of few samples it takes a few rows at a time: the caller has a thread for each processor, and
+    more threads of BLAS would only wait for each other.
     """
+    if counts.size > SMALL // 16:
+        return np.asarray(numbers @ counts.T)
     out = np.empty((len(numbers), len(counts)))
     for part in row_slices(len(numbers), counts.size, SMALL):
         np.matmul(numbers[part], counts.T, out=out[part])

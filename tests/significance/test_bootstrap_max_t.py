@@ -142,23 +142,18 @@ def test_families_are_judged_together() -> None:
     np.testing.assert_allclose(of_both, largest)
 
 
-def test_skewed_differences_and_near_duplicates() -> None:
-    """Signs err where differences are skewed, as of nearly equal runs; topics drawn anew do not.
-
-    Each system leaves a few topics to chance: it loses much on one in ten, and gains a little on
-    all others, so that every mean is the same.
-    """
+def test_it_holds_its_level_where_differences_are_skewed() -> None:
+    """Systems lose much on one topic in ten, and gain a little on all others: equal means."""
     sets, systems, topics = 150, 6, 30
-    wrong = {"max-t": 0, "moderated-max-t": 0}
+    wrong = 0
     for k in range(sets):
         rng = np.random.default_rng([11, k])
         values = rng.normal(0, 0.1, (topics, 1)) + rng.normal(0, 0.002, (topics, systems))
         values = values + 0.02 - 0.2 * (rng.random((topics, systems)) < 0.1)
-        for correction in wrong:
-            found = cf.compare(values, test="t", correction=correction, resamples=299, seed=k)
-            wrong[correction] += found.adjusted_pvalues.min() <= 0.05
+        found = cf.compare(values, test="t", correction="moderated-max-t", resamples=299, seed=k)
+        wrong += found.adjusted_pvalues.min() <= 0.05
     # Three standard errors of .05 in 150 sets are .053.
-    assert wrong["moderated-max-t"] / sets < 0.104
+    assert wrong / sets < 0.104
 
 
 def test_pairs_may_be_few() -> None:

@@ -19,14 +19,14 @@ from cranfield.significance.comparison.rank_sets import RankSets
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.significance.models.anova_table import AnovaTable
 from cranfield.significance.models.kruskal_friedman import Omnibus
-from cranfield.significance.outcome import Interval
+from cranfield.significance.outcome import TOGETHER, Interval
 from cranfield.significance.tests.catalogue import find_test
 from cranfield.significance.tests.declaration import TestInfo
 
 MEANS = ("mean difference", "difference of means")
 """What limits are limits of, where they can be drawn around means."""
 
-TOGETHER = ("all pairs together", "all comparisons")
+SIMULTANEOUS = (TOGETHER, "all comparisons")
 """What limits hold for, where they can be drawn so."""
 
 
@@ -218,7 +218,11 @@ class ComparedPairs:
         if self.half_widths is not None:
             return self.means - self.half_widths, self.means + self.half_widths
         of_means = self.mean_of == "mean" and self.interval_of in MEANS
-        if not of_means or self.interval_kind not in TOGETHER or self.alternative != "two-sided":
+        if (
+            not of_means
+            or self.interval_kind not in SIMULTANEOUS
+            or self.alternative != "two-sided"
+        ):
             return None
         low, high = (self.matrix(limits, mirrored=None) for limits in self.interval)
         low[self.second, self.first], high[self.second, self.first] = (

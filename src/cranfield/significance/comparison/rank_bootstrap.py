@@ -15,7 +15,7 @@ from cranfield.significance.options import Options
 from cranfield.significance.pairs import Pairs, all_pairs
 from cranfield.significance.resampling import monte_carlo
 
-TOGETHER = 2**21
+HELD = 2**21
 """Resampled t that are held at a time."""
 
 Singles = NDArray[np.float32]
@@ -50,7 +50,7 @@ def directional_pvalues(
         families=families,
         least=least,
     )
-    parts = list(row_slices(options.resamples, len(pairs), TOGETHER))
+    parts = list(row_slices(options.resamples, len(pairs), HELD))
     found = in_threads(work, parts, options.jobs)
     together, by_system = (
         _falling(monte_carlo(np.sum(one, axis=0), options.resamples))

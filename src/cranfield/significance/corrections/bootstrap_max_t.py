@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -147,14 +147,8 @@ def step_down(families: Sequence[CentredPairs], options: Options) -> tuple[Float
 
 def _in_order(one: CentredPairs, order: Indices) -> CentredPairs:
     rows = one.pairs
-    ordered = Centred(
-        rows.numbers[order],
-        rows.squares[order],
-        rows.scale[order],
-        rows.least_mean[order],
-        rows.least_variance[order],
-        rows.unit,
-    )
+    parts = ("numbers", "squares", "scale", "least_mean", "least_variance")
+    ordered = replace(rows, **{name: getattr(rows, name)[order] for name in parts})
     return CentredPairs(one.difference[order], one.error[order], ordered, one.systems)
 
 

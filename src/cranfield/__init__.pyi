@@ -2,6 +2,7 @@
 
 # isort: skip_file
 from . import (
+    assess as assess,
     bundled as bundled,
     measures as measures,
     meta as meta,

@@ -1,0 +1,1 @@
+"""How well assessors agree, with intervals over topics."""

@@ -1,0 +1,1 @@
+"""What several people, or machines, said of the same documents, and the judgments made of it."""

@@ -1,0 +1,1 @@
+"""Samples of a pool that estimates can be made from."""

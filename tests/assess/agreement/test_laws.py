@@ -1,0 +1,163 @@
+"""Coefficients beside published values, other programs and definitions written out."""
+
+from __future__ import annotations
+
+import itertools
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cranfield.assess.agreement import laws
+from cranfield.assess.agreement.tables import Tables, many_assessors, of_counts, two_assessors
+
+NONE = np.nan
+# Krippendorff 2011, Computing Krippendorff's alpha-reliability, section C: observers by units.
+TWELVE = np.array(
+    [
+        [1, 2, 3, 3, 2, 1, 4, 1, 2, NONE, NONE, NONE],
+        [1, 2, 3, 3, 2, 2, 4, 1, 2, 5, NONE, 3],
+        [NONE, 3, 3, 3, 2, 3, 4, 2, 2, 5, 1, NONE],
+        [1, 2, 3, 3, 2, 4, 4, 1, 2, 5, 1, NONE],
+    ]
+).T
+# Fleiss 1971, as in many textbooks: 10 units, 14 assessors, 5 grades.
+FOURTEEN = [
+    [0, 0, 0, 0, 14], [0, 2, 6, 4, 2], [0, 0, 3, 5, 6], [0, 3, 9, 2, 0], [2, 2, 8, 1, 1],
+    [7, 7, 0, 0, 0], [3, 2, 6, 3, 0], [2, 5, 3, 2, 2], [6, 5, 2, 1, 0], [0, 2, 2, 3, 7],
+]  # fmt: skip
+LEVELS = ("nominal", "ordinal", "interval", "ratio")
+
+
+def close(value: object, expected: float) -> bool:
+    return abs(float(value) - expected) < 1e-12  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [
+        ("nominal", 0.743421052631579),
+        ("ordinal", 0.8153875037548814),
+        ("interval", 0.8491071428571428),
+        ("ratio", 0.7974027747116121),
+    ],
+)
+def test_krippendorffs_own_example(level: str, expected: float) -> None:
+    assert close(laws.krippendorff_alpha(many_assessors(TWELVE).total(), level), expected)
+
+
+def test_ac1_with_gaps() -> None:
+    """Gwet's R package prints .77544; irrCAC 0.4.4 of Python takes a gap for a sixth grade."""
+    tables = many_assessors(TWELVE).total()
+    assert close(laws.observed(tables), 0.8181818181818182)
+    assert close(laws.gwet_ac(tables), 0.775444068126995)
+
+
+def test_fleiss_own_example() -> None:
+    assert close(laws.fleiss_kappa(of_counts(FOURTEEN).total()), 0.20993070442195522)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_alpha_as_the_package_krippendorff(level: str) -> None:
+    rng = np.random.default_rng(5)
+    for units, assessors, gaps in itertools.product((5, 40), (2, 3, 7), (0.0, 0.3, 0.6)):
+        ratings = rng.choice([0.0, 1.0, 2.0, 4.0], size=(units, assessors))
+        ratings[rng.random(ratings.shape) < gaps] = np.nan
+        if (np.isfinite(ratings).sum(axis=1) > 1).sum() < 3:
+            continue
+        expected = krippendorff.alpha(reliability_data=ratings.T, level_of_measurement=level)
+        assert close(laws.krippendorff_alpha(many_assessors(ratings).total(), level), expected)
+
+
+def pairs_of(ratings: np.ndarray) -> list[tuple[float, float, int]]:
+    """Every ordered pair of labels of one unit, and the unit's number of labels."""
+    return [
+        (a, b, len(known))
+        for row in ratings
+        for known in [row[~np.isnan(row)]]
+        for i, a in enumerate(known)
+        for j, b in enumerate(known)
+        if i != j
+    ]
+
+
+@given(st.integers(0, 10**6), st.integers(2, 12), st.integers(2, 4))
+@settings(max_examples=60, deadline=None)
+def test_laws_as_they_are_written(seed: int, units: int, assessors: int) -> None:
+    rng = np.random.default_rng(seed)
+    ratings = rng.integers(0, 3, size=(units, assessors)).astype(float)
+    ratings[rng.random(ratings.shape) < 0.25] = np.nan
+    listed = pairs_of(ratings)
+    if not listed or len(grades := np.unique(ratings[~np.isnan(ratings)])) < 2:
+        return
+    weights = np.array([1 / (m * (m - 1)) for _, _, m in listed])
+    equal = np.array([a == b for a, b, _ in listed])
+    agreed = float((weights * equal).sum() / weights.sum())
+    tables = many_assessors(ratings).total()
+    assert close(laws.observed(tables), agreed)
+    share = np.mean(
+        [[(row == g).sum() for g in grades] / (~np.isnan(row)).sum() for row in ratings
+         if not np.isnan(row).all()], axis=0)  # fmt: skip
+    by_chance = float((share**2).sum())
+    assert close(laws.fleiss_kappa(tables), (agreed - by_chance) / (1 - by_chance))
+    rare = float((share * (1 - share)).sum() / (len(grades) - 1))
+    assert close(laws.gwet_ac(tables), (agreed - rare) / (1 - rare))
+    relevant = tables.cut(1)
+    found = np.array([[a >= 1, b >= 1] for a, b, _ in listed])
+    if found.any():
+        both = (weights * found.all(axis=1)).sum()
+        assert close(laws.positive(relevant), float(2 * both / (weights * found.sum(axis=1)).sum()))
+        assert close(laws.overlap(relevant), float(both / (weights * found.any(axis=1)).sum()))
+
+
+@pytest.mark.parametrize("distance", ["nominal", "linear", "quadratic"])
+def test_kappa_as_it_is_written(distance: str) -> None:
+    rng = np.random.default_rng(3)
+    first, second = rng.integers(0, 4, size=(2, 50))
+    power = {"nominal": 0, "linear": 1, "quadratic": 2}[distance]
+
+    def apart(a: int, b: int) -> float:
+        return float(abs(a - b) ** power) if a != b else 0.0
+
+    seen = sum(apart(a, b) for a, b in zip(first, second, strict=True)) / 50
+    expected = sum(apart(a, b) for a in first for b in second) / 50**2
+    table = two_assessors(first, second).total()
+    assert close(laws.cohen_kappa(table, distance), 1 - seen / expected)
+
+
+def test_one_grade_is_undefined() -> None:
+    """Neither 0 nor 1: nothing could have been disagreed on."""
+    tables = two_assessors([1, 1, 1], [1, 1, 1]).total()
+    for law in (laws.cohen_kappa, laws.fleiss_kappa, laws.krippendorff_alpha, laws.gwet_ac):
+        assert np.isnan(law(tables))
+    assert close(laws.observed(tables), 1.0)
+    assert np.isnan(laws.negative(tables.cut(1)))
+
+
+def test_no_common_unit() -> None:
+    tables = many_assessors([[1, NONE], [NONE, 0]]).total()
+    values = [law(tables) for law in (laws.observed, laws.fleiss_kappa, laws.krippendorff_alpha)]
+    assert np.isnan(values).all()
+
+
+def test_axes_of_samples() -> None:
+    """A weight of 2 is a topic twice."""
+    rng = np.random.default_rng(1)
+    first, second = rng.integers(0, 3, size=(2, 60))
+    topics = np.repeat([0, 1, 2], 20)
+    for tables in (
+        two_assessors(first, second, topics=topics),
+        many_assessors(np.column_stack([first, second, first]), topics=topics),
+    ):
+        doubled = Tables.weighted(tables, np.array([[1.0, 2.0, 0.0], [1.0, 1.0, 1.0]]))
+        alone = np.concatenate([np.flatnonzero(topics == t) for t in (0, 1, 1)])
+        again = two_assessors(first[alone], second[alone], grades=[0, 1, 2])
+        if tables.joint is None:
+            again = many_assessors(np.column_stack([first, second, first])[alone])
+        assert close(laws.krippendorff_alpha(doubled)[0], float(laws.krippendorff_alpha(again)[0]))
+        assert close(laws.observed(doubled)[1], float(laws.observed(tables.total())))
+        without = tables.without_each()
+        rest = tables.weighted(1 - np.eye(3))
+        np.testing.assert_allclose(laws.gwet_ac(without), laws.gwet_ac(rest), atol=1e-12)

@@ -4,20 +4,38 @@ from __future__ import annotations
 
 import bz2
 import gzip
-import io
 import lzma
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from io import BytesIO
 from os import PathLike, fspath
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
+from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, quoted
 from cranfield.base.whole_files import whole_file
+from cranfield.collection.files.layouts import PRELS, QRELS, XQRELS
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+
+WRITERS: dict[str, Callable[[pl.DataFrame, BytesIO], Any]] = {
+    "csv": lambda frame, out: frame.write_csv(out),
+    "tsv": lambda frame, out: frame.write_csv(out, separator="\t"),
+    "json": lambda frame, out: frame.write_json(out),
+    "jsonl": lambda frame, out: frame.write_ndjson(out),
+    "parquet": lambda frame, out: frame.write_parquet(out),
+}
+"""Formats with named columns, which hold any."""
+
+OF_SAMPLES = {"xqrels": "stratum", "prels": "inclusion"}
+"""Formats of judgments of samples, and the column that each is for."""
+
+_LINES = {"trec": QRELS, "prels": PRELS, "xqrels": XQRELS}
 
 
 def write_run(run: Run, path: str | PathLike[str], *, depth: int | None = None) -> None:
@@ -49,37 +67,91 @@ def write_run(run: Run, path: str | PathLike[str], *, depth: int | None = None) 
         pl.col("score"),
         pl.lit(run.name).alias("tag"),
     )
-    _write(table, path, ("topic", "doc", "tag"))
+    _write(table, path)
 
 
-def write_qrels(qrels: Qrels, path: str | PathLike[str]) -> None:
-    """Write judgments as a TREC file, in their order; packed if the suffix says so.
+def write_qrels(qrels: Qrels, path: str | PathLike[str], *, format: str = "auto") -> None:
+    """Write judgments with all of their columns, in their order; packed if the suffix says so.
+
+    Parameters
+    ----------
+    path
+        File to write (`.gz`, `.bz2`, `.xz`, `.zst` are packed), or `-` for standard output.
+    format
+        One of `trec`, `prels`, `xqrels`, `csv`, `tsv`, `json`, `jsonl`, `parquet`. By default what
+        the suffix says; of other files the one of lines that holds all columns: `xqrels` with
+        `stratum`, `prels` with `inclusion`, else `trec`. These two are read back by that name only.
 
     Raises
     ------
     CranfieldError
-        When an id holds a blank, which the format cannot express.
+        When the format cannot hold a column, or an id holds a blank and the format is one of lines.
+    PolicyError
+        For an unknown format.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> rows = [{"topic": "q", "doc": "d", "grade": 1, "stratum": "a", "inclusion": 0.5}]
+    >>> cf.write_qrels(cf.read_qrels(rows), "sample.txt")
+    Traceback (most recent call last):
+    cranfield.CranfieldError: no format of lines holds stratum and inclusion; csv, tsv, json, ... do
     """
+    check_choice("format", format, ("auto", *_LINES, *WRITERS))
     frame = qrels.to_polars()
-    if "subtopic" not in frame.columns:
-        frame = frame.with_columns(subtopic=pl.lit("0"))
-    _write(frame.select("topic", "subtopic", "doc", "grade"), path, ("topic", "subtopic", "doc"))
-
-
-def _write(table: pl.DataFrame, path: str | PathLike[str], ids: tuple[str, ...]) -> None:
-    for column in ids:
-        bad = table[column].filter(
-            table[column].str.contains(r"[ \t\v\f\r\n]") | (table[column] == "")
+    form = format
+    if form == "auto":
+        form = FORMAT_OF_SUFFIX.get(Source(fspath(path)).suffix) or _lines_for(frame.columns)
+    if form not in _LINES:
+        write_table(frame, path, form)
+        return
+    layout = _LINES[form]
+    if lost := [name for name in frame.columns if name not in layout.read]:
+        raise CranfieldError(
+            f"{form} holds no column {quoted(lost[0])} of judgments; {', '.join(WRITERS)} do"
         )
+    if lacks := [name for name in layout.read if name not in (*frame.columns, "subtopic")]:
+        raise CranfieldError(f"the judgments have no column {quoted(lacks[0])}, which {form} holds")
+    # What judgments know nothing of: the iteration, or how the sample was drawn.
+    known = {name: name if name in frame.columns else pl.lit("0") for name in layout.columns}
+    _write(frame.select(**known), path)
+
+
+def _lines_for(columns: Sequence[str]) -> str:
+    """Choose the format of lines that is for the columns of judgments."""
+    of_samples = [form for form in OF_SAMPLES if OF_SAMPLES[form] in columns]
+    if len(of_samples) > 1:
+        raise CranfieldError(
+            f"no format of lines holds {' and '.join(OF_SAMPLES.values())}; {', '.join(WRITERS)} do"
+        )
+    return of_samples[0] if of_samples else "trec"
+
+
+def write_table(frame: pl.DataFrame, path: str | PathLike[str], form: str) -> None:
+    """Write a data frame in a format with named columns; packed if the suffix says so."""
+    text = BytesIO()
+    WRITERS[form](frame, text)
+    _deliver(text.getvalue(), path)
+
+
+def _write(table: pl.DataFrame, path: str | PathLike[str]) -> None:
+    for column in table.select(pl.col(pl.String)):
+        bad = column.filter(column.str.contains(r"[ \t\v\f\r\n]") | (column == ""))
         if bad.len():
-            raise CranfieldError(f"{column} {quoted(bad[0])} is empty or holds a blank")
+            raise CranfieldError(f"{column.name} {quoted(bad[0])} is empty or holds a blank")
     for start, what in (("#", "a comment"), ("\ufeff", "the mark of UTF-8 text")):
         if table["topic"].str.starts_with(start).any():
             raise CranfieldError(f"a topic that begins like {what} would not be read back")
-    text = io.BytesIO()
+    text = BytesIO()
     table.write_csv(text, include_header=False, separator=" ", quote_style="never")
-    data = _packer(fspath(path))(text.getvalue())
+    _deliver(text.getvalue(), path)
+
+
+def _deliver(text: bytes, path: str | PathLike[str]) -> None:
+    data = _packer(fspath(path))(text)
     if fspath(path) == "-":
+        # Through the text layer, what was printed before stays before.
+        sys.stdout.flush()
         sys.stdout.buffer.write(data)
         return
     with whole_file(path) as out:

@@ -84,7 +84,7 @@ def _check_width(fields: list[bytes], layout: Layout, source: str, line: int) ->
             f" ({' '.join(layout.columns)})",
             source=source,
             line=line,
-            topic=fields[0].decode(),
+            topic=fields[0].decode() if next(iter(layout.columns)) == "topic" else None,
         )
 
 
@@ -103,4 +103,4 @@ def _value(row: dict[str, str], name: str, layout: Layout, source: str, line: in
         reason = f"{name} {quoted(text)} is not an integer (of 32 bits)"
     else:
         return text
-    raise InputError(reason, source=source, line=line, topic=row["topic"], doc=row["doc"])
+    raise InputError(reason, source=source, line=line, topic=row.get("topic"), doc=row["doc"])

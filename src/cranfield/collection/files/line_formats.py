@@ -29,7 +29,7 @@ def read_text(
         from cranfield.collection.files.ntcir import read_ntcir, recognised
 
         if layout == "text":
-            source, first = _peeked(source)
+            source, first = peeked(source)
             layout = "ntcir" if recognised(first[:_HEAD], kind) else "trec"
         if layout == "ntcir":
             return read_ntcir(source, kind, lines, encoding=encoding)
@@ -49,7 +49,7 @@ class _Peeked(Source):
         return self.rest
 
 
-def _peeked(source: Source) -> tuple[Source, bytes]:
+def peeked(source: Source) -> tuple[Source, bytes]:
     """Look at the first chunk of a file; what is left to read begins with it."""
     chunks = source.chunks()
     first = next(chunks, b"")

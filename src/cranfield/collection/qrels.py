@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.keys import ODD, Codes, KeyIndex, Keys, first_repeat, pair_keys
@@ -100,6 +101,24 @@ class Qrels:
     def max_grade(self) -> int:
         """The highest grade of any judgment."""
         return int(self.grades.max())
+
+    def codes_of(self, topics: Sequence[str]) -> NDArray[np.int64]:
+        """Code of each of some topics here; -1 for one that has no judgment."""
+        code_of = {name: code for code, name in enumerate(self.topics)}
+        return np.array([code_of.get(name, -1) for name in topics], dtype=np.int64)
+
+    def find(
+        self, keys: Keys, codes: Codes, docs: pl.Series, topics: Sequence[str]
+    ) -> tuple[Indices, Indices]:
+        """Pairs (row asked, judgment) of the same topic and document, in no order.
+
+        Rows are asked by key, with their topics, indices into `topics`, and documents.
+        """
+        asked, found = self.index.candidates(keys)
+        # Equal keys are only a claim; the topics and the documents decide.
+        true = self.codes_of(topics)[codes[asked]] == self.codes[found]
+        true &= (docs.gather(asked) == self.docs.gather(found)).to_numpy()
+        return asked[true], found[true]
 
     def flat(self) -> Qrels:
         """Return one judgment a document: over subtopics, the highest grade."""

@@ -172,15 +172,16 @@ def judge_each(
     # What all threads share is made before they start.
     for one in judgments:
         one.index, one.place  # noqa: B018
-    found = list(_of_each(many, lambda i: of_run(many[i], many.stem(i)), jobs, progress))
+    found = list(of_each(many, lambda i: of_run(many[i], many.stem(i)), jobs, progress))
     parts = [part for part, _ in found]
     names = [part.name for part in parts]
     return distinct_names(names, [part.stem for part in parts], stacklevel=5), found
 
 
-def _of_each(
+def of_each(
     runs: Runs, one: Callable[[int], Found], jobs: int | None, progress: Progress | None
 ) -> Iterator[Found]:
+    """Call a function with the number of each run, a few at a time; results come in order."""
     if jobs is not None and jobs < 1:
         raise PolicyError(f"jobs {jobs} is less than 1")
     workers = jobs or _workers(runs)
@@ -218,13 +219,8 @@ def judge_one(
 ) -> JudgedRun:
     """Judge one run, and look its documents up in tables."""
     order = order_of(run, chosen.ties)
-    code_of = {name: code for code, name in enumerate(qrels.topics)}
-    to_qrels = np.array([code_of.get(name, -1) for name in run.topics], dtype=np.int64)
-    asked, found = qrels.index.candidates(run.keys)
-    # Equal keys are only a claim; the topics and the documents decide.
-    true = to_qrels[run.codes[asked]] == qrels.codes[found]
-    true &= (run.docs.gather(asked) == qrels.docs.gather(found)).to_numpy()
-    asked, found = asked[true], found[true]
+    to_qrels = qrels.codes_of(run.topics)
+    asked, found = qrels.find(run.keys, run.codes, run.docs, run.topics)
     rank = order.ranks_of(asked)
     topic = qrels.codes[found].astype(np.int64)
     grade = qrels.grades[found].astype(np.int64)

@@ -1,0 +1,389 @@
+"""A pool: the documents that some runs have in their first ranks, and which run has which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Bools, Ints
+from cranfield.base.checks import check_choice, check_whole
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.words import counted
+from cranfield.collection.files.many_runs import distinct_names, read_runs
+from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.judged.judging import Progress, of_each
+from cranfield.collection.judged.ranking import TIES, order_of
+from cranfield.collection.keys import pair_keys
+from cranfield.collection.qrels import topic_order
+from cranfield.collection.run import Run
+from cranfield.tabular.frames import Framed
+
+UNJUDGED = -(2**31)
+"""What stands for the grade of a document that nobody judged."""
+
+NEGATIVE = ("judged", "unjudged")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Pool(Framed):
+    """Documents to judge, topic by topic, and which run has which of them; made by :func:`pool`.
+
+    It does not depend on the order of runs, nor on that of their lines (but for the policies for
+    ties that say so).
+
+    Attributes
+    ----------
+    topics
+        Ids of the topics, in order: by number if all are numbers, else by bytes.
+    systems
+        Names of the systems, in order of their bytes.
+    depth
+        Ranks of each ranking that count.
+    docs
+        Document ids, a polars string column; within a topic in order of their bytes. Whatever is
+        said of documents elsewhere goes by their index here.
+    starts
+        Where the documents of each topic begin: those of topic t are `starts[t]:starts[t + 1]`;
+        shape (topics + 1,).
+    ranked
+        All rankings, one after the other: the document, an index into `docs`, at each rank.
+        In order of topic, system and rank; shape (rows,).
+    lists
+        Where each ranking begins: `ranked[lists[i]:lists[i + 1]]` with
+        `i = topic * len(systems) + system` is that of a system for a topic, the best document
+        first; shape (topics * systems + 1,).
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> runs = {"a": {"q": {"x": 3.0, "y": 2.0, "z": 1.0}}, "b": {"q": {"y": 9.0, "w": 8.0}}}
+    >>> made = cf.assess.pool(runs, 2)
+    >>> made
+    Pool(1 topic, 2 systems, depth 2: 3 documents)
+    >>> made.to_polars().rows()
+    [('q', 'w', 2, 1), ('q', 'x', 1, 1), ('q', 'y', 1, 2)]
+    """
+
+    topics: tuple[str, ...]
+    systems: tuple[str, ...]
+    depth: int
+    docs: pl.Series
+    starts: Ints
+    ranked: NDArray[np.int32]
+    lists: Ints
+
+    @cached_property
+    def topic(self) -> NDArray[np.int32]:
+        """Topic of each document, an index into `topics`; shape (documents,)."""
+        return np.repeat(np.arange(len(self.topics), dtype=np.int32), np.diff(self.starts))
+
+    @cached_property
+    def rank(self) -> NDArray[np.int32]:
+        """Rank of each row of `ranked`, from 1; shape (rows,)."""
+        begin = np.repeat(self.lists[:-1], np.diff(self.lists))
+        return (np.arange(self.ranked.size) - begin + 1).astype(np.int32)
+
+    @cached_property
+    def system(self) -> NDArray[np.int32]:
+        """System of each row of `ranked`, an index into `systems`; shape (rows,)."""
+        each = np.tile(np.arange(len(self.systems), dtype=np.int32), len(self.topics))
+        return np.repeat(each, np.diff(self.lists))
+
+    @cached_property
+    def best_rank(self) -> NDArray[np.int32]:
+        """Best rank of each document in any run, from 1; shape (documents,)."""
+        best = np.full(len(self.docs), self.depth, dtype=np.int32)
+        np.minimum.at(best, self.ranked, self.rank)
+        return best
+
+    @cached_property
+    def holders(self) -> Ints:
+        """Number of runs that have each document; shape (documents,)."""
+        return np.bincount(self.ranked, minlength=len(self.docs))
+
+    def to_depth(self, depth: int) -> Pool:
+        """Return the smaller pool of the first ranks only; topics and systems stay.
+
+        >>> pool({"q": {"x": 2.0, "y": 1.0}}, 2).to_depth(1)
+        Pool(1 topic, 1 system, depth 1: 1 document)
+        """
+        check_whole("depth", depth, 1, self.depth)
+        if depth == self.depth:
+            return self
+        return self._of(self.rank <= depth, self.systems, int(depth))
+
+    def of_systems(self, names: Iterable[str]) -> Pool:
+        """Return the smaller pool of some of the systems; topics stay, and may become empty.
+
+        Raises
+        ------
+        PolicyError
+            For a name that is no system of the pool, and where no name is given.
+        """
+        kept = _chosen(names, self.systems)
+        systems = tuple(name for name, stays in zip(self.systems, kept, strict=True) if stays)
+        return self._of(kept[self.system], systems, self.depth)
+
+    def _of(self, rows: Bools, systems: tuple[str, ...], depth: int) -> Pool:
+        """Keep some rows, and the documents in them."""
+        ranked = self.ranked[rows]
+        stays = np.zeros(len(self.docs), dtype=bool)
+        stays[ranked] = True
+        number = np.cumsum(stays) - 1
+        place = {name: i for i, name in enumerate(systems)}
+        new = np.array([place.get(name, -1) for name in self.systems], dtype=np.int64)
+        topic = self.topic[ranked].astype(np.int64)
+        sizes = np.bincount(
+            topic * len(systems) + new[self.system[rows]],
+            minlength=len(self.topics) * len(systems),
+        )
+        return Pool(
+            self.topics,
+            systems,
+            depth,
+            self.docs.filter(pl.Series(stays)),
+            np.r_[0, np.cumsum(stays)][self.starts],
+            number[ranked].astype(np.int32),
+            np.r_[0, np.cumsum(sizes)],
+        )
+
+    def graded(self, qrels: Any, *, negative: str = "judged") -> NDArray[np.int32]:
+        """Look up the grade of each document.
+
+        Parameters
+        ----------
+        qrels
+            Whatever :func:`cranfield.read_qrels` takes; over subtopics, the highest grade counts.
+        negative
+            What a grade below 0 means: `judged` (default), kept as it is, or `unjudged`.
+
+        Returns
+        -------
+        array of int32, shape (documents,)
+            The grade, or `UNJUDGED`, the smallest number there is.
+
+        Examples
+        --------
+        >>> pool({"q": {"x": 2.0, "y": 1.0}}, 2).graded({"q": {"y": 1}}).tolist()
+        [-2147483648, 1]
+        """
+        check_choice("negative", negative, NEGATIVE)
+        judgments = read_qrels(qrels).flat()
+        keys = pair_keys(self.docs, self.topic, self.topics)
+        asked, found = judgments.find(keys, self.topic, self.docs, self.topics)
+        grades = np.full(len(self), UNJUDGED, dtype=np.int32)
+        grades[asked] = judgments.grades[found]
+        if negative == "unjudged":
+            grades[grades < 0] = UNJUDGED
+        return grades
+
+    def unjudged(self, qrels: Any, *, negative: str = "judged") -> Unjudged:
+        """Tell what of the pool nobody has judged.
+
+        Parameters
+        ----------
+        qrels, negative
+            As for :meth:`graded`.
+
+        Examples
+        --------
+        >>> pool({"q": {"x": 2.0, "y": 1.0}}, 2).unjudged({"q": {"y": 1}})
+        Unjudged(1 of 2 pooled documents, in 1 of 1 topic)
+        """
+        return Unjudged(self, self.graded(qrels, negative=negative) == UNJUDGED)
+
+    def __len__(self) -> int:
+        return len(self.docs)
+
+    def __repr__(self) -> str:
+        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.systems), 'system')}"
+        return f"Pool({size}, depth {self.depth}: {counted(len(self), 'document')})"
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a row a document: topic, doc, best rank, and the number of runs that have it."""
+        return pl.DataFrame(
+            {
+                "topic": pl.Series(self.topics, dtype=pl.String).gather(self.topic),
+                "doc": self.docs,
+                "best rank": self.best_rank,
+                "holders": self.holders,
+            }
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Unjudged(Framed):
+    """What of a pool nobody has judged; made by :meth:`Pool.unjudged`.
+
+    Attributes
+    ----------
+    pool
+        The pool.
+    missing
+        Which of its documents have no judgment; shape (documents,).
+    """
+
+    pool: Pool
+    missing: Bools
+
+    def __len__(self) -> int:
+        return int(self.missing.sum())
+
+    def __repr__(self) -> str:
+        topics = np.unique(self.pool.topic[self.missing]).size
+        return (
+            f"Unjudged({len(self):,} of {counted(len(self.pool), 'pooled document')},"
+            f" in {topics} of {counted(len(self.pool.topics), 'topic')})"
+        )
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the unjudged documents, as :meth:`Pool.to_polars` does all."""
+        return self.pool.to_polars().filter(pl.Series(self.missing))
+
+    def by_topic(self) -> pl.DataFrame:
+        """Return a row a topic: documents `pooled` and `unjudged`."""
+        made, topics = self.pool, len(self.pool.topics)
+        return pl.DataFrame(
+            {
+                "topic": pl.Series(made.topics, dtype=pl.String),
+                "pooled": np.diff(made.starts),
+                "unjudged": np.bincount(made.topic[self.missing], minlength=topics),
+            }
+        )
+
+    def by_system(self) -> pl.DataFrame:
+        """Return a row a system: documents `pooled`, `unjudged`, and of these its own alone."""
+        made, systems = self.pool, len(self.pool.systems)
+        missing = self.missing[made.ranked]
+        alone = missing & (made.holders[made.ranked] == 1)
+        return pl.DataFrame(
+            {
+                "system": pl.Series(made.systems, dtype=pl.String),
+                "pooled": np.bincount(made.system, minlength=systems),
+                "unjudged": np.bincount(made.system[missing], minlength=systems),
+                "alone": np.bincount(made.system[alone], minlength=systems),
+            }
+        )
+
+
+def pool(
+    runs: Any,
+    depth: int,
+    *,
+    ties: str = "trec",
+    contributors: Iterable[str] | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Pool:
+    """Put the first documents of the rankings of some runs together.
+
+    Parameters
+    ----------
+    runs
+        Whatever :func:`cranfield.read_runs` takes. Runs are read one at a time, and only their
+        first ranks are kept; or a pool, which is cut.
+    depth
+        Ranks of each ranking that count, from 1.
+    ties
+        Order of documents with equal scores, as for :func:`cranfield.judge`. Ranks are made from
+        scores, whatever the rank column says.
+    contributors
+        Names of the systems whose runs make the pool; all by default.
+    jobs, progress
+        As for :func:`cranfield.judge`.
+
+    Raises
+    ------
+    InputError
+        When a run cannot be read, when there is none, and when two have the same name.
+    PolicyError
+        For a depth below 1, unknown ties, and contributors that are not there.
+
+    Notes
+    -----
+    Sparck Jones and van Rijsbergen (1975). Topics are all those that some run has, whether it
+    contributes or not.
+
+    Examples
+    --------
+    >>> pool({"a": {"1": {"d": 1.0}}, "b": {"1": {"d": 2.0, "e": 1.0}, "2": {"d": 1.0}}}, 100)
+    Pool(2 topics, 2 systems, depth 100: 3 documents)
+    """
+    if isinstance(runs, Pool):
+        made = runs.to_depth(depth)
+        return made if contributors is None else made.of_systems(contributors)
+    check_whole("depth", depth, 1)
+    check_choice("ties", ties, TIES)
+    many = read_runs(runs)
+    if not len(many):
+        raise InputError("no runs were given")
+    parts = list(of_each(many, lambda i: _top(many[i], many.stem(i), depth, ties), jobs, progress))
+    names = distinct_names([part.name for part in parts], [part.stem for part in parts])
+    by_name = sorted(range(len(parts)), key=names.__getitem__)
+    made = _together([names[i] for i in by_name], [parts[i] for i in by_name], int(depth))
+    return made if contributors is None else made.of_systems(contributors)
+
+
+@dataclass(frozen=True, eq=False)
+class _Top:
+    """The first documents of a run, in order of topic and rank; topics as in the run."""
+
+    name: str
+    stem: str | None
+    topics: tuple[str, ...]
+    codes: NDArray[np.int32]
+    docs: pl.Series
+
+
+def _top(run: Run, stem: str | None, depth: int, ties: str) -> _Top:
+    order = order_of(run, ties)
+    rows = order.rows
+    codes = run.codes[rows]
+    first = np.arange(rows.size) - order.starts[codes] < depth
+    return _Top(run.name, stem, run.topics, codes[first], run.docs.gather(rows[first]))
+
+
+def _together(systems: list[str], parts: list[_Top], depth: int) -> Pool:
+    topics = topic_order(list({name for part in parts for name in part.topics}))
+    place = {name: i for i, name in enumerate(topics)}
+    codes = [
+        np.array([place[name] for name in part.topics], dtype=np.int32)[part.codes]
+        for part in parts
+    ]
+    rows = pl.DataFrame(
+        {"topic": np.concatenate(codes), "doc": pl.concat([part.docs for part in parts])}
+    )
+    docs = rows.unique().sort("topic", "doc").with_row_index("number")
+    number = rows.join(docs, on=["topic", "doc"], how="left", maintain_order="left")["number"]
+    cell = np.concatenate(
+        [code.astype(np.int64) * len(systems) + i for i, code in enumerate(codes)]
+    )
+    sizes = np.bincount(cell, minlength=len(topics) * len(systems))
+    return Pool(
+        tuple(topics),
+        tuple(systems),
+        depth,
+        docs["doc"].rechunk(),
+        np.r_[0, np.cumsum(np.bincount(docs["topic"].to_numpy(), minlength=len(topics)))],
+        number.to_numpy()[np.argsort(cell, kind="stable")].astype(np.int32),
+        np.r_[0, np.cumsum(sizes)],
+    )
+
+
+def _chosen(names: Iterable[str], systems: Iterable[str]) -> Bools:
+    """Tell which systems are among the names."""
+    if isinstance(names, str) or not isinstance(names, Iterable):
+        raise PolicyError(f"contributors are names of systems, not {quoted(names)}")
+    known, wanted = list(systems), [str(name) for name in names]
+    for name in wanted:
+        if name not in known:
+            raise PolicyError(f"there is no system {quoted(name)} to contribute")
+    if not wanted:
+        raise PolicyError("no run contributes to the pool")
+    return np.isin(np.array(known, dtype=object), np.array(wanted, dtype=object))

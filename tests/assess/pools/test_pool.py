@@ -1,0 +1,122 @@
+"""Pools against a plain computation from the definition, whatever the order of what is given."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.assess.pools.pool import UNJUDGED
+
+Rankings = dict[str, dict[str, dict[str, float]]]
+
+IDS = st.text(st.sampled_from("abZé\U0001f600~"), min_size=1, max_size=3)
+RUNS: st.SearchStrategy[Rankings] = st.dictionaries(
+    IDS,
+    st.dictionaries(
+        st.sampled_from(["10", "9", "q"]),
+        st.dictionaries(IDS, st.integers(0, 2).map(float), min_size=1, max_size=6),
+        min_size=1,
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+def plain(runs: Rankings, depth: int) -> dict[tuple[str, str], dict[str, int]]:
+    """Rank of each (topic, document) by system: scores down, then ids down by bytes."""
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for system, run in runs.items():
+        for topic, scores in run.items():
+            ranking = sorted(scores, key=lambda doc: (scores[doc], doc.encode()), reverse=True)
+            for rank, doc in enumerate(ranking[:depth], 1):
+                found.setdefault((topic, doc), {})[system] = rank
+    return found
+
+
+def ranks(pool: cf.assess.Pool) -> dict[tuple[str, str], dict[str, int]]:
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for doc, system, rank in zip(pool.ranked, pool.system, pool.rank, strict=True):
+        key = pool.topics[pool.topic[doc]], pool.docs[int(doc)]
+        found.setdefault(key, {})[pool.systems[system]] = int(rank)
+    return found
+
+
+@given(RUNS, st.integers(1, 4), st.randoms())
+def test_pool_is_what_the_definition_says(runs: Rankings, depth: int, random: Any) -> None:
+    wanted = plain(runs, depth)
+    pool = cf.assess.pool(runs, depth)
+    assert ranks(pool) == wanted
+    assert list(pool.systems) == sorted(runs, key=str.encode)
+    frame = {row[:2]: row[2:] for row in pool.to_polars().rows()}
+    assert frame == {key: (min(of.values()), len(of)) for key, of in wanted.items()}
+    for topic, name in enumerate(pool.topics):
+        docs = pool.docs[int(pool.starts[topic]) : int(pool.starts[topic + 1])].to_list()
+        assert docs == sorted((d for t, d in wanted if t == name), key=str.encode)
+    mixed = {
+        system: {t: dict(random.sample(list(d.items()), len(d))) for t, d in run.items()}
+        for system, run in random.sample(list(runs.items()), len(runs))
+    }
+    same_pool(cf.assess.pool(mixed, depth), pool)
+    same_pool(pool.to_depth(1), cf.assess.pool(runs, 1))
+    some = sorted(runs)[:2]
+    fewer = cf.assess.pool(runs, depth, contributors=some)
+    same_pool(pool.of_systems(some), fewer)
+
+
+def same_pool(one: cf.assess.Pool, other: cf.assess.Pool) -> None:
+    assert ranks(one) == ranks(other)
+    assert one.systems == other.systems and one.docs.equals(other.docs)
+    assert one.topics == other.topics and one.depth == other.depth
+    for name in ("starts", "ranked", "lists"):
+        assert np.array_equal(getattr(one, name), getattr(other, name))
+
+
+def test_ranks_are_made_from_scores() -> None:
+    lines = pl.DataFrame(
+        {"topic": ["q"] * 3, "doc": ["a", "b", "c"], "rank": [1, 2, 3], "score": [1.0, 3.0, 2.0]}
+    )
+    assert cf.assess.pool(lines, 2).docs.to_list() == ["b", "c"]
+    assert cf.assess.pool(lines, 2, ties="rank").docs.to_list() == ["a", "b"]
+
+
+def test_grades_and_what_is_unjudged() -> None:
+    runs = {"a": {"1": {"x": 2.0, "y": 1.0}}, "b": {"1": {"x": 1.0}, "2": {"x": 1.0}}}
+    pool = cf.assess.pool(runs, 5)
+    qrels = {"1": {"y": -1, "other": 3}, "3": {"x": 1}}
+    assert pool.graded(qrels).tolist() == [UNJUDGED, -1, UNJUDGED]
+    assert pool.graded(qrels, negative="unjudged").tolist() == [UNJUDGED] * 3
+    missing = pool.unjudged(qrels)
+    assert missing.to_polars().rows() == [("1", "x", 1, 2), ("2", "x", 1, 1)]
+    assert missing.by_topic().rows() == [("1", 2, 1), ("2", 1, 1)]
+    assert missing.by_system().rows() == [("a", 2, 1, 0), ("b", 2, 2, 1)]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"depth": 0}, "depth must be a whole number from 1, not 0"),
+        ({"depth": 1, "ties": "x"}, "ties 'x' is none of"),
+        ({"depth": 1, "contributors": "a"}, "contributors are names of systems, not 'a'"),
+        ({"depth": 1, "contributors": ["z"]}, "there is no system 'z' to contribute"),
+        ({"depth": 1, "contributors": []}, "no run contributes to the pool"),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(cf.PolicyError, match=message):
+        cf.assess.pool({"a": {"1": {"x": 2.0}}}, **options)
+
+
+def test_names_are_different_and_there_is_a_run() -> None:
+    run = cf.read_run({"1": {"x": 2.0}}, name="a")
+    with pytest.raises(cf.InputError, match="two runs are called 'a'"):
+        cf.assess.pool([run, run], 1)
+    with pytest.raises(cf.InputError, match="no runs were given"):
+        cf.assess.pool([], 1)
+    with pytest.raises(cf.PolicyError, match="from 1 to 2"):
+        cf.assess.pool(run, 2).to_depth(3)

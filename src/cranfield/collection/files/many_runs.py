@@ -110,7 +110,7 @@ def read_runs(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> Ru
 
 def _items(data: Any) -> Iterator[Any]:
     if isinstance(data, (str, PathLike)):
-        yield from _files(fspath(data))
+        yield from files_of(fspath(data))
     elif isinstance(data, Run):
         yield data
     elif isinstance(data, Mapping):
@@ -153,7 +153,8 @@ def _is(test: Callable[[Path], bool], path: str) -> bool:
         return False
 
 
-def _files(path: str) -> Iterator[str]:
+def files_of(path: str) -> Iterator[str]:
+    """Find the files that a path, a folder or a pattern names, in order of name."""
     if path == "-" or path.startswith("irds:"):
         yield path
     elif _is(Path.is_dir, path):

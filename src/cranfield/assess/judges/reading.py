@@ -1,0 +1,194 @@
+"""Label sets of judges: who judged, what was said, and which answers were none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.words import counted
+from cranfield.collection.files.many_runs import files_of
+from cranfield.collection.files.reading import FORMATS, read_qrels
+from cranfield.collection.keys import TopicCoder
+from cranfield.collection.qrels import Qrels
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source
+from cranfield.sources.columns import columns_of_file, is_frame, read_columns, three_columns
+from cranfield.sources.schemas import NAMED, Column, Schema, optional
+from cranfield.sources.tables import fitted
+from cranfield.sources.values import GRADE, ID, RANK, absent
+
+_NAMES = ("qid", "docid", "judgment")
+_LABELS = Schema(
+    "label set",
+    (
+        # In UMBRELA's records `query` is a text, and `doc` may be one.
+        Column("qid", ID, "topic query_id q_id topic_id queryid query", called="topic"),
+        Column("docid", ID, "doc_id docno document_id document doc pid", called="document"),
+        Column(
+            "judgment",
+            replace(GRADE, missing=absent),
+            "grade relevance label rel judgement",
+            called="grade",
+        ),
+        optional("result_status", RANK, "status"),
+    ),
+    called="labels",
+    tuples=_NAMES,
+    mapping=lambda data, source: three_columns(data, _NAMES, "document: grade", source),
+    numbered=True,
+)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Judge:
+    """What one judge said of documents; made by :func:`read_judges`.
+
+    Attributes
+    ----------
+    name
+        The judge's name.
+    labels
+        Its grades, as judgments.
+    unparsed
+        Answers without a grade: `result_status` is 0, or there is no `judgment`.
+    cut
+        Grades that were off the scale and are now at its nearer end.
+    """
+
+    name: str
+    labels: Qrels
+    unparsed: int = 0
+    cut: int = 0
+
+    def __repr__(self) -> str:
+        more = f", {self.unparsed:,} unparsed" * bool(self.unparsed)
+        more += f", {self.cut:,} cut" * bool(self.cut)
+        return f"Judge({quoted(self.name)}: {counted(len(self.labels), 'label')}{more})"
+
+
+def read_judges(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> tuple[Judge, ...]:
+    """Read the labels of judges, such as large language models; no model is called.
+
+    Parameters
+    ----------
+    data
+        A path, a glob, a folder, or `"NAME=FILE"`; labels in memory, as
+        :func:`cranfield.read_qrels` takes them; a mapping `{judge: labels}`; or a list of these.
+        Files are TREC qrels, which submissions to LLMJudge are too, tables (CSV, TSV, Parquet), or
+        JSON lines, such as those of UMBRELA: `qid`, `docid`, `judgment`, and `result_status`, which
+        is 0 where the answer of the model could not be parsed.
+    format, encoding
+        As for :func:`cranfield.read_qrels`.
+
+    Returns
+    -------
+    tuple of Judge
+        In the order given; those of a folder by name. A judge of a file is called like it.
+
+    Raises
+    ------
+    InputError
+        Naming the file, the line and the reason, for labels that cannot be read: a grade that is
+        no whole number, a document with two labels, a file without any label.
+    PolicyError
+        For two judges of one name, an unknown format, or no judge at all.
+
+    Examples
+    --------
+    >>> answers = [
+    ...     {"qid": "q1", "docid": "d1", "judgment": 2, "result_status": 1},
+    ...     {"qid": "q1", "docid": "d2", "judgment": 0, "result_status": 0},
+    ... ]
+    >>> read_judges({"llm": answers})
+    (Judge('llm': 1 label, 1 unparsed),)
+    """
+    check_choice("format", format, FORMATS)
+    judges = tuple(_read(name, one, format, encoding) for name, one in _items(data))
+    if not judges:
+        raise PolicyError("no judge was given")
+    names = [one.name for one in judges]
+    if len(set(names)) < len(names):
+        twice = next(name for name in names if names.count(name) > 1)
+        raise PolicyError(f"two judges are called {quoted(twice)}; name them, as in NAME=FILE")
+    return judges
+
+
+def _items(data: Any) -> Iterator[tuple[str | None, Any]]:
+    if isinstance(data, (str, PathLike)):
+        path = fspath(data)
+        name, sign, file = path.partition("=")
+        # A name stands before the first sign, and is none where it looks like a folder.
+        if sign and name and file and "/" not in name:
+            yield name, file
+        else:
+            yield from ((None, file) for file in files_of(path))
+    elif isinstance(data, (Judge, Qrels)) or is_frame(data):
+        yield None, data
+    elif isinstance(data, Mapping):
+        if _is_labels(data):
+            yield None, data
+        else:
+            yield from ((str(name), one) for name, one in data.items())
+    elif isinstance(data, Iterable):
+        listed = list(data)
+        if listed and _is_row(listed[0]):
+            yield None, listed
+        else:
+            for one in listed:
+                yield from _items(one)
+    else:
+        raise InputError(f"{type(data).__name__} cannot be read as labels of judges")
+
+
+def _is_labels(data: Mapping[Any, Any]) -> bool:
+    """Tell `{topic: {document: grade}}` from `{judge: labels}`."""
+    inner = next(iter(data.values()), None)
+    return isinstance(inner, Mapping) and not any(
+        isinstance(one, (Mapping, Qrels)) or is_frame(one) for one in inner.values()
+    )
+
+
+def _is_row(item: Any) -> bool:
+    if isinstance(item, Mapping):
+        return not any(isinstance(one, Mapping) for one in item.values())
+    return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) == len(_NAMES))
+
+
+def _read(name: str | None, data: Any, form: str, encoding: str) -> Judge:
+    if isinstance(data, Judge):
+        return data if name is None else replace(data, name=name)
+    stem = "judge"
+    if isinstance(data, Qrels):
+        return Judge(name or stem, data.flat())
+    if isinstance(data, (str, PathLike)):
+        source = Source(fspath(data))
+        stem = source.stem
+        named = form if form != "auto" else FORMAT_OF_SUFFIX.get(source.suffix, "trec")
+        if named not in NAMED or source.path.startswith("irds:"):
+            labels = read_qrels(source.path, format=form, encoding=encoding, subtopics=False)
+            return Judge(name or stem, labels)
+        columns = columns_of_file(source, _LABELS, named)
+    else:
+        columns = read_columns(data, _LABELS)
+    table = fitted(columns.matched(_LABELS), _LABELS, columns.source, columns.lines)
+    frame = table.frame.with_row_index("row")
+    said = frame.filter(pl.col("judgment").is_not_null() & pl.col("result_status").ne_missing(0))
+    if not said.height:
+        raise InputError(f"none of {counted(frame.height, 'answer')} has a grade", source=table.source)
+    rows, coder = said["row"].to_numpy(), TopicCoder()
+    lines = None if table.lines is None else LineMap.of(np.asarray(table.lines)[rows].tolist())
+    codes = coder.encode(said["qid"])
+    labels = Qrels(
+        tuple(coder.names),
+        codes,
+        said["docid"],
+        said["judgment"].to_numpy(),
+        origin=Origin(table.source, lines),
+    )
+    return Judge(name or stem, labels, unparsed=frame.height - said.height)

@@ -94,7 +94,9 @@ def panel_of(human: Any, judges: Any, scale: Any = None, cut: bool = False) -> P
     people = read_qrels(human, subtopics=False).flat()
     known = Scale(0, max(people.max_grade, 0)) if wanted is None else wanted
     if len(known) > GRADES:
-        raise PolicyError(f"the scale {known} has {len(known):,} grades; at most {GRADES} are taken")
+        raise PolicyError(
+            f"the scale {known} has {len(known):,} grades; at most {GRADES} are taken"
+        )
     whose = "of the human judgments" if wanted is None else "that was declared"
     of_people = _on_scale(Judge("people", people), known, cut, whose, below=True)
     read = tuple(_on_scale(one, known, cut, whose) for one in read_judges(judges))

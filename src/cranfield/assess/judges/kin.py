@@ -96,7 +96,10 @@ class KinBias(Framed):
         ).with_columns(pl.selectors.float().fill_nan(None))
         if not self.rank_by_judge.any():
             return frame
-        ranks = {"own rank by people": self.rank_by_people, "own rank by itself": self.rank_by_judge}
+        ranks = {
+            "own rank by people": self.rank_by_people,
+            "own rank by itself": self.rank_by_judge,
+        }
         return frame.with_columns(
             **{name: pl.Series(of.ravel()).replace(0, None) for name, of in ranks.items()}
         )
@@ -218,9 +221,7 @@ def kin_bias(
             by_people[m, k], by_judge[m, k] = (ranks[place] for ranks in of_all)
         if known[k] and size:
             shift = (judge - people)[there]
-            first, second = (
-                shift[:, which].mean(axis=1) for which in (kin[k], ~kin[k] & ~own[k])
-            )
+            first, second = (shift[:, which].mean(axis=1) for which in (kin[k], ~kin[k] & ~own[k]))
             of_kin[m, k], of_others[m, k] = first.mean(), second.mean()
             if size > 1:
                 error[m, k] = (first - second).std(ddof=1) / np.sqrt(size)

@@ -106,9 +106,7 @@ class JudgeRankings(Framed):
     def by_system(self) -> pl.DataFrame:
         """Return a row a measure, judge and system: both means, both ranks, and the change."""
         m, k, s = (index.ravel() for index in np.indices(self.by_people.shape))
-        people, judge = (
-            ranks_of(values).ravel() for values in (self.by_people, self.by_judge)
-        )
+        people, judge = (ranks_of(values).ravel() for values in (self.by_people, self.by_judge))
         return pl.DataFrame(
             {
                 "measure": pl.Series(self.measures).gather(m),

@@ -180,7 +180,9 @@ def _read(name: str | None, data: Any, form: str, encoding: str) -> Judge:
     frame = table.frame.with_row_index("row")
     said = frame.filter(pl.col("judgment").is_not_null() & pl.col("result_status").ne_missing(0))
     if not said.height:
-        raise InputError(f"none of {counted(frame.height, 'answer')} has a grade", source=table.source)
+        raise InputError(
+            f"none of {counted(frame.height, 'answer')} has a grade", source=table.source
+        )
     rows, coder = said["row"].to_numpy(), TopicCoder()
     lines = None if table.lines is None else LineMap.of(np.asarray(table.lines)[rows].tolist())
     codes = coder.encode(said["qid"])

@@ -120,8 +120,10 @@ def judge(
     others = {name: read_qrels(one).flat() for name, one in (aspects or {}).items()}
 
     def of_run(run: Run, stem: str | None) -> tuple[JudgedRun, list[JudgedRun]]:
-        part = judge_one(run, stem, judgments, chosen, known.tables)
-        return part, [judge_one(run, stem, other, chosen) for other in others.values()]
+        order = order_of(run, chosen.ties)
+        part = judge_one(run, stem, judgments, chosen, known.tables, order)
+        on = [judge_one(run, stem, other, chosen, order=order) for other in others.values()]
+        return part, on
 
     names, found = judge_each(runs, (judgments, *others.values()), of_run, jobs, progress)
     judged = assembled(names, [part for part, _ in found], judgments, chosen, known)
@@ -216,9 +218,10 @@ def judge_one(
     qrels: Qrels,
     chosen: Policies,
     tables: Mapping[str, DocumentTable] | None = None,
+    order: Order | None = None,
 ) -> JudgedRun:
-    """Judge one run, and look its documents up in tables."""
-    order = order_of(run, chosen.ties)
+    """Judge one run, and look its documents up in tables; its order may be known already."""
+    order = order_of(run, chosen.ties) if order is None else order
     to_qrels = qrels.codes_of(run.topics)
     asked, found = qrels.find(run.keys, run.codes, run.docs, run.topics)
     rank = order.ranks_of(asked)

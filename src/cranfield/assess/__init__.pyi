@@ -8,3 +8,7 @@ from .judges.kin import KinBias as KinBias, kin_bias as kin_bias
 from .judges.rankings import JudgeRankings as JudgeRankings, judge_rankings as judge_rankings
 from .judges.reading import Judge as Judge, read_judges as read_judges
 from .judges.scoring import judges_as_runs as judges_as_runs
+from .estimates.mean_of_both import CorrectedMeans as CorrectedMeans
+from .estimates.mean_of_both import corrected_mean as corrected_mean
+from .estimates.strata_of_items import allocation as allocation
+from .estimates.strata_of_items import stratified_mean as stratified_mean

@@ -1,0 +1,292 @@
+"""A mean from few human labels and many labels of a judge: prediction-powered inference."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import stdtrit
+
+from cranfield.base.arrays import Bools, Floats, Ints
+from cranfield.base.checks import check_probability, check_whole, numbers
+from cranfield.base.errors import PolicyError
+from cranfield.base.streams import stream
+from cranfield.collection.judged.segments import places, ratio
+from cranfield.tabular.frames import Framed
+
+FOLDS = 5
+"""Parts of the human labels; what the judge is worth in one is learned from the others."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CorrectedMeans(Framed):
+    """Means with confidence limits; made by :func:`corrected_mean` and :func:`stratified_mean`.
+
+    Attributes
+    ----------
+    estimate, standard_error, low, high
+        The mean, its standard error and its limits; shape (means,), or () for one mean.
+    lambda_
+        How much of the judge was used, from 0 (humans only) to 1; the mean over folds.
+    human, items
+        Human labels, and all items, these included.
+    freedom
+        Degrees of freedom of the t quantile.
+    alpha
+        One less the confidence.
+    folds, seed
+        Of cross-fitting; 0 folds where lambda was given.
+    """
+
+    estimate: Floats
+    standard_error: Floats
+    low: Floats
+    high: Floats
+    lambda_: Floats
+    human: Ints
+    items: int
+    freedom: Floats
+    alpha: float
+    folds: int
+    seed: int
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a row a mean."""
+        names = ("estimate", "standard_error", "low", "high", "lambda_", "human", "freedom")
+        # A column of the table has no reason to avoid a word of Python.
+        return pl.DataFrame(
+            {name.rstrip("_"): np.atleast_1d(getattr(self, name)) for name in names}
+        )
+
+    def __repr__(self) -> str:
+        if self.estimate.ndim:
+            return f"CorrectedMeans({self.estimate.size} means of {self.items:,} items)"
+        return (
+            f"CorrectedMeans({self.estimate:.4f} [{self.low:.4f}, {self.high:.4f}],"
+            f" {self.human} human labels of {self.items:,}, lambda {self.lambda_:.2f})"
+        )
+
+
+def corrected_mean(
+    human: Any,
+    judge: Any,
+    *,
+    lambda_: float | None = None,
+    folds: int = FOLDS,
+    seed: int = 0,
+    alpha: float = 0.05,
+    clusters: Any = None,
+) -> CorrectedMeans:
+    r"""Estimate a mean from few human labels and the labels of a judge for all items.
+
+    With n human labels y, the judge's labels f of the same items, and of N others,
+
+    .. math:: \hat\theta = \lambda \bar f_N + \frac1n \sum_i (y_i - \lambda f_i), \quad
+        \widehat{var} = \lambda^2 \frac{s^2_N(f)}{N} + \frac{s^2_n(y - \lambda f)}{n}, \quad
+        \lambda = \frac{cov(y, f)}{(1 + n/N)\, var(f)}
+
+    with lambda cut to [0, 1]. Humans label a random sample of the items, which are themselves a
+    sample; the judge may be wrong in any way. A lambda that is learned from the labels it is used
+    on makes intervals too short, so each of `folds` parts of them has the lambda of the others
+    (cross-fitting). Variances have n - 1, and limits the t quantile.
+
+    Source: Angelopoulos, Duchi and Zrnic (2023), PPI++; Zrnic and Candès (2024), cross-fitting.
+
+    Parameters
+    ----------
+    human
+        Human labels as numbers, NaN where there is none; shape (items,) or (means, items).
+    judge
+        The judge's labels of all items; the same shape, or (items,) for all means.
+    lambda_
+        How much of the judge to use: 0 is human labels only, 1 is plain PPI; by default it is
+        learned.
+    folds
+        Parts for cross-fitting, 2 or more; 1 learns one lambda from all labels, and intervals from
+        few of them are too short.
+    seed
+        Of the random parts.
+    alpha
+        One less the confidence of the limits.
+    clusters
+        What each item belongs to, such as its topic, shape (items,): items of one cluster may
+        depend on each other. The limits then treat the clusters as the sample.
+
+    Returns
+    -------
+    CorrectedMeans
+        With an entry a mean; no axis for one.
+
+    Raises
+    ------
+    PolicyError
+        For fewer than three human labels of a mean (two with a given lambda), or fewer than three
+        clusters with any; for a gap in the judge's labels; for an option out of its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from cranfield.assess import corrected_mean
+    >>> judge = np.tile([0.0, 1.0, 1.0, 0.0, 1.0], 40)
+    >>> human = np.full(200, np.nan)
+    >>> human[:10] = [0, 1, 1, 0, 0, 0, 1, 0, 0, 1]
+    >>> corrected_mean(human, judge)
+    CorrectedMeans(0.3873 [0.0869, 0.6878], 10 human labels of 200, lambda 0.72)
+    >>> corrected_mean(human, judge, lambda_=0)
+    CorrectedMeans(0.4000 [0.0306, 0.7694], 10 human labels of 200, lambda 0.00)
+    """
+    check_probability("alpha", alpha)
+    y, f = checked_labels(human, judge)
+    one = y.ndim == 1
+    y, f = np.atleast_2d(y), np.atleast_2d(f)
+    if y.ndim != 2:
+        raise PolicyError(f"human labels have shape (items,) or (means, items), not {y.shape}")
+    units = np.arange(y.shape[1]) if clusters is None else cluster_codes(clusters, y.shape[1])
+    fit = fitted(y, f, units, checked_lambda(lambda_), folds, seed)
+    count, rest = fit.count, y.shape[1] - fit.count
+    # The two parts of the linearised estimate: of each human label, and of each other item.
+    other = np.isnan(y)
+    own = np.zeros(y.shape)
+    own[fit.row, fit.item] = (fit.residual - fit.mean[fit.row]) / count[fit.row]
+    spread = f - ratio(np.where(other, f, 0.0).sum(axis=1), rest)[:, None]
+    far = np.where(other, spread, 0.0) * ratio(fit.lambda_, rest)[:, None]
+    variance = _of_sums(own, far, ~other, units)
+    freedom = fit.units - 1.0
+    low, high = limits(fit.estimate, np.sqrt(variance), freedom, alpha)
+    arrays = (fit.estimate, np.sqrt(variance), low, high, fit.lambda_, count)
+    shown = [array[0] if one else array for array in arrays]
+    used = 0 if lambda_ is not None else folds
+    return CorrectedMeans(*shown, y.shape[1], freedom[0] if one else freedom, alpha, used, seed)
+
+
+def _of_sums(own: Floats, far: Floats, labelled: Bools, units: Ints) -> Floats:
+    """Variance of a sum of independent units, each part with its number of units less one."""
+    if units.size == 0 or (units == np.arange(units.size)).all():
+        parts = ((own, labelled), (far, ~labelled))
+        return sum(
+            ratio(size := here.sum(axis=1), size - 1) * (part**2).sum(axis=1)
+            for part, here in parts
+        )
+    rows, size = own.shape[0], int(units.max()) + 1
+    code = (np.arange(rows)[:, None] * size + units).ravel()
+
+    def by_unit(values: Any) -> Floats:
+        sums = np.bincount(code, weights=values.ravel(), minlength=rows * size)
+        return sums.reshape(rows, size)
+
+    def grown(part: Floats, here: Bools) -> Floats:
+        many = (by_unit(here) > 0).sum(axis=1)
+        return by_unit(part) * np.sqrt(ratio(many, many - 1))[:, None]
+
+    return np.asarray(((grown(own, labelled) + grown(far, ~labelled)) ** 2).sum(axis=1))
+
+
+@dataclass(frozen=True, eq=False)
+class Fitted:
+    """Corrected means, and what each human label says beyond the judge's.
+
+    row, item: where each human label stands.
+    weight: lambda of each human label.
+    residual: the label less weight times the judge's, which is taken from its mean over all items.
+    """
+
+    row: Ints
+    item: Ints
+    weight: Floats
+    residual: Floats
+    count: Ints
+    units: Ints
+    mean: Floats
+    lambda_: Floats
+    estimate: Floats
+
+
+def fitted(
+    y: Floats, f: Floats, units: Ints, lambda_: float | None, folds: int, seed: int
+) -> Fitted:
+    """Fit rows of human labels (NaN for none) and of the judge's; shape (rows, items) both."""
+    rows, items = y.shape
+    f = np.broadcast_to(f, y.shape)
+    row, item = np.nonzero(~np.isnan(y))
+    count = np.bincount(row, minlength=rows)
+    near = f - f.mean(axis=1, keepdims=True)
+    label, guess = y[row, item], near[row, item]
+    # Units in random order, the same in each row; of these, the labelled ones are dealt to folds.
+    size = int(units.max(initial=-1)) + 1
+    shuffled = stream(seed).permutation(size)[units]
+    taken, of = np.unique(row * size + shuffled[item], return_inverse=True)
+    many = np.bincount(taken // size, minlength=rows)
+    rest = items - count
+    if lambda_ is None:
+        check_whole("folds", folds, 1)
+        enough(many, 3)
+        fold = (places(taken // size) - 1)[of] % folds
+        weight = _learned(row * folds + fold, row, label, guess, folds, rows)
+        spread = ratio((near**2).sum(axis=1), np.full(rows, max(items - 1, 1)))
+        with np.errstate(over="ignore"):
+            wanted = ratio(weight * rest[row], (items * spread)[row])
+        weight = np.clip(wanted, 0.0, 1.0)
+    else:
+        enough(many, 2)
+        weight = np.where(rest[row] > 0, lambda_, 0.0)
+    residual = label - weight * guess
+    mean = ratio(np.bincount(row, weights=residual, minlength=rows), count)
+    lam = ratio(np.bincount(row, weights=weight, minlength=rows), count)
+    known = np.bincount(row, weights=guess, minlength=rows)
+    # All guesses add up to nothing, so that those of the others add up to less what is known.
+    estimate = mean - lam * ratio(known, rest)
+    return Fitted(row, item, weight, residual, count, many, mean, lam, estimate)
+
+
+def _learned(code: Ints, row: Ints, label: Floats, guess: Floats, folds: int, rows: int) -> Floats:
+    """Covariance with the judge of each human label, by the folds that it is not in."""
+    sums = [
+        np.bincount(code, weights=values, minlength=rows * folds).reshape(rows, folds)
+        for values in (np.ones(label.size), label, guess, label * guess)
+    ]
+    if folds > 1:
+        sums = [one.sum(axis=1, keepdims=True) - one for one in sums]
+    n, y, f, both = sums
+    covariance = ratio(both - ratio(y * f, n), n - 1)
+    return np.asarray(np.where(n > 1, covariance, 0.0).ravel()[code])
+
+
+def limits(estimate: Floats, error: Floats, freedom: Any, alpha: float) -> tuple[Floats, Floats]:
+    """Confidence limits by the t distribution; by the normal one with infinite freedom."""
+    half = stdtrit(freedom, 1 - alpha / 2) * error
+    return estimate - half, estimate + half
+
+
+def checked_labels(human: Any, judge: Any) -> tuple[Floats, Floats]:
+    y, f = numbers(human, "human labels"), numbers(judge, "labels of the judge")
+    if y.ndim not in {1, 2} or f.shape not in {y.shape, y.shape[-1:]}:
+        raise PolicyError(f"human labels of shape {y.shape} do not fit a judge's of {f.shape}")
+    if not np.isfinite(f).all():
+        raise PolicyError("the judge labels every item with a finite number")
+    if np.isinf(y).any():
+        raise PolicyError("human labels are finite, or NaN where there is none")
+    return y, f
+
+
+def checked_lambda(lambda_: float | None) -> float | None:
+    if lambda_ is not None and not 0 <= float(numbers(lambda_, "lambda_")) <= 1:
+        raise PolicyError(f"lambda_ must lie from 0 to 1, not {lambda_:g}")
+    return lambda_
+
+
+def cluster_codes(clusters: Any, items: int) -> Ints:
+    """Number the clusters; shape (items,)."""
+    names = np.asarray(clusters)
+    if names.shape != (items,):
+        raise PolicyError(f"clusters have shape {names.shape}, not one for each of {items} items")
+    return np.unique(names.astype(str), return_inverse=True)[1].astype(np.int64)
+
+
+def enough(counts: Ints, least: int) -> None:
+    if counts.min(initial=least) < least:
+        raise PolicyError(
+            f"{least} independent human labels are needed at least, and there are {counts.min()}"
+            + (" (2 with lambda_ given)" if least > 2 else "")
+        )

@@ -1,0 +1,237 @@
+"""Means of a whole from samples of its strata: of topics, or of the grades that a judge gave."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cranfield.assess.estimates.mean_of_both import (
+    FOLDS,
+    CorrectedMeans,
+    checked_labels,
+    checked_lambda,
+    cluster_codes,
+    limits,
+)
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.checks import check_probability, check_whole, numbers
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.streams import stream
+from cranfield.collection.judged.segments import places, ratio
+
+
+def stratified_mean(
+    human: Any,
+    strata: Any,
+    judge: Any = None,
+    *,
+    lambda_: float | None = None,
+    folds: int = FOLDS,
+    seed: int = 0,
+    alpha: float = 0.05,
+) -> CorrectedMeans:
+    r"""Estimate the mean of a whole, of each stratum of which humans labelled a random part.
+
+    With :math:`N_h` items of stratum h, of which :math:`n_h` are labelled, and residuals
+    :math:`e = y - \lambda (f - \bar f_h)`, where the judge's mean is that of the whole stratum,
+
+    .. math:: \hat\theta = \sum_h \frac{N_h}{N} \bar e_h, \quad \widehat{var} = \sum_h
+        \left(\frac{N_h}{N}\right)^2 \left(1 - \frac{n_h}{N_h}\right) \frac{s_h^2(e)}{n_h}
+
+    The items are all that there are, not a sample: what is all labelled has no error. Without
+    labels of a judge it is the stratified mean. Strata may be topics, or the grades of a judge,
+    which then has said all it can say. Lambda is cross-fitted: the documents of a fold have that of
+    the other folds. Limits are by the t distribution with Satterthwaite's degrees of freedom.
+
+    Source: Cochran (1977), sections 5.3, 5.4 and 7.8 (separate difference estimator); Fisch and
+    others (2024), stratified prediction-powered inference.
+
+    Parameters
+    ----------
+    human
+        Human labels as numbers, NaN where there is none; shape (items,) or (means, items).
+    strata
+        What each item belongs to; shape (items,).
+    judge
+        The judge's labels of all items; the same shape as `human`, or (items,); or None.
+    lambda_, folds, seed, alpha
+        As for :func:`corrected_mean`.
+
+    Returns
+    -------
+    CorrectedMeans
+        With an entry a mean; no axis for one.
+
+    Raises
+    ------
+    PolicyError
+        For a stratum with fewer than two human labels that has more items than labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> human = np.full(100, np.nan)
+    >>> human[:6] = [0, 0, 0, 1, 0, 0]
+    >>> human[60:66] = [1, 1, 0, 1, 1, 1]
+    >>> stratified_mean(human, np.repeat(["grade 0", "grade 1"], [60, 40]))
+    CorrectedMeans(0.4333 [0.1756, 0.6910], 12 human labels of 100, lambda 0.00)
+    """
+    check_probability("alpha", alpha)
+    check_whole("folds", folds, 1)
+    y, f = checked_labels(human, np.zeros(np.shape(human)[-1:]) if judge is None else judge)
+    one = y.ndim == 1
+    y = np.atleast_2d(y)
+    f = np.broadcast_to(np.atleast_2d(f), y.shape)
+    code = cluster_codes(strata, y.shape[1])
+    rows, many = y.shape[0], int(code.max(initial=-1)) + 1
+    size = np.bincount(code, minlength=many).astype(np.float64)
+    mean = _by(np.broadcast_to(code, y.shape), f, many) / size
+    row, item = np.nonzero(~np.isnan(y))
+    cell = row * many + code[item]
+    count = np.bincount(cell, minlength=rows * many).reshape(rows, many)
+    _check_counts(count, size, np.asarray(strata), code)
+    guess = (f - mean[:, code])[row, item]
+    label = y[row, item]
+    scale = (size / size.sum()) ** 2 * ratio(1 - count / size, count)
+    weight = np.full(label.size, checked_lambda(lambda_) or 0.0)
+    if lambda_ is None and judge is not None:
+        # Items of each stratum in random order are dealt to the folds, one after the other.
+        shuffled = stream(seed).permutation(y.shape[1])[item]
+        order = np.lexsort((shuffled, cell))
+        fold = np.empty(cell.size, dtype=np.int64)
+        fold[order] = (places(cell[order]) - 1) % folds
+        weight = _learned(label, guess, cell, fold, folds, scale)
+    residual = label - weight * guess
+    sums = np.bincount(cell, weights=residual, minlength=rows * many).reshape(rows, many)
+    estimate = ratio(sums, count) @ (size / size.sum())
+    centred = residual - ratio(sums, count).ravel()[cell]
+    squares = np.bincount(cell, weights=centred**2, minlength=rows * many).reshape(rows, many)
+    parts = scale * ratio(squares, count - 1)
+    variance = parts.sum(axis=1)
+    # Where nothing is left to chance, any number does.
+    freedom = ratio(variance**2, ratio(parts**2, count - 1).sum(axis=1))
+    freedom = np.where(freedom > 0, freedom, np.inf)
+    error = np.sqrt(variance)
+    low, high = limits(estimate, error, freedom, alpha)
+    labels = count.sum(axis=1)
+    used = ratio(np.bincount(row, weights=weight, minlength=rows), labels)
+    arrays = (estimate, error, low, high, used, labels)
+    shown = [array[0] if one else array for array in arrays]
+    learned = folds if lambda_ is None and judge is not None else 0
+    return CorrectedMeans(*shown, y.shape[1], freedom[0] if one else freedom, alpha, learned, seed)
+
+
+def _by(code: Ints, values: Floats, many: int) -> Floats:
+    rows = values.shape[0]
+    cell = (np.arange(rows)[:, None] * many + code).ravel()
+    sums = np.bincount(cell, weights=values.ravel(), minlength=rows * many)
+    return np.asarray(sums.reshape(rows, many), dtype=np.float64)
+
+
+def _learned(
+    label: Floats, guess: Floats, cell: Ints, fold: Ints, folds: int, scale: Floats
+) -> Floats:
+    """Lambda of each label, with the least variance of the mean by the labels of other folds."""
+    shape = (*scale.shape, folds)
+    code = cell * folds + fold
+    products = (np.ones(label.size), label, guess, label * guess, guess * guess)
+    sums = [np.bincount(code, weights=one, minlength=scale.size * folds) for one in products]
+    shaped = [one.reshape(shape) for one in sums]
+    if folds > 1:
+        shaped = [one.sum(axis=2, keepdims=True) - one for one in shaped]
+    n, y, f, both, square = shaped
+    enough = n > 1
+    covariance = np.where(enough, ratio(both - ratio(y * f, n), n - 1), 0.0)
+    variance = np.where(enough, ratio(square - ratio(f * f, n), n - 1), 0.0)
+    top, below = (np.einsum("rh,rhk->rk", scale, one) for one in (covariance, variance))
+    lambdas = np.clip(ratio(top, np.maximum(below, 0.0)), 0.0, 1.0)
+    return np.asarray(lambdas[cell // scale.shape[1], fold])
+
+
+def _check_counts(count: Ints, size: Floats, strata: Any, code: Ints) -> None:
+    short = np.argwhere((count < 2) & (count < size))
+    if short.size:
+        row, stratum = short[0].tolist()
+        name = strata[np.argmax(code == stratum)]
+        raise PolicyError(
+            f"stratum {quoted(name)} has {count[row, stratum]} human labels of"
+            f" {int(size[stratum])} items; it needs 2, or all"
+        )
+
+
+def allocation(sizes: Any, spreads: Any, labels: int, *, least: int = 2) -> Ints:
+    r"""Share human labels out to strata so that the mean has the least standard error.
+
+    .. math:: n_h \propto N_h s_h
+
+    but `least` of each stratum at least, and not more than it has. Labels that a small stratum
+    cannot take go to the others; fractions go to the largest remainders, the first ones of equal.
+
+    Source: Neyman (1934); Cochran (1977), section 5.5.
+
+    Parameters
+    ----------
+    sizes
+        Items of each stratum, such as the documents with each grade of a judge.
+    spreads
+        Standard deviation of the human labels in each, guessed or from a pilot; equal ones share
+        the labels out by size.
+    labels
+        Human labels in all.
+    least
+        Of each stratum; two are needed for a standard error.
+
+    Returns
+    -------
+    array
+        Labels of each stratum; shape (strata,).
+
+    Raises
+    ------
+    PolicyError
+        For fewer labels than `least` of each stratum, or more than there are items.
+
+    Examples
+    --------
+    >>> allocation([900, 90, 10], [0.1, 0.5, 0.5], 60).tolist()
+    [39, 19, 2]
+    """
+    size = numbers(sizes, "sizes of strata")
+    spread = numbers(spreads, "spreads of strata")
+    if size.ndim != 1 or size.shape != spread.shape or not size.size:
+        raise PolicyError(f"sizes of shape {size.shape} do not fit spreads of {spread.shape}")
+    if not (np.isfinite(size) & (size >= 1) & (size == np.trunc(size))).all():
+        raise PolicyError("sizes of strata are whole numbers from 1")
+    if not (np.isfinite(spread) & (spread >= 0)).all():
+        raise PolicyError("spreads of strata are finite numbers from 0")
+    check_whole("least", least, 0)
+    low = np.minimum(least, size)
+    check_whole("labels", labels, int(low.sum()), int(size.sum()))
+    share = size * spread
+    if not share.any():
+        share = size
+    # The number that all are multiplied by: the sum rises with it, and it is found by halving.
+    wanted = _cut(share, low, size, labels)
+    found = np.floor(wanted + 1e-9)
+    rest = int(labels - found.sum())
+    able = found < size
+    order = np.lexsort((-(wanted - found), ~able))
+    found[order[:rest]] += 1
+    return found.astype(np.int64)
+
+
+def _cut(share: Floats, low: Floats, high: Floats, total: int) -> Floats:
+    """Numbers in proportion to shares within limits, that add up to a total."""
+    # Where all that has a share is full, what is left goes by size.
+    full = np.where(share > 0, high, low)
+    if full.sum() < total:
+        return _cut(np.where(share > 0, 0.0, high), full, high, total)
+    below, above = 0.0, float((high[share > 0] / share[share > 0]).max())
+    for _ in range(200):
+        middle = (below + above) / 2
+        if np.clip(middle * share, low, high).sum() < total:
+            below = middle
+        else:
+            above = middle
+    return np.asarray(np.clip(above * share, low, high))

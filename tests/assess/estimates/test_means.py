@@ -1,0 +1,287 @@
+"""Means of few human and many labels of a judge, against other programs and enumeration."""
+
+from __future__ import annotations
+
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from cranfield.assess import allocation, corrected_mean, stratified_mean
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import PolicyError
+from cranfield.base.streams import stream
+
+NONE = np.nan
+HUMAN = np.array([0.13, -0.13, 0.64, 0.1, -0.54, 0.36, 1.3, 0.95, *[NONE] * 12])
+JUDGE = np.array(
+    [-0.36, -1.25, 2.12, -0.43, 0.01, -0.04, 2.37, 1.89, 0.21, -2.96]
+    + [-0.32, 0.71, -0.39, -0.75, 1.07, -1.76, -0.99, 0.75, 0.3, 2.63]
+)
+
+
+def normal_limits(estimate: Any, error: Any) -> list[float]:
+    return [
+        float(estimate - 1.959963984540054 * error),
+        float(estimate + 1.959963984540054 * error),
+    ]
+
+
+# Against glide-py 0.11.0 and ppi-python 0.2.3
+
+
+def test_glide_docstring() -> None:
+    # PPIMeanEstimator().estimate: 5.618, [4.923, 6.312] by n - 1 and the normal quantile.
+    found = corrected_mean([5, 6, NONE, NONE], [4.9, 6.1, 5.2, 6.1], lambda_=40 / 51)
+    assert found.estimate == pytest.approx(5.61764705882353, abs=1e-12)
+    assert found.standard_error == pytest.approx(0.35416454643506756, abs=1e-12)
+    limits = normal_limits(found.estimate, found.standard_error)
+    assert limits[0] == pytest.approx(4.9234973032098335, abs=1e-12)
+    half = stats.t.ppf(0.975, 1) * found.standard_error
+    assert found.high - found.estimate == pytest.approx(half)
+
+
+def test_one_lambda_of_all_labels_is_ppi_plus_plus() -> None:
+    # PPIMeanEstimator of glide-py 0.11.0, power_tuning=True and False.
+    tuned, plain = corrected_mean(HUMAN, JUDGE, folds=1), corrected_mean(HUMAN, JUDGE, lambda_=1)
+    assert tuned.estimate == pytest.approx(0.21580163301021388, abs=1e-14)
+    assert tuned.standard_error == pytest.approx(0.16285934358096973, abs=1e-14)
+    assert plain.estimate == pytest.approx(-0.3125, abs=1e-14)
+    assert plain.standard_error == pytest.approx(0.5314927062088874, abs=1e-14)
+
+
+def test_estimate_of_ppi_py() -> None:
+    # ppi_mean_pointestimate(..., lam=) of ppi-python 0.2.3; its ppi_mean_ci divides by n, not
+    # n - 1, and has the normal quantile.
+    found = corrected_mean(HUMAN, JUDGE, lambda_=0.4)
+    assert found.estimate == pytest.approx(0.08574999999999997, abs=1e-14)
+    known = ~np.isnan(HUMAN)
+    residual = (HUMAN - 0.4 * JUDGE)[known]
+    error = np.sqrt(residual.var() / 8 + 0.16 * JUDGE[~known].var() / 12)
+    low, high = normal_limits(found.estimate, error)
+    assert [low, high] == pytest.approx([-0.29356597601711953, 0.4650659760171195], abs=1e-14)
+    wider = np.sqrt(residual.var(ddof=1) / 8 + 0.16 * JUDGE[~known].var(ddof=1) / 12)
+    assert found.standard_error == pytest.approx(wider, abs=1e-14)
+
+
+def test_clusters_that_are_labelled_as_a_whole() -> None:
+    # ClusteredPPIMeanEstimator of glide-py 0.11.0, power_tuning=False; clusters of equal sizes.
+    clusters = np.repeat(list("ABCDEFGHIJ"), 2)
+    found = corrected_mean(HUMAN, JUDGE, lambda_=1, clusters=clusters)
+    assert found.estimate == pytest.approx(-0.3125, abs=1e-14)
+    assert found.standard_error == pytest.approx(0.5419451848050071, abs=1e-14)
+    assert found.freedom == 3
+
+
+def test_clusters_of_one_item_are_none() -> None:
+    names = [f"c{i}" for i in range(20)]
+    for lambda_ in (0.0, 0.3, 1.0):
+        one = corrected_mean(HUMAN, JUDGE, lambda_=lambda_)
+        other = corrected_mean(HUMAN, JUDGE, lambda_=lambda_, clusters=names)
+        assert one.estimate == pytest.approx(other.estimate, abs=1e-14)
+        assert one.standard_error == pytest.approx(other.standard_error, abs=1e-14)
+
+
+# Against a naive version
+
+
+def naive(human: Floats, judge: Floats, folds: int, seed: int) -> tuple[float, float]:
+    items = [i for i in stream(seed).permutation(human.size).argsort() if not np.isnan(human[i])]
+    n, rest = len(items), [i for i in range(human.size) if np.isnan(human[i])]
+    terms, used = [], []
+    for fold in range(folds):
+        inside = items[fold::folds]
+        others = [i for i in items if i not in inside]
+        covariance = np.cov(human[others], judge[others])[0, 1]
+        lambda_ = covariance / ((1 + n / len(rest)) * judge.var(ddof=1))
+        lambda_ = min(max(lambda_, 0.0), 1.0)
+        terms += [human[i] - lambda_ * (judge[i] - judge.mean()) for i in inside]
+        used += [lambda_] * len(inside)
+    mean = float(np.mean(used))
+    estimate = np.mean(terms) + mean * (judge[rest].mean() - judge.mean())
+    variance = np.var(terms, ddof=1) / n + mean**2 * judge[rest].var(ddof=1) / len(rest)
+    return float(estimate), float(np.sqrt(variance))
+
+
+@pytest.mark.parametrize(("folds", "seed"), [(2, 0), (5, 3), (8, 1)])
+def test_cross_fitting(folds: int, seed: int) -> None:
+    rng = np.random.default_rng(4)
+    rows = np.array([HUMAN, rng.permutation(HUMAN), rng.normal(size=20)])
+    rows[2, 3:9] = NONE
+    found = corrected_mean(rows, JUDGE, folds=folds, seed=seed)
+    for row, human in enumerate(rows):
+        estimate, error = naive(human, JUDGE, folds, seed)
+        assert found.estimate[row] == pytest.approx(estimate, abs=1e-13)
+        assert found.standard_error[row] == pytest.approx(error, abs=1e-13)
+    # A row does not depend on the others.
+    alone = corrected_mean(rows[2], JUDGE, folds=folds, seed=seed)
+    assert float(alone.estimate) == found.estimate[2]
+    assert found.human.tolist() == [8, 8, 14]
+    assert found.to_polars().height == 3
+
+
+@given(st.integers(0, 99), st.floats(-5, 5), st.floats(0.1, 9))
+def test_units_of_measurement(seed: int, shift: float, factor: float) -> None:
+    """What the judge adds to all does not matter; what both multiply by, multiplies all."""
+    rng = np.random.default_rng(seed)
+    human, judge = rng.normal(size=(2, 25))
+    human[9:] = NONE
+    one = corrected_mean(human, judge)
+    other = corrected_mean(factor * human, factor * judge + shift)
+    assert other.lambda_ == pytest.approx(float(one.lambda_), abs=1e-9)
+    assert other.estimate == pytest.approx(factor * one.estimate, abs=1e-9)
+    assert other.low == pytest.approx(factor * one.low, abs=1e-9)
+
+
+def test_what_the_judge_cannot_add() -> None:
+    human, rest = HUMAN[:8], np.full(12, NONE)
+    constant = corrected_mean(np.append(human, rest), np.ones(20))
+    assert constant.estimate == human.mean()
+    assert constant.lambda_ == 0
+    # An opposed judge is cut to none.
+    opposed = np.append(-human, np.zeros(12))
+    assert corrected_mean(HUMAN, opposed).lambda_ == 0
+    everything = corrected_mean(human, JUDGE[:8])
+    assert everything.estimate == pytest.approx(human.mean(), abs=1e-15)
+    assert everything.standard_error == pytest.approx(human.std(ddof=1) / np.sqrt(8), abs=1e-15)
+    perfect = corrected_mean(HUMAN, np.where(np.isnan(HUMAN), JUDGE, HUMAN), lambda_=1)
+    assert perfect.estimate == pytest.approx(np.nanmean(np.where(np.isnan(HUMAN), JUDGE, np.nan)))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"human": [1, NONE, NONE], "judge": [1, 2, 3]}, "3 independent human labels are needed"),
+        ({"human": [1, 2, NONE], "judge": [1, 2, 3]}, "there are 2 (2 with lambda_ given)"),
+        ({"human": [1, 2, 3], "judge": [1, NONE, 3]}, "labels every item with a finite number"),
+        ({"human": [1, 2, 3], "judge": [1, 3]}, "do not fit a judge's of (2,)"),
+        ({"human": [1, 2, np.inf], "judge": [1, 2, 3]}, "human labels are finite"),
+        ({"human": ["a", "b", "c"], "judge": [1, 2, 3]}, "human labels are numbers"),
+        ({"human": [[[1]]], "judge": [1]}, "do not fit"),
+        ({"lambda_": 1.5}, "lambda_ must lie from 0 to 1, not 1.5"),
+        ({"folds": 0}, "folds must be a whole number from 1"),
+        ({"alpha": 2}, "alpha must be a number between 0 and 1"),
+        ({"clusters": ["a"]}, "clusters have shape (1,)"),
+        (
+            {"clusters": ["a"] * 20},
+            "3 independent human labels are needed at least, and there are 1",
+        ),
+    ],
+)
+def test_refused_means(options: dict[str, Any], message: str) -> None:
+    given = {"human": HUMAN, "judge": JUDGE, **options}
+    with pytest.raises(PolicyError) as error:
+        corrected_mean(given.pop("human"), given.pop("judge"), **given)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_nothing_leaks_without_a_label() -> None:
+    with pytest.raises(PolicyError, match="there are 0"):
+        corrected_mean([[1, 2, 3], [NONE, NONE, NONE]], [1, 2, 3])
+
+
+# Strata
+
+
+def test_stratified_mean_of_survey() -> None:
+    # R package survey 4.1-1: svymean of svydesign(ids=~1, strata=~h, fpc=~N).
+    labels = [[1, 0, 2, 3, 1], [0, 0, 1], [2, 2, 3, 1]]
+    human = np.concatenate(
+        [
+            np.append(np.array(one, float), [NONE] * (size - len(one)))
+            for one, size in zip(labels, (20, 6, 9), strict=True)
+        ]
+    )
+    found = stratified_mean(human, np.repeat(["x", "y", "z"], [20, 6, 9]))
+    assert found.estimate == pytest.approx(1.371428571428571, abs=1e-14)
+    assert found.standard_error == pytest.approx(0.2672612419124244, abs=1e-14)
+
+
+def test_every_sample_of_a_small_whole() -> None:
+    """Over all samples the mean estimate is the truth, and the mean variance its variance."""
+    truth = np.array([0.0, 1, 3, 1, 2, 2, 0, 5, 1])
+    judge = np.array([1.0, 1, 2, 0, 3, 2, 1, 3, 3])
+    strata = np.array([0, 0, 0, 0, 1, 1, 1, 1, 1])
+    draws = product(combinations(range(4), 2), combinations(range(4, 9), 3))
+    human = np.full((60, 9), NONE)
+    for row, (one, two) in enumerate(draws):
+        human[row, [*one, *two]] = truth[[*one, *two]]
+    for lambda_ in (0.0, 0.6, 1.0):
+        found = stratified_mean(human, strata, judge, lambda_=lambda_)
+        assert found.estimate.mean() == pytest.approx(truth.mean(), abs=1e-14)
+        variance = (found.standard_error**2).mean()
+        assert variance == pytest.approx(found.estimate.var(), abs=1e-14)
+
+
+def test_whole_strata_have_no_error() -> None:
+    found = stratified_mean([1.0, 2.0, 3.0], ["a", "b", "b"], [1, 1, 1])
+    assert (found.estimate, found.standard_error) == (2.0, 0.0)
+    assert found.low == found.high == 2.0
+
+
+def test_strata_that_are_too_thin() -> None:
+    with pytest.raises(PolicyError, match="stratum 'b' has 1 human labels of 3 items; it needs 2"):
+        stratified_mean([1, 2, 3, NONE, NONE], ["a", "a", "b", "b", "b"])
+
+
+def test_learned_lambda_of_strata() -> None:
+    """With a judge that is right but for a constant in each stratum, nothing is left over."""
+    rng = np.random.default_rng(0)
+    truth, strata = rng.normal(size=200), np.repeat(np.arange(4), 50)
+    human = np.where(np.arange(200) % 50 < 10, truth, NONE)
+    found = stratified_mean(human, strata, truth + 3 * strata)
+    assert found.lambda_ > 0.5
+    assert found.standard_error < stratified_mean(human, strata).standard_error
+
+
+def brute(sizes: list[int], spreads: list[float], labels: int) -> float:
+    """The least variance of a stratified mean by any allocation."""
+    best = np.inf
+    for some in product(*(range(min(2, size), size + 1) for size in sizes)):
+        if sum(some) == labels:
+            best = min(best, variance_of(sizes, spreads, some))
+    return best
+
+
+def variance_of(sizes: Any, spreads: Any, labels: Any) -> float:
+    size, spread, count = (np.asarray(one, float) for one in (sizes, spreads, labels))
+    return float((size**2 * (1 - count / size) * spread**2 / count).sum())
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(1, 9), st.sampled_from([0.0, 0.3, 1.0, 2.0])), min_size=1, max_size=3
+    ),
+    st.data(),
+)
+def test_allocation_is_near_the_best(strata: list[tuple[int, float]], data: Any) -> None:
+    sizes, spreads = [one for one, _ in strata], [one for _, one in strata]
+    least = sum(min(2, size) for size in sizes)
+    labels = data.draw(st.integers(least, sum(sizes)))
+    found = allocation(sizes, spreads, labels)
+    assert found.sum() == labels
+    assert (found <= sizes).all() and (found >= np.minimum(sizes, 2)).all()
+    # Rounding costs a little: no label more or less somewhere is worth more than a label.
+    assert (
+        variance_of(sizes, spreads, found) <= brute(sizes, spreads, max(labels - 1, least)) + 1e-9
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (([5, 5], [1, 1], 3), "labels must be a whole number from 4 to 10, not 3"),
+        (([5, 5], [1], 4), "do not fit spreads"),
+        (([5, 0.5], [1, 1], 4), "sizes of strata are whole numbers from 1"),
+        (([5, 5], [1, NONE], 4), "finite numbers from 0"),
+        (([], [], 0), "do not fit"),
+    ],
+)
+def test_refused_allocation(given: Any, message: str) -> None:
+    with pytest.raises(PolicyError, match=message.replace("(", r"\(")):
+        allocation(*given)

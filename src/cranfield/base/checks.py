@@ -26,10 +26,12 @@ def check_choice(name: str, value: Any, choices: Collection[str]) -> None:
         raise PolicyError(f"{name} {quoted(value)} is none of {', '.join(choices)}")
 
 
-def check_share(name: str, value: float) -> None:
+def check_share(name: str, value: Any) -> None:
     """Refuse what is no share between 0 and 1, both excluded."""
-    if not 0 < value < 1:
-        raise PolicyError(f"{name} must lie between 0 and 1, not {value:g}")
+    number = isinstance(value, Real) and not isinstance(value, bool)
+    if not number or not 0 < float(value) < 1:
+        said = f"{float(value):g}" if number else repr(value)
+        raise PolicyError(f"{name} must lie between 0 and 1, not {said}")
 
 
 def check_probability(name: str, value: Any) -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from cranfield.base.checks import check_choice
-from cranfield.base.errors import CranfieldError, quoted
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.scores import Scores
 
@@ -98,6 +98,9 @@ def by_cluster(
 
 def _cluster_of(row: str, clusters: Mapping[str, str] | Callable[[str], str]) -> str:
     if not isinstance(clusters, Mapping):
+        if not callable(clusters):
+            kind = type(clusters).__name__
+            raise PolicyError(f"clusters are a mapping of rows or a function of them, no {kind}")
         return str(clusters(row))
     if row not in clusters:
         raise CranfieldError(f"row {quoted(row)} is in no cluster")

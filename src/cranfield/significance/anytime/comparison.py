@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Bools, Floats, Indices
-from cranfield.base.checks import check_choice, check_share, check_whole
+from cranfield.base.checks import check_choice, check_share, check_whole, numbers
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
@@ -225,7 +225,7 @@ def spend_alpha(nights: ArrayLike, alpha: float = 0.05) -> Floats:
     [0.0304, 0.0076, 0.00338, 3e-05]
     """
     check_share("alpha", alpha)
-    k = np.asarray(nights, dtype=np.float64)
+    k = numbers(nights, "nights")
     if not (k >= 1).all():
         raise PolicyError("nights are counted from 1")
     return np.asarray(6 * alpha / (np.pi * k) ** 2)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -261,9 +262,9 @@ class SystemsPosterior(Framed):
         return f"SystemsPosterior({self.title})"
 
 
-def check_rope(rope: float) -> None:
-    if not (np.isfinite(rope) and rope >= 0):
-        raise PolicyError(f"the region of practical equivalence must be 0 or more, not {rope:g}")
+def check_rope(rope: Any) -> None:
+    if isinstance(rope, bool) or not isinstance(rope, Real) or not 0 <= float(rope) < np.inf:
+        raise PolicyError(f"the region of practical equivalence must be 0 or more, not {rope!r}")
 
 
 def chances(apart: Floats, rope: float, lower_is_better: bool) -> tuple[Floats, Floats, Floats]:

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.checks import check_share
+from cranfield.base.errors import PolicyError
 from cranfield.significance.effects.noncentral import noncentrality_of_f
 from cranfield.significance.models.anova_table import AnovaTable
 
@@ -37,7 +38,7 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     Raises
     ------
     PolicyError
-        For a level that is none.
+        For a level that is none, or without a table: a test of pairs has none.
 
     Examples
     --------
@@ -48,6 +49,8 @@ def anova_effect_sizes(table: AnovaTable, *, confidence: float = 0.95) -> pl.Dat
     [('Topic', 0.7867, 0.6145, 0.0292, 0.8336), ('System', 0.5294, 0.2836, 0.0, 0.6609)]
     """
     check_share("the confidence level", confidence)
+    if not isinstance(table, AnovaTable):
+        raise PolicyError(f"there is no table of an analysis of variance here, but {table!r:.60}")
     number = float((~np.isnan(table.values)).sum())
     left = table.ss_of("Error")
     rows = []

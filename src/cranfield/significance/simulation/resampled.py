@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats
+from cranfield.base.checks import check_whole, numbers
 from cranfield.base.streams import stream
 from cranfield.scores.averages import Averages
 
@@ -49,9 +49,11 @@ class Resampled:
         differ in besides. Scores may leave the range of their measure; and two systems that score
         alike on most topics differ by a constant there, which no measure would give them.
         """
-        moved = np.asarray(means) - self.means
+        moved = numbers(means, "means") - self.means
         return replace(self, values=self.values + moved.reshape(-1, *[1] * (self.values.ndim - 2)))
 
     def draw(self, topics: int, seed: int, *key: int) -> Floats:
         """Return the scores of new topics, of the stream that belongs to a seed and a key."""
+        check_whole("topics", topics, 1)
+        check_whole("seed", seed, 0)
         return self.values[stream(seed, *key).integers(len(self.values), size=topics)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,7 +12,7 @@ from scipy.special import ndtr, ndtri, stdtr
 from scipy.stats import rankdata
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.checks import check_choice
+from cranfield.base.checks import check_choice, check_whole, indices, numbers
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.streams import stream
 from cranfield.base.words import counted
@@ -59,13 +59,13 @@ class Simulator:
 
     systems: tuple[str, ...]
     families: tuple[str, ...]
-    points: Floats
-    below: Floats
+    points: Floats = field(repr=False)
+    below: Floats = field(repr=False)
     steps: bool
-    mixed: Floats
+    mixed: Floats = field(repr=False)
     shrinkage: float = 0.0
     df: float | None = None
-    ranks: Indices | None = None
+    ranks: Indices | None = field(default=None, repr=False)
 
     @cached_property
     def means(self) -> Floats:
@@ -104,7 +104,11 @@ class Simulator:
         CranfieldError
             For a mean that the scores of a system cannot have.
         """
-        wanted = np.broadcast_to(np.asarray(means, dtype=np.float64), self.means.shape)
+        given = numbers(means, "means")
+        if given.shape not in ((), (1,), self.means.shape):
+            systems = counted(len(self.systems), "system")
+            raise PolicyError(f"means are one number, or one for each of {systems}")
+        wanted = np.broadcast_to(given, self.means.shape)
         up = wanted > self.means
         # What rises: the distribution function, or its complement from the other end.
         base = np.where(up[:, None], self.below, 1 - self.below)
@@ -143,7 +147,7 @@ class Simulator:
 
     def select(self, systems: Any) -> Simulator:
         """Return the population of some systems, by their indices."""
-        chosen = np.asarray(systems)
+        chosen = indices(systems, "systems", len(self.systems))
         return replace(
             self,
             systems=tuple(self.systems[k] for k in chosen),
@@ -159,6 +163,8 @@ class Simulator:
         Shape (topics, systems). Topics are independent of each other: many data sets at once are
         one of many topics, reshaped.
         """
+        check_whole("topics", topics, 1)
+        check_whole("seed", seed, 0)
         random = stream(seed, *key)
         if self.ranks is not None:
             topic, within = random.random((topics, 2)).T

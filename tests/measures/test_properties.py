@@ -195,6 +195,48 @@ def test_what_is_called_normalised_is(measure: Measure) -> None:
         assert found.holds is not False, found.example
 
 
+@ALL
+def test_sums_over_documents_are_declared(measure: Measure) -> None:
+    """What is declared is so, and the other way round; of what wraps a measure only the first."""
+    found = properties(measure)["linear"]
+    if measure.kind == KINDS[0]:
+        assert found.holds in {measure.linear, None}, found
+        assert (found.holds is None) is (measure.name in NOT_COMPUTED)
+    elif measure.linear:
+        assert found.holds
+
+
+@pytest.mark.parametrize(
+    ("text", "linear"),
+    [
+        ("DCG@5", True),
+        ("DCG(gains='exponential',discount='max(1,log2(rank))')@10", True),
+        ("DCG(gains={0: -1, 1: 3})", True),
+        ("DCG(judged_only=True)@5", False),
+        ("P(rel=2)@10", True),
+        ("P(judged_only=True)@2", False),
+        ("gP@4", True),
+        ("RBP(p=0.5)", True),
+        ("RBP(gains='graded')", True),
+        ("RBP(gains='graded',max_grade='topic')", False),
+        ("INSQ(T=2,gains='graded')", True),
+        ("SDCG@10", True),
+        ("nDCG@5", False),
+        ("AP", False),
+        ("RR", False),
+        ("R@3", False),
+        ("ERR@5", False),
+        ("SetP", False),
+        ("Success@3", False),
+    ],
+)
+def test_sums_over_documents_of_other_forms(text: str, linear: bool) -> None:
+    measure = parse_measure(text)
+    assert measure.linear is linear
+    # A condensed list, or a scale by topic, makes a difference where the battery has such a case.
+    assert properties(measure)["linear"].holds is linear
+
+
 TOPICS, SYSTEMS, DEPTH = 6, 3, 15
 
 

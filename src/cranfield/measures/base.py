@@ -72,6 +72,9 @@ class Info:
         Whether of runs of one length only how many documents there are of each grade matters.
     one_size
         Whether scores are equally spaced only among retrieved sets of one size.
+    linear
+        Whether the score is a sum over the retrieved documents of what a grade is worth at a rank,
+        whatever else is retrieved or judged, so that a document adds to it what it adds alone.
     """
 
     name: str
@@ -95,6 +98,7 @@ class Info:
     monotone: bool = False
     counts: bool = False
     one_size: bool = False
+    linear: bool = False
 
 
 KINDS = ("measure", "measure of a measure", "measure of texts")
@@ -258,6 +262,12 @@ class Measure:
         the recall base, whatever was retrieved. At rank 1 there is one size, and none retrieved.
         """
         return self.info.one_size and self.cutoff != 1
+
+    @property
+    def linear(self) -> bool:
+        """Whether the score is a sum over documents, each by its own grade and rank alone."""
+        # In a condensed list the rank depends on which documents above are judged.
+        return self.info.linear and not self.judged_only
 
     @property
     def needs_ideal(self) -> bool:

@@ -221,6 +221,7 @@ class _AspectRBP(UnitGains):
     source=_SOURCE,
     needs=_NEEDS_OF_RBP,
     elsewhere={"ubire": "uRBP; uRBPgr is aspect_gains='graded' or a mapping"},
+    linear=True,
     **_ABOUT,
 )
 class UnderstandabilityRBP(_AspectRBP):
@@ -241,6 +242,7 @@ class UnderstandabilityRBP(_AspectRBP):
     source=_SOURCE + ", with credibility in place of understandability"
     " as in Ferro and Maistro (2024), section 8",
     needs=_NEEDS_OF_RBP,
+    linear=True,
     **_ABOUT,
 )
 class CredibilityRBP(_AspectRBP):
@@ -255,6 +257,7 @@ class CredibilityRBP(_AspectRBP):
     formula=r"(1 - p) \sum_r p^{r-1} \, P(R \mid r) \prod_a P(a \mid r)",
     source=_SOURCE + ", for any number of aspects",
     needs="judgments on aspects besides those of relevance",
+    linear=True,
     **_ABOUT,
 )
 class AspectRBP(_AspectRBP):

@@ -26,6 +26,11 @@ PROPERTIES: Mapping[str, tuple[str, str, str]] = {
         "a document judged not relevant that was not judged changes the score of some ranking",
         "Sakai (2013), section 2.2, condensed lists",
     ),
+    "linear": (
+        "sum over documents",
+        "every score is a sum of what a grade is worth at a rank, whatever else is in the ranking",
+        "",
+    ),
     "normalised": (
         "normalised",
         "of every topic the best ranking scores 1 and the worst 0, or the other way round",

@@ -23,13 +23,16 @@ import numpy as np
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError
 from cranfield.measures.base import KINDS, REGISTRY, Measure
-from cranfield.measures.catalogue.battery import Battery, battery
+from cranfield.measures.catalogue.battery import GRADES, Battery, battery
 from cranfield.measures.catalogue.battery_judged import VARIANTS, scores
 from cranfield.measures.catalogue.findings import PROPERTIES, Finding, Properties
 from cranfield.measures.grammar import parse_measure
 
 TOLERANCE = 1e-12
 """Scores that differ by at most this are equal."""
+
+_FITTED = 1e-9
+"""The same of scores and their fit by least squares."""
 
 
 @cache
@@ -75,6 +78,7 @@ class _Computing:
             "ranks": self.somewhere(cases.swaps),
             "recall": self.somewhere(cases.missed),
             "nonrelevant": self.somewhere(cases.unseen),
+            "linear": self.linear(),
             "normalised": self.normalised(),
             "bounded": self.within(0.0, 1.0),
             "in_range": self.within(*self.measure.info.range),
@@ -119,6 +123,17 @@ class _Computing:
         return Finding(holds_if, f"{text} ({judged})", len(pairs))
 
     # Statements on topics and single scores
+
+    def linear(self) -> Finding:
+        """Whether the scores of all rankings are sums over grades at ranks, the same for all."""
+        basis = _sums_over_documents()
+        nearest = basis @ (basis.T @ self.values)
+        off = np.abs(self.values - nearest) > _FITTED * max(1.0, float(np.abs(self.values).max()))
+        if not off.any():
+            return Finding(True, "", self.values.size)
+        at = self.smallest(np.arange(self.values.size), off)
+        text = f"{self.scored(at)}, and the nearest sums over documents {_number(nearest[at])}"
+        return Finding(False, f"{text} (relevant: {self.judgments(at)})", self.values.size)
 
     def normalised(self) -> Finding:
         """Whether of each topic some ranking scores 1, some 0, and none is outside."""
@@ -218,6 +233,23 @@ class _Computing:
         names = {"1": "1a", "b": "1b", "2": "2a", "3": "3ab"} if self.by_intent else {"b": "1"}
         shown = [names.get(kind, kind) for kind in kinds]
         return " ".join(shown) if len(shown) <= 20 else f"{' '.join(shown[:3])} … ({len(shown)})"
+
+
+@cache
+def _sums_over_documents() -> Floats:
+    """Orthonormal columns that span all scores which are sums over grades at ranks."""
+    found = [
+        (case, rank, max(GRADES[kind]))
+        for case, one in enumerate(battery().cases)
+        for rank, kind in enumerate(one.ranking)
+        if kind in GRADES
+    ]
+    case, rank, grade = np.array(found).T
+    columns, column = np.unique(rank * (grade.max() + 1) + grade, return_inverse=True)
+    has = np.zeros((len(battery().cases), columns.size))
+    has[case, column] = 1.0
+    basis, size, _ = np.linalg.svd(has, full_matrices=False)
+    return np.asarray(basis[:, size > _FITTED * size[0]])
 
 
 def _number(value: float) -> str:

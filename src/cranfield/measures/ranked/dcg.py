@@ -65,6 +65,7 @@ class Discounted(OfGains):
     " (Ferrante et al. 2019)",
     elsewhere={"ranx": "dcg@k", "trec_eval": "dcg (version 10)"},
     monotone=True,
+    linear=True,
 )
 class DCG(Discounted):
     """Discounted cumulated gain."""

@@ -67,6 +67,7 @@ class OfCounts(OfRelevance):
     elsewhere={"trec_eval": "P_k", "ir_measures": "P@k", "ranx": "precision@k"},
     monotone=True,
     counts=True,
+    linear=True,
     **_ABOUT,
 )
 class Precision(OfCounts):
@@ -120,6 +121,7 @@ _GRADED_NOTE = (
     scale_note=_GRADED_NOTE,
     monotone=True,
     counts=True,
+    linear=True,
     **_ABOUT,
 )
 class GeneralisedPrecision(_EvenGains):

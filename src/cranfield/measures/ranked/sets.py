@@ -249,6 +249,7 @@ class NumRelevant(OfRelevance):
     summary="Relevant documents retrieved.",
     formula=r"|A \cap B|",
     elsewhere={"trec_eval": "num_rel_ret", "ir_measures": "NumRelRet"},
+    linear=True,
     **_COUNT,
 )
 class NumRelevantRetrieved(OfCounts):
@@ -264,6 +265,7 @@ class NumRelevantRetrieved(OfCounts):
     formula=r"|\{r : d_r \text{ judged}, g_r < \mathit{rel}\}|",
     elsewhere={"trec_eval": "num_nonrel_judged_ret"},
     beyond_grades="what was retrieved and judged",
+    linear=True,
     **_COUNT,
 )
 class NumNonrelevantRetrieved(OfRelevance):

@@ -97,6 +97,7 @@ class SessionDiscounted(OfGains):
     inputs=("queries",),
     needs="sessions of queries; graded judgments (binary ones do)",
     scale_note="not interval: a DCG whose discounts grow with the queries too",
+    linear=True,
 )
 class SessionDCG(SessionDiscounted):
     r"""Session DCG.

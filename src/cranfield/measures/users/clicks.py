@@ -106,6 +106,7 @@ class _Clicks(Measure):
     family=_FAMILY,
     inputs=("clicks",),
     needs=_NEEDS,
+    linear=True,
 )
 class ClickUtility(_Clicks, UnitGains):
     """Utility by a click model.
@@ -132,6 +133,7 @@ class ClickUtility(_Clicks, UnitGains):
     family=_FAMILY,
     inputs=("clicks",),
     needs=_NEEDS,
+    linear=True,
 )
 class ClickEffort(_Clicks):
     """Effort by a click model; ERR, if every click satisfies.

@@ -31,6 +31,7 @@ _P_DOC = "persistence: the chance that a user goes on to the next document"
         "trec_eval": "rbp (version 10) is gains='graded', p=0.9",
     },
     monotone=True,
+    linear=True,
 )
 class RankBiasedPrecision(StaticModel):
     """Rank-biased precision.

@@ -40,6 +40,10 @@ class UnitGains(Measure):
     )
     max_grade: int | str | None = SCALE_END
 
+    @property
+    def linear(self) -> bool:
+        return super().linear and not isinstance(self.max_grade, str)
+
     def worth(self, judged: JudgedRuns, rows: Rows) -> Floats:
         top: float | Floats = 1.0
         if self.gains.kind in {"graded", "levels"}:

@@ -90,6 +90,7 @@ class INST(UserModel):
     family=_FAMILY,
     scale_note="not interval: the steps between ranks are unequal",
     elsewhere={"cwl_eval": "EU of INSQ-T=..., with depth=1000"},
+    linear=True,
 )
 class INSQ(StaticModel):
     """INSQ; weights go on for ever, and their sum is a trigamma function of 2T."""
@@ -118,6 +119,7 @@ class INSQ(StaticModel):
     at_wanted="required",
     scale_note="not interval; it is DCG by a constant",
     elsewhere={"cwl_eval": "EU of NDCG-k@..."},
+    linear=True,
 )
 class ScaledDCG(StaticModel):
     """DCG over the most that k ranks could have; unlike nDCG it knows no ideal ranking."""

@@ -12,3 +12,5 @@ from .estimates.mean_of_both import CorrectedMeans as CorrectedMeans
 from .estimates.mean_of_both import corrected_mean as corrected_mean
 from .estimates.strata_of_items import allocation as allocation
 from .estimates.strata_of_items import stratified_mean as stratified_mean
+from .agreement.among import agreement_of as agreement_of
+from .agreement.result import Agreement as Agreement

@@ -67,7 +67,7 @@ def test_alpha_as_the_package_krippendorff(level: str) -> None:
         ratings[rng.random(ratings.shape) < gaps] = np.nan
         if (np.isfinite(ratings).sum(axis=1) > 1).sum() < 3:
             continue
-        expected = krippendorff.alpha(reliability_data=ratings.T, level_of_measurement=level)
+        expected = krippendorff.alpha(ratings.T, level_of_measurement=level)  # type: ignore[arg-type]
         assert close(laws.krippendorff_alpha(many_assessors(ratings).total(), level), expected)
 
 

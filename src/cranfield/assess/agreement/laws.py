@@ -7,6 +7,7 @@ import numpy as np
 from cranfield.assess.agreement.distances import distances
 from cranfield.assess.agreement.tables import Tables
 from cranfield.base.arrays import Floats
+from cranfield.base.errors import PolicyError
 
 
 def observed(tables: Tables) -> Floats:
@@ -56,7 +57,8 @@ def cohen_kappa(tables: Tables, distance: str = "nominal") -> Floats:
     0.5
     """
     joint = tables.joint
-    assert joint is not None, "Cohen's kappa is of two assessors"
+    if joint is None:
+        raise PolicyError("Cohen's kappa is of two assessors")
     expected = joint.sum(axis=-1)[..., :, None] * joint.sum(axis=-2)[..., None, :]
     return _corrected(joint, expected, _sum(joint), tables, distance)
 
@@ -138,7 +140,7 @@ def _corrected(
 
 
 def _sum(table: Floats) -> Floats:
-    return table.sum(axis=(-2, -1), keepdims=True)
+    return np.asarray(table.sum(axis=(-2, -1), keepdims=True))
 
 
 def _safe(size: Floats) -> Floats:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -81,11 +82,11 @@ class Tables:
             None if self.joint is None else both(self.joint),
         )
 
-    def _each(self, change: Any) -> Tables:
-        if self.joint is not None:
-            return of_joint(change(self.joint), self.grades)
-        parts = (change(one) for one in (self.pairs, self.units, self.shares))
-        return Tables(self.grades, *parts)
+    def _each(self, change: Callable[[Floats], Floats]) -> Tables:
+        joint = None if self.joint is None else change(self.joint)
+        return Tables(
+            self.grades, change(self.pairs), change(self.units), change(self.shares), joint
+        )
 
 
 def of_joint(joint: Floats, grades: Floats) -> Tables:
@@ -126,8 +127,10 @@ def two_assessors(
     >>> two_assessors([0, 0, 1, 1], [0, 1, 1, np.nan]).joint.tolist()
     [[[1.0, 1.0], [0.0, 1.0]]]
     """
-    ratings = np.column_stack([_numbers(first), _numbers(second)]) if _alike(first, second) else []
-    table = ratings_of(ratings)
+    one, two = _numbers(first), _numbers(second)
+    if one.ndim != 1 or one.shape != two.shape:
+        raise CranfieldError("two assessors need as many grades, in two lists")
+    table = ratings_of(np.column_stack([one, two]))
     table = np.where(np.isnan(table).any(axis=1, keepdims=True), np.nan, table)
     scale, codes = on_scale(table, grades)
     of_topic, size = _topics(topics, len(table), rows)
@@ -238,13 +241,6 @@ def _numbers(values: Any) -> Floats:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
         raise CranfieldError("grades are numbers, as many for each") from None
-
-
-def _alike(first: Any, second: Any) -> bool:
-    sizes = np.shape(_numbers(first)), np.shape(_numbers(second))
-    if sizes[0] != sizes[1] or len(sizes[0]) != 1:
-        raise CranfieldError("two assessors need as many grades, in two lists")
-    return True
 
 
 def _topics(topics: Any, units: int, rows: int | None) -> tuple[Indices, int]:

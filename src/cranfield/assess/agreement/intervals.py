@@ -1,0 +1,142 @@
+"""Intervals over topics: what the value would have been without one, or with others drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from cranfield.assess.agreement.tables import Tables
+from cranfield.base.arrays import Bools, Floats, row_slices
+from cranfield.base.streams import stream
+from cranfield.base.words import counted
+
+HELD = 2**22
+"""Numbers held at a time for the tables of drawn topics."""
+
+DRAWN = 500
+"""Draws of one stream of random numbers."""
+
+SAME = 1e-12
+"""Spread of values that differ by rounding only."""
+
+FEW = 10
+"""Topics below which intervals are said to be rough."""
+
+
+def without_each_topic(tables: Tables, law: Callable[[Tables], Floats]) -> Floats:
+    """Return the values without each topic; shape (topics, ...)."""
+    return law(tables.without_each())
+
+
+def with_drawn_topics(
+    tables: Tables, law: Callable[[Tables], Floats], resamples: int, seed: int
+) -> Floats:
+    """Return the values of topics drawn with replacement; shape (resamples, ...)."""
+    topics = len(tables.pairs)
+    chances = np.full(topics, 1 / topics)
+    blocks = [
+        stream(seed, start).multinomial(topics, chances, size=DRAWN)
+        for start in range(0, resamples, DRAWN)
+    ]
+    counts = np.concatenate(blocks)[:resamples].astype(np.float64)
+    size = sum(part[0].size for part in (tables.pairs, tables.units, tables.shares))
+    parts = [law(tables.weighted(counts[some])) for some in row_slices(resamples, size * 2, HELD)]
+    return np.concatenate(parts)
+
+
+def jackknife(
+    value: Floats, without: Floats, has: Bools, confidence: float, *, bounded: bool = True
+) -> tuple[Floats, Floats]:
+    r"""Return the limits of t intervals from the values without each topic.
+
+    Parameters
+    ----------
+    value
+        With all topics; shape (...).
+    without
+        Without each; shape (topics, ...).
+    has
+        Which topics a value is of; shape (topics, ...). The others do not count.
+    bounded
+        Whether values are 1 at most: then the interval is one of :math:`\ln(1 - \theta)`, the
+        disagreement, so that it ends below 1. Otherwise it is one of the values themselves.
+
+    Notes
+    -----
+    .. math:: s^2 = \frac{n-1}{n} \sum_i (\theta_{(i)} - \bar\theta_{(\cdot)})^2
+
+    with n topics (Efron and Stein 1981), and n - 1 degrees of freedom.
+    """
+    from scipy.special import stdtrit
+
+    number = has.sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre, others = (np.log1p(-x) if bounded else x for x in (value, without))
+        mean = np.where(has, others, 0).sum(axis=0) / number
+        squares = (np.where(has, others - mean, 0) ** 2).sum(axis=0)
+        spread = np.sqrt((number - 1) / number * squares)
+        half = stdtrit(np.maximum(number - 1, 1), (1 + confidence) / 2) * spread
+        low, high = centre - half, centre + half
+        limits = (-np.expm1(high), -np.expm1(low)) if bounded else (low, high)
+    # Where topics do not differ at all, none of them tells how much others would.
+    known = (number > 1) & np.isfinite(spread) & (spread > SAME)
+    return np.where(known, limits[0], np.nan), np.where(known, limits[1], np.nan)
+
+
+def percentiles(drawn: Floats, confidence: float) -> tuple[Floats, Floats]:
+    """Return the limits between which a share of drawn values lies; undefined ones do not count."""
+    known = ~np.isnan(drawn).all(axis=0)
+    low, high = (np.full(drawn.shape[1:], np.nan) for _ in range(2))
+    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
+    low[known], high[known] = np.nanquantile(drawn[:, known], tails, axis=0)
+    return low, high
+
+
+def limits(
+    value: Floats,
+    replicates: Floats,
+    has: Bools,
+    interval: str,
+    confidence: float,
+    *,
+    bounded: bool,
+) -> tuple[Floats, Floats]:
+    """Return the limits of the intervals; NaN where there are none."""
+    if interval == "none":
+        return np.full(value.shape, np.nan), np.full(value.shape, np.nan)
+    if interval == "jackknife":
+        each = np.broadcast_to(has[:, :, None], replicates.shape)
+        return jackknife(value, replicates, each, confidence, bounded=bounded)
+    low, high = percentiles(replicates, confidence)
+    none = (has.sum(axis=0) < 2)[:, None] | ~(high - low > SAME)
+    return np.where(none, np.nan, low), np.where(none, np.nan, high)
+
+
+def remarks(
+    value: Floats, low: Floats, replicates: Floats, has: Bools, interval: str
+) -> tuple[str, ...]:
+    """Say what is not defined, and which intervals are not to be trusted."""
+    notes = []
+    undefined = int(np.isnan(value).sum())
+    if undefined:
+        notes.append(
+            f"{counted(undefined, 'value')} not defined: no unit with two labels, or too few grades"
+        )
+    if interval == "none":
+        return tuple(notes)
+    topics = has.sum(axis=0)
+    if (topics == 1).any():
+        notes.append("intervals are over topics: with one topic there is none")
+    if ((topics > 1) & (topics < FEW)).any():
+        notes.append(f"intervals over fewer than {FEW} topics are rough")
+    several = np.broadcast_to((topics > 1)[:, None], value.shape)
+    without = int((np.isnan(low) & ~np.isnan(value) & several).sum())
+    if without:
+        notes.append(
+            f"{counted(without, 'value')} without an interval: the same for all topics, or not"
+            " defined without one of them"
+        )
+    if interval == "bootstrap" and (lost := int(np.isnan(replicates).any(axis=(1, 2)).sum())):
+        notes.append(f"{counted(lost, 'resample')} had a value that was not defined, left out")
+    return tuple(notes)

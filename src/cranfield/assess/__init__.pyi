@@ -4,6 +4,10 @@
 from .labels.reading import read_labels as read_labels
 from .labels.table import Labels as Labels
 from .pools.pool import Pool as Pool, Unjudged as Unjudged, pool as pool
+from .judges.comparison import (
+    JudgeComparison as JudgeComparison,
+    compare_judges as compare_judges,
+)
 from .judges.kin import KinBias as KinBias, kin_bias as kin_bias
 from .judges.rankings import JudgeRankings as JudgeRankings, judge_rankings as judge_rankings
 from .judges.reading import Judge as Judge, read_judges as read_judges

@@ -19,7 +19,7 @@ from cranfield.cli.options.command_group import CommandGroup
 COMMANDS = {
     name: f"cranfield.cli.{name}:{name}"
     for name in (
-        *("evaluate", "compare", "sessions", "answers", "measures", "scale", "report"),
+        *("evaluate", "compare", "sessions", "answers", "judges", "measures", "scale", "report"),
         *("cite", "demo"),
     )
 } | {"study": "cranfield.cli.studies.study:study"}

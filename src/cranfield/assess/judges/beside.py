@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from cranfield.assess.judges.reading import Judge, read_judges
 from cranfield.base.arrays import Ints
@@ -17,8 +16,8 @@ from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 
-GRADES = 100
-"""Grades that a scale may have: a table of two of them is kept for each topic and judge."""
+GRADES = 101
+"""Grades that a scale may have, which is from 0 to 100: each topic has a table of two of them."""
 
 
 @dataclass(frozen=True)
@@ -150,29 +149,21 @@ class Beside:
 def beside(panel: Panel, judge: Judge) -> Beside:
     """Match a judge's labels with those of people."""
     people, labels = panel.human, judge.labels
-    code_of = {topic: code for code, topic in enumerate(people.topics)}
-    code = np.array([code_of.get(topic, -1) for topic in labels.topics], dtype=np.int64)
-    of_judge = pl.DataFrame(
-        {"code": code[labels.codes], "doc": labels.docs, "by judge": labels.grades}
-    )
-    unknown = int((of_judge["code"] < 0).sum())
-    grades = np.maximum(people.grades, panel.scale.low)
-    of_people = pl.DataFrame(
-        {"code": people.codes.astype(np.int64), "doc": people.docs, "grade": grades}
-    )
-    both = of_people.join(of_judge, on=["code", "doc"])
-    if not both.height:
+    given, found = people.find(labels.keys, labels.codes, labels.docs, labels.topics)
+    if not found.size:
         raise InputError(
             f"{quoted(judge.name)} has no label for any pair that people judged",
             source=labels.origin.name,
         )
-    size, low = len(panel.scale), panel.scale.low
-    first, second = (both[name].to_numpy().astype(np.int64) - low for name in ("grade", "by judge"))
-    cell = (both["code"].to_numpy() * size + first) * size + second
-    topics = len(people.topics)
+    known = people.codes_of(labels.topics)[labels.codes] >= 0
+    topics, size, low = len(people.topics), len(panel.scale), panel.scale.low
+    # Grades below 0, which only people have here, count as the lowest one.
+    first = np.maximum(people.grades[found], low).astype(np.int64) - low
+    second = labels.grades[given].astype(np.int64) - low
+    cell = (people.codes[found].astype(np.int64) * size + first) * size + second
     return Beside(
         np.bincount(cell, minlength=topics * size * size).reshape(topics, size, size),
-        missing=len(people) - both.height,
-        extra=len(labels) - unknown - both.height,
-        unknown=unknown,
+        missing=len(people) - found.size,
+        extra=int(known.sum()) - found.size,
+        unknown=int((~known).sum()),
     )

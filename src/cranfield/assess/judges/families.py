@@ -41,7 +41,7 @@ def kin_of(judges: Sequence[str], systems: Sequence[str], families: Any) -> Bool
 
 
 def own_of(judges: Sequence[str], systems: Sequence[str]) -> Bools:
-    return np.array(judges, dtype=object)[:, None] == np.array(systems, dtype=object)
+    return np.array([[judge == system for system in systems] for judge in judges])
 
 
 def _of(name: str, known: Mapping[str, set[str]]) -> set[str]:

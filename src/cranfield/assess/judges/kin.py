@@ -221,7 +221,9 @@ def kin_bias(
             by_people[m, k], by_judge[m, k] = (ranks[place] for ranks in of_all)
         if known[k] and size:
             shift = (judge - people)[there]
-            first, second = (shift[:, which].mean(axis=1) for which in (kin[k], ~kin[k] & ~own[k]))
+            first, second = (
+                shift[:, which].mean(axis=1) for which in (kin[k], np.logical_not(kin[k] | own[k]))
+            )
             of_kin[m, k], of_others[m, k] = first.mean(), second.mean()
             if size > 1:
                 error[m, k] = (first - second).std(ddof=1) / np.sqrt(size)

@@ -295,4 +295,4 @@ def rounded(values: Floats) -> Floats:
 
 def ranks_of(values: Floats) -> Ints:
     """Rank of each value along the last axis, from 1; equal ones share the best of their ranks."""
-    return 1 + (values[..., None, :] > values[..., :, None]).sum(axis=-1)
+    return np.asarray(1 + (values[..., None, :] > values[..., :, None]).sum(axis=-1))

@@ -19,7 +19,7 @@ from cranfield.collection.keys import TopicCoder
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source
 from cranfield.sources.columns import columns_of_file, is_frame, read_columns, three_columns
-from cranfield.sources.schemas import NAMED, Column, Schema, optional
+from cranfield.sources.schemas import NAMED, Column, Schema, optional, spelt
 from cranfield.sources.tables import fitted
 from cranfield.sources.values import GRADE, ID, RANK, absent
 
@@ -43,6 +43,8 @@ _LABELS = Schema(
     mapping=lambda data, source: three_columns(data, _NAMES, "document: grade", source),
     numbered=True,
 )
+_OF_ROWS = {spelt(name) for column in _LABELS.columns[:2] for name in column.names}
+"""What a mapping has as a key that is one row."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -156,7 +158,8 @@ def _is_labels(data: Mapping[Any, Any]) -> bool:
 
 def _is_row(item: Any) -> bool:
     if isinstance(item, Mapping):
-        return not any(isinstance(one, Mapping) for one in item.values())
+        # Else a mapping of judges to labels.
+        return not {spelt(key) for key in item}.isdisjoint(_OF_ROWS)
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) == len(_NAMES))
 
 

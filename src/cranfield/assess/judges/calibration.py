@@ -1,0 +1,61 @@
+"""What a grade of a judge is worth: how people graded what it gave that grade."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import stdtrit
+
+from cranfield.base.arrays import Floats, Ints
+
+
+def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats]:
+    r"""Share of each grade of people among what the judge gave a grade, and its limits.
+
+    Parameters
+    ----------
+    tables
+        Pairs by topic, grade of people and grade of the judge; shape (topics, grades, grades).
+    confidence
+        Of the intervals.
+
+    Returns
+    -------
+    tuple of arrays
+        Shares, lower and upper limits, by grade of the judge and grade of people; shape (grades,
+        grades). NaN for a grade that the judge never gave.
+
+    Notes
+    -----
+    Wilson's (1927) interval of a share p, with pairs divided by the design effect of topics, and
+    the t quantile of one degree of freedom less than the judge's grade has topics: pairs of a topic
+    are alike, so that they tell less than as many of their own. The design effect is the variance
+    of p as a ratio of sums over topics (Cochran 1977, section 6.3),
+
+    .. math:: \frac{T}{T-1} \sum_t (n_{t1} - p\, n_t)^2 / n^2,
+
+    over p (1 - p) / n, and at least 1. A share of 0 or 1 has no variance to estimate it from: each
+    topic counts as one pair there.
+    """
+    counts = np.swapaxes(tables, 1, 2).astype(np.float64)
+    of_grade = counts.sum(axis=2, keepdims=True)
+    size = of_grade.sum(axis=0)
+    topics = (of_grade > 0).sum(axis=0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = counts.sum(axis=0) / size
+        spread = ((counts - share * of_grade) ** 2).sum(axis=0)
+        variance = topics / (topics - 1) * spread / size**2
+        effect = np.maximum(1.0, variance / (share * (1 - share) / size))
+    certain = (share == 0) | (share == 1)
+    pairs = np.where(certain, topics, size / np.where(certain, 1.0, effect))
+    return (share, *_wilson(share, pairs, topics - 1, confidence))
+
+
+def _wilson(share: Floats, size: Floats, df: Ints, confidence: float) -> tuple[Floats, Floats]:
+    t = stdtrit(np.maximum(df, 1), (1 + confidence) / 2)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        centre = (share + t**2 / (2 * size)) / (1 + t**2 / size)
+        half = t / (1 + t**2 / size) * np.sqrt(share * (1 - share) / size + t**2 / (4 * size**2))
+        low, high = np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+    # One topic says nothing of others.
+    alone = (df < 1) & ~np.isnan(share)
+    return np.where(alone, 0.0, low), np.where(alone, 1.0, high)

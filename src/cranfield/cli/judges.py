@@ -1,0 +1,196 @@
+"""`cranfield judges`: labels of language models beside those of people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.base.errors import PolicyError
+from cranfield.cli.options.judging import (
+    judging_options,
+    measures_option,
+    one_of,
+    opened_runs,
+    resamples_option,
+    wanted_measures,
+)
+from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.scores import refuse
+from cranfield.collection.files.reading import FORMATS, read_qrels
+from cranfield.meta.study import Findings
+from cranfield.reporting.text.studies import WRITERS, check_table, written
+
+if TYPE_CHECKING:
+    from cranfield.assess.judges.reading import Judge
+
+EPILOG = """\b
+Examples:
+  cranfield judges qrels.txt submissions/
+  cranfield judges qrels.txt gpt=umbrela.jsonl llama.txt --cut
+  cranfield judges qrels.txt labels/ --table agreement --format csv
+  cranfield judges qrels.txt labels/ --runs runs/ -m AP -m nDCG@10
+  cranfield judges qrels.txt labels/ --runs runs/ --kin families.csv
+  cranfield judges qrels.txt submissions/ --own-runs --kin teams.csv -m nDCG@10
+"""
+
+DEFAULT = ("AP", "nDCG@10")
+
+KEYS = {
+    "agreement": ("judge",),
+    "intervals": ("judge", "statistic"),
+    "calibration": ("judge", "label", "grade"),
+    "rankings": ("measure", "judge"),
+    "systems": ("measure", "judge", "system"),
+    "kin": ("measure", "judge"),
+}
+"""The tables of numbers, and the columns that say what a row is of."""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("qrels", metavar="QRELS")
+@click.argument("judges", metavar="JUDGE...", nargs=-1, required=True)
+@click.option("--cut", is_flag=True, help="Count a grade off the scale as its nearer end.")
+@click.option(
+    "--scale", metavar="LOW..HIGH", help="Grades that may be given; by default those of QRELS."
+)
+@click.option(
+    "--level",
+    default="ordinal",
+    show_default=True,
+    help="Level of Krippendorff's alpha: ordinal, nominal, interval or ratio.",
+)
+@one_of("--label-format", FORMATS, "Format of JUDGE; auto looks at the suffix.", "auto")
+@click.option(
+    "--runs",
+    multiple=True,
+    metavar="RUN",
+    help="Runs to be ranked by people and by judges: a file, a folder or a quoted pattern; may be"
+    " given several times.",
+)
+@click.option("--own-runs", is_flag=True, help="Rank the judges: each is a run by its own grades.")
+@click.option(
+    "--kin",
+    metavar="FILE",
+    help="Ask whether judges favour their own: a table of names, judges and systems, and families.",
+)
+@measures_option(DEFAULT)
+@click.option(
+    "--confidence", type=float, default=0.95, show_default=True, help="Of intervals over topics."
+)
+@resamples_option(1_000, " of topics, for intervals of rank correlations")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
+@one_of("--format", WRITERS, "How to write the tables.", "text")
+@click.option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
+@output_option
+@judging_options
+def judges(
+    qrels: str,
+    judges: tuple[str, ...],
+    cut: bool,
+    scale: str | None,
+    level: str,
+    label_format: str,
+    runs: tuple[str, ...],
+    own_runs: bool,
+    kin: str | None,
+    asked: tuple[str, ...],
+    confidence: float,
+    resamples: int,
+    seed: int,
+    format: str,
+    table: str | None,
+    output: str | None,
+    **judging: Any,
+) -> None:
+    """Compare the labels of judges, such as language models, with those of people.
+
+    JUDGE is a file of labels, NAME=FILE, a folder or a quoted pattern: qrels, tables, or JSON lines
+    of UMBRELA, where an answer that was not parsed is no label.
+    """
+    from cranfield.assess.judges.comparison import compare_judges
+    from cranfield.assess.judges.reading import read_judges
+
+    ranked = bool(runs) or own_runs
+    if runs and own_runs:
+        raise PolicyError("give either --runs or --own-runs, not both")
+    if not ranked:
+        refuse(["kin", "asked", "resamples", "seed"], "goes with --runs or --own-runs")
+    there = [name for name in KEYS if ranked or name not in {"rankings", "systems"}]
+    there = [name for name in there if kin is not None or name != "kin"]
+    if table is not None:
+        check_table(table, there)
+    encoding = judging["encoding"]
+    wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
+    people = read_qrels(qrels, format=judging["input_format"], encoding=encoding, subtopics=False)
+    labels = read_judges(judges, format=label_format, encoding=encoding)
+    on_scale = {"scale": scale, "cut": cut, "confidence": confidence}
+    found = compare_judges(people, labels, level=level, **on_scale)
+    tables = found.tables()
+    frames = {
+        "agreement": found.to_polars(),
+        "intervals": found.intervals(),
+        "calibration": found.calibration(),
+    }
+    notes = [*found.notes]
+    if ranked:
+        more, of_runs = _of_runs(
+            qrels, people, labels, runs, wanted, kin, (resamples, seed), on_scale, judging
+        )
+        tables += [one for result in more for one in result.tables()]
+        notes += [note for result in more for note in result.notes if note not in notes]
+        frames |= of_runs
+    size = f"{len(found.judges)} judges beside people: {len(people):,} judgments of"
+    heading = [f"{size} {len(found.topics)} topics, grades {found.scale[0]} to {found.scale[-1]}"]
+    about = {
+        "scale": list(found.scale),
+        "level": level,
+        "confidence": confidence,
+        "notes": notes,
+        **({"resamples": resamples, "seed": seed} if ranked else {}),
+    }
+    findings = Findings(
+        [*heading, *(f"note: {note}" for note in notes)],
+        tables,
+        {name: (frame, KEYS[name]) for name, frame in frames.items()},
+        about,
+    )
+    write(written(findings, format, table), output)
+
+
+def _of_runs(
+    qrels: str,
+    people: Any,
+    labels: tuple[Judge, ...],
+    runs: tuple[str, ...],
+    wanted: Any,
+    kin: str | None,
+    draws: tuple[int, int],
+    on_scale: dict[str, Any],
+    judging: dict[str, Any],
+) -> tuple[list[Any], dict[str, Any]]:
+    """Rank the runs, or the judges as runs, by all, and ask who favours kin."""
+    from cranfield.assess.judges.kin import kin_bias
+    from cranfield.assess.judges.rankings import judge_rankings
+    from cranfield.assess.judges.scoring import judges_as_runs
+
+    cuts = {name: on_scale[name] for name in ("scale", "cut")}
+    form, encoding = judging.pop("input_format"), judging.pop("encoding")
+    if judging.pop("aspects"):
+        raise PolicyError("--aspect is not for judges")
+    many: Any = (
+        opened_runs(qrels, runs, form, encoding)
+        if runs
+        else list(judges_as_runs(people, labels, **cuts))
+    )
+    resamples, seed = draws
+    rankings = judge_rankings(
+        many, people, labels, wanted, resamples=resamples, seed=seed, **on_scale, **judging
+    )
+    results: list[Any] = [rankings]
+    frames = {"rankings": rankings.to_polars(), "systems": rankings.by_system()}
+    if kin is not None:
+        favours = kin_bias(many, people, labels, kin, wanted, **on_scale, **judging)
+        results.append(favours)
+        frames["kin"] = favours.to_polars()
+    return results, frames

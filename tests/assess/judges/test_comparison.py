@@ -1,0 +1,180 @@
+"""Agreement of judges with people: published tables, other programs, properties."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import cranfield as cf
+from cranfield.assess.judges.calibration import calibration
+from tests.assess.judges.llmjudge import judges, labels, published, written
+
+CUTS = ("0|123", "01|23", "012|3")
+COLUMNS = ("kappa", *(f"kappa {cut}" for cut in CUTS), "alpha", *(f"alpha {cut}" for cut in CUTS))
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> cf.assess.JudgeComparison:
+    people, submissions = written(tmp_path_factory.mktemp("llmjudge"))
+    return cf.assess.compare_judges(people, submissions)
+
+
+def test_the_published_tables(found: cf.assess.JudgeComparison) -> None:
+    table = published()
+    assert found.judges == tuple(table["submission"])
+    mine = found.to_polars().select(COLUMNS).to_numpy()
+    # The paper prints four decimals; half of the last one is rounding.
+    assert mine.shape == (21, 8)
+    assert np.abs(mine - table.drop("submission").to_numpy()).max() < 0.5e-4 + 1e-12
+    assert set(found.to_polars()["pairs"]) == {4423}
+
+
+def test_bias_and_sides(found: cf.assess.JudgeComparison) -> None:
+    frame = found.to_polars()
+    people = labels()["people"].to_numpy()
+    for name in judges()[::5]:
+        apart = labels()[name].to_numpy() - people
+        row = frame.row(by_predicate=pl.col("judge") == name, named=True)
+        assert row["bias"] == pytest.approx(apart.mean(), abs=1e-12)
+        assert row["over"] == pytest.approx((apart > 0).mean(), abs=1e-12)
+        assert row["under"] == pytest.approx((apart < 0).mean(), abs=1e-12)
+        assert row["agreement"] == pytest.approx((apart == 0).mean(), abs=1e-12)
+
+
+def test_limits_of_the_bias_are_those_of_a_ratio_over_topics(
+    found: cf.assess.JudgeComparison,
+) -> None:
+    """The jackknife of a ratio, written out with a loop over topics."""
+    frame = labels().with_columns(apart=pl.col("Olz-exp") - pl.col("people"))
+    topics = frame["topic"].unique().to_list()
+    without = [frame.filter(pl.col("topic") != one)["apart"].mean() for one in topics]
+    n = len(topics)
+    error = np.sqrt((n - 1) / n * ((np.array(without) - np.mean(without)) ** 2).sum())
+    half = stats.t.ppf(0.975, n - 1) * error
+    row = found.intervals().row(
+        by_predicate=(pl.col("judge") == "Olz-exp") & (pl.col("statistic") == "bias"), named=True
+    )
+    mean = frame["apart"].mean()
+    assert (row["low"], row["high"]) == pytest.approx((mean - half, mean + half), abs=1e-12)
+
+
+def test_confusion_and_calibration(found: cf.assess.JudgeComparison) -> None:
+    counts = labels().group_by("people", "TREMA-all").len()
+    table = np.zeros((4, 4), dtype=int)
+    for people, judge, number in counts.iter_rows():
+        table[people, judge] = number
+    assert (found.confusion("TREMA-all").drop("grade by people").to_numpy() == table).all()
+    part = found.calibration().filter(pl.col("judge") == "TREMA-all")
+    shares = part["share"].to_numpy().reshape(4, 4)
+    assert np.allclose(shares, (table / table.sum(axis=0)).T, atol=1e-14)
+    assert (part["low"] <= part["share"]).all()
+    assert (part["share"] <= part["high"]).all()
+    with pytest.raises(cf.PolicyError, match="judge 'x' is none of"):
+        found.confusion("x")
+
+
+def test_calibration_of_independent_pairs_is_wilsons() -> None:
+    """Each topic has the same table: no more than binomial spread, and the design effect is 1."""
+    topics, table = 4000, np.array([[3, 1], [2, 4]])
+    share, low, high = calibration(np.broadcast_to(table, (topics, 2, 2)), 0.95)
+    for label in range(2):
+        n, k = topics * table[:, label].sum(), topics * table[1, label]
+        limits = stats.binomtest(k, n).proportion_ci(method="wilson")
+        assert share[label, 1] == pytest.approx(k / n)
+        # The t quantile of 3,999 degrees of freedom is not quite that of the normal.
+        assert (low[label, 1], high[label, 1]) == pytest.approx(tuple(limits), abs=2e-5)
+
+
+def test_calibration_where_there_is_little() -> None:
+    one_topic = calibration(np.array([[[2, 0], [1, 0]]]), 0.95)
+    assert one_topic[0][0].tolist() == pytest.approx([2 / 3, 1 / 3])
+    assert (one_topic[1][0].tolist(), one_topic[2][0].tolist()) == ([0, 0], [1, 1])
+    assert np.isnan([part[1] for part in one_topic]).all()
+    certain = calibration(np.array([[[5, 0], [0, 0]], [[5, 0], [0, 0]]]), 0.95)
+    # Two topics count as two pairs, however many pairs they have.
+    t = stats.t.ppf(0.975, 1)
+    assert certain[1][0, 0] == pytest.approx(1 / (1 + t**2 / 2))
+    assert certain[2][0, 0] == 1
+
+
+@pytest.mark.parametrize("level", ["ordinal", "nominal", "interval", "ratio"])
+def test_alpha_is_that_of_krippendorff(level: str) -> None:
+    krippendorff = pytest.importorskip("krippendorff", reason="alpha by another program")
+    some = labels().filter(pl.col("topic") == "q19")
+    people, judge = (
+        {"q19": dict(zip(some["doc"], some[name], strict=True))} for name in ("people", "Olz-gpt4o")
+    )
+    found = cf.assess.compare_judges(people, {"x": judge}, level=level, scale=(0, 3))
+    wanted = krippendorff.alpha(
+        np.array([some["people"], some["Olz-gpt4o"]], dtype=float), level_of_measurement=level
+    )
+    assert found.to_polars()["alpha"][0] == pytest.approx(wanted, abs=1e-12)
+
+
+def test_what_is_missing_extra_and_unknown_is_counted() -> None:
+    people = {"q1": {"a": 0, "b": 1, "c": -2}, "q2": {"a": 1}}
+    judge = {"q1": {"a": 0, "c": 1, "z": 1}, "q9": {"a": 1, "b": 0}}
+    found = cf.assess.compare_judges(people, {"x": judge})
+    row = found.to_polars().row(0, named=True)
+    wanted = {"labels": 5, "pairs": 2, "missing": 2, "extra": 1, "unknown": 2}
+    assert {name: row[name] for name in wanted} == wanted
+    # A grade below 0 of people is not relevant.
+    assert found.confusion("x").rows() == [(0, 1, 1), (1, 0, 0)]
+    assert found.notes[0] == "1 human grades below 0 count as 0"
+    assert "Labels that fit nothing" in str(found)
+
+
+def test_what_is_not_defined_is_said() -> None:
+    found = cf.assess.compare_judges({"q": {"a": 1, "b": 1}}, {"x": {"q": {"a": 1, "b": 1}}})
+    row = found.to_polars().row(0, named=True)
+    assert row["kappa"] is row["alpha"] is None
+    assert row["agreement"] == 1
+    assert found.notes == ("x: kappa, alpha not defined, as all grades are the same",)
+
+
+@pytest.mark.parametrize(
+    ("options", "wrong"),
+    [
+        ({"scale": "3..0"}, "a scale is its lowest and highest grade"),
+        ({"scale": "a..b"}, "a scale is its lowest and highest grade"),
+        ({"scale": (0.5, 3)}, "a grade of a scale must be a whole number"),
+        ({"scale": 3}, "a scale is its lowest and highest grade"),
+        ({"scale": (0, 1000)}, "has 1,001 grades; at most 101"),
+        ({"level": "linear"}, "level 'linear' is none of"),
+        ({"confidence": 1}, "confidence must be a number between 0 and 1"),
+    ],
+)
+def test_options_that_do_not_exist(options: dict[str, object], wrong: str) -> None:
+    with pytest.raises(cf.PolicyError, match=wrong):
+        cf.assess.compare_judges({"q": {"a": 1}}, {"x": {"q": {"a": 1}}}, **options)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2)), min_size=1, max_size=40
+    ),
+    st.randoms(use_true_random=False),
+)
+def test_order_of_lines_and_of_judges_changes_nothing(
+    pairs: list[tuple[int, int, int]], random: object
+) -> None:
+    people = [(f"q{t}", f"d{k}", a) for k, (t, a, _) in enumerate(pairs)]
+    judge = [(f"q{t}", f"d{k}", b) for k, (t, _, b) in enumerate(pairs)]
+    one = cf.assess.compare_judges(people, {"x": judge, "same": people}, scale=(0, 2))
+    mixed = [judge[:], people[:]]
+    for some in mixed:
+        random.shuffle(some)  # type: ignore[attr-defined]
+    other = cf.assess.compare_judges(mixed[1], {"same": mixed[1], "x": mixed[0]}, scale=(0, 2))
+    assert np.allclose(one.values, other.values[::-1], atol=1e-12, equal_nan=True)
+    assert np.allclose(one.low, other.low[::-1], atol=1e-9, equal_nan=True)
+    known = one.values[1][~np.isnan(one.values[1])]
+    # Whoever agrees with everybody: coefficients of 1, no bias.
+    assert set(np.round(known, 12)) <= {0.0, 1.0}
+    assert one.joint.sum() == 2 * len(pairs)

@@ -1,0 +1,153 @@
+"""Label sets from files and from memory, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cranfield as cf
+
+PEOPLE = {"q1": {"a": 0, "b": 3}, "q2": {"a": 1}}
+LINES = "q1 0 a 1\nq1 0 b  3 \nq2\t0\ta\t2\n"
+ROWS = [("q1", "a", 1), ("q1", "b", 3), ("q2", "a", 2)]
+
+
+def record(topic: str, doc: str, grade: object, status: object = 1) -> dict[str, object]:
+    """Make an answer as UMBRELA writes it."""
+    texts = {"query": f"text of {topic}", "passage": "a passage", "doc": {"segment": "a passage"}}
+    answer = {"model": "gpt", "prediction": f"##final score: {grade}", "judgment": grade}
+    return {"qid": topic, "docid": doc, **texts, **answer, "result_status": status}
+
+
+def as_json_lines(rows: list[dict[str, object]]) -> str:
+    return "".join(json.dumps(row) + "\n" for row in rows)
+
+
+def of(judge: cf.assess.Judge) -> list[tuple[str, str, int]]:
+    return judge.labels.to_polars().select("topic", "doc", "grade").rows()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "one.txt").write_text(LINES)
+    rows = [record(*row) for row in ROWS]
+    rows.insert(1, record("q1", "x", 0, 0))
+    (tmp_path / "two.jsonl").write_text(as_json_lines(rows))
+    (tmp_path / "three.csv").write_text(
+        "query_id,doc_id,relevance\n" + "".join(f"{t},{d},{g}\n" for t, d, g in ROWS)
+    )
+    return tmp_path
+
+
+def test_files_of_a_folder_are_read_in_order_of_name(folder: Path) -> None:
+    judges = cf.assess.read_judges(folder)
+    assert [one.name for one in judges] == ["one", "three", "two"]
+    assert [of(one) for one in judges] == [ROWS] * 3
+    assert [one.unparsed for one in judges] == [0, 0, 1]
+    assert repr(judges[2]) == "Judge('two': 3 labels, 1 unparsed)"
+
+
+def test_names_and_patterns(folder: Path) -> None:
+    given = [f"mine={folder}/one.txt", f"{folder}/t*"]
+    assert [one.name for one in cf.assess.read_judges(given)] == ["mine", "three", "two"]
+    with pytest.raises(cf.PolicyError, match="two judges are called 'one'; name them"):
+        cf.assess.read_judges([folder, folder / "one.txt"])
+    with pytest.raises(cf.PolicyError, match="no judge was given"):
+        cf.assess.read_judges([])
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ROWS,
+        {"q1": {"a": 1, "b": 3}, "q2": {"a": 2}},
+        pl.DataFrame(ROWS, schema=["topic", "doc", "grade"], orient="row"),
+        cf.read_qrels(ROWS),
+        [record(*row) for row in ROWS],
+    ],
+)
+def test_labels_in_memory(labels: object) -> None:
+    [alone] = cf.assess.read_judges(labels)
+    [named] = cf.assess.read_judges({"llm": labels})
+    assert of(alone) == of(named) == ROWS
+    assert (alone.name, named.name) == ("judge", "llm")
+    assert cf.assess.read_judges([named]) == (named,)
+
+
+@pytest.mark.parametrize("absent", [None, "", float("nan")])
+def test_an_answer_without_a_grade_is_no_grade_0(absent: object) -> None:
+    rows = [record("q1", "a", 0), record("q1", "b", absent), record("q2", "a", 0, 0)]
+    [judge] = cf.assess.read_judges({"llm": rows})
+    assert (of(judge), judge.unparsed) == ([("q1", "a", 0)], 2)
+    found = cf.assess.compare_judges(PEOPLE, judge)
+    row = found.to_polars().row(0, named=True)
+    assert (row["pairs"], row["missing"], row["unparsed"], row["agreement"]) == (1, 2, 2, 1)
+
+
+def test_an_answer_that_was_asked_for_again_is_one_label() -> None:
+    rows = [record("q1", "a", 0, 0), record("q1", "a", 2)]
+    [judge] = cf.assess.read_judges({"llm": rows})
+    assert of(judge) == [("q1", "a", 2)]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "wrong"),
+    [
+        ("x.txt", "q1 0 a 5\n", "x.txt:1: grade 5 is off the scale 0 to 3"),
+        ("x.txt", "q1 0 a 1\n\nq1 0 b -1\n", "x.txt:3: grade -1 is off the scale 0 to 3"),
+        ("x.txt", "q1 0 a 1.5\n", "x.txt:1: grade '1.5' is not an integer"),
+        ("x.txt", "q1 0 a NaN\n", "x.txt:1: grade 'NaN' is not an integer"),
+        ("x.txt", "q1 0 a 1\nq1 0 a 2\n", "x.txt:2: document judged twice"),
+        ("x.txt", "q1 a 1\n", "x.txt:1: 3 columns"),
+        ("x.txt", "q7 0 a 1\n", "has no label for any pair that people judged"),
+        ("x.txt", "", "x.txt: is empty"),
+        ("x.jsonl", as_json_lines([record("q1", "a", 1), record("q1", "b", 9)]), ":2: grade 9 is"),
+        ("x.jsonl", as_json_lines([record("q1", "a", 2.5)]), ":1: grade '2.5' is not an integer"),
+        ("x.jsonl", as_json_lines([record("q1", "a", "x")]), ":1: grade 'x' is not an integer"),
+        ("x.jsonl", as_json_lines([record("q1", "a", 0, 0)]), "none of 1 answer has a grade"),
+        ("x.jsonl", '{"qid": "q1"}\n', "x.jsonl: has no docid column"),
+        ("x.jsonl", "{", "x.jsonl:1: "),
+        ("x.csv", "topic,doc,grade\nq1,a,1\nq1,b,7\n", "x.csv:3: grade 7 is off the scale"),
+    ],
+)
+def test_what_is_refused_names_file_and_line(
+    tmp_path: Path, name: str, text: str, wrong: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    with pytest.raises(cf.CranfieldError) as error:
+        cf.assess.compare_judges(PEOPLE, tmp_path / name)
+    assert wrong in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_grades_off_the_scale_are_cut_when_asked_for() -> None:
+    judge = {"llm": {"q1": {"a": -1, "b": 10}, "q2": {"a": 1}}}
+    with pytest.raises(cf.InputError, match=r"--cut \(cut=True\)"):
+        cf.assess.compare_judges(PEOPLE, judge)
+    found = cf.assess.compare_judges(PEOPLE, judge, cut=True)
+    assert found.to_polars()["cut"].to_list() == [2]
+    assert found.to_polars()["agreement"].to_list() == [1.0]
+    assert found.notes[0] == "llm: 2 grades off the scale 0 to 3 were cut"
+    wider = cf.assess.compare_judges(PEOPLE, {"llm": {"q1": {"b": 10}}}, scale="0..10")
+    assert wider.scale == tuple(range(11))
+    assert wider.statistics[1] == "kappa 0|1"
+
+
+def test_grades_of_people_are_held_to_a_declared_scale() -> None:
+    judge = {"llm": {"q1": {"a": 1, "b": 1}}}
+    with pytest.raises(cf.InputError, match="grade 3 is off the scale 0 to 1 that was declared"):
+        cf.assess.compare_judges(PEOPLE, judge, scale=(0, 1))
+    assert cf.assess.compare_judges(PEOPLE, judge, scale=(0, 1), cut=True).scale == (0, 1)
+
+
+def test_ids_of_any_kind(tmp_path: Path) -> None:
+    long = "d" * 100_000
+    people = {"É": {long: 1, "ü": 0}, "007": {"7": 1}, "7": {"7": 0}}
+    text = f"É 0 {long} 1\nÉ 0 ü 0\n007 0 7 1\n7 0 7 0\n"
+    (tmp_path / "x.txt").write_text(text)
+    found = cf.assess.compare_judges(people, tmp_path / "x.txt")
+    assert found.to_polars()["pairs"].to_list() == [4]
+    assert found.to_polars()["kappa"].to_list() == [1.0]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.base.words import counted
 from cranfield.cli.options.judging import (
     judging_options,
     measures_option,
@@ -140,8 +141,11 @@ def judges(
         tables += [one for result in more for one in result.tables()]
         notes += [note for result in more for note in result.notes if note not in notes]
         frames |= of_runs
-    size = f"{len(found.judges)} judges beside people: {len(people):,} judgments of"
-    heading = [f"{size} {len(found.topics)} topics, grades {found.scale[0]} to {found.scale[-1]}"]
+    size = f"{counted(len(people), 'judgment')} of {counted(len(found.topics), 'topic')}"
+    heading = [
+        f"{counted(len(found.judges), 'judge')} beside people: {size},"
+        f" grades {found.scale[0]} to {found.scale[-1]}"
+    ]
     about = {
         "scale": list(found.scale),
         "level": level,

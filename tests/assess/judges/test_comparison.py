@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import polars as pl
 import pytest
@@ -126,7 +124,7 @@ def test_what_is_missing_extra_and_unknown_is_counted() -> None:
     assert {name: row[name] for name in wanted} == wanted
     # A grade below 0 of people is not relevant.
     assert found.confusion("x").rows() == [(0, 1, 1), (1, 0, 0)]
-    assert found.notes[0] == "1 human grades below 0 count as 0"
+    assert found.notes[0] == "1 human grade below 0: taken for 0"
     assert "Labels that fit nothing" in str(found)
 
 

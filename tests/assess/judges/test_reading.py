@@ -130,7 +130,7 @@ def test_grades_off_the_scale_are_cut_when_asked_for() -> None:
     found = cf.assess.compare_judges(PEOPLE, judge, cut=True)
     assert found.to_polars()["cut"].to_list() == [2]
     assert found.to_polars()["agreement"].to_list() == [1.0]
-    assert found.notes[0] == "llm: 2 grades off the scale 0 to 3 were cut"
+    assert found.notes[0] == "llm: 2 grades off the scale 0 to 3 cut"
     wider = cf.assess.compare_judges(PEOPLE, {"llm": {"q1": {"b": 10}}}, scale="0..10")
     assert wider.scale == tuple(range(11))
     assert wider.statistics[1] == "kappa 0|1"

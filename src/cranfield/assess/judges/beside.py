@@ -13,6 +13,7 @@ from cranfield.assess.judges.reading import Judge, read_judges
 from cranfield.base.arrays import Ints
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 
@@ -100,10 +101,10 @@ def panel_of(human: Any, judges: Any, scale: Any = None, cut: bool = False) -> P
     of_people = _on_scale(Judge("people", people), known, cut, whose, below=True)
     read = tuple(_on_scale(one, known, cut, whose) for one in read_judges(judges))
     below = int((people.grades < 0).sum())
-    notes = [f"{below:,} human grades below 0 count as {known.low}"] if below else []
+    notes = [f"{counted(below, 'human grade')} below 0: taken for {known.low}"] if below else []
     for one in (of_people, *read):
         if one.cut:
-            notes.append(f"{one.name}: {one.cut:,} grades off the scale {known} were cut")
+            notes.append(f"{one.name}: {counted(one.cut, 'grade')} off the scale {known} cut")
     return Panel(of_people.labels, read, known, tuple(notes))
 
 

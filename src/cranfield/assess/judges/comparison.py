@@ -234,8 +234,8 @@ class JudgeComparison(Framed):
             rows.append([str(label), f"{part['pairs'].sum():,}", *shares])
         head = ["grade by judge", "pairs", *(f"people: {grade}" for grade in self.scale)]
         note = (
-            f"in brackets: Wilson's {100 * self.confidence:g}% interval, pairs divided by the design"
-            " effect of topics"
+            f"in brackets: {100 * self.confidence:g}% interval of Wilson, pairs divided by the"
+            " design effect of topics"
         )
         return Table(title, head, rows, (0,), (note,))
 

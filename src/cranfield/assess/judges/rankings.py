@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.assess.agreement.intervals import percentiles
 from cranfield.assess.judges.scoring import DECIMALS, ByAll, by_all
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import check_probability, check_whole
@@ -267,10 +268,8 @@ def _complete(scored: ByAll, measure: int, judge: int) -> tuple[Floats, Floats]:
     return people[known], other[known]
 
 
-def _limits(
-    people: Floats, judge: Floats, confidence: float, resamples: int, seed: int
-) -> tuple[Floats, Floats]:
-    """Return percentiles of tau and of tau AP over resampled topics."""
+def _limits(people: Floats, judge: Floats, confidence: float, resamples: int, seed: int) -> Floats:
+    """Return percentiles of tau and of tau AP, a row each, over resampled topics."""
     topics, systems = people.shape
     drawn = stream(seed, topics).integers(topics, size=(resamples, topics))
     weights = np.stack([np.bincount(row, minlength=topics) for row in drawn]) / topics
@@ -280,13 +279,8 @@ def _limits(
         some = slice(start, start + size)
         one, other = (rounded(weights[some] @ values) for values in (people, judge))
         tau[some], ap[some] = kendall_tau(one, other), tau_ap(other, one)
-    tail = (1 - confidence) / 2
-    return _percentiles(tau, tail), _percentiles(ap, tail)
-
-
-def _percentiles(values: Floats, tail: float) -> Floats:
-    known = values[~np.isnan(values)]
-    return np.quantile(known, [tail, 1 - tail]) if known.size else np.full(2, np.nan)
+    low, high = percentiles(np.column_stack([tau, ap]), confidence)
+    return np.column_stack([low, high])
 
 
 def rounded(values: Floats) -> Floats:

@@ -18,3 +18,5 @@ from .estimates.strata_of_items import allocation as allocation
 from .estimates.strata_of_items import stratified_mean as stratified_mean
 from .agreement.among import agreement_of as agreement_of
 from .agreement.result import Agreement as Agreement
+from .samples.sample import Sample as Sample, sample as sample
+from .samples.relevant import EstimatedRelevant as EstimatedRelevant

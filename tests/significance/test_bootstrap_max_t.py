@@ -37,8 +37,10 @@ def naive(
     sides: dict[str, Callable[[float], float]]
     sides = {"two-sided": abs, "greater": float, "less": lambda t: -t}
     side = sides[alternative]
+    margin = 1 + 2 / len(values) if moderated else 1.0
     observed = {
-        pair: side(t) for pair, t in t_of(values, np.zeros(values.shape[1]), moderated).items()
+        pair: side(t) / margin
+        for pair, t in t_of(values, np.zeros(values.shape[1]), moderated).items()
     }
     falling = sorted(observed, key=lambda pair: -observed[pair])
     reaching, largest = dict.fromkeys(falling, 0), []

@@ -89,7 +89,8 @@ def percentiles(drawn: Floats, confidence: float) -> tuple[Floats, Floats]:
     known = ~np.isnan(drawn).all(axis=0)
     low, high = (np.full(drawn.shape[1:], np.nan) for _ in range(2))
     tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    low[known], high[known] = np.nanquantile(drawn[:, known], tails, axis=0)
+    if known.any():
+        low[known], high[known] = np.nanquantile(drawn[:, known], tails, axis=0)
     return low, high
 
 

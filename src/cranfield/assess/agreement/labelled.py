@@ -154,6 +154,8 @@ def _of_ratings(given: Any, topics: Any, grades: Any, names: Any) -> Labelled:
     ratings = ratings_of(given)
     scale, codes = on_scale(ratings, grades)
     unit, assessor = np.nonzero(codes >= 0)
+    if not unit.size:
+        raise CranfieldError("there are no ratings")
     units, assessors = ratings.shape
     listed = [str(k + 1) for k in range(assessors)] if names is None else [str(n) for n in names]
     if len({*listed}) != len(listed) or len(listed) != assessors:

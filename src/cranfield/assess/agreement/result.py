@@ -126,7 +126,7 @@ class Agreement(Framed):
         assessors                      units  topics   kappa          interval
         human, one minus human, other    400      20  0.2818  [0.1900, 0.3736]
         """
-        how = ("measures", "interval", "confidence", "resamples", "seed", "topic_names")
+        how = ("measures", "topic_names", "interval", "confidence", "resamples", "seed")
         for name in how:
             if getattr(self, name) != getattr(other, name):
                 raise PolicyError(f"the two agreements differ in their {name.replace('_', ' ')}")

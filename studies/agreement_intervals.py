@@ -1,0 +1,155 @@
+"""Do intervals of agreement hold what they say, over topics and over pairs?
+
+    python -m studies.agreement_intervals [FOLDER] [--samples N] [--resamples N]
+
+Topics are drawn from a population whose agreement is known, and each way to make a 95% interval is
+asked how often it holds it. `generated`: topics differ in how many documents are relevant, and in
+how well a second assessor sees what the first does; the truth is that of 200,000 topics. `topics
+alike`: the same, all topics being alike. With FOLDER, the data of the LLMJudge challenge (human
+judgments of 25 topics and label sets in `submissions`): the population is the 25 topics, drawn with
+replacement, so that the truth is the agreement on all of them. Prints a table in Markdown.
+
+The ways: `pairs`, percentiles of a bootstrap of judged pairs, as if each had been drawn by itself;
+`topics`, percentiles of a bootstrap of topics; `jackknife`, the t interval of the library, on
+ln(1 - value); `plain`, the same on the values.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.random import Generator
+
+import cranfield as cf
+from cranfield.assess.agreement.coefficients import coefficient
+from cranfield.assess.agreement.intervals import jackknife, percentiles
+from cranfield.assess.agreement.tables import Tables, of_joint, two_assessors
+from cranfield.base.arrays import Floats
+from cranfield.base.streams import stream
+
+Draw = Callable[[Generator, int], Floats]
+"""Make the tables of so many topics; shape (topics, grades, grades)."""
+
+JUDGES = ("Olz-gpt4o", "TREMA-sumdecompose", "TREMA-rubric0")
+MEASURES = ("kappa", "kappa(rel=2)", "alpha(ordinal)", "AC1", "overlap(rel=2)")
+TOPICS = (5, 10, 25, 50)
+GRADES, POPULATION, SEED = 3, 200_000, 20261122
+
+
+def generated(rng: Generator, topics: int, *, alike: bool = False) -> Floats:
+    """Draw topics of 20 to 200 documents: shares of grades, and of copied grades, are a topic's."""
+    shares = rng.dirichlet([3.0, 1.5, 0.75], topics)
+    copied = rng.beta(3.0, 2.0, topics)[:, None, None]
+    if alike:
+        shares, copied = np.array([[4.0, 2.0, 1.0]]) / 7, np.full((1, 1, 1), 0.6)
+    chances = copied * (shares[:, :, None] * np.eye(GRADES))
+    # Where the second assessor does not see what the first does, grades are the topic's or lower.
+    own = 0.5 * shares + 0.5 * np.array([1.0, 0.0, 0.0])
+    chances = chances + (1 - copied) * shares[:, :, None] * own[:, None, :]
+    documents = rng.integers(20, 201, topics)
+    drawn = rng.multinomial(documents, chances.reshape(len(chances), -1))
+    return drawn.reshape(topics, GRADES, GRADES).astype(np.float64)
+
+
+def populations(folder: Path | None) -> Iterator[tuple[str, Draw, Tables]]:
+    """Yield a name, how topics are drawn, and the tables of the whole population."""
+    grades = np.arange(GRADES, dtype=np.float64)
+    whole = generated(stream(SEED, 0), POPULATION)
+    yield "generated", generated, of_joint(whole.sum(axis=0), grades)
+    alike = partial(generated, alike=True)
+    whole = alike(stream(SEED, 0), POPULATION)
+    yield "topics alike", alike, of_joint(whole.sum(axis=0), grades)
+    if folder is None:
+        return
+    human = cf.read_qrels(folder / "llmjudge_test_qrel_idx.txt")
+    for name in JUDGES:
+        judge = cf.read_qrels(folder / "submissions" / f"{name}.txt")
+        labels = cf.assess.read_labels({"human": human, name: judge})
+        ratings = labels.ratings()
+        tables = two_assessors(*ratings.T, topics=labels.topic_of)
+        joint = tables.joint
+        assert joint is not None
+
+        def draw(rng: Generator, topics: int, joint: Floats = joint) -> Floats:
+            return joint[rng.integers(0, len(joint), topics)]
+
+        yield f"human and {name}", draw, tables.total()
+
+
+def covered(
+    asked: str, draw: Draw, truth: Tables, topics: int, samples: int, resamples: int
+) -> dict[str, tuple[float, float]]:
+    """Return how often each interval holds the truth, and its mean width."""
+    one = coefficient(asked)
+    true = float(one.of(truth))
+    found: dict[str, list[tuple[float, float]]] = {}
+    for k in range(samples):
+        rng = stream(SEED, 1, topics, k)
+        joint = draw(rng, topics)
+        total = joint.sum(axis=0)
+        pairs = int(total.sum())
+        value = one.of(of_joint(total, truth.grades))
+        without = one.of(of_joint(total - joint, truth.grades))
+        by_pair = rng.multinomial(pairs, (total / pairs).ravel(), size=resamples)
+        counts = rng.multinomial(topics, np.full(topics, 1 / topics), size=resamples)
+        by_topic = np.tensordot(counts.astype(np.float64), joint, axes=1)
+        has = joint.sum(axis=(1, 2)) > 0
+        limits = {
+            "pairs": percentiles(
+                one.of(of_joint(by_pair.reshape(-1, *total.shape) * 1.0, truth.grades)), 0.95
+            ),
+            "topics": percentiles(one.of(of_joint(by_topic, truth.grades)), 0.95),
+            "jackknife": jackknife(value, without, has, 0.95),
+            "plain": jackknife(value, without, has, 0.95, bounded=False),
+        }
+        for name, (low, high) in limits.items():
+            found.setdefault(name, []).append((float(low), float(high)))
+    shares = {}
+    for name, listed in found.items():
+        low, high = np.array(listed).T
+        shares[name] = (
+            float(((low <= true) & (true <= high)).mean()),
+            float(np.nanmean(high - low)),
+        )
+    return shares
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("--samples", type=int, default=1000)
+    parser.add_argument("--resamples", type=int, default=400)
+    given = parser.parse_args()
+    begun = time.process_time()
+    head = [
+        "population",
+        "measure",
+        "value",
+        "topics",
+        "pairs",
+        "topics drawn",
+        "jackknife",
+        "plain",
+    ]
+    print(f"| {' | '.join(head)} | widths |")
+    print(f"|{'---|' * (len(head) + 1)}")
+    for name, draw, truth in populations(given.folder):
+        for asked in MEASURES:
+            value = float(coefficient(asked).of(truth))
+            for topics in TOPICS:
+                shares = covered(asked, draw, truth, topics, given.samples, given.resamples)
+                cells = [f"{share:.3f}" for share, _ in shares.values()]
+                widths = " / ".join(f"{width:.3f}" for _, width in shares.values())
+                row = [name, asked, f"{value:.3f}", str(topics), *cells, widths]
+                print(f"| {' | '.join(row)} |", flush=True)
+    print(f"\n{given.samples} samples, {given.resamples} resamples,", end=" ")
+    print(f"{time.process_time() - begun:.0f} s CPU")
+
+
+if __name__ == "__main__":
+    main()

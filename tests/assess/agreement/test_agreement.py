@@ -1,0 +1,319 @@
+"""Agreement of assessors: what is compared, intervals over topics, and hostile labels."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import cranfield as cf
+from cranfield import CranfieldError, PolicyError
+from cranfield.assess import agreement_of
+from cranfield.assess.agreement.coefficients import COEFFICIENTS
+from cranfield.assess.agreement.intervals import jackknife
+from cranfield.assess.agreement.laws import cohen_kappa
+from cranfield.assess.agreement.tables import of_joint
+from cranfield.base.streams import stream
+
+NONE = np.nan
+ALL = [*COEFFICIENTS]
+
+
+def people(seed: int = 0, topics: int = 12, units: int = 15, gaps: float = 0.2) -> tuple[Any, Any]:
+    """Ratings of three people who copy the truth in part, and the topic of each unit."""
+    rng = np.random.default_rng(seed)
+    size = topics * units
+    truth = rng.integers(0, 3, size)
+    own = rng.integers(0, 3, (size, 3))
+    ratings = np.where(rng.random((size, 3)) < [0.8, 0.6, 0.5], truth[:, None], own).astype(float)
+    ratings[rng.random(ratings.shape) < gaps] = np.nan
+    return ratings, np.repeat(np.arange(topics), units)
+
+
+def naive_kappa(a: Any, b: Any) -> float:
+    grades = np.union1d(a, b)
+    agreed = (a == b).mean()
+    chance = sum((a == g).mean() * (b == g).mean() for g in grades)
+    return float((agreed - chance) / (1 - chance))
+
+
+def test_jackknife_as_it_is_written() -> None:
+    ratings, topics = people()
+    found = agreement_of(ratings, "kappa", pairs=True, topics=topics, confidence=0.9)
+    assert found.comparisons == (("1", "2"), ("1", "3"), ("2", "3"))
+    both = ~np.isnan(ratings[:, [0, 2]]).any(axis=1)
+    a, b, of = ratings[both, 0], ratings[both, 2], topics[both]
+    value = naive_kappa(a, b)
+    logs = np.log(1 - np.array([naive_kappa(a[of != t], b[of != t]) for t in range(12)]))
+    half = stats.t.ppf(0.95, 11) * np.sqrt(11 / 12 * ((logs - logs.mean()) ** 2).sum())
+    assert found.value[1, 0] == pytest.approx(value, abs=1e-13)
+    assert found.high[1, 0] == pytest.approx(1 - np.exp(np.log(1 - value) - half), abs=1e-12)
+    assert found.low[1, 0] == pytest.approx(1 - np.exp(np.log(1 - value) + half), abs=1e-12)
+    assert found.units[1] == both.sum() and found.topics.tolist() == [12, 12, 12]
+
+
+def test_bootstrap_draws_whole_topics() -> None:
+    ratings, topics = people(gaps=0.0)
+    found = agreement_of(
+        ratings[:, :2], "kappa", topics=topics, interval="bootstrap", resamples=40, seed=3
+    )
+    counts = stream(3, 0).multinomial(12, np.full(12, 1 / 12), size=500)[:40]
+    drawn = []
+    for row in counts:
+        rows = np.concatenate([np.flatnonzero(topics == t) for t in np.repeat(range(12), row)])
+        drawn.append(naive_kappa(ratings[rows, 0], ratings[rows, 1]))
+    np.testing.assert_allclose(found.replicates[:, 0, 0], drawn, atol=1e-13)
+    np.testing.assert_allclose(
+        [found.low[0, 0], found.high[0, 0]], np.quantile(drawn, [0.025, 0.975]), atol=1e-13
+    )
+    assert (found.resamples, found.seed) == (40, 3)
+    assert "40 resamples, seed 3" in str(found)
+    more = agreement_of(
+        ratings[:, :2], "kappa", topics=topics, interval="bootstrap", resamples=900, seed=3
+    )
+    np.testing.assert_array_equal(more.replicates[:40], found.replicates)
+
+
+@pytest.mark.parametrize("interval", ["jackknife", "bootstrap"])
+def test_differences_cancel_what_topics_share(interval: str) -> None:
+    ratings, topics = people()
+    common: dict[str, Any] = {"topics": topics, "interval": interval, "resamples": 300}
+    pairs = agreement_of(ratings, ["kappa", "alpha"], pairs=True, **common)
+    one, other = pairs.pick("2", "1"), pairs.pick("1", "3")
+    less = one.minus(other)
+    np.testing.assert_allclose(less.value, one.value - other.value)
+    np.testing.assert_allclose(less.replicates, one.replicates - other.replicates)
+    assert ((less.low < less.value) & (less.value < less.high)).all()
+    itself = one.minus(one)
+    assert (itself.value == 0).all() and np.isnan(itself.low).all()
+    if interval == "jackknife":
+        without = less.replicates[:, 0, 0]
+        half = stats.t.ppf(0.975, 11) * np.sqrt(11 / 12 * ((without - without.mean()) ** 2).sum())
+        assert less.high[0, 0] == pytest.approx(less.value[0, 0] + half, abs=1e-12)
+    with pytest.raises(PolicyError, match="differ in their topic names"):
+        one.minus(
+            agreement_of(ratings, ["kappa", "alpha"], pairs=True, **common | {"topics": None})
+        )
+    with pytest.raises(PolicyError, match="differ in their confidence"):
+        one.minus(agreement_of(ratings, ["kappa", "alpha"], pairs=True, confidence=0.9, **common))
+    with pytest.raises(PolicyError, match="'1 and 4' were not compared"):
+        pairs.pick("1", "4")
+
+
+def test_forms_of_labels_agree(tmp_path: Path) -> None:
+    """An array, judgments by name, rows and a file say the same."""
+    ratings, topics = people()
+    names = ["ann", "bob", "cid"]
+    rows = [
+        (f"t{topics[u]}", f"d{u}", names[w], int(ratings[u, w]))
+        for u, w in zip(*np.nonzero(~np.isnan(ratings)), strict=True)
+    ]
+    by_name: dict[str, Any] = {name: {} for name in names}
+    for topic, doc, name, grade in rows:
+        by_name[name].setdefault(topic, {})[doc] = grade
+    file = tmp_path / "labels.csv"
+    pl.DataFrame(rows, schema=["topic", "doc", "worker", "grade"], orient="row").write_csv(file)
+    first = agreement_of(ratings, topics=[f"t{t}" for t in topics], names=names)
+    # Which label comes first does not matter.
+    mixed = [rows[k] for k in np.random.default_rng(2).permutation(len(rows))]
+    for form in (by_name, rows, mixed, file, cf.assess.read_labels(rows)):
+        again = agreement_of(form)
+        for name in ("value", "low", "high", "units", "topics"):
+            np.testing.assert_allclose(getattr(again, name), getattr(first, name), atol=1e-12)
+        pairs = agreement_of(form, ALL, pairs=True).to_polars()
+        own = pl.concat(
+            [pairs, pairs.rename({"first": "second", "second": "first"})[pairs.columns]]
+        )
+        wanted = own.filter((pl.col("first") == "ann") & (pl.col("second") == "cid"))
+        both = agreement_of(ratings[:, [0, 2]], ALL, topics=[f"t{t}" for t in topics], pairs=True)
+        np.testing.assert_allclose(wanted["value"].to_numpy(), both.value[0], atol=1e-12)
+
+
+def test_against_one() -> None:
+    ratings, topics = people()
+    names = ["ann", "bob", "cid"]
+    found = agreement_of(ratings, "kappa", against="bob", topics=topics, names=names)
+    assert {*found.comparisons} == {("bob", "ann"), ("bob", "cid")}
+    assert found.to_polars().columns[:3] == ["first", "second", "measure"]
+    with pytest.raises(PolicyError, match="there is no assessor 'eve'"):
+        agreement_of(ratings, against="eve", topics=topics, names=names)
+    square = agreement_of(ratings, "kappa", pairs=True, names=names).matrix()
+    assert square["assessor"].to_list() == names
+    assert square["bob"][0] == square["ann"][1]
+    with pytest.raises(PolicyError, match="ask for pairs"):
+        agreement_of(ratings, "alpha").matrix()
+
+
+def test_of_two_with_gaps_all_labels_count_for_chance() -> None:
+    """Gwet (2014): shares of grades are of all units with a label, agreement of those of two."""
+    ratings = np.array([[0, 0], [1, 1], [0, 1], [1, NONE], [1, NONE]])
+    found = agreement_of(ratings, ["AC1", "kappa", "observed"], interval="none")
+    share = (1 + 0 + 0.5 + 0 + 0) / 5
+    chance = 2 * share * (1 - share)
+    np.testing.assert_allclose(found.value[0], [(2 / 3 - chance) / (1 - chance), 0.4, 2 / 3])
+    assert found.units.tolist() == [3]
+
+
+def test_scale_that_was_not_used_up() -> None:
+    """AC1 depends on the number of grades, kappa and alpha do not."""
+    ratings = [[0, 0], [1, 1], [0, 1]]
+    used, whole = (
+        agreement_of(ratings, ["AC1", "kappa", "alpha"], grades=grades, interval="none").value[0]
+        for grades in (None, range(4))
+    )
+    assert whole[0] == pytest.approx((2 / 3 - 1 / 6) / (5 / 6))
+    assert used[0] != pytest.approx(whole[0])
+    np.testing.assert_allclose(used[1:], whole[1:])
+
+
+def test_repeated_labels_are_not_agreement() -> None:
+    rows = [("q", "d", "ann", 1, 1), ("q", "d", "ann", 0, 2), ("q", "d", "bob", 0, 3)]
+    rows += [("q", "e", "ann", 1, 4), ("q", "e", "bob", 1, 5)]
+    labels = cf.assess.read_labels(rows, repeats="keep")
+    found = agreement_of(labels, "observed", interval="none")
+    assert found.value[0, 0] == 1.0
+    assert found.notes == ("1 label replaced by a later one of the same assessor",)
+
+
+NOTED = [
+    ([[1, 1], [1, 1]], ["a", "b"], "not defined"),
+    ([[1, NONE], [NONE, 0]], ["a", "b"], "not defined"),
+    ([[1, 1], [1, 0], [0, 0]], ["a", "a", "a"], "with one topic there is none"),
+    ([[1, 1], [0, 0]] * 2, ["a", "a", "b", "b"], "the same for all topics"),
+    ([[1, 0], [0, 0], [1, 1]] * 3, list("aaabbbccc"), "fewer than 10 topics are rough"),
+]
+
+
+@pytest.mark.parametrize(("ratings", "topics", "note"), NOTED)
+@pytest.mark.parametrize("interval", ["jackknife", "bootstrap"])
+def test_what_is_undefined_is_said(
+    ratings: Any, topics: list[str], note: str, interval: str
+) -> None:
+    found = agreement_of(ratings, "kappa", topics=topics, interval=interval, resamples=50)
+    assert any(note in line for line in found.notes)
+    if "rough" not in note:
+        assert np.isnan(found.low).all() and np.isnan(found.high).all()
+    assert note in str(found)
+
+
+REFUSED = [
+    ({"given": [[1], [0]]}, "two assessors or more"),
+    ({"given": [[1, np.inf]]}, "infinite"),
+    ({"given": np.array([["1", "x"]])}, "grades are numbers"),
+    ({"given": [[NONE, NONE]]}, "no ratings"),
+    ({"given": np.empty((0, 2))}, "no ratings"),
+    ({"given": [[1, 2], [1]]}, "grades are numbers"),
+    ({"given": np.zeros((2, 2, 2))}, "of shape"),
+    ({"given": [[1, 0]], "measures": "gamma"}, "'gamma' is none of observed"),
+    ({"given": [[1, 0]], "measures": "kappa(cubic)"}, "kappa takes nominal"),
+    ({"given": [[1, 0]], "measures": "observed(linear)"}, "observed takes rel=GRADE"),
+    ({"given": [[1, 0]], "measures": "AC2(ordinal)"}, "no ordinal"),
+    ({"given": [[1, 0]], "measures": []}, "no measure"),
+    ({"given": [[1, 0, 1]], "measures": "kappa"}, "of two assessors"),
+    ({"given": [[-1, 0]], "measures": "alpha(ratio)"}, "ratios are of grades from 0"),
+    ({"given": [[1, 0]], "interval": "exact"}, "interval 'exact'"),
+    ({"given": [[1, 0]], "confidence": 95}, "between 0 and 1"),
+    ({"given": [[1, 0]], "resamples": 0}, "resamples"),
+    ({"given": [[1, 0]], "seed": -1}, "seed"),
+    ({"given": [[1, 0]], "topics": ["a", "b"]}, "topics are 1"),
+    ({"given": [[1, 0]], "names": ["a"]}, "names are 2"),
+    ({"given": [[1, 0]], "names": ["a", "a"]}, "names are 2"),
+    ({"given": [[1, 4]], "grades": [0, 1]}, "grade 4 is off the scale 0 to 1"),
+    ({"given": [[1, 0]], "grades": [0, NONE, 1]}, "neither NaN"),
+    ({"given": [[1, NONE]], "pairs": True}, "no two assessors"),
+    ({"given": {"ann": {"q": {"d": 1}}}}, "two assessors or more"),
+    ({"given": {"ann": {"q": {"d": 1}}}, "topics": ["q"]}, "labels have their own"),
+]
+
+
+@pytest.mark.parametrize(("options", "reason"), REFUSED)
+def test_refused_in_one_line(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(CranfieldError, match=reason) as caught:
+        agreement_of(**options)
+    assert "\n" not in str(caught.value)
+
+
+def test_too_many_grades_are_refused_before_memory_is_gone() -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(CranfieldError, match="too many"):
+        agreement_of(rng.random((20_000, 2)))
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(max_examples=80, deadline=None)
+def test_hostile_ratings_end_in_numbers_or_one_line(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    shape = rng.integers(0, 8), rng.integers(0, 5)
+    pool = rng.choice([0, 1, 1, 2, -3, 2**31 - 1, -(2**31), 0.5, 1e300, NONE, NONE], 4)
+    ratings = rng.choice(pool, shape)
+    topics = rng.choice(["", "q1", "\x1b[31m", "é"], shape[0])
+    interval = str(rng.choice(["jackknife", "bootstrap", "none"]))
+    pairs = bool(rng.integers(2))
+    measures = [one for one in ALL if one != "kappa" or pairs or shape[1] == 2]
+    try:
+        found = agreement_of(
+            ratings, measures, pairs=pairs, topics=topics, interval=interval, resamples=20
+        )
+    except CranfieldError as error:
+        assert "\n" not in str(error)
+        return
+    value = found.value[~np.isnan(found.value)]
+    assert (value <= 1 + 1e-9).all()
+    known = ~np.isnan(found.low)
+    assert (found.low[known] <= found.high[known]).all() and (found.high[known] <= 1).all()
+    assert np.isnan(found.value).any() == any("not defined:" in note for note in found.notes)
+    assert "\x1b" not in str(found)
+    json.dumps(found.to_polars().fill_nan(None).to_dicts())
+
+
+@given(st.integers(0, 10**6))
+@settings(max_examples=30, deadline=None)
+def test_names_and_orders_do_not_matter(seed: int) -> None:
+    ratings, topics = people(seed, topics=4, units=5)
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.permutation(len(ratings)), rng.permutation(3)
+    first = agreement_of(ratings, topics=topics)
+    again = agreement_of(ratings[rows][:, columns], topics=topics[rows])
+    np.testing.assert_allclose(again.value, first.value, atol=1e-12)
+    np.testing.assert_allclose(again.low, first.low, atol=1e-9)
+    # A scale shifted or stretched changes nothing but ratios.
+    moved = agreement_of(ratings * 7 - 3, ["alpha", "AC2", "alpha(interval)"], topics=topics)
+    plain = agreement_of(ratings, ["alpha", "AC2", "alpha(interval)"], topics=topics)
+    np.testing.assert_allclose(moved.value, plain.value, atol=1e-12)
+
+
+def test_topics_cover_where_pairs_do_not() -> None:
+    """What the table of the documentation shows, in small: 25 topics that differ, 250 samples."""
+    rng = np.random.default_rng(11)
+
+    def tables(topics: int) -> Any:
+        """Topics differ in the share of relevant documents, and in how much is copied."""
+        relevant, copied = rng.beta(2, 4, topics), rng.beta(3, 2, topics)
+        by_chance = relevant * 0.5
+        hit = relevant * (copied + (1 - copied) * by_chance)
+        missed = relevant - hit
+        false = (1 - relevant) * (1 - copied) * by_chance
+        cells = np.column_stack([1 - relevant - false, false, missed, hit])
+        return rng.multinomial(100, cells).reshape(-1, 2, 2).astype(float)
+
+    grades = np.arange(2.0)
+    true = float(cohen_kappa(of_joint(tables(100_000).sum(axis=0), grades)))
+    by_topic, by_pair = 0, 0
+    for _ in range(250):
+        joint = tables(25)
+        total = joint.sum(axis=0)
+        value, without = (cohen_kappa(of_joint(one, grades)) for one in (total, total - joint))
+        low, high = jackknife(value, without, np.ones(25, dtype=bool), 0.95)
+        by_topic += bool(low <= true <= high)
+        drawn = rng.multinomial(2500, total.ravel() / 2500, size=300).reshape(-1, 2, 2) * 1.0
+        low, high = np.quantile(cohen_kappa(of_joint(drawn, grades)), [0.025, 0.975])
+        by_pair += bool(low <= true <= high)
+    assert by_topic / 250 > 0.91
+    assert by_pair / 250 < 0.65

@@ -125,7 +125,7 @@ def judges(
     wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
     people = read_qrels(qrels, format=judging["input_format"], encoding=encoding, subtopics=False)
     labels = read_judges(judges, format=label_format, encoding=encoding)
-    on_scale = {"scale": scale, "cut": cut, "confidence": confidence}
+    on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}
     found = compare_judges(people, labels, level=level, **on_scale)
     tables = found.tables()
     frames = {

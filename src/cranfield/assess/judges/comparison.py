@@ -134,9 +134,9 @@ class JudgeComparison(Framed):
         ).with_columns(pl.selectors.float().fill_nan(None))
 
     def intervals(self) -> pl.DataFrame:
-        """Return a row a judge and statistic: value, low, high."""
+        """Return a row a judge and statistic: estimate, low, high."""
         judge, statistic = (index.ravel() for index in np.indices(self.values.shape))
-        numbers = {"value": self.values, "low": self.low, "high": self.high}
+        numbers = {"estimate": self.values, "low": self.low, "high": self.high}
         return pl.DataFrame(
             {
                 "judge": pl.Series(self.judges).gather(judge),
@@ -320,7 +320,7 @@ def compare_judges(
     tables = of_joint(
         np.swapaxes(joint, 0, 1).astype(np.float64), np.array(panel.scale.grades, float)
     )
-    has = tables.joint.sum(axis=(-2, -1)) > 0
+    has = np.swapaxes(joint, 0, 1).sum(axis=(-2, -1)) > 0
     computed = statistics(panel.scale, level)
     total, without = tables.total(), tables.without_each()
     values, low, high = (np.empty((len(computed), len(found))) for _ in range(3))

@@ -12,7 +12,7 @@ from scipy.special import stdtr, stdtrit
 from cranfield.assess.judges.families import kin_of, own_of
 from cranfield.assess.judges.rankings import ranks_of, rounded
 from cranfield.assess.judges.scoring import by_all
-from cranfield.base.arrays import Floats, Ints
+from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.checks import check_probability
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted, some_of
@@ -119,7 +119,16 @@ class KinBias(Framed):
             title = f"Kin bias: {measure}"
             frame = self.to_polars().filter(pl.col("measure") == measure).drop("measure")
             table = from_frame(frame, title, left=("judge",))
-            found.append(Table(title, table.head, table.rows, table.left, notes))
+            place = list(table.head).index("p")
+            rows = [
+                [
+                    *row[:place],
+                    "<0.0001" if row[place] == "0.0000" else row[place],
+                    *row[place + 1 :],
+                ]
+                for row in table.rows
+            ]
+            found.append(Table(title, table.head, rows, table.left, notes))
         return found
 
     def __str__(self) -> str:
@@ -201,7 +210,8 @@ def kin_bias(
     scored = by_all(runs, human, judges, measures, scale=scale, cut=cut, **options)
     names = tuple(one.name for one in scored.panel.judges)
     kin, own = kin_of(names, scored.systems, families), own_of(names, scored.systems)
-    known = kin.any(axis=1) & (~kin & ~own).any(axis=1)
+    others: Bools = np.logical_not(kin | own)
+    known = kin.any(axis=1) & others.any(axis=1)
     if not known.any():
         raise PolicyError("no judge has kin among the systems, and others beside them")
     notes = [*scored.panel.notes]
@@ -221,9 +231,7 @@ def kin_bias(
             by_people[m, k], by_judge[m, k] = (ranks[place] for ranks in of_all)
         if known[k] and size:
             shift = (judge - people)[there]
-            first, second = (
-                shift[:, which].mean(axis=1) for which in (kin[k], np.logical_not(kin[k] | own[k]))
-            )
+            first, second = (shift[:, which].mean(axis=1) for which in (kin[k], others[k]))
             of_kin[m, k], of_others[m, k] = first.mean(), second.mean()
             if size > 1:
                 error[m, k] = (first - second).std(ddof=1) / np.sqrt(size)

@@ -79,7 +79,9 @@ class JudgeRankings(Framed):
 
     def to_polars(self) -> pl.DataFrame:
         """Return a row a measure and judge."""
-        moved = np.abs(self.changes).argmax(axis=-1)
+        # Of systems that moved as far, the first by name, in whatever order they were given.
+        by_name = np.array(sorted(range(len(self.systems)), key=self.systems.__getitem__))
+        moved = by_name[np.abs(self.changes)[..., by_name].argmax(axis=-1)]
         rows = []
         for m, k in np.ndindex(self.tau.shape):
             system = int(moved[m, k])
@@ -222,11 +224,13 @@ def judge_rankings(
     tau, ap, overlap, by_topic = (np.full(shape, np.nan) for _ in range(4))
     limits = np.full((2, *shape, 2), np.nan)
     means = np.full((2, *shape, systems), np.nan)
+    # Sums go in order of name: in whatever order runs are given, results are the same to the bit.
+    by_name = np.array(sorted(range(systems), key=scored.systems.__getitem__))
     for m, k in np.ndindex(*shape):
-        people, judge = _complete(scored, m, k)
+        people, judge = (values[:, by_name] for values in _complete(scored, m, k))
         topics[m, k] = len(people)
         one, other = (rounded(values.mean(axis=0)) for values in (people, judge))
-        means[:, m, k] = one, other
+        means[0, m, k, by_name], means[1, m, k, by_name] = one, other
         order = [np.sign(values[:, None] - values) for values in (one, other)]
         flips[m, k] = int((order[0] * order[1] < 0).sum()) // 2
         tau[m, k], ap[m, k] = kendall_tau(one, other), tau_ap(other, one)

@@ -1,0 +1,219 @@
+"""What judges do to rankings of systems, and to their own kin: against naive computations."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import cranfield as cf
+from tests.assess.judges.llmjudge import judges, labels, written
+
+TOPICS, DOCS, SYSTEMS = 12, 30, 6
+MEASURES = ("nDCG@10", "AP")
+
+
+@pytest.fixture(scope="module")
+def campaign() -> tuple[dict[str, object], dict[str, object], dict[str, object]]:
+    """Six runs, judgments with grades from 0 to 2, and two judges, one of them without a topic."""
+    random = np.random.default_rng(16)
+    grades = random.choice([0, 0, 0, 1, 2], size=(TOPICS, DOCS))
+    runs = {
+        f"s{s}": {
+            f"q{t}": dict(zip([f"d{d}" for d in range(DOCS)], row.tolist(), strict=True))
+            for t, row in enumerate(grades + random.normal(0, 0.6 + 0.1 * s, size=grades.shape))
+        }
+        for s in range(SYSTEMS)
+    }
+
+    def qrels(table: np.ndarray, topics: range) -> dict[str, dict[str, int]]:
+        return {f"q{t}": {f"d{d}": int(table[t, d]) for d in range(DOCS)} for t in topics}
+
+    noisy = np.clip(grades + random.integers(-1, 2, size=grades.shape), 0, 2)
+    kind = np.maximum(grades, random.choice([0, 2], p=[0.8, 0.2], size=grades.shape))
+    label_sets = {"noisy": qrels(noisy, range(TOPICS)), "kind": qrels(kind, range(1, TOPICS))}
+    return runs, qrels(grades, range(TOPICS)), label_sets
+
+
+def by_hand(campaign: tuple, judge: str, measure: str) -> tuple[np.ndarray, np.ndarray]:
+    """Scores by people and by a judge on the topics of both, evaluated apart."""
+    runs, people, label_sets = campaign
+    one = cf.evaluate(runs, people, measure)[measure]
+    other = cf.evaluate(runs, label_sets[judge], measure)[measure]
+    return one.select(topics=other.topics).values, other.values
+
+
+def test_rankings_as_by_two_evaluations(campaign: tuple) -> None:
+    runs, people, label_sets = campaign
+    found = cf.assess.judge_rankings(runs, people, label_sets, MEASURES, resamples=50)
+    frame = found.to_polars()
+    for measure in MEASURES:
+        for judge in label_sets:
+            one, other = by_hand(campaign, judge, measure)
+            row = frame.row(
+                by_predicate=(pl.col("measure") == measure) & (pl.col("judge") == judge), named=True
+            )
+            first, second = one.mean(axis=0), other.mean(axis=0)
+            assert row["topics"] == len(one) == (TOPICS if judge == "noisy" else TOPICS - 1)
+            assert row["tau"] == pytest.approx(stats.kendalltau(first, second).statistic, abs=1e-12)
+            assert row["flips"] == sum(
+                (first[a] - first[b]) * (second[a] - second[b]) < 0
+                for a, b in combinations(range(SYSTEMS), 2)
+            )
+            each = [stats.kendalltau(*rows).statistic for rows in zip(one, other, strict=True)]
+            assert row["tau by topic"] == pytest.approx(np.nanmean(each), abs=1e-9)
+            change = stats.rankdata(-first) - stats.rankdata(-second)
+            assert row["largest change"] == change[found.systems.index(row["of system"])]
+            assert abs(row["largest change"]) == np.abs(change).max()
+            assert row["RBO"] == pytest.approx(
+                cf.correlation.rbo(
+                    dict(zip(found.systems, second, strict=True)),
+                    dict(zip(found.systems, first, strict=True)),
+                ).ext
+            )
+            assert row["tau low"] <= row["tau high"]
+
+
+def test_people_as_a_judge_change_nothing(campaign: tuple) -> None:
+    runs, people, _ = campaign
+    found = cf.assess.judge_rankings(runs, people, {"same": people}, "AP", resamples=20)
+    row = found.to_polars().row(0, named=True)
+    assert (row["tau"], row["tau AP"], row["flips"], row["largest change"]) == (1, 1, 0, 0)
+    assert (row["tau low"], row["tau high"]) == (1, 1)
+    assert row["RBO"] == pytest.approx(1)
+
+
+def test_the_highest_grade_is_that_of_the_scale(campaign: tuple) -> None:
+    """A judge who gives no 2 is not graded more generously by ERR for it."""
+    runs, people, _ = campaign
+    low = {t: {d: min(g, 1) for d, g in docs.items()} for t, docs in people.items()}
+    found = cf.assess.judge_rankings(runs, people, {"low": low}, "ERR@10", resamples=1)
+    alone = cf.evaluate(runs, low, "ERR(max_grade=2)@10")
+    assert found.by_judge[0, 0] == pytest.approx(alone.by_system()[:, 1].to_numpy())
+
+
+def test_seed_and_shuffled_runs(campaign: tuple) -> None:
+    runs, people, label_sets = campaign
+    turned = dict(reversed(runs.items()))
+    options = {"measures": "AP", "resamples": 40}
+    one, other, third = (
+        cf.assess.judge_rankings(some, people, label_sets, seed=seed, **options).to_polars()
+        for some, seed in ((runs, 1), (turned, 1), (runs, 2))
+    )
+    assert one.equals(other)
+    assert not one.equals(third)
+
+
+def test_overall_scores_of_any_kind(campaign: tuple) -> None:
+    """A cost, of which less is better, and a geometric mean."""
+    runs, people, label_sets = campaign
+    wanted = ["EC(RBP)", "GMAP"]
+    found = cf.assess.judge_rankings(runs, people, label_sets, wanted, resamples=1)
+    for j, judge in enumerate(label_sets):
+        for k, (measure, overall) in enumerate(
+            zip(found.measures, (lambda v: -v.mean(axis=0), stats.gmean), strict=True)
+        ):
+            for mine, values in zip(
+                (found.by_people, found.by_judge), by_hand(campaign, judge, measure), strict=True
+            ):
+                assert mine[k, j].argsort().tolist() == overall(values).argsort().tolist()
+
+
+def test_kin_bias_by_hand(campaign: tuple) -> None:
+    runs, people, label_sets = campaign
+    kin = {"noisy": ["s0", "s3"], "kind": ["s5"]}
+    found = cf.assess.kin_bias(runs, people, label_sets, kin, MEASURES, confidence=0.9)
+    for k, measure in enumerate(MEASURES):
+        for j, judge in enumerate(label_sets):
+            one, other = by_hand(campaign, judge, measure)
+            shift = other - one
+            own = [found.systems.index(name) for name in kin[judge]]
+            rest = [s for s in range(SYSTEMS) if s not in own]
+            differences = [row[own].mean() - row[rest].mean() for row in shift]
+            result = stats.ttest_1samp(differences, 0)
+            limits = result.confidence_interval(0.9)
+            mine = (found.bias, found.low, found.high, found.pvalue)
+            wanted = (np.mean(differences), limits.low, limits.high, result.pvalue)
+            assert [one[k, j] for one in mine] == pytest.approx(wanted, abs=1e-12)
+            narrow = result.confidence_interval(0.95)
+            together = (found.low_together[k, j], found.high_together[k, j])
+            assert together == pytest.approx(tuple(narrow), abs=1e-12)
+    assert found.kin.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("form", ["families", "kin", "frame", "file"])
+def test_families_in_any_form(campaign: tuple, form: str, tmp_path: Path) -> None:
+    runs, people, label_sets = campaign
+    families = {"noisy": "A", "s0": "A", "s1": ["A", "B"], "kind": "B", "s2": "C"}
+    pairs = [("noisy", "s0"), ("noisy", "s1"), ("kind", "s1")]
+    given: object = families
+    if form == "kin":
+        given = {"noisy": ["s0", "s1"], "kind": "s1"}
+    elif form == "frame":
+        given = pl.DataFrame(pairs, schema=["judge", "system"], orient="row")
+    elif form == "file":
+        given = tmp_path / "kin.csv"
+        rows = [
+            (n, f)
+            for n, some in families.items()
+            for f in ([some] if isinstance(some, str) else some)
+        ]
+        given.write_text("name,team\n" + "".join(f"{n},{f}\n" for n, f in rows))
+    found = cf.assess.kin_bias(runs, people, label_sets, given, "AP")
+    wanted = cf.assess.kin_bias(runs, people, label_sets, families, "AP")
+    assert found.kin.tolist() == [2, 1]
+    assert found.bias.tolist() == wanted.bias.tolist()
+
+
+def test_a_judge_without_kin_is_named(campaign: tuple) -> None:
+    runs, people, label_sets = campaign
+    found = cf.assess.kin_bias(runs, people, label_sets, {"noisy": "s0"}, "AP")
+    assert found.notes == ("without kin among the systems, or without others: kind",)
+    assert np.isnan(found.bias).tolist() == [[False, True]]
+    for families in ({}, {"noisy": list(runs), "kind": list(runs)}):
+        with pytest.raises(cf.PolicyError, match="no judge has kin among the systems"):
+            cf.assess.kin_bias(runs, people, label_sets, families, "AP")
+    with pytest.raises(cf.PolicyError, match="the family of 'noisy' is '0.5'"):
+        cf.assess.kin_bias(runs, people, label_sets, {"noisy": 0.5}, "AP")
+
+
+def test_one_topic_has_no_interval() -> None:
+    people, judge = ({"q": {"x": 1, "y": 0}}, {"q": {"x": 0, "y": 1}})
+    runs = {"a": {"q": {"x": 1}}, "b": {"q": {"y": 1}}}
+    found = cf.assess.kin_bias(runs, people, {"llm": judge}, {"llm": "b"}, "P@1")
+    assert found.bias.tolist() == [[2.0]]
+    assert np.isnan([found.low, found.high, found.pvalue]).all()
+    ranked = cf.assess.judge_rankings(runs, people, {"llm": judge}, "P@1").to_polars()
+    assert ranked.select("tau", "tau low", "tau high").row(0) == (-1.0, None, None)
+
+
+def test_in_llmjudge_every_judge_puts_its_own_run_first(tmp_path: Path) -> None:
+    """The label sets as runs, nDCG@10, teams as families; kin bias by a naive computation."""
+    people, submissions = written(tmp_path)
+    runs = cf.assess.judges_as_runs(people, submissions)
+    teams = {name: name.split("-")[0] for name in judges()}
+    found = cf.assess.kin_bias(runs, people, submissions, teams)
+    assert found.kin.tolist() == [5] * 6 + [4] * 5 + [9] * 10
+    assert set(found.rank_by_judge.ravel().tolist()) == {1}
+    assert set(found.rank_by_people.ravel().tolist()) > {1, 21}
+    chosen, discount = ["Olz-exp", "TREMA-all"], 1 / np.log2(np.arange(2, 12))
+    frame = labels()
+    ndcg = {}
+    for topic, part in frame.partition_by("topic", as_dict=True).items():
+        for system in judges():
+            order = part.sort(system, "doc", descending=True)
+            for judge in ("people", *chosen):
+                gains = order[judge].to_numpy()
+                ideal = np.sort(gains)[::-1][:10] @ discount[: min(10, gains.size)]
+                ndcg[judge, system, topic[0]] = gains[:10] @ discount[: gains[:10].size] / ideal
+    topics = frame["topic"].unique().to_list()
+    for judge in chosen:
+        shift = {s: [ndcg[judge, s, t] - ndcg["people", s, t] for t in topics] for s in judges()}
+        kin = [shift[s] for s in judges() if s != judge and teams[s] == teams[judge]]
+        rest = [shift[s] for s in judges() if teams[s] != teams[judge]]
+        wanted = np.mean(kin) - np.mean(rest)
+        assert found.bias[0, found.judges.index(judge)] == pytest.approx(wanted, abs=1e-12)

@@ -1,0 +1,111 @@
+"""`cranfield judges`: tables, formats, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.assess.judges.llmjudge import judges, published, written
+from tests.cli.running import cranfield
+
+
+@pytest.fixture(scope="module")
+def llmjudge(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("llmjudge")
+    written(folder)
+    teams = "".join(f"{name},{name.split('-')[0]}\n" for name in judges())
+    (folder / "teams.csv").write_text(f"name,team\n{teams}")
+    return folder
+
+
+@pytest.fixture
+def labelled(folder: Path) -> Path:
+    """The folder of the other commands, with labels of two judges."""
+    (folder / "fine.txt").write_text("1 0 a 1\n1 0 b 0\n2 0 a 1\n")
+    (folder / "odd.txt").write_text("1 0 a 0\n1 0 b 5\n")
+    (folder / "kin.csv").write_text("judge,system\nfine,one\nodd,two_x\n")
+    return folder
+
+
+def test_the_published_tables_to_four_decimals(llmjudge: Path) -> None:
+    out, _ = cranfield(
+        llmjudge, "judges", "people.txt", "submissions", "--table", "agreement", "--format", "csv"
+    )
+    rows = list(csv.DictReader(io.StringIO(out)))
+    cuts = ("", " 0|123", " 01|23", " 012|3")
+    columns = [f"{name}{cut}" for name in ("kappa", "alpha") for cut in cuts]
+    compared = 0
+    for mine, paper in zip(rows, published().rows(), strict=True):
+        assert mine["judge"] == paper[0]
+        for name, value in zip(columns, paper[1:], strict=True):
+            assert round(float(mine[name]), 4) == pytest.approx(value, abs=1e-12)
+            compared += 1
+    assert compared == 168
+
+
+def test_judges_as_runs_and_kin(llmjudge: Path) -> None:
+    some = [f"submissions/{name}.txt" for name in judges()[4:8]]
+    text, _ = cranfield(
+        llmjudge,
+        *("judges", "people.txt", *some, "--own-runs", "--kin", "teams.csv"),
+        *("-m", "nDCG@10", "--resamples", "20", "--format", "json"),
+    )
+    found = json.loads(text)
+    assert [row["kin"] for row in found["kin"]] == [1, 1, 1, 1]
+    assert {row["own rank by itself"] for row in found["kin"]} == {1}
+    assert len(found["rankings"]) == 4
+    assert len(found["systems"]) == 16
+    assert (found["seed"], found["resamples"]) == (0, 20)
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv", "json"])
+def test_formats(labelled: Path, form: str) -> None:
+    arguments = ("judges", "qrels", "fine.txt", "odd.txt", "--cut", "--format", form)
+    out, _ = cranfield(labelled, *arguments)
+    assert "fine" in out
+    out, _ = cranfield(
+        labelled, *arguments, "--runs", "*.run", "-m", "P@1", "--kin", "kin.csv", "-o", "out"
+    )
+    assert out == ""
+    assert "P@1" in (labelled / "out").read_text()
+
+
+def test_a_grade_off_the_scale(labelled: Path) -> None:
+    out, err = cranfield(labelled, "judges", "qrels", "odd.txt", "-o", "out", status=2)
+    assert (out, (labelled / "out").exists()) == ("", False)
+    assert err == (
+        "cranfield: error: odd.txt:2: grade 5 is off the scale 0 to 2 of the human judgments;"
+        " --cut (cut=True) takes it for the nearest one, --scale (scale) names another scale"
+        " (topic '1', document 'b')\n"
+    )
+    out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--cut")
+    assert "note: odd: 1 grade off the scale 0 to 2 cut" in out
+    assert "missing: pairs that people judged and the judge did not" in out
+    out, _ = cranfield(labelled, "judges", "qrels", "odd.txt", "--scale", "0..5")
+    assert "kappa 0|12345" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        (["fine.txt", "--kin", "kin.csv"], "--kin goes with --runs or --own-runs"),
+        (["fine.txt", "-m", "AP"], "--measure goes with --runs or --own-runs"),
+        (["fine.txt", "--runs", "one.run", "--own-runs"], "either --runs or --own-runs"),
+        (["fine.txt", "--table", "kin"], "the study has no table 'kin'"),
+        (["fine.txt", "fine.txt"], "two judges are called 'fine'"),
+        (["none.txt"], "none.txt: cannot be read"),
+        (["*.nothing"], "no file matches the pattern"),
+        (["fine.txt", "--scale", "3"], "a scale is its lowest and highest grade"),
+        (["fine.txt", "--own-runs", "--aspect", "x=qrels"], "--aspect is not for judges"),
+        (["fine.txt", "--own-runs", "--kin", "kin.csv"], "no judge has kin among the systems"),
+    ],
+)
+def test_what_is_refused(labelled: Path, arguments: list[str], wrong: str) -> None:
+    out, err = cranfield(labelled, "judges", "qrels", *arguments, status=2)
+    assert out == ""
+    assert wrong in err
+    assert err.count("\n") == 1

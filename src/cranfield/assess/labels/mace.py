@@ -1,0 +1,157 @@
+"""MACE: a worker copies the truth or spams, from several random starts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from cranfield.assess.labels.climbing import Climb, Crowd, check_steps, climb, diagonal, logarithm
+from cranfield.assess.labels.consensus import Consensus
+from cranfield.assess.labels.table import Labels
+from cranfield.base.arrays import Floats
+from cranfield.base.checks import check_choice, check_whole
+from cranfield.base.streams import stream
+
+State = tuple[Floats, Floats, float, Floats]
+"""Weight of copying and of spamming (workers, 2), of what is spammed (workers, grades), what the
+priors add to the objective, and the prior of grades."""
+
+INFERENCES = ("variational", "em")
+
+COPYING, SPAM = 0.5, 10.0
+"""Parameters of the Beta and the Dirichlet prior (Hovy et al., section 2.2)."""
+
+
+def mace(
+    labels: Labels,
+    *,
+    inference: str = "variational",
+    restarts: int = 10,
+    gold: Any = None,
+    prior: Any = "uniform",
+    tie: str = "low",
+    seed: int = 0,
+    tolerance: float = 1e-6,
+    iterations: int = 1000,
+) -> Consensus:
+    r"""Estimate the grades, and for each worker how often it copies the truth and what it spams.
+
+    .. math:: P(l \mid k) = \theta_w [l = k] + (1 - \theta_w)\, \xi_{wl}
+
+    The best of several random starts counts, by the log-likelihood (`em`), or by its lower bound
+    with the priors \(\theta_w \sim \mathrm{Beta}(.5, .5)\), \(\xi_w \sim \mathrm{Dirichlet}(10)\)
+    (`variational`). Neither falls from step to step.
+
+    Parameters
+    ----------
+    inference
+        `variational` or `em`.
+    restarts
+        How many random starts; start r draws its own numbers, by the seed and r.
+    labels, gold, prior, tie, tolerance, iterations
+        As of :func:`dawid_skene`.
+    seed
+        Of the starts, and of random ties.
+
+    Returns
+    -------
+    Consensus
+        A worker's quality is its chance to copy, \(\theta_w\); `parameters` has it as `copying`,
+        and `spam`, \(\xi\), of shape (workers, grades).
+
+    Notes
+    -----
+    Source: Hovy, Berg-Kirkpatrick, Vaswani and Hovy (2013).
+
+    Examples
+    --------
+    >>> from cranfield.assess import mace, read_labels
+    >>> said = {"ann": (1, 0, 1), "bob": (1, 0, 1), "eve": (0, 1, 1)}
+    >>> rows = [("q", f"d{i}", w, g) for w, grades in said.items() for i, g in enumerate(grades)]
+    >>> mace(read_labels(rows), seed=1).qrels.grades.tolist()
+    [1, 0, 1]
+    """
+    check_choice("inference", inference, INFERENCES)
+    check_whole("restarts", restarts, 1)
+    check_whole("seed", seed, 0)
+    check_steps(tolerance, iterations)
+    crowd = Crowd(labels, gold, prior)
+    workers, size = len(labels.workers), labels.grades.size
+    given = np.zeros((workers, size))
+    np.add.at(given, (labels.worker, labels.level), 1.0)
+    fit = _bayes if inference == "variational" else _most_likely
+
+    def state_of(copied: Floats, share: Floats) -> State:
+        kept = np.stack([copied.sum(axis=1), (given - copied).sum(axis=1)], axis=1)
+        copying, first = fit(kept, COPYING)
+        spam, second = fit(given - copied, SPAM)
+        return copying, spam, first + second, share
+
+    def maximise(posterior: Floats, state: State) -> State:
+        copying, spam = state[:2]
+        right = diagonal(crowd.tally.of(posterior))
+        copies = copying[:, :1]
+        own = np.divide(copies, copies + copying[:, 1:] * spam, where=copies > 0, out=0 * spam)
+        return state_of(np.minimum(right * own, given), crowd.prior(posterior))
+
+    def expect(state: State) -> tuple[Floats, Floats, float]:
+        posterior, evidence, value = crowd.expect(_table(state), state[3])
+        return posterior, evidence, value + state[2]
+
+    def one(restart: int) -> Climb[State]:
+        random = stream(seed, restart)
+        share = crowd.prior(crowd.shares())
+        start = state_of(given * random.random((workers, size)), share)
+        return climb(start, expect, maximise, tolerance, iterations)
+
+    ends = [one(restart) for restart in range(restarts)]
+    values = np.array([end.objective[-1] for end in ends])
+    end = ends[int(values.argmax())]
+    copying, spam, _, share = end.state
+    copying = copying / copying.sum(axis=1, keepdims=True)
+    return crowd.consensus(
+        end,
+        "mace",
+        prior=share,
+        quality=copying[:, 0],
+        parts=lambda: crowd.tally.parts(logarithm(_table(end.state))),
+        tie=tie,
+        seed=seed,
+        settings={"inference": inference, "restarts": restarts, "prior": prior},
+        parameters={
+            "copying": copying[:, 0],
+            "spam": spam / spam.sum(axis=1, keepdims=True),
+            "restarts": values,
+        },
+    )
+
+
+def _table(state: State) -> Floats:
+    """Chances of labels, (workers, given, true)."""
+    copying, spam = state[:2]
+    spammed = (copying[:, 1:] * spam)[:, :, None]
+    return spammed + np.eye(spam.shape[1]) * copying[:, :1, None]
+
+
+def _most_likely(counts: Floats, _: float) -> tuple[Floats, float]:
+    total = counts.sum(axis=1, keepdims=True)
+    even = np.full(counts.shape, 1 / counts.shape[1])
+    return np.divide(counts, total, out=even, where=total > 0), 0.0
+
+
+def _bayes(counts: Floats, alpha: float) -> tuple[Floats, float]:
+    """Geometric means of chances under a Dirichlet posterior, and minus its distance from the prior.
+
+    The bound on the log-likelihood is that of these weights, less the Kullback-Leibler distances.
+    """
+    from scipy.special import digamma, gammaln
+
+    size = counts.shape[1]
+    after = counts + alpha
+    total = after.sum(axis=1)
+    log_mean = digamma(after) - digamma(total)[:, None]
+    constant = gammaln(size * alpha) - size * gammaln(alpha)
+    distance = gammaln(total) - gammaln(after).sum(axis=1) - constant
+    distance = distance + ((after - alpha) * log_mean).sum(axis=1)
+    return np.exp(log_mean), -float(distance.sum())

@@ -26,3 +26,5 @@ from .labels.glad import glad as glad
 from .labels.mace import mace as mace
 from .labels.majority import majority as majority, wawa as wawa
 from .labels.one_coin import one_coin as one_coin
+from .labels.aware import aware as aware
+from .labels.lead import LeadRule as LeadRule, Stopped as Stopped

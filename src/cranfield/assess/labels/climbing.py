@@ -166,4 +166,3 @@ def _prior(prior: Any, grades: int) -> Floats | None:
     if not (np.isfinite(made).all() and (made >= 0).all() and abs(made.sum() - 1) < 1e-6):
         raise PolicyError(wrong)
     return np.asarray(made / made.sum())
-

@@ -12,12 +12,11 @@ import polars as pl
 
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
-from cranfield.base.checks import check_choice
+from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import CranfieldError
-from cranfield.base.streams import stream
+from cranfield.base.streams import stream_of
 from cranfield.base.words import counted
 from cranfield.collection.qrels import Qrels
-from cranfield.collection.shards.siphash import siphash
 from cranfield.sources.chunks import Origin
 from cranfield.tabular.frames import Framed
 
@@ -97,6 +96,7 @@ class Consensus(Framed):
 
     def __post_init__(self) -> None:
         check_choice("tie", self.tie, TIES)
+        check_whole("seed", self.seed, 0)
 
     @property
     def iterations(self) -> int:
@@ -183,7 +183,7 @@ class Consensus(Framed):
         """
         seen = Tally(self.labels).of(self.posterior).transpose(0, 2, 1)
         total = seen.sum(axis=2, keepdims=True)
-        return np.divide(seen, total, out=np.full(seen.shape, np.nan), where=total > 0)
+        return np.asarray(np.divide(seen, total, out=np.full(seen.shape, np.nan), where=total > 0))
 
     def workers(self) -> pl.DataFrame:
         """Return a row a worker: how many labels, how good by the method, how often it agrees.
@@ -196,7 +196,9 @@ class Consensus(Framed):
         labels, workers = self.labels, len(self.labels.workers)
         decided = self.level[labels.pair] >= 0
         same = labels.level == self.level[labels.pair]
-        cells, cell = np.unique(labels.pair * np.int64(workers) + labels.worker, return_inverse=True)
+        cells, cell = np.unique(
+            labels.pair * np.int64(workers) + labels.worker, return_inverse=True
+        )
         own = np.zeros((cells.size, labels.grades.size))
         np.add.at(own, cell, self.parts())
         others = np.bincount(labels.pair, minlength=len(labels.docs))[labels.pair]
@@ -221,9 +223,7 @@ class Consensus(Framed):
         parts = [f"{self.method} of {counted(len(self.labels.docs), 'pair')}"]
         if self.iterations:
             ended = "" if self.converged else ", not converged"
-            parts.append(
-                f"{counted(self.iterations, 'step')} to {self.log_likelihood:.4f}{ended}"
-            )
+            parts.append(f"{counted(self.iterations, 'step')} to {self.log_likelihood:.4f}{ended}")
         parts.append(f"{counted(int(self.tied.sum()), 'tie')} ({self.tie})")
         return ", ".join(parts)
 
@@ -260,7 +260,7 @@ class Tally:
 
     def parts(self, table: Floats) -> Floats:
         """Return what each label says by such a table; (labels, true)."""
-        return table.reshape(-1, table.shape[2])[self.rows]
+        return np.asarray(table.reshape(-1, table.shape[2])[self.rows])
 
 
 def _best(values: Floats) -> Bools:
@@ -273,10 +273,9 @@ def _drawn(best: Bools, labels: Labels, rows: Indices, seed: int) -> Ints:
     level = np.empty(rows.size, dtype=np.int64)
     codes = labels.topic_of[rows]
     place = labels.docs.gather(rows).arg_sort().to_numpy()
-    keys = siphash(pl.Series(labels.topics, dtype=pl.String), (0, 0))
     for code in np.unique(codes):
         of_topic = place[codes[place] == code]
-        draws = stream(seed, int(keys[code])).random(of_topic.size)
+        draws = stream_of(seed, labels.topics[code]).random(of_topic.size)
         some = best[of_topic]
         wanted = np.floor(draws * some.sum(axis=1)).astype(np.int64)
         level[of_topic] = (np.cumsum(some, axis=1) > wanted[:, None]).argmax(axis=1)
@@ -286,4 +285,4 @@ def _drawn(best: Bools, labels: Labels, rows: Indices, seed: int) -> Ints:
 def _mean_by(codes: Ints, values: Any, kept: Bools, size: int) -> Floats:
     number = np.bincount(codes[kept], minlength=size)
     total = np.bincount(codes[kept], weights=values[kept], minlength=size)
-    return np.divide(total, number, out=np.full(size, np.nan), where=number > 0)
+    return np.asarray(np.divide(total, number, out=np.full(size, np.nan), where=number > 0))

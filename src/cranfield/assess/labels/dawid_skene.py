@@ -94,9 +94,7 @@ def dawid_skene(
         posterior, evidence, value = crowd.expect(*state)
         return posterior, evidence, value + smoothing * float(logarithm(state[0]).sum())
 
-    end: Climb[State] = climb(
-        maximise(crowd.shares()), expect, maximise, tolerance, iterations
-    )
+    end: Climb[State] = climb(maximise(crowd.shares()), expect, maximise, tolerance, iterations)
     table, share = end.state
     return crowd.consensus(
         end,

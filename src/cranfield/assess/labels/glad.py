@@ -100,9 +100,7 @@ def glad(
         ease, sure = strength(point)
         posterior, _, value = expect(point)
         pull = (posterior.ravel()[cell] - expit(sure)) * ease[labels.pair]
-        of_ease = np.bincount(
-            labels.pair, weights=pull * point[labels.worker], minlength=shape[0]
-        )
+        of_ease = np.bincount(labels.pair, weights=pull * point[labels.worker], minlength=shape[0])
         of_ease[np.abs(point[workers:]) > STEEPEST] = 0
         slope = np.concatenate(
             [np.bincount(labels.worker, weights=pull, minlength=workers), of_ease]

@@ -66,8 +66,8 @@ def wawa(labels: Labels, *, tie: str = "low", seed: int = 0) -> Consensus:
     [0.5, 1.0]
     """
     agreement = majority(labels, tie=tie, seed=seed).workers()["agreement"]
-    # A worker whose pairs all tied and were dropped: nothing is known of it.
-    known = agreement.fill_null(float(agreement.mean() or 0))  # type: ignore[arg-type]
+    # Of a worker whose pairs all tied and were dropped nothing is known: it counts as the others.
+    known = agreement.fill_null(strategy="mean").fill_null(1.0)
     return _weighted(labels, known.to_numpy(), "wawa", tie, seed, {})
 
 
@@ -77,7 +77,8 @@ def _weighted(
     shape = (len(labels.docs), labels.grades.size)
     of_label = weight[labels.worker]
     cells = labels.pair * np.int64(shape[1]) + labels.level
-    votes = np.bincount(cells, weights=of_label, minlength=shape[0] * shape[1]).reshape(shape)
+    total = np.bincount(cells, weights=of_label, minlength=shape[0] * shape[1])
+    votes = np.asarray(total, dtype=np.float64).reshape(shape)
     total = votes.sum(axis=1, keepdims=True)
     share = np.divide(votes, total, out=np.full(shape, 1 / shape[1]), where=total > 0)
 
@@ -86,7 +87,7 @@ def _weighted(
         said[np.arange(len(labels)), labels.level] = of_label
         return said
 
-    made = Consensus(
+    return Consensus(
         labels=labels,
         method=method,
         posterior=share,
@@ -101,4 +102,3 @@ def _weighted(
         parts=parts,
         settings=settings,
     )
-    return made

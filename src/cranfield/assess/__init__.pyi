@@ -3,6 +3,14 @@
 # isort: skip_file
 from .labels.reading import read_labels as read_labels
 from .labels.table import Labels as Labels
+from .labels.consensus import Consensus as Consensus
+from .labels.dawid_skene import dawid_skene as dawid_skene
+from .labels.glad import glad as glad
+from .labels.mace import mace as mace
+from .labels.majority import majority as majority, wawa as wawa
+from .labels.one_coin import one_coin as one_coin
+from .labels.aware import aware as aware
+from .labels.lead import LeadRule as LeadRule, Stopped as Stopped
 from .pools.pool import Pool as Pool, Unjudged as Unjudged, pool as pool
 from .judges.comparison import (
     JudgeComparison as JudgeComparison,
@@ -20,11 +28,3 @@ from .agreement.among import agreement_of as agreement_of
 from .agreement.result import Agreement as Agreement
 from .samples.sample import Sample as Sample, sample as sample
 from .samples.relevant import EstimatedRelevant as EstimatedRelevant
-from .labels.consensus import Consensus as Consensus
-from .labels.dawid_skene import dawid_skene as dawid_skene
-from .labels.glad import glad as glad
-from .labels.mace import mace as mace
-from .labels.majority import majority as majority, wawa as wawa
-from .labels.one_coin import one_coin as one_coin
-from .labels.aware import aware as aware
-from .labels.lead import LeadRule as LeadRule, Stopped as Stopped

@@ -95,13 +95,13 @@ def covered(
         pairs = int(total.sum())
         value = one.of(of_joint(total, truth.grades))
         without = one.of(of_joint(total - joint, truth.grades))
-        by_pair = rng.multinomial(pairs, (total / pairs).ravel(), size=resamples)
+        by_pair = rng.multinomial(pairs, (total / pairs).ravel(), size=resamples).astype(np.float64)
         counts = rng.multinomial(topics, np.full(topics, 1 / topics), size=resamples)
         by_topic = np.tensordot(counts.astype(np.float64), joint, axes=1)
         has = joint.sum(axis=(1, 2)) > 0
         limits = {
             "pairs": percentiles(
-                one.of(of_joint(by_pair.reshape(-1, *total.shape) * 1.0, truth.grades)), 0.95
+                one.of(of_joint(by_pair.reshape(-1, *total.shape), truth.grades)), 0.95
             ),
             "topics": percentiles(one.of(of_joint(by_topic, truth.grades)), 0.95),
             "jackknife": jackknife(value, without, has, 0.95),

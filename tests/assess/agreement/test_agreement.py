@@ -301,7 +301,7 @@ def test_topics_cover_where_pairs_do_not() -> None:
         missed = relevant - hit
         false = (1 - relevant) * (1 - copied) * by_chance
         cells = np.column_stack([1 - relevant - false, false, missed, hit])
-        return rng.multinomial(100, cells).reshape(-1, 2, 2).astype(float)
+        return rng.multinomial(100, cells).reshape(-1, 2, 2).astype(np.float64)
 
     grades = np.arange(2.0)
     true = float(cohen_kappa(of_joint(tables(100_000).sum(axis=0), grades)))
@@ -312,8 +312,10 @@ def test_topics_cover_where_pairs_do_not() -> None:
         value, without = (cohen_kappa(of_joint(one, grades)) for one in (total, total - joint))
         low, high = jackknife(value, without, np.ones(25, dtype=bool), 0.95)
         by_topic += bool(low <= true <= high)
-        drawn = rng.multinomial(2500, total.ravel() / 2500, size=300).reshape(-1, 2, 2) * 1.0
-        low, high = np.quantile(cohen_kappa(of_joint(drawn, grades)), [0.025, 0.975])
+        drawn = rng.multinomial(2500, total.ravel() / 2500, size=300).astype(np.float64)
+        low, high = np.quantile(
+            cohen_kappa(of_joint(drawn.reshape(-1, 2, 2), grades)), [0.025, 0.975]
+        )
         by_pair += bool(low <= true <= high)
     assert by_topic / 250 > 0.91
     assert by_pair / 250 < 0.65

@@ -14,6 +14,9 @@ from cranfield.base.words import counted, some_of
 from cranfield.tabular import Table, number
 from cranfield.tabular.frames import Framed
 
+SHOWN = 40
+"""Comparisons that are printed."""
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Agreement(Framed):
@@ -179,10 +182,14 @@ class Agreement(Framed):
         square = np.full((len(names), len(names)), np.nan)
         for (one, two), value in zip(self.comparisons, self.value[:, column], strict=True):
             square[place[one], place[two]] = square[place[two], place[one]] = value
-        return pl.DataFrame({"assessor": names} | dict(zip(names, square.T, strict=True)))
+        columns = {name: square[:, k] for k, name in enumerate(names)}
+        head = "assessor"
+        while head in columns:
+            head += "_"
+        return pl.DataFrame({head: names} | columns).fill_nan(None)
 
     def to_polars(self) -> pl.DataFrame:
-        """Return a row for each comparison and measure."""
+        """Return a row for each comparison and measure; null is not defined."""
         rows, columns = self.value.shape
         if self.paired:
             who = {
@@ -201,22 +208,32 @@ class Agreement(Framed):
                 "units": np.repeat(self.units, columns),
                 "topics": np.repeat(self.topics, columns),
             }
-        )
+        ).fill_nan(None)
 
-    def table(self, places: int = 4) -> Table:
-        """Return what people read: a row a comparison, a column a measure with its interval."""
+    def table(self, places: int = 4, most: int | None = None) -> Table:
+        """Return what people read: a row a comparison, a column a measure with its interval.
+
+        Parameters
+        ----------
+        places
+            Decimals.
+        most
+            Comparisons that are shown, the first ones; None for all. A note counts the others.
+        """
         head = ["assessors", "units", "topics"]
         for measure in self.measures:
             head += [measure] if self.interval == "none" else [measure, "interval"]
         rows = []
-        for k, names in enumerate(self.comparisons):
+        for k, names in enumerate(self.comparisons[:most]):
             row = [said(names), f"{self.units[k]:,}", f"{self.topics[k]:,}"]
             for m in range(len(self.measures)):
                 row.append(number(self.value[k, m], places) or "-")
                 if self.interval != "none":
                     row.append(_limits(self.low[k, m], self.high[k, m], places))
             rows.append(row)
-        return Table(self._title(), head, rows, remarks=self.notes)
+        beyond = len(self.comparisons) - len(rows)
+        rest = [f"{counted(beyond, 'other comparison')} not shown"] if beyond else []
+        return Table(self._title(), head, rows, remarks=[*self.notes, *rest])
 
     def _title(self) -> str:
         what = "Difference of agreement" if self.difference else "Agreement"
@@ -250,7 +267,7 @@ class Agreement(Framed):
         return f"Agreement({', '.join(self.measures)}: {size}, {len(self.topic_names)} topics)"
 
     def __str__(self) -> str:
-        return self.table().to_text()
+        return self.table(most=SHOWN).to_text()
 
 
 def said(names: tuple[str, ...]) -> str:

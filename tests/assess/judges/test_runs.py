@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -16,9 +17,12 @@ from tests.assess.judges.llmjudge import judges, labels, written
 TOPICS, DOCS, SYSTEMS = 12, 30, 6
 MEASURES = ("nDCG@10", "AP")
 
+Campaign = tuple[dict[str, Any], dict[str, Any], dict[str, Any]]
+"""Runs, judgments of people, and labels by judge."""
+
 
 @pytest.fixture(scope="module")
-def campaign() -> tuple[dict[str, object], dict[str, object], dict[str, object]]:
+def campaign() -> Campaign:
     """Six runs, judgments with grades from 0 to 2, and two judges, one of them without a topic."""
     random = np.random.default_rng(16)
     grades = random.choice([0, 0, 0, 1, 2], size=(TOPICS, DOCS))
@@ -39,7 +43,7 @@ def campaign() -> tuple[dict[str, object], dict[str, object], dict[str, object]]
     return runs, qrels(grades, range(TOPICS)), label_sets
 
 
-def by_hand(campaign: tuple, judge: str, measure: str) -> tuple[np.ndarray, np.ndarray]:
+def by_hand(campaign: Campaign, judge: str, measure: str) -> tuple[np.ndarray, np.ndarray]:
     """Scores by people and by a judge on the topics of both, evaluated apart."""
     runs, people, label_sets = campaign
     one = cf.evaluate(runs, people, measure)[measure]
@@ -47,7 +51,7 @@ def by_hand(campaign: tuple, judge: str, measure: str) -> tuple[np.ndarray, np.n
     return one.select(topics=other.topics).values, other.values
 
 
-def test_rankings_as_by_two_evaluations(campaign: tuple) -> None:
+def test_rankings_as_by_two_evaluations(campaign: Campaign) -> None:
     runs, people, label_sets = campaign
     found = cf.assess.judge_rankings(runs, people, label_sets, MEASURES, resamples=50)
     frame = found.to_polars()
@@ -78,7 +82,7 @@ def test_rankings_as_by_two_evaluations(campaign: tuple) -> None:
             assert row["tau low"] <= row["tau high"]
 
 
-def test_people_as_a_judge_change_nothing(campaign: tuple) -> None:
+def test_people_as_a_judge_change_nothing(campaign: Campaign) -> None:
     runs, people, _ = campaign
     found = cf.assess.judge_rankings(runs, people, {"same": people}, "AP", resamples=20)
     row = found.to_polars().row(0, named=True)
@@ -87,7 +91,7 @@ def test_people_as_a_judge_change_nothing(campaign: tuple) -> None:
     assert row["RBO"] == pytest.approx(1)
 
 
-def test_the_highest_grade_is_that_of_the_scale(campaign: tuple) -> None:
+def test_the_highest_grade_is_that_of_the_scale(campaign: Campaign) -> None:
     """A judge who gives no 2 is not graded more generously by ERR for it."""
     runs, people, _ = campaign
     low = {t: {d: min(g, 1) for d, g in docs.items()} for t, docs in people.items()}
@@ -96,10 +100,10 @@ def test_the_highest_grade_is_that_of_the_scale(campaign: tuple) -> None:
     assert found.by_judge[0, 0] == pytest.approx(alone.by_system()[:, 1].to_numpy())
 
 
-def test_seed_and_shuffled_runs(campaign: tuple) -> None:
+def test_seed_and_shuffled_runs(campaign: Campaign) -> None:
     runs, people, label_sets = campaign
     turned = dict(reversed(runs.items()))
-    options = {"measures": "AP", "resamples": 40}
+    options: dict[str, Any] = {"measures": "AP", "resamples": 40}
     one, other, third = (
         cf.assess.judge_rankings(some, people, label_sets, seed=seed, **options).to_polars()
         for some, seed in ((runs, 1), (turned, 1), (runs, 2))
@@ -108,7 +112,7 @@ def test_seed_and_shuffled_runs(campaign: tuple) -> None:
     assert not one.equals(third)
 
 
-def test_overall_scores_of_any_kind(campaign: tuple) -> None:
+def test_overall_scores_of_any_kind(campaign: Campaign) -> None:
     """A cost, of which less is better, and a geometric mean."""
     runs, people, label_sets = campaign
     wanted = ["EC(RBP)", "GMAP"]
@@ -123,7 +127,7 @@ def test_overall_scores_of_any_kind(campaign: tuple) -> None:
                 assert mine[k, j].argsort().tolist() == overall(values).argsort().tolist()
 
 
-def test_kin_bias_by_hand(campaign: tuple) -> None:
+def test_kin_bias_by_hand(campaign: Campaign) -> None:
     runs, people, label_sets = campaign
     kin = {"noisy": ["s0", "s3"], "kind": ["s5"]}
     found = cf.assess.kin_bias(runs, people, label_sets, kin, MEASURES, confidence=0.9)
@@ -146,7 +150,7 @@ def test_kin_bias_by_hand(campaign: tuple) -> None:
 
 
 @pytest.mark.parametrize("form", ["families", "kin", "frame", "file"])
-def test_families_in_any_form(campaign: tuple, form: str, tmp_path: Path) -> None:
+def test_families_in_any_form(campaign: Campaign, form: str, tmp_path: Path) -> None:
     runs, people, label_sets = campaign
     families = {"noisy": "A", "s0": "A", "s1": ["A", "B"], "kind": "B", "s2": "C"}
     pairs = [("noisy", "s0"), ("noisy", "s1"), ("kind", "s1")]
@@ -169,7 +173,7 @@ def test_families_in_any_form(campaign: tuple, form: str, tmp_path: Path) -> Non
     assert found.bias.tolist() == wanted.bias.tolist()
 
 
-def test_a_judge_without_kin_is_named(campaign: tuple) -> None:
+def test_a_judge_without_kin_is_named(campaign: Campaign) -> None:
     runs, people, label_sets = campaign
     found = cf.assess.kin_bias(runs, people, label_sets, {"noisy": "s0"}, "AP")
     assert found.notes == ("without kin among the systems, or without others: kind",)

@@ -211,7 +211,7 @@ def kin_bias(
     names = tuple(one.name for one in scored.panel.judges)
     kin, own = kin_of(names, scored.systems, families), own_of(names, scored.systems)
     others: Bools = np.logical_not(kin | own)
-    known = kin.any(axis=1) & others.any(axis=1)
+    known: Bools = np.asarray(kin.any(axis=1) & others.any(axis=1))
     if not known.any():
         raise PolicyError("no judge has kin among the systems, and others beside them")
     notes = [*scored.panel.notes]

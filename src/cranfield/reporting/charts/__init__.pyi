@@ -1,6 +1,11 @@
 """The public names, each declared once: loaded when first used, known to type checkers."""
 
 # isort: skip_file
+from .of_judgments.judges import (
+    confusion_chart as confusion_chart,
+    judges_chart as judges_chart,
+)
+from .of_judgments.kin import kin_bias_chart as kin_bias_chart
 from .of_scales.distribution import distribution_chart as distribution_chart
 from .of_scales.hasse import hasse_chart as hasse_chart
 from .of_scales.spacing import spacing_chart as spacing_chart

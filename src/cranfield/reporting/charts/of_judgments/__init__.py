@@ -1,0 +1,1 @@
+"""Charts of judgments: where they come from, and how well they agree."""

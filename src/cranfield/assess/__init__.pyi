@@ -28,3 +28,4 @@ from .agreement.among import agreement_of as agreement_of
 from .agreement.result import Agreement as Agreement
 from .samples.sample import Sample as Sample, sample as sample
 from .samples.relevant import EstimatedRelevant as EstimatedRelevant
+from .dealing import Sheets as Sheets, sheets as sheets

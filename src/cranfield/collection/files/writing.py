@@ -67,7 +67,7 @@ def write_run(run: Run, path: str | PathLike[str], *, depth: int | None = None) 
         pl.col("score"),
         pl.lit(run.name).alias("tag"),
     )
-    _write(table, path)
+    write_lines(table, path)
 
 
 def write_qrels(qrels: Qrels, path: str | PathLike[str], *, format: str = "auto") -> None:
@@ -114,7 +114,7 @@ def write_qrels(qrels: Qrels, path: str | PathLike[str], *, format: str = "auto"
         raise CranfieldError(f"the judgments have no column {quoted(lacks[0])}, which {form} holds")
     # What judgments know nothing of: the iteration, or how the sample was drawn.
     known = {name: name if name in frame.columns else pl.lit("0") for name in layout.columns}
-    _write(frame.select(**known), path)
+    write_lines(frame.select(**known), path)
 
 
 def _lines_for(columns: Sequence[str]) -> str:
@@ -134,7 +134,8 @@ def write_table(frame: pl.DataFrame, path: str | PathLike[str], form: str) -> No
     _deliver(text.getvalue(), path)
 
 
-def _write(table: pl.DataFrame, path: str | PathLike[str]) -> None:
+def write_lines(table: pl.DataFrame, path: str | PathLike[str]) -> None:
+    """Write columns separated by blanks, of which `topic` is one; packed if the suffix says so."""
     for column in table.select(pl.col(pl.String)):
         bad = column.filter(column.str.contains(r"[ \t\v\f\r\n]") | (column == ""))
         if bad.len():

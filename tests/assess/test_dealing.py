@@ -1,0 +1,131 @@
+"""Sheets for assessors: everything is dealt, evenly, and reads back."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.assess import sheets
+
+
+def frame(sizes: dict[str, int]) -> pl.DataFrame:
+    rows = [(topic, f"d{i:03}") for topic, size in sizes.items() for i in reversed(range(size))]
+    return pl.DataFrame(rows, schema=["topic", "doc"], orient="row")
+
+
+SIZES = st.dictionaries(st.sampled_from(["10", "9", "é", "q#"]), st.integers(1, 30), min_size=1)
+
+
+@given(
+    SIZES,
+    st.integers(1, 5),
+    st.sampled_from([0.0, 0.1, 0.5, 1.0]),
+    st.sampled_from(["document", "topic"]),
+    st.sampled_from(["judging", "id", "shuffled"]),
+    st.integers(0, 9),
+)
+def test_everything_is_dealt(
+    sizes: dict[str, int], assessors: int, overlap: float, by: str, arranged: str, seed: int
+) -> None:
+    given = frame(sizes)
+    dealt = sheets(given, assessors=assessors, overlap=overlap, by=by, arranged=arranged, seed=seed)
+    times = Counter(dealt.frame.select("topic", "doc").rows())
+    assert set(times) == set(given.rows())
+    for topic, size in sizes.items():
+        several = [n for (of, _), n in times.items() if of == topic and n > 1]
+        wanted = round(overlap * size) if assessors > 1 else 0
+        assert several == wanted * [assessors]
+    assert dealt.repeated == sum(n > 1 for n in times.values())
+    for topic, size in sizes.items():
+        counts = [dealt.of(name).filter(topic=topic).height for name in dealt.assessors]
+        if by == "document":
+            assert max(counts) - min(counts) <= 1
+        else:
+            shared = round(overlap * size)
+            assert sum(count > shared for count in counts) <= 1
+    for name in dealt.assessors:
+        rows = dealt.of(name).rows()
+        if arranged == "judging":
+            assert rows == [row for row in given.rows() if row in set(rows)]
+        if arranged == "id":
+            numeric = set(sizes) <= {"9", "10"}
+            assert rows == sorted(rows, key=lambda row: (int(row[0]) if numeric else 0, row))
+
+
+def test_a_topic_is_dealt_as_if_it_were_alone() -> None:
+    one, two = frame({"a": 20}), frame({"b": 7, "a": 20})
+    for arranged in ("judging", "shuffled"):
+        alone = sheets(one, assessors=3, overlap=0.2, arranged=arranged, seed=4)
+        among = sheets(two, assessors=3, overlap=0.2, arranged=arranged, seed=4)
+        for name in alone.assessors:
+            assert alone.of(name).rows() == among.of(name).filter(topic="a").rows()
+    assert sheets(one, arranged="shuffled").of("1").rows() != one.rows()
+    assert (
+        sheets(one, arranged="shuffled", seed=1).of("1").rows()
+        != sheets(one, arranged="shuffled", seed=2).of("1").rows()
+    )
+
+
+def test_some_of_the_assessors() -> None:
+    dealt = sheets(frame({"q": 30}), assessors=["x", "y", "z"], overlap=0.5, each=2)
+    times = Counter(dealt.frame["doc"])
+    assert Counter(times.values()) == {1: 15, 2: 15}
+    assert dealt.repeated == 15
+    assert repr(dealt) == "Sheets(30 documents for 3 assessors, 15 for several)"
+
+
+def test_sheets_come_back_as_judgments(tmp_path: Path) -> None:
+    dealt = sheets(frame({"q": 3}), assessors=2)
+    assert dealt.write(tmp_path / "s-{}.tsv") == [str(tmp_path / f"s-{k}.tsv") for k in (1, 2)]
+    text = (tmp_path / "s-1.tsv").read_text()
+    assert text.splitlines()[0] == "topic\tdoc\tgrade"
+    with pytest.raises(cf.InputError, match="grade"):
+        cf.read_qrels(tmp_path / "s-1.tsv")
+    (tmp_path / "s-1.tsv").write_text(text.replace("\t\n", "\t1\n"))
+    assert len(cf.read_qrels(tmp_path / "s-1.tsv")) == dealt.of("1").height
+    one = sheets(frame({"q": 2}))
+    one.write(tmp_path / "a.jsonl")
+    assert (tmp_path / "a.jsonl").read_text() == (
+        '{"topic":"q","doc":"d001","grade":null}\n{"topic":"q","doc":"d000","grade":null}\n'
+    )
+    one.write(tmp_path / "a.txt")
+    assert (tmp_path / "a.txt").read_text() == "q 0 d001\nq 0 d000\n"
+    nothing = sheets(frame({"q": 2}).clear(), assessors=2)
+    nothing.write(tmp_path / "n{}.txt")
+    assert (tmp_path / "n2.txt").read_bytes() == b""
+
+
+def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
+    two = frame({"q": 2})
+    wrong: list[tuple[Any, dict[str, Any], str]] = [
+        (two, {"arranged": "x"}, "arranged 'x' is none of judging, id, shuffled"),
+        (two, {"by": "x"}, "by 'x' is none of document, topic"),
+        (two, {"assessors": 0}, "assessors must be a whole number from 1"),
+        (two, {"assessors": ["a", "a"]}, "or different names"),
+        (two, {"assessors": "ab"}, "or different names"),
+        (two, {"assessors": ["../a"]}, "has no name that a file could bear"),
+        (two, {"overlap": 1.5}, "overlap must be a share from 0 to 1"),
+        (two, {"overlap": float("nan")}, "overlap must be a share from 0 to 1"),
+        (two, {"each": 2}, "each must be a whole number from 1 to 1"),
+        (pl.concat([two, two]), {}, "document 'd001' of topic 'q' is there twice"),
+        (pl.DataFrame({"a": [1]}), {}, "DataFrame has no columns topic and doc"),
+        (3, {}, "int has no columns topic and doc"),
+    ]
+    for documents, options, reason in wrong:
+        with pytest.raises(cf.PolicyError, match=reason):
+            sheets(documents, **options)
+    with pytest.raises(cf.PolicyError, match="is one file for 2 assessors"):
+        sheets(two, assessors=2).write(tmp_path / "a.tsv")
+    with pytest.raises(cf.PolicyError, match="assessor 'z' is none of 1"):
+        sheets(two).of("z")
+    blank = pl.DataFrame({"topic": ["q"], "doc": ["a b"]})
+    with pytest.raises(cf.CranfieldError, match="doc 'a b' is empty or holds a blank"):
+        sheets(blank).write(tmp_path / "a")
+    assert list(tmp_path.iterdir()) == []

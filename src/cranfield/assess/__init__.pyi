@@ -29,3 +29,5 @@ from .agreement.result import Agreement as Agreement
 from .samples.sample import Sample as Sample, sample as sample
 from .samples.relevant import EstimatedRelevant as EstimatedRelevant
 from .dealing import Sheets as Sheets, sheets as sheets
+from .estimates.corrected import CorrectedScores as CorrectedScores
+from .estimates.corrected import corrected_scores as corrected_scores

@@ -1,0 +1,188 @@
+"""Scores from a sample of documents that people judged, topic by topic, and a judge of all."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cranfield.assess.estimates.labels_of_both import Both
+from cranfield.assess.estimates.mean_of_both import CorrectedMeans, limits
+from cranfield.assess.estimates.worth_of_documents import worth
+from cranfield.base.arrays import Floats, Indices, Ints
+from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.streams import stream
+from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.collection.judged.segments import ratio
+from cranfield.measures import Measure
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """The documents that were sampled.
+
+    topic: of each, an index; in rising order.
+    chance: to be sampled.
+    stratum: of which a fixed number was sampled, or -1.
+    """
+
+    topic: Ints
+    chance: Floats
+    stratum: Ints
+
+    def spread(self, worths: Floats) -> Floats:
+        """Parts of the error of an estimated sum: their squares add up to its variance.
+
+        Documents that are sampled by themselves have (1 - pi) e^2 / pi^2; a stratum of N, with n
+        sampled, has N^2 (1 - n/N) s^2 / n. Shape (systems, sampled), as given.
+        """
+        alone = self.stratum < 0
+        _, code, count = np.unique(self.stratum, return_inverse=True, return_counts=True)
+        number = count[code].astype(np.float64)
+        rest = np.sqrt(1 - self.chance)
+        # N is n / pi, the number that those sampled stand for.
+        within = rest * ratio(np.sqrt(ratio(number, number - 1)), self.chance)
+        mean = _sums(worths, code, count.size) / count
+        centred = worths - np.where(alone, 0.0, mean[:, code])
+        return np.asarray(centred * np.where(alone, rest / self.chance, within))
+
+    def check(self, topics: tuple[str, ...]) -> None:
+        """Refuse a topic without a sample, and a stratum whose variance is not to be had."""
+        count = np.bincount(self.topic, minlength=len(topics))
+        if not count.all():
+            raise InputError(
+                "people judged no sampled document of a topic; unit='topic' takes topics without",
+                topic=topics[int(count.argmin())],
+            )
+        _, code, many = np.unique(self.stratum, return_inverse=True, return_counts=True)
+        thin = (many[code] < 2) & (self.chance < 1) & (self.stratum >= 0)
+        if thin.any():
+            raise InputError(
+                "one document of a stratum was sampled, and its variance needs two",
+                topic=topics[int(self.topic[thin.argmax()])],
+            )
+
+
+@dataclass(frozen=True, eq=False)
+class Worths:
+    """What sampled documents are worth to each system, by people and by the judge.
+
+    people, judge: shape (systems, sampled); 0 where a system lacks the document.
+    whole: scores by the judge's labels of all documents; shape (topics, systems).
+    """
+
+    people: Floats
+    judge: Floats
+    whole: Floats
+
+
+def worths_of(judged: JudgedRuns, measure: Measure, both: Both) -> tuple[Worths, Sample]:
+    """Look at runs that are judged by the judge's labels, with the place of each in the pool."""
+    place = judged.column("place", str(measure))
+    view = judged if measure.cutoff is None else judged.top(measure.cutoff)
+    number = np.full(len(both.pool), -1)
+    # In the order of topics of the judged runs.
+    at = place[both.sampled[place]]
+    number[at] = np.arange(at.size)
+    sample = Sample(judged.judgments.topic[both.sampled[place]], both.chance[at], both.stratum[at])
+    sample.check(judged.topics)
+    rows = view.judged()
+    document = place[rows.judgment]
+    rows = rows.where(both.sampled[document])
+    document = place[rows.judgment]
+    system = rows.cell // judged.shape[0]
+    found = []
+    for grade in (both.human[document], rows.grade):
+        table = np.zeros((judged.shape[1], at.size))
+        table[system, number[document]] = worth(measure, judged, rows.rank, grade)
+        found.append(table)
+    return Worths(found[0], found[1], measure.score(judged)), sample
+
+
+@dataclass(frozen=True, eq=False)
+class Documents:
+    """Estimated scores, and the errors that the sample of documents leaves.
+
+    values: shape (topics, systems).
+    spread: parts of their errors, shape (systems, sampled); squares add up to variances.
+    used: lambda; shape (topics, systems).
+    fixed: whether topics are all there are, or a sample themselves.
+    """
+
+    values: Floats
+    spread: Floats
+    used: Floats
+    sample: Sample
+    items: int
+    fixed: bool
+    folds: int
+    seed: int
+    alpha: float
+
+    def means(self) -> CorrectedMeans:
+        return self._means(self.values, self.spread, self.used)
+
+    def differences(self, one: Indices, other: Indices) -> CorrectedMeans:
+        used = (self.used[:, one] + self.used[:, other]) / 2
+        values = self.values[:, one] - self.values[:, other]
+        return self._means(values, self.spread[one] - self.spread[other], used)
+
+    def _means(self, values: Floats, spread: Floats, used: Floats) -> CorrectedMeans:
+        topics, many = values.shape
+        if self.fixed:
+            parts = _sums(spread**2, self.sample.topic, topics)
+            count = np.bincount(self.sample.topic, minlength=topics)
+            error = np.sqrt(parts.sum(axis=1)) / topics
+            below = ratio(parts**2, np.maximum(count - 1, 1)).sum(axis=1)
+            freedom = ratio(parts.sum(axis=1) ** 2, below)
+            freedom = np.where(freedom > 0, freedom, np.inf)
+        else:
+            error = values.std(axis=0, ddof=1) / np.sqrt(topics)
+            freedom = np.full(many, topics - 1.0)
+        estimate = values.mean(axis=0)
+        low, high = limits(estimate, error, freedom, self.alpha)
+        human = np.full(many, self.sample.topic.size)
+        lambda_ = used.mean(axis=0)
+        shown = (estimate, error, low, high, lambda_, human, self.items, freedom)
+        return CorrectedMeans(*shown, self.alpha, self.folds, self.seed)
+
+
+def estimated(
+    worths: Worths, sample: Sample, lambda_: float | None, folds: int, seed: int
+) -> tuple[Floats, Floats, Floats]:
+    r"""Correct the judge's scores of each topic by what people say of sampled documents.
+
+    .. math:: \hat M_t = \lambda \sum_d w_d f_d + \sum_{d \in S} w_d (y_d - \lambda f_d) / \pi_d
+
+    Returns the values, shape (topics, systems); parts of their errors, shape (systems, sampled);
+    and lambda, shape (topics, systems).
+    """
+    topics, systems = worths.whole.shape
+    first, second = sample.spread(worths.people), sample.spread(worths.judge)
+    if lambda_ is not None:
+        used = np.full((topics, systems), float(lambda_))
+    elif topics < 2:
+        raise PolicyError("lambda_ of a topic is learned from others, and there is one: give it")
+    else:
+        # Topics are sampled each by itself, so that lambda does not depend on what it is used for.
+        fold = stream(seed).permutation(topics) % folds
+        code = fold[sample.topic]
+        top, below = (
+            (total := _sums(part, code, folds)).sum(axis=1, keepdims=True) - total
+            for part in (first * second, second**2)
+        )
+        used = np.clip(ratio(top, np.maximum(below, 0.0)), 0.0, 1.0)[:, fold].T
+    by_people, by_judge = (
+        _sums(part / sample.chance, sample.topic, topics).T
+        for part in (worths.people, worths.judge)
+    )
+    values = by_people + used * (worths.whole - by_judge)
+    return values, first - used.T[:, sample.topic] * second, used
+
+
+def _sums(values: Floats, code: Ints, size: int) -> Floats:
+    """Sum each row by code; shape (rows, size)."""
+    rows = values.shape[0]
+    cell = (np.arange(rows)[:, None] * size + code).ravel()
+    total = np.bincount(cell, weights=values.ravel(), minlength=rows * size)
+    return np.asarray(total.reshape(rows, size), dtype=np.float64)

@@ -1,0 +1,87 @@
+"""Scores from topics that people judged and topics that only a judge did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from cranfield.assess.estimates.mean_of_both import CorrectedMeans, corrected_mean, fitted
+from cranfield.base.arrays import Floats, Indices
+from cranfield.base.streams import stream
+from cranfield.collection.judged.segments import ratio
+
+
+@dataclass(frozen=True, eq=False)
+class Topics:
+    """Scores by people, NaN where they did not judge the topic, and by a judge.
+
+    people, judge: shape (systems, topics).
+    """
+
+    people: Floats
+    judge: Floats
+    lambda_: float | None
+    folds: int
+    seed: int
+    alpha: float
+
+    def means(self) -> CorrectedMeans:
+        return self._corrected(self.people, self.judge)
+
+    def differences(self, one: Indices, other: Indices) -> CorrectedMeans:
+        # With a lambda of their own: what a judge grants to both systems cancels.
+        return self._corrected(*(table[one] - table[other] for table in (self.people, self.judge)))
+
+    def _corrected(self, people: Floats, judge: Floats) -> CorrectedMeans:
+        return corrected_mean(
+            people,
+            judge,
+            lambda_=self.lambda_,
+            folds=self.folds,
+            seed=self.seed,
+            alpha=self.alpha,
+        )
+
+    def values(self) -> Floats:
+        return replicates(self.people, self.judge, self.lambda_, self.folds, self.seed)
+
+
+def replicates(
+    human: Floats, judge: Floats, lambda_: float | None, folds: int, seed: int
+) -> Floats:
+    r"""Return a value of each judged topic, such that their mean is the corrected mean.
+
+    The topics that people did not judge are dealt to those that they did, in random order, and each
+    judged topic t has the mean of its share U:
+
+    .. math:: y_t - \lambda f_t + \lambda \frac{n}{N} \sum_{u \in U_t} (f_u - \bar f_N)
+        + \lambda \bar f_N
+
+    As topics are a sample these values are independent and alike, but for lambda and the sizes of
+    shares, which differ by one at most: the variance of their mean over n is that of the corrected
+    mean, with n - 1 degrees of freedom, and also of differences between systems.
+
+    Parameters
+    ----------
+    human, judge
+        As for :func:`corrected_mean`, with the same topics judged in all rows; shape (systems,
+        topics).
+
+    Returns
+    -------
+    array
+        Shape (judged topics, systems).
+    """
+    topics = human.shape[1]
+    fit = fitted(human, judge, np.arange(topics), lambda_, folds, seed)
+    known = ~np.isnan(human[0])
+    count, rest = int(known.sum()), int((~known).sum())
+    others = stream(seed, 1).permutation(np.flatnonzero(~known))
+    far = judge[:, others]
+    near = far - ratio(far.sum(axis=1), np.full(len(far), rest))[:, None]
+    share = np.zeros((len(judge), count))
+    np.add.at(share, (slice(None), np.arange(rest) % max(count, 1)), near)
+    values = fit.residual.reshape(len(human), count) - fit.mean[:, None]
+    values += fit.estimate[:, None] + fit.lambda_[:, None] * ratio(share * count, np.full(1, rest))
+    return np.asarray(values.T)

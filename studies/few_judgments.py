@@ -3,7 +3,7 @@
     python -m studies.few_judgments FOLDER [--samples 4000] [--trec8 FOLDER]
         [--parts means strata documents topics]
 
-FOLDER holds LLMJudge: `llmjudge_test_qrel_idx.txt` and `submissions/`; the other folder TREC-8 ad hoc.
+FOLDER holds LLMJudge: `llmjudge_test_qrel_idx.txt` and `submissions/`; the other one TREC-8 ad hoc.
 Prints, in Markdown:
 
 - means: limits of the share of pairs with a grade of 2 or more, from n pairs that people judged, by
@@ -27,12 +27,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 from scipy.special import ndtr, stdtrit
 
 import cranfield as cf
 from cranfield.assess import corrected_mean, judges_as_runs, stratified_mean
-from cranfield.assess.estimates.by_document import Documents, Sample, Worths, estimated
+from cranfield.assess.estimates.by_document import Documents, Sampled, Worths, estimated
 from cranfield.assess.estimates.by_topic import Topics
 from cranfield.assess.estimates.worth_of_documents import worth
 from cranfield.base.arrays import Bools, Floats, Ints
@@ -201,14 +200,14 @@ def pool_of(runs: Any, human: Qrels, judge: Qrels, measure: str) -> Pool:
 
 
 def documents(name: str, judge: str, pool: Pool, measure: str, size: int, samples: int) -> None:
-    """Sample documents of each topic again and again."""
+    """Sampled documents of each topic again and again."""
     truth = pool.by_people.mean(axis=0)
     total, square, hit = np.zeros(truth.size), np.zeros(truth.size), np.zeros((2, truth.size))
     counts = np.bincount(pool.topics)
     for k in range(samples):
         taken = drawn(pool.topics, size, k)
         chance = np.minimum(size / counts, 1.0)[pool.topics[taken]]
-        sample = Sample(pool.topics[taken], chance, pool.topics[taken])
+        sample = Sampled(pool.topics[taken], chance, pool.topics[taken])
         worths = Worths(pool.people[:, taken], pool.judge[:, taken], pool.by_judge)
         made = estimated(worths, sample, None, 5, SEED)
         for i, fixed in enumerate((False, True)):
@@ -243,9 +242,8 @@ def documents(name: str, judge: str, pool: Pool, measure: str, size: int, sample
 
 
 HEAD = (
-    "runs | judge | measure | documents a topic | within 3 s.e. | largest abs z | .95 of the largest"
-    " by chance | RMS of z | largest mean error | largest standard error | covers, topics sampled |"
-    " covers, topics fixed"
+    "runs | judge | measure | documents a topic | within 3 s.e. | largest z | .95 of the largest"
+    " by chance | RMS of z | largest mean error | largest standard error | covers, sampled | fixed"
 )
 
 

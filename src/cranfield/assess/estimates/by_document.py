@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.assess.estimates.labels_of_both import Both
-from cranfield.assess.estimates.mean_of_both import CorrectedMeans, limits
+from cranfield.assess.estimates.mean_of_both import CorrectedMeans, Drawn, satterthwaite
 from cranfield.assess.estimates.worth_of_documents import worth
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import InputError, PolicyError
@@ -18,7 +18,7 @@ from cranfield.measures import Measure
 
 
 @dataclass(frozen=True, eq=False)
-class Sample:
+class Sampled:
     """The documents that were sampled.
 
     topic: of each, an index; in rising order.
@@ -76,7 +76,7 @@ class Worths:
     whole: Floats
 
 
-def worths_of(judged: JudgedRuns, measure: Measure, both: Both) -> tuple[Worths, Sample]:
+def worths_of(judged: JudgedRuns, measure: Measure, both: Both) -> tuple[Worths, Sampled]:
     """Look at runs that are judged by the judge's labels, with the place of each in the pool."""
     place = judged.column("place", str(measure))
     view = judged if measure.cutoff is None else judged.top(measure.cutoff)
@@ -84,7 +84,7 @@ def worths_of(judged: JudgedRuns, measure: Measure, both: Both) -> tuple[Worths,
     # In the order of topics of the judged runs.
     at = place[both.sampled[place]]
     number[at] = np.arange(at.size)
-    sample = Sample(judged.judgments.topic[both.sampled[place]], both.chance[at], both.stratum[at])
+    sample = Sampled(judged.judgments.topic[both.sampled[place]], both.chance[at], both.stratum[at])
     sample.check(judged.topics)
     rows = view.judged()
     document = place[rows.judgment]
@@ -112,7 +112,7 @@ class Documents:
     values: Floats
     spread: Floats
     used: Floats
-    sample: Sample
+    sample: Sampled
     items: int
     fixed: bool
     folds: int
@@ -130,25 +130,19 @@ class Documents:
     def _means(self, values: Floats, spread: Floats, used: Floats) -> CorrectedMeans:
         topics, many = values.shape
         if self.fixed:
-            parts = _sums(spread**2, self.sample.topic, topics)
+            parts = _sums(spread**2, self.sample.topic, topics) / topics**2
             count = np.bincount(self.sample.topic, minlength=topics)
-            error = np.sqrt(parts.sum(axis=1)) / topics
-            below = ratio(parts**2, np.maximum(count - 1, 1)).sum(axis=1)
-            freedom = ratio(parts.sum(axis=1) ** 2, below)
-            freedom = np.where(freedom > 0, freedom, np.inf)
+            variance, freedom = parts.sum(axis=1), satterthwaite(parts, count)
         else:
-            error = values.std(axis=0, ddof=1) / np.sqrt(topics)
+            variance = values.var(axis=0, ddof=1) / topics
             freedom = np.full(many, topics - 1.0)
-        estimate = values.mean(axis=0)
-        low, high = limits(estimate, error, freedom, self.alpha)
         human = np.full(many, self.sample.topic.size)
-        lambda_ = used.mean(axis=0)
-        shown = (estimate, error, low, high, lambda_, human, self.items, freedom)
-        return CorrectedMeans(*shown, self.alpha, self.folds, self.seed)
+        drawn = Drawn(human, self.items, self.alpha, self.folds, self.seed)
+        return drawn.means(values.mean(axis=0), variance, used.mean(axis=0), freedom)
 
 
 def estimated(
-    worths: Worths, sample: Sample, lambda_: float | None, folds: int, seed: int
+    worths: Worths, sample: Sampled, lambda_: float | None, folds: int, seed: int
 ) -> tuple[Floats, Floats, Floats]:
     r"""Correct the judge's scores of each topic by what people say of sampled documents.
 

@@ -80,8 +80,10 @@ def replicates(
     others = stream(seed, 1).permutation(np.flatnonzero(~known))
     far = judge[:, others]
     near = far - ratio(far.sum(axis=1), np.full(len(far), rest))[:, None]
-    share = np.zeros((len(judge), count))
-    np.add.at(share, (slice(None), np.arange(rest) % max(count, 1)), near)
+    # Dealt one after the other: what is missing in the last round is nothing.
+    rounds = -(-rest // count)
+    dealt = np.pad(near, ((0, 0), (0, rounds * count - rest)))
+    share = dealt.reshape(len(judge), rounds, count).sum(axis=1)
     values = fit.residual.reshape(len(human), count) - fit.mean[:, None]
-    values += fit.estimate[:, None] + fit.lambda_[:, None] * ratio(share * count, np.full(1, rest))
+    values += fit.estimate[:, None] + fit.lambda_[:, None] * share * (count / max(rest, 1))
     return np.asarray(values.T)

@@ -153,32 +153,30 @@ def corrected_mean(
     spread = f - ratio(np.where(other, f, 0.0).sum(axis=1), rest)[:, None]
     far = np.where(other, spread, 0.0) * ratio(fit.lambda_, rest)[:, None]
     variance = _of_sums(own, far, ~other, units)
-    freedom = fit.units - 1.0
-    low, high = limits(fit.estimate, np.sqrt(variance), freedom, alpha)
-    arrays = (fit.estimate, np.sqrt(variance), low, high, fit.lambda_, count)
-    shown = [array[0] if one else array for array in arrays]
     used = 0 if lambda_ is not None else folds
-    return CorrectedMeans(*shown, y.shape[1], freedom[0] if one else freedom, alpha, used, seed)
+    drawn = Drawn(count, y.shape[1], alpha, used, seed, one)
+    return drawn.means(fit.estimate, variance, fit.lambda_, (fit.units - 1).astype(np.float64))
 
 
 def _of_sums(own: Floats, far: Floats, labelled: Bools, units: Ints) -> Floats:
     """Variance of a sum of independent units, each part with its number of units less one."""
     if units.size == 0 or (units == np.arange(units.size)).all():
-        parts = ((own, labelled), (far, ~labelled))
-        return sum(
-            ratio(size := here.sum(axis=1), size - 1) * (part**2).sum(axis=1)
-            for part, here in parts
+        sizes = [here.sum(axis=1) for here in (labelled, ~labelled)]
+        first, second = (
+            ratio(size, size - 1) * (part**2).sum(axis=1)
+            for part, size in zip((own, far), sizes, strict=True)
         )
+        return np.asarray(first + second)
     rows, size = own.shape[0], int(units.max()) + 1
     code = (np.arange(rows)[:, None] * size + units).ravel()
 
     def by_unit(values: Any) -> Floats:
         sums = np.bincount(code, weights=values.ravel(), minlength=rows * size)
-        return sums.reshape(rows, size)
+        return np.asarray(sums.reshape(rows, size), dtype=np.float64)
 
     def grown(part: Floats, here: Bools) -> Floats:
         many = (by_unit(here) > 0).sum(axis=1)
-        return by_unit(part) * np.sqrt(ratio(many, many - 1))[:, None]
+        return np.asarray(by_unit(part) * np.sqrt(ratio(many, many - 1))[:, None])
 
     return np.asarray(((grown(own, labelled) + grown(far, ~labelled)) ** 2).sum(axis=1))
 
@@ -253,10 +251,51 @@ def _learned(code: Ints, row: Ints, label: Floats, guess: Floats, folds: int, ro
     return np.asarray(np.where(n > 1, covariance, 0.0).ravel()[code])
 
 
-def limits(estimate: Floats, error: Floats, freedom: Any, alpha: float) -> tuple[Floats, Floats]:
-    """Confidence limits by the t distribution; by the normal one with infinite freedom."""
-    half = stdtrit(freedom, 1 - alpha / 2) * error
-    return estimate - half, estimate + half
+@dataclass(frozen=True, eq=False)
+class Drawn:
+    """What was drawn and how: the same for all means; `one` for a single mean without an axis."""
+
+    human: Ints
+    items: int
+    alpha: float
+    folds: int
+    seed: int
+    one: bool = False
+
+    def means(
+        self, estimate: Floats, variance: Floats, lambda_: Floats, freedom: Floats
+    ) -> CorrectedMeans:
+        """Add limits by the t distribution; by the normal one where the freedom is infinite."""
+        error = np.sqrt(variance)
+        half = stdtrit(freedom, 1 - self.alpha / 2) * error
+        low, high = estimate - half, estimate + half
+
+        def shown(values: Any) -> Any:
+            return values[0] if self.one else values
+
+        return CorrectedMeans(
+            estimate=shown(estimate),
+            standard_error=shown(error),
+            low=shown(low),
+            high=shown(high),
+            lambda_=shown(lambda_),
+            human=shown(self.human),
+            items=self.items,
+            freedom=shown(freedom),
+            alpha=self.alpha,
+            folds=self.folds,
+            seed=self.seed,
+        )
+
+
+def satterthwaite(parts: Floats, counts: Any) -> Floats:
+    """Degrees of freedom of a sum of variances, of so many values each; shape (rows, parts).
+
+    Infinite where nothing is left to chance, as then any number does.
+    """
+    below = ratio(parts**2, np.maximum(counts - 1, 1)).sum(axis=1)
+    freedom = ratio(parts.sum(axis=1) ** 2, below)
+    return np.where(freedom > 0, freedom, np.inf)
 
 
 def checked_labels(human: Any, judge: Any) -> tuple[Floats, Floats]:

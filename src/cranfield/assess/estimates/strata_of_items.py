@@ -9,10 +9,11 @@ import numpy as np
 from cranfield.assess.estimates.mean_of_both import (
     FOLDS,
     CorrectedMeans,
+    Drawn,
     checked_labels,
     checked_lambda,
     cluster_codes,
-    limits,
+    satterthwaite,
 )
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import check_probability, check_whole, numbers
@@ -108,18 +109,11 @@ def stratified_mean(
     centred = residual - ratio(sums, count).ravel()[cell]
     squares = np.bincount(cell, weights=centred**2, minlength=rows * many).reshape(rows, many)
     parts = scale * ratio(squares, count - 1)
-    variance = parts.sum(axis=1)
-    # Where nothing is left to chance, any number does.
-    freedom = ratio(variance**2, ratio(parts**2, count - 1).sum(axis=1))
-    freedom = np.where(freedom > 0, freedom, np.inf)
-    error = np.sqrt(variance)
-    low, high = limits(estimate, error, freedom, alpha)
     labels = count.sum(axis=1)
     used = ratio(np.bincount(row, weights=weight, minlength=rows), labels)
-    arrays = (estimate, error, low, high, used, labels)
-    shown = [array[0] if one else array for array in arrays]
     learned = folds if lambda_ is None and judge is not None else 0
-    return CorrectedMeans(*shown, y.shape[1], freedom[0] if one else freedom, alpha, learned, seed)
+    drawn = Drawn(labels, y.shape[1], alpha, learned, seed, one)
+    return drawn.means(estimate, parts.sum(axis=1), used, satterthwaite(parts, count))
 
 
 def _by(code: Ints, values: Floats, many: int) -> Floats:

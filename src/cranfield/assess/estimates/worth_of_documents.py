@@ -49,4 +49,4 @@ def worth(measure: Measure, judged: JudgedRuns, rank: Ints, grade: Ints) -> Floa
         annotations=Annotations(),
         views={},
     )
-    return measure.score(alone)[0][place]
+    return np.asarray(measure.score(alone)[0][place])

@@ -1,0 +1,401 @@
+"""Corrected scores of runs: by enumeration of all samples, naively, and on real topics."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import combinations, product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.assess import corrected_mean, corrected_scores
+from cranfield.assess.estimates.by_document import Sampled
+from cranfield.assess.estimates.by_topic import replicates
+from cranfield.base.errors import CranfieldError, InputError, MeasureError, PolicyError
+from cranfield.collection.qrels import Qrels
+
+COVID = cf.bundled.trec_covid()
+FRAME = COVID.qrels.to_polars()
+
+
+def noisy(right: float = 0.6, seed: int = 3) -> Qrels:
+    rng = np.random.default_rng(seed)
+    guess = rng.integers(0, 3, len(FRAME))
+    grades = np.where(rng.random(len(FRAME)) < right, FRAME["grade"].to_numpy(), guess)
+    return replace(COVID.qrels, grades=np.maximum(grades, 0).astype(np.int32))
+
+
+NOISY = noisy()
+LINEAR = ("P@2", "P(rel=2)@3", "DCG@3", "DCG(gains='exponential')", "RBP", "RBP(gains='graded')")
+LINEAR += ("gP@2", "INSQ", "SDCG@3", "NumRelRet@2", "DCG(gains={0: -1, 1: 2})@2")
+
+# A small pool: two topics, and three runs that have some of its documents and one from outside.
+
+RUNS = {
+    "a": {"t": {"d1": 5, "d2": 4, "d3": 3, "x": 2}, "u": {"e3": 3, "e1": 2}},
+    "b": {"t": {"d4": 5, "x": 4, "d2": 3}, "u": {"e2": 3, "e4": 2, "e1": 1}},
+    "c": {"t": {"d3": 1}},
+}
+HUMAN = {
+    "t": {"d1": 2, "d2": 0, "d3": 1, "d4": 3},
+    "u": {"e1": 1, "e2": 0, "e3": 2, "e4": 0},
+}
+JUDGE = {
+    "t": {"d1": 1, "d2": 3, "d3": 1, "d4": 0},
+    "u": {"e1": 0, "e2": 2, "e3": 2, "e4": 1},
+}
+
+
+def rows_of(human: Any) -> list[dict[str, Any]]:
+    return [
+        {"topic": topic, "doc": doc, "grade": grade}
+        for topic, of in human.items()
+        for doc, grade in of.items()
+    ]
+
+
+ROWS = rows_of(HUMAN)
+
+
+@pytest.mark.parametrize(
+    ("measure", "lambda_"), [*((one, 0.7) for one in LINEAR), ("DCG@3", 0.0), ("DCG@3", 1.0)]
+)
+def test_every_sample_with_a_fixed_number_by_topic(measure: str, lambda_: float) -> None:
+    """Over all samples estimates average to the scores by all judgments, variances to theirs."""
+    truth = cf.evaluate(RUNS, HUMAN, measure)[measure]
+    values, variances = [], []
+    for some in product(combinations("1234", 2), combinations("1234", 3)):
+        taken = {f"{kind}{i}" for kind, one in zip("de", some, strict=True) for i in one}
+        sample = [row for row in ROWS if row["doc"] in taken]
+        found = corrected_scores(
+            RUNS, sample, JUDGE, measure, unit="document", lambda_=lambda_, fixed_topics=True,
+            scale=(0, 3),
+        )  # fmt: skip
+        values.append(found.scores.values)
+        variances.append(found.means.standard_error**2)
+        np.testing.assert_allclose(found.scores.mean(), found.means.estimate, atol=1e-12)
+    assert len(values) == 24
+    np.testing.assert_allclose(np.mean(values, axis=0), truth.values, atol=1e-12)
+    spread = np.var(np.mean(values, axis=1), axis=0)
+    np.testing.assert_allclose(np.mean(variances, axis=0), spread, atol=1e-12)
+
+
+@pytest.mark.parametrize("measure", ["P@2", "DCG@3", "RBP(gains='graded')"])
+def test_every_sample_of_documents_drawn_by_themselves(measure: str) -> None:
+    chances = {row["doc"]: 0.3 + 0.1 * (i % 5) for i, row in enumerate(ROWS)}
+    runs = {name: {"t": run["t"]} for name, run in RUNS.items()}
+    human, judge = ({"t": one["t"]} for one in (HUMAN, JUDGE))
+    truth = cf.evaluate(runs, human, measure)[measure]
+    mean, square, variance = np.zeros((3, 3))
+    rows = rows_of(human)
+    for kept in product([False, True], repeat=4):
+        sample = [{**row, "inclusion": chances[row["doc"]]} for row in rows]
+        weight = np.prod([p if k else 1 - p for p, k in zip(chances.values(), kept, strict=False)])
+        some = [row for row, k in zip(sample, kept, strict=True) if k]
+        # What was judged for another reason has no chance, and does not count.
+        some += [{**sample[0], "topic": "t", "doc": "x", "inclusion": 0.0}]
+        if not any(kept):
+            # Nothing was sampled: the judge alone.
+            estimate, error = 0.6 * cf.evaluate(runs, judge, measure)[measure].values[0], 0.0
+        else:
+            found = corrected_scores(
+                runs, columned(some, "inclusion"), judge, measure, unit="document", lambda_=0.6,
+                fixed_topics=True, scale=(0, 3),
+            )  # fmt: skip
+            estimate, error = found.means.estimate, found.means.standard_error
+        mean += weight * estimate
+        square += weight * estimate**2
+        variance += weight * error**2
+    np.testing.assert_allclose(mean, truth.values[0], atol=1e-12)
+    np.testing.assert_allclose(variance, square - mean**2, atol=1e-12)
+
+
+def columned(rows: list[dict[str, Any]], *names: str) -> Qrels:
+    """Judgments with columns, such as chances."""
+    qrels = cf.read_qrels([{key: row[key] for key in ("topic", "doc", "grade")} for row in rows])
+    return replace(qrels, columns={name: np.array([row[name] for row in rows]) for name in names})
+
+
+def test_strata_and_their_sizes() -> None:
+    """Grades below 0 mark what was not sampled; with chances it need not be listed."""
+    stratum = {"d1": 1, "d2": 1, "d3": 2, "d4": 2, "e1": 1, "e2": 1, "e3": 1, "e4": 1}
+    taken = {"d1": 1, "d2": 1, "d3": 1, "d4": 1, "e2": 0.5, "e3": 0.5}
+    listed = [
+        {
+            **row,
+            "grade": row["grade"] if row["doc"] in taken else -1,
+            "stratum": stratum[row["doc"]],
+        }
+        for row in ROWS
+    ]
+    chances = [
+        {**row, "stratum": stratum[row["doc"]], "inclusion": taken[row["doc"]]}
+        for row in ROWS
+        if row["doc"] in taken
+    ]
+    options: dict[str, Any] = {"unit": "document", "fixed_topics": True, "lambda_": 0.5}
+    options["scale"] = (0, 3)
+    one = corrected_scores(RUNS, columned(listed, "stratum"), JUDGE, "DCG@3", **options)
+    other = corrected_scores(
+        RUNS, columned(chances, "stratum", "inclusion"), JUDGE, "DCG@3", **options
+    )
+    for name in ("estimate", "standard_error", "low"):
+        np.testing.assert_allclose(getattr(one.means, name), getattr(other.means, name))
+    truth = cf.evaluate(RUNS, HUMAN, "DCG@3")["DCG@3"].values
+    np.testing.assert_allclose(one.scores.values[0], truth[0])
+    # Run b on topic u: e2 and e4 stand first; of four, e2 and e3 are judged.
+    e2, e4, e1 = 1.0, 1 / np.log2(3), 0.5
+    by_judge = 0.5 * (2 * e2 + 1 * e4 + 0 * e1)
+    assert one.scores.values[1, 1] == pytest.approx(by_judge + 2 * (0 - 0.5 * 2) * e2)
+    e = np.array([(0 - 0.5 * 2) * e2, 0.0])
+    variance = 4**2 * (1 - 2 / 4) * e.var(ddof=1) / 2
+    assert one.means.standard_error[1] == pytest.approx(np.sqrt(variance) / 2)
+
+
+def test_poisson_total_of_survey() -> None:
+    # R package survey 4.1-1: svytotal of svydesign(ids=~1, probs=~p, pps=poisson_sampling(p)):
+    # 10, 2.645751311064591.
+    chance, worths = np.array([0.5, 0.25, 0.8, 1, 0.4]), np.array([[1.0, 0, 2, 3, 1]])
+    sample = Sampled(np.zeros(5, dtype=np.int64), chance, np.full(5, -1))
+    assert (worths / chance).sum() == pytest.approx(10)
+    assert np.sqrt((sample.spread(worths) ** 2).sum()) == pytest.approx(2.645751311064591)
+
+
+@pytest.mark.parametrize("measure", LINEAR)
+def test_all_judged_is_the_score_itself(measure: str) -> None:
+    found = corrected_scores(COVID.runs[:4], COVID.qrels, NOISY, measure, unit="document")
+    truth = cf.evaluate(COVID.runs[:4], COVID.qrels, measure)[measure]
+    np.testing.assert_allclose(found.scores.values, truth.values, atol=1e-12)
+    assert found.scores.topics == truth.topics and found.systems == truth.systems
+    np.testing.assert_allclose(
+        found.means.standard_error, truth.std() / np.sqrt(50), rtol=1e-12
+    )  # fmt: skip
+
+
+def sampled(size: int, seed: int = 1) -> Qrels:
+    """A fixed number of the documents of each topic."""
+    rng = np.random.default_rng(seed)
+    kept = np.zeros(len(FRAME), dtype=bool)
+    for topic in range(len(COVID.qrels.topics)):
+        here = np.flatnonzero(COVID.qrels.codes == topic)
+        kept[rng.choice(here, min(size, here.size), replace=False)] = True
+    return COVID.qrels.restricted(kept)
+
+
+def test_lambda_is_learned_from_other_topics() -> None:
+    """What is said of a topic's sample does not move its own lambda."""
+    people = sampled(60)
+    frame = people.to_polars()
+    changed = frame.with_columns(
+        grade=pl.when(pl.col("topic") == "7").then(2 - pl.col("grade").clip(0)).otherwise("grade")
+    )
+    one, other = (
+        corrected_scores(COVID.runs[:3], some, NOISY, "DCG@10", unit="document", scale=(0, 2))
+        for some in (frame, changed)
+    )
+    place = one.scores.topics.index("7")
+    assert (one._data.used[place] == other._data.used[place]).all()  # type: ignore[union-attr]
+    assert (one._data.used != other._data.used).any()  # type: ignore[union-attr]
+
+
+def test_naive_estimate_and_learned_lambda() -> None:
+    people = sampled(30)
+    found = corrected_scores(COVID.runs[:2], people, NOISY, "P@10", unit="document", folds=50)
+    human = {(t, d): g >= 1 for t, d, g in people.to_polars().rows()}
+    judge = {(t, d): g >= 1 for t, d, g in NOISY.to_polars().rows()}
+    size = dict(FRAME.group_by("topic").len().rows())
+    top = {
+        topic: rows.sort("score", "doc", descending=True)["doc"].to_list()[:10]
+        for (topic,), rows in COVID.runs[0].to_polars().group_by("topic")
+    }
+    parts = {}
+    for topic in found.scores.topics:
+        many = size[topic]
+        here = [key for key in human if key[0] == topic]
+        y, f = (
+            np.array([labels[key] / 10 if key[1] in top[topic] else 0.0 for key in here])
+            for labels in (human, judge)
+        )
+        scale = many**2 * (1 - len(here) / many) / len(here)
+        whole = sum(judge.get((topic, doc), False) for doc in top[topic]) / 10
+        parts[topic] = (y, f, scale, many, whole)
+    for place, topic in enumerate(found.scores.topics):
+        others = [parts[one] for one in parts if one != topic]
+        above = sum(scale * np.cov(y, f)[0, 1] for y, f, scale, _, _ in others)
+        below = sum(scale * f.var(ddof=1) for _, f, scale, _, _ in others)
+        lambda_ = min(max(above / below, 0), 1)
+        y, f, _, many, whole = parts[topic]
+        value = lambda_ * whole + many * (y - lambda_ * f).mean()
+        assert found.scores.values[place, 0] == pytest.approx(value, abs=1e-12)
+
+
+def test_differences_of_documents() -> None:
+    people = sampled(40)
+    for fixed in (False, True):
+        found = corrected_scores(
+            COVID.runs[:4], people, NOISY, "DCG@10", unit="document", fixed_topics=fixed
+        )
+        frame = found.differences()
+        assert frame.height == 6
+        gap = found.scores.values[:, 0] - found.scores.values[:, 1]
+        assert frame["estimate"][0] == pytest.approx(gap.mean())
+        error = frame["standard_error"][0]
+        if fixed:
+            total = float((found.means.standard_error[:2]).sum())
+            assert error < total
+        else:
+            assert error == pytest.approx(gap.std(ddof=1) / np.sqrt(50))
+    compared = cf.compare(found.scores, test="t", correction="none").to_polars()
+    np.testing.assert_allclose(compared["difference"], frame["estimate"], atol=1e-12)
+
+
+# By topic
+
+
+TOPICS = COVID.qrels.codes < 20
+
+
+@pytest.mark.parametrize("measure", ["AP", "nDCG@10", "RR", "ERR@10", "infAP"])
+def test_by_topic_is_the_corrected_mean(measure: str) -> None:
+    people = COVID.qrels.restricted(TOPICS)
+    found = corrected_scores(COVID.runs[:3], people, NOISY, measure)
+    y = cf.evaluate(COVID.runs[:3], COVID.qrels, measure)[measure]
+    f = cf.evaluate(COVID.runs[:3], NOISY, measure)[measure]
+    known = np.isin(y.topics, [COVID.qrels.topics[i] for i in range(20)])
+    human = np.where(known[:, None], y.values, np.nan)
+    expected = corrected_mean(human.T, f.values.T)
+    np.testing.assert_array_equal(found.means.low, expected.low)
+    np.testing.assert_allclose(found.by_judge, f.mean())
+    pair = corrected_mean(human[:, 0] - human[:, 2], f.values[:, 0] - f.values[:, 2])
+    frame = found.differences()
+    assert frame.row(1)[2:6] == pytest.approx(
+        [float(getattr(pair, name)) for name in ("estimate", "standard_error", "low", "high")]
+    )
+    assert frame["system"].to_list() == [COVID.runs[i].name for i in (0, 0, 1)]
+    only = found.differences(baseline=found.systems[1])
+    assert only["other"].unique().to_list() == [found.systems[1]] and only.height == 2
+
+
+def test_values_that_compare_takes() -> None:
+    people = COVID.qrels.restricted(TOPICS)
+    found = corrected_scores(COVID.runs[:3], people, NOISY, "nDCG@10")
+    assert set(found.scores.topics) == set(COVID.qrels.topics[:20])
+    np.testing.assert_allclose(found.scores.mean(), found.means.estimate, atol=1e-12)
+    assert found.scores.measure == "corrected nDCG@10"
+    assert found.scores.settings["judged by people"] == 20
+    compared = cf.compare(found.scores, test="t", correction="none")
+    assert compared.to_polars()["n"].to_list() == [20, 20, 20]
+    # People only: their own scores of these topics.
+    alone = corrected_scores(COVID.runs[:3], people, NOISY, "nDCG@10", lambda_=0)
+    truth = cf.evaluate(COVID.runs[:3], people, "nDCG@10")["nDCG@10"]
+    np.testing.assert_allclose(
+        alone.scores.values, truth.select(list(alone.scores.topics)).values, atol=1e-12
+    )
+
+
+@pytest.mark.parametrize(("judged", "topics"), [(10, 50), (10, 53), (30, 50), (7, 7)])
+def test_variance_of_these_values(judged: int, topics: int) -> None:
+    """Over many draws of topics the variance that the values tell is that of their mean."""
+    rng = np.random.default_rng(judged)
+    cov = [[1.0, 0.6, 0.3, 0.2], [0.6, 1, 0.2, 0.3], [0.3, 0.2, 1, 0.5], [0.2, 0.3, 0.5, 1]]
+    means, told = [], []
+    for _ in range(500):
+        both = rng.multivariate_normal(np.zeros(4), cov, topics).T
+        human = both[:2].copy()
+        human[:, judged:] = np.nan
+        values = replicates(human, both[2:], 0.4, 5, 0)
+        gap = values @ [1.0, -1.0]
+        means.append(gap.mean())
+        told.append(gap.var(ddof=1) / judged)
+    # The variance of a variance of 500 means is 2/499 of its square.
+    assert np.mean(told) / np.var(means) == pytest.approx(1, abs=4 * np.sqrt(2 / 499))
+
+
+# What is refused, counted or said
+
+
+@pytest.mark.parametrize(
+    "measure", ["AP", "nDCG@10", "RR", "ERR@10", "R@10", "P(judged_only=True)@5"]
+)
+def test_no_sum_over_documents(measure: str) -> None:
+    with pytest.raises(MeasureError) as error:
+        corrected_scores(RUNS, HUMAN, JUDGE, measure, unit="document")
+    assert str(error.value).endswith(
+        "is no sum over documents, so that a sample of them would bias it; unit='topic' takes it"
+    )
+
+
+@pytest.mark.parametrize(
+    ("given", "options", "message"),
+    [
+        ({}, {"unit": "page"}, "unit 'page' is none of topic, document"),
+        ({}, {"lambda_": 2}, "lambda_ must lie from 0 to 1"),
+        ({}, {"measure": "GMAP"}, "geometric mean"),
+        ({}, {"fixed_topics": True}, "topics are the sample, and not fixed"),
+        ({}, {}, "3 independent human labels are needed at least, and there are 2"),
+        ({"human": {"v": {"d": 3}}}, {}, "the judge has no label of a topic"),
+        ({"judge": {"j": JUDGE, "k": JUDGE}}, {}, "labels of one judge are used, and there are 2"),
+        (
+            {"human": {"t": HUMAN["t"]}},
+            {"unit": "document"},
+            "judged no sampled document of a topic",
+        ),
+        ({}, {"unit": "document", "folds": 1}, "folds must be a whole number from 2"),
+        ({}, {"unit": "document", "unjudged": "condensed"}, "in condensed lists"),
+        (
+            {"human": {**HUMAN, "t": {"z": 3, "d1": 1}}},
+            {"unit": "document"},
+            "no label of the judge",
+        ),
+        ({"human": {**HUMAN, "t": {"d1": 3}}}, {"unit": "document"}, "its variance needs two"),
+        ({"human": {**HUMAN, "t": {"d1": 1}}}, {}, "grade 3 is off the scale 0 to 2"),
+        (
+            {"human": {"t": HUMAN["t"]}, "judge": {"t": JUDGE["t"]}},
+            {"unit": "document"},
+            "one topic has no spread over topics",
+        ),
+        (
+            {"human": {"t": HUMAN["t"]}, "judge": {"t": JUDGE["t"]}},
+            {"unit": "document", "fixed_topics": True},
+            "learned from others, and there is one",
+        ),
+        (
+            {"human": columned([{**row, "inclusion": 1.5} for row in ROWS], "inclusion")},
+            {"unit": "document"},
+            "no chance from 0 to 1",
+        ),
+        (
+            {"human": columned([{**row, "stratum": "s"} for row in ROWS[1:]], "stratum")},
+            {"unit": "document"},
+            "and no stratum of the sample",
+        ),
+    ],
+)
+def test_refused(given: dict[str, Any], options: dict[str, Any], message: str) -> None:
+    human, judge = given.get("human", HUMAN), given.get("judge", JUDGE)
+    options = {"measure": "P@2", **options}
+    with pytest.raises((CranfieldError, InputError, PolicyError)) as error:
+        corrected_scores(RUNS, human, judge, options.pop("measure"), **options)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_documents_that_the_judge_lacks_are_counted() -> None:
+    people = columned([{**row, "inclusion": 0.5} for row in ROWS], "inclusion")
+    judge = {**JUDGE, "t": {"d1": 1, "d2": 3}}
+    found = corrected_scores(
+        RUNS, people, judge, "P@2", unit="document", scale=(0, 3), lambda_=1
+    )  # fmt: skip
+    assert found.notes[-1] == "2 documents without a label of the judge count 0"
+    assert found.means.items == 8
+
+
+def test_small_results() -> None:
+    found = corrected_scores({"only": RUNS["a"]}, HUMAN, JUDGE, "DCG@3", unit="document")
+    assert repr(found) == "CorrectedScores(DCG@3, 1 system: 8 of 8 documents judged by people)"
+    assert found.differences().height == 0
+    assert found.to_polars().columns[0] == "system"
+    assert "CorrectedScores" in found._repr_html_()

@@ -130,9 +130,10 @@ class Documents:
     def _means(self, values: Floats, spread: Floats, used: Floats) -> CorrectedMeans:
         topics, many = values.shape
         if self.fixed:
-            parts = _sums(spread**2, self.sample.topic, topics) / topics**2
-            count = np.bincount(self.sample.topic, minlength=topics)
-            variance, freedom = parts.sum(axis=1), satterthwaite(parts, count)
+            # Few documents of a sample stand high in a ranking, and the variance rests on these: as
+            # many degrees of freedom as it has equal parts.
+            parts = spread**2 / topics**2
+            variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
         else:
             variance = values.var(axis=0, ddof=1) / topics
             freedom = np.full(many, topics - 1.0)

@@ -186,7 +186,8 @@ def corrected_scores(
         One less the confidence of the limits.
     fixed_topics
         By document: whether limits are for these topics, with the error of the sample of documents
-        alone. By default the topics are a sample too, and their spread holds both errors.
+        alone, and as many degrees of freedom as its variance has equal parts. By default the topics
+        are a sample too, and their spread holds both errors.
     scale, cut
         The lowest and highest grade, such as `(0, 3)`, by default from 0 to the highest of people;
         and whether a grade off the scale becomes its nearer end, rather than an error.

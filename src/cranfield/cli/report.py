@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,11 +11,18 @@ from cranfield.base.errors import PolicyError
 from cranfield.cli.options.comparing import Comparing, comparing_options
 from cranfield.cli.options.judging import judging_options, measures_option, opened_runs, paths_of
 from cranfield.cli.options.scores import given_scores, on_command_line, score_files_option
+from cranfield.collection.files.many_runs import Runs
+from cranfield.collection.files.reading import read_qrels
+from cranfield.scores import Scores
+
+if TYPE_CHECKING:
+    from cranfield.assess.judges.reading import Judge
 
 EPILOG = """\b
 Examples:
   cranfield report qrels.txt runs/*.xz -o report.html
   cranfield report qrels.txt bm25.run dense.run -m nDCG@10 -m RR@10 --baseline bm25
+  cranfield report qrels.txt runs/*.xz --judges labels/ -m nDCG@10
   cranfield report --scores scores.csv --title "Our systems" -o scores.html
 """
 
@@ -41,6 +49,15 @@ LEFT_OUT = ("output", "jobs")
     show_default=True,
     help="Compare measures with their interval-scaled versions.",
 )
+@click.option(
+    "--judges",
+    "labels",
+    multiple=True,
+    metavar="JUDGE",
+    help="Labels of a judge, such as a language model, to be compared with QRELS: a file, NAME=FILE,"
+    " a folder or a quoted pattern; may be given several times.",
+)
+@click.option("--cut", is_flag=True, help="Count a judge's grade off the scale as its nearer end.")
 @judging_options
 @click.pass_context
 def report(
@@ -55,6 +72,8 @@ def report(
     date: str | None,
     comparing: Comparing,
     scales: bool,
+    labels: tuple[str, ...],
+    cut: bool,
     **judging: Any,
 ) -> None:
     """Write a report: which systems differ, how sure that is, and why.
@@ -62,6 +81,7 @@ def report(
     One HTML file that opens offline. Scores come from runs and judgments, as for `cranfield
     evaluate`, or from files with --scores. The same input gives the same bytes.
     """
+    from cranfield.assess.judges.reading import read_judges
     from cranfield.reporting.page.report_page import TITLE
     from cranfield.reporting.page.report_page import report as write_report
 
@@ -69,20 +89,55 @@ def report(
         raise PolicyError("a report is a file: name it with --output FILE")
     # Before any file is read.
     asked_for = comparing.checked()
+    if cut and not labels:
+        raise PolicyError("--cut goes with --judges")
+    if labels and qrels is None:
+        raise PolicyError("--judges goes with QRELS and RUN")
     many = opened_runs(qrels, runs, judging["input_format"], judging["encoding"])
     results = given_scores(qrels, many, asked, score_files, judging)
+    judges = read_judges(labels, encoding=judging["encoding"]) if labels else ()
+    judged = _judged(qrels, many, results, judges, cut, judging) if judges else None
     write_report(
         results,
         output,
         title=TITLE if title is None else title,
         scales=scales,
-        inputs=score_files or [path for path in (qrels, *paths_of(many)) if path is not None],
+        judges=judged,
+        inputs=score_files
+        or [path for path in (qrels, *paths_of(many), *_files(judges)) if path is not None],
         command=command_of(context),
         date=date,
         jobs=judging["jobs"],
         **asked_for,
     )
     click.echo(f"written: {output}", err=True)
+
+
+def _judged(
+    qrels: str | None,
+    runs: Runs,
+    results: Mapping[str, Scores],
+    judges: tuple[Judge, ...],
+    cut: bool,
+    judging: dict[str, Any],
+) -> list[Any]:
+    """Compare judges with people, and the rankings of the runs by both."""
+    from cranfield.assess.judges.comparison import compare_judges
+    from cranfield.assess.judges.rankings import judge_rankings
+
+    left_out = ("rel", "input_format", "encoding", "aspects")
+    options = {name: value for name, value in judging.items() if name not in left_out}
+    form, encoding = judging["input_format"], judging["encoding"]
+    people = read_qrels(qrels, format=form, encoding=encoding, subtopics=False)
+    wanted = [one.definition or name for name, one in results.items()]
+    return [
+        compare_judges(people, judges, cut=cut),
+        judge_rankings(runs, people, judges, wanted, cut=cut, **options),
+    ]
+
+
+def _files(judges: tuple[Judge, ...]) -> list[str]:
+    return [one.labels.origin.name for one in judges]
 
 
 def command_of(context: click.Context) -> list[str]:

@@ -13,6 +13,7 @@ from cranfield.reporting.page.analysis import analysis
 from cranfield.reporting.page.contents import Contents
 from cranfield.reporting.page.data import json_text, page_data
 from cranfield.reporting.page.html import Html, text
+from cranfield.reporting.page.judges import judges, judges_link
 from cranfield.reporting.page.sections import answers, evaluated, measure_options, scales, systems
 from cranfield.reporting.page.settings import settings
 
@@ -40,6 +41,8 @@ def page(contents: Contents) -> str:
         "systems": systems(contents),
         "analysis": analysis(contents),
         "scales": scales(contents),
+        "judges": judges(contents),
+        "judges_link": judges_link(contents),
         "settings": settings(contents),
         "data": Html(json_text(page_data(contents))),
     }

@@ -74,7 +74,8 @@ class Contents:
 
     A part may have fewer topics. There is no evaluation for scores or comparisons in hand, and no
     date but one that was given, so that the same input gives the same page. Inputs are names of
-    files with their SHA-256, None for what is no file; options are those of the comparisons.
+    files with their SHA-256, None for what is no file; judges are what was found of
+    them, and options are those of the comparisons.
     """
 
     title: str
@@ -85,6 +86,7 @@ class Contents:
     inputs: tuple[tuple[str, str | None], ...] = ()
     command: str | None = None
     date: str | None = None
+    judges: tuple[Any, ...] = ()
     options: Mapping[str, Any] = field(default_factory=dict)
 
 

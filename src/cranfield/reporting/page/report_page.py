@@ -31,6 +31,7 @@ def report(
     resamples: int | None = None,
     seed: int | None = None,
     scales: bool = True,
+    judges: Any = None,
     inputs: Iterable[str | PathLike[str]] = (),
     command: str | Sequence[str] | None = None,
     date: str | None = None,
@@ -56,6 +57,10 @@ def report(
     scales
         Whether measures with a cutoff are also compared by their interval-scaled versions, where
         that is quick: up to cutoff 100 for P, R, DCG, nDCG, RBP and RR, else 20.
+    judges
+        What was found of judges beside people, for a section of its own: what
+        :func:`cranfield.assess.compare_judges`, :func:`cranfield.assess.judge_rankings` or
+        :func:`cranfield.assess.kin_bias` return, or a list of these.
     inputs
         Files that the results come from: the page lists their names and SHA-256. Results do not
         know their files: without it there is no such list.
@@ -89,11 +94,13 @@ def report(
     """
     from cranfield.reporting.page.build import page
     from cranfield.reporting.page.contents import collect
+    from cranfield.reporting.page.judges import read_judged
     from cranfield.reporting.page.settings import hashed
 
     target = _named(path, "the page")
     files = hashed(_files(inputs))
     shown = _command(command)
+    judged = () if judges is None else read_judged(judges)
     contents = collect(
         results,
         title=title,
@@ -110,7 +117,7 @@ def report(
         seed=seed,
         jobs=jobs,
     )
-    contents = replace(contents, inputs=files, command=shown, date=date)
+    contents = replace(contents, inputs=files, command=shown, date=date, judges=judged)
     made = page(contents).encode()
     with whole_file(target) as out:
         out.write(made)

@@ -109,3 +109,23 @@ def test_what_is_refused(labelled: Path, arguments: list[str], wrong: str) -> No
     assert out == ""
     assert wrong in err
     assert err.count("\n") == 1
+
+
+def test_the_report_has_a_section_on_judges(labelled: Path) -> None:
+    arguments = ("report", "qrels", "*.run", "-m", "P@1", "--no-scales")
+    cranfield(labelled, *arguments, "-o", "without.html")
+    cranfield(labelled, *arguments, "-o", "with.html", "--judges", "fine.txt", "--judges",
+              "b=odd.txt", "--cut")  # fmt: skip
+    without, page = ((labelled / name).read_text() for name in ("without.html", "with.html"))
+    assert "Judges" not in without
+    assert '<a href="#judges">' in page
+    assert "fine agrees best with people" in page
+    assert "Systems ranked by judges and by people: P@1" in page
+    assert "--judges fine.txt --judges b=odd.txt --cut" in page
+    # The files of labels are among the inputs.
+    assert page.count("odd.txt</span>") == 1
+    _, err = cranfield(labelled, *arguments, "--judges", "odd.txt", "-o", "no.html", status=2)
+    assert "grade 5 is off the scale" in err
+    assert not (labelled / "no.html").exists()
+    _, err = cranfield(labelled, *arguments, "--cut", status=2)
+    assert "--cut goes with --judges" in err

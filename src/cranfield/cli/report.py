@@ -54,8 +54,8 @@ LEFT_OUT = ("output", "jobs")
     "labels",
     multiple=True,
     metavar="JUDGE",
-    help="Labels of a judge, such as a language model, to be compared with QRELS: a file, NAME=FILE,"
-    " a folder or a quoted pattern; may be given several times.",
+    help="Labels of a judge, such as a language model, to be compared with QRELS: a file,"
+    " NAME=FILE, a folder or a quoted pattern; may be given several times.",
 )
 @click.option("--cut", is_flag=True, help="Count a judge's grade off the scale as its nearer end.")
 @judging_options

@@ -23,6 +23,12 @@ def number(value: float | None, places: int = 4) -> str:
     return text.removeprefix("-") if float(text) == 0 else text
 
 
+def between(low: float | None, high: float | None, places: int = 4) -> str:
+    """Write two limits; what are none are empty."""
+    ends = number(low, places), number(high, places)
+    return " to ".join(ends) if all(ends) else ""
+
+
 def from_frame(
     frame: pl.DataFrame,
     title: str,

@@ -20,7 +20,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import check_choice, check_probability
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
-from cranfield.tabular import Table, from_frame, number
+from cranfield.tabular import Table, between, from_frame, number
 from cranfield.tabular.frames import Framed
 
 LEVELS = tuple(name for name in LAWS if name not in {"linear", "quadratic"})
@@ -209,8 +209,7 @@ class JudgeComparison(Framed):
         ):
             row = [judge]
             for k in chosen:
-                low, high = (number(limit[k], 3) for limit in limits)
-                row += [number(values[k], 3), f"{low} to {high}" if low else ""]
+                row += [number(values[k], 3), between(limits[0][k], limits[1][k], 3)]
             rows.append([*row, *(number(values[self.statistics.index(k)], 3) for k in SIDES)])
         title = f"The same over topics: {100 * self.confidence:g}% limits"
         notes = (

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from cranfield.base.errors import CranfieldError
 from cranfield.base.streams import stream
 from cranfield.base.words import counted, some_of
 from cranfield.correlation import kendall_tau, rbo_of_scores, tau_ap
-from cranfield.tabular import Table, from_frame
+from cranfield.tabular import Table, between, number
 from cranfield.tabular.frames import Framed
 
 BLOCK = 2**22
@@ -127,17 +128,31 @@ class JudgeRankings(Framed):
         """Return what people read: a table a measure."""
         pairs = len(self.systems) * (len(self.systems) - 1) // 2
         found = []
+        head = [
+            *("judge", "topics", "tau", "limits", "tau AP", "limits", "RBO", "tau by topic"),
+            *("flips", "largest change", "of system"),
+        ]
         for measure in self.measures:
-            frame = self.to_polars().filter(pl.col("measure") == measure).drop("measure")
             title = f"Systems ranked by judges and by people: {measure}"
-            table = from_frame(frame, title, left=("judge", "of system"), places=3)
+            rows = [
+                [
+                    row["judge"],
+                    f"{row['topics']:,}",
+                    *(cell for name in ("tau", "tau AP") for cell in _with_limits(row, name)),
+                    *(number(row[name], 3) for name in ("RBO", "tau by topic")),
+                    f"{row['flips']:,}",
+                    f"{row['largest change']:+}",
+                    row["of system"],
+                ]
+                for row in self.to_polars().filter(pl.col("measure") == measure).to_dicts()
+            ]
             notes = (
                 f"flips: of {counted(pairs, 'pair')} of systems; largest change: ranks, above 0"
                 " where the judge puts the system higher",
                 f"limits: {100 * self.confidence:g}% by the bootstrap over topics,"
                 f" {self.resamples:,} resamples, seed {self.seed}; RBO: p = {self.p:g}",
             )
-            found.append(Table(title, table.head, table.rows, table.left, notes))
+            found.append(Table(title, head, rows, (0, len(head) - 1), notes))
         return found
 
     def __str__(self) -> str:
@@ -146,6 +161,10 @@ class JudgeRankings(Framed):
     def __repr__(self) -> str:
         sizes = f"{counted(len(self.judges), 'judge')}, {counted(len(self.systems), 'system')}"
         return f"JudgeRankings({sizes}: {some_of(self.measures, 5)})"
+
+
+def _with_limits(row: Mapping[str, Any], name: str) -> tuple[str, str]:
+    return number(row[name], 3), between(row[f"{name} low"], row[f"{name} high"], 3)
 
 
 def judge_rankings(

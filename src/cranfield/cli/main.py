@@ -19,8 +19,8 @@ from cranfield.cli.options.command_group import CommandGroup
 COMMANDS = {
     name: f"cranfield.cli.{name}:{name}"
     for name in (
-        *("evaluate", "compare", "sessions", "answers", "judges", "measures", "scale", "report"),
-        *("cite", "demo"),
+        *("evaluate", "compare", "sessions", "answers", "measures", "scale", "report"),
+        *("labels", "judges", "cite", "demo"),
     )
 } | {"study": "cranfield.cli.studies.study:study"}
 """Where each command stands."""

@@ -51,13 +51,14 @@ def csv_text(study: Findings) -> str:
         values = [one for one in frame.columns if one not in keys]
         long.append(
             frame.with_columns(pl.col(values).cast(pl.Float64, strict=False))
-            .unpivot(index=list(keys), on=values)
+            # A column may be called `value` itself.
+            .unpivot(values, index=list(keys), variable_name="(what)", value_name="(value)")
             .select(
                 pl.lit(name).alias("table"),
                 # A key that does not apply, such as the depth of all judgments, is empty.
                 of=pl.concat_str(pl.col(keys).cast(pl.String).fill_null(""), separator=", "),
-                what="variable",
-                value="value",
+                what="(what)",
+                value="(value)",
             )
         )
     pl.concat(long).write_csv(out)

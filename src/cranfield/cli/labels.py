@@ -1,0 +1,220 @@
+"""`cranfield labels`: what several assessors said, how far they agree, and judgments made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.words import counted
+from cranfield.cli.options.judging import one_of, resamples_option
+from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.scores import refuse
+from cranfield.meta.study import Findings
+from cranfield.reporting.text.studies import WRITERS, check_table, written
+from cranfield.tabular import from_frame
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from cranfield.assess.labels.consensus import Consensus
+
+EPILOG = """\b
+Examples:
+  cranfield labels crowd.csv
+  cranfield labels crowd.csv --method dawid-skene --qrels crowd.qrels
+  cranfield labels votes.txt --columns "- doc worker grade" --tie high --gold gold.qrels
+  cranfield labels ann=ann.qrels bob=bob.qrels --measure "kappa(quadratic)" --pairs
+  cranfield labels crowd.csv --table workers --format csv
+"""
+
+METHODS = {
+    "majority": "majority",
+    "wawa": "wawa",
+    "dawid-skene": "dawid_skene",
+    "one-coin": "one_coin",
+    "glad": "glad",
+    "mace": "mace",
+}
+"""Ways to make one judgment of several labels: their names in :mod:`cranfield.assess`."""
+
+WITH_GOLD = ("dawid-skene", "one-coin", "glad", "mace")
+TIES = ("low", "high", "median", "drop", "random")
+KEYS = {
+    "grades": ("grade",),
+    "workers": ("worker",),
+    "agreement": ("assessors", "measure"),
+    "gold": ("gold",),
+}
+"""The tables of numbers, and the columns that say what a row is of."""
+
+SHOWN = 12
+"""Workers that are printed; tables of numbers have all."""
+
+COMPARED = 40
+"""Pairs of assessors that are printed."""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("labels", metavar="LABELS...", nargs=-1, required=True)
+@click.option(
+    "--columns",
+    metavar="NAMES",
+    help='Fields of lines without a head: "worker doc grade"; - skips.',
+)
+@click.option("--grades", metavar="LOW..HIGH", help="The scale; by default the grades that occur.")
+@one_of("--repeats", ("error", "last", "keep"), "Several labels of a worker for a pair.", "error")
+@one_of("--missing", ("error", "drop"), "A label without a grade.", "error")
+@click.option("--encoding", default="utf-8", show_default=True, help="Of lines of text.")
+@one_of("--method", METHODS, "How labels become one judgment.", "majority")
+@one_of("--tie", TIES, "What becomes of ties.", "low")
+@click.option("--gold", metavar="QRELS", help="Judgments known to be right, to compare with.")
+@click.option("--fix-gold", is_flag=True, help="Let the method know what is in --gold.")
+@click.option("--qrels", metavar="FILE", help="Write the judgments there, whole or not at all.")
+@click.option(
+    "--measure",
+    "-m",
+    "measures",
+    multiple=True,
+    help="Of agreement, such as alpha, kappa(quadratic) or overlap(rel=2).",
+)
+@click.option("--pairs", is_flag=True, help="Agreement of each two assessors.")
+@click.option("--against", metavar="NAME", help="Agreement of each assessor with this one.")
+@click.option("--rel", "-l", type=int, help="Cut grades there, for all measures of agreement.")
+@one_of("--interval", ("jackknife", "bootstrap", "none"), "Intervals over topics.", "jackknife")
+@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of intervals.")
+@resamples_option(10_000, " of topics, with --interval bootstrap")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@one_of("--format", WRITERS, "How to write the tables.", "text")
+@click.option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
+@output_option
+def labels(
+    labels: tuple[str, ...],
+    columns: str | None,
+    grades: str | None,
+    repeats: str,
+    missing: str,
+    encoding: str,
+    method: str,
+    tie: str,
+    gold: str | None,
+    fix_gold: bool,
+    qrels: str | None,
+    measures: tuple[str, ...],
+    format: str,
+    table: str | None,
+    output: str | None,
+    **asked: Any,
+) -> None:
+    """Say what labels of several assessors hold, how far they agree, and make judgments of them.
+
+    LABELS is a file of topic, document, worker and grade, or judgments of several assessors, each
+    as NAME=FILE.
+    """
+    if fix_gold and (gold is None or method not in WITH_GOLD):
+        raise PolicyError(f"--fix-gold goes with --gold and one of {', '.join(WITH_GOLD)}")
+    if asked["interval"] != "bootstrap":
+        refuse(["resamples"], "goes with --interval bootstrap")
+    if [*labels, gold].count("-") > 1:
+        raise PolicyError("standard input cannot be two files")
+    if qrels is not None and qrels in {output or "-", "-"}:
+        raise PolicyError("--qrels and the tables need two different files")
+    if table is not None:
+        check_table(table, [name for name in KEYS if gold is not None or name != "gold"])
+    from cranfield import assess
+    from cranfield.assess.judges.beside import read_scale
+    from cranfield.assess.labels.overview import Overview
+
+    read = assess.read_labels(
+        _given(labels),
+        columns=columns,
+        grades=None if grades is None else read_scale(grades).grades,
+        repeats=repeats,
+        missing=missing,
+        encoding=encoding,
+    )
+    known = {"gold": gold} if fix_gold else {}
+    make: Callable[..., Consensus] = getattr(assess, METHODS[method])
+    found = make(read, tie=tie, seed=asked["seed"], **known)
+    overview = Overview(read)
+    workers = found.workers()
+    tables = [from_frame(overview.to_polars(), "What was given", left=["grade"])]
+    frames = {"grades": overview.to_polars(), "workers": workers}
+    notes = list(found.notes)
+    shown = workers.sort("labels", descending=True, maintain_order=True)[:SHOWN]
+    rest = workers.height - shown.height
+    beyond = f"; {counted(rest, 'other')} not shown" if rest else ""
+    tables.append(from_frame(shown, f"Workers, by {method}{beyond}"))
+    if len(read.workers) > 1:
+        agreed = assess.agreement_of(read, measures or None, **asked)
+        frames["agreement"] = agreed.to_polars()
+        tables.append(agreed.table(most=COMPARED))
+        if agreed.paired and len(read.workers) <= SHOWN and asked["against"] is None:
+            tables.append(from_frame(agreed.matrix(), f"Each two assessors, {agreed.measures[0]}"))
+    else:
+        notes.append("one worker: there is nobody to agree with")
+    if gold is not None:
+        frames["gold"], lines = _beside_gold(found, gold)
+        tables.append(
+            from_frame(
+                frames["gold"], f"Gold grades, and what {method} makes of them", left=["gold"]
+            )
+        )
+        notes += lines
+    if qrels is not None:
+        notes.append(f"{counted(len(found.qrels), 'judgment')} written to {qrels}")
+    findings = Findings(
+        [*overview.lines(), repr(found), *(f"note: {one}" for one in notes)],
+        tables,
+        {name: (frame, _keys(name, frame)) for name, frame in frames.items()},
+        {"method": method, "tie": tie, "seed": asked["seed"], "notes": notes},
+    )
+    text = written(findings, format, table)
+    if qrels is not None:
+        from cranfield import write_qrels
+
+        write_qrels(found.qrels, qrels)
+    write(text, output)
+
+
+def _given(labels: tuple[str, ...]) -> str | dict[str, str]:
+    """Take a file of labels, or judgments by the assessor's name."""
+    if len(labels) == 1 and "=" not in labels[0]:
+        return labels[0]
+    by_name: dict[str, str] = {}
+    for one in labels:
+        name, sign, path = one.partition("=")
+        if not (name and sign and path):
+            raise PolicyError(f"{quoted(one)} is not of the form NAME=FILE, as several files are")
+        if name in by_name:
+            raise PolicyError(f"there are two files of the assessor {quoted(name)}")
+        by_name[name] = path
+    return by_name
+
+
+def _beside_gold(found: Consensus, gold: str) -> tuple[pl.DataFrame, list[str]]:
+    """Count what is made of pairs with a known grade: a row a known grade, a column a grade."""
+    import numpy as np
+    import polars as pl
+
+    from cranfield.assess.labels.gold import gold_levels
+
+    level, lines = gold_levels(gold, found.labels)
+    rows = np.flatnonzero(level >= 0)
+    q = found.labels.grades.size
+    # What was dropped for a tie is the last column.
+    made = np.where(found.level[rows] < 0, q, found.level[rows])
+    table = np.bincount(level[rows] * (q + 1) + made, minlength=q * (q + 1)).reshape(q, q + 1)
+    right, tied = int(np.trace(table)), int(found.tied[rows].sum())
+    names = [*map(str, found.labels.grades), "none"]
+    frame = pl.DataFrame({"gold": found.labels.grades} | dict(zip(names, table.T, strict=True)))
+    return frame, [*lines[1:], f"{right:,} of {rows.size:,} gold pairs right; {tied:,} were ties"]
+
+
+def _keys(name: str, frame: pl.DataFrame) -> tuple[str, ...]:
+    if name != "agreement":
+        return KEYS[name]
+    who = ("first", "second") if "first" in frame.columns else ("assessors",)
+    return (*who, "measure")

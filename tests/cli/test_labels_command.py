@@ -1,0 +1,163 @@
+"""`cranfield labels`: what is in labels, agreement, judgments, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from tests.cli.running import cranfield
+
+LABELS = """topic,doc,worker,grade
+q1,a,ann,1
+q1,a,bob,1
+q1,b,ann,0
+q1,b,bob,1
+q2,a,ann,2
+q2,a,bob,2
+q2,a,cid,0
+q2,c,cid,1
+"""
+
+
+@pytest.fixture
+def labelled(tmp_path: Path) -> Path:
+    (tmp_path / "labels.csv").write_text(LABELS)
+    (tmp_path / "gold").write_text("q1 0 a 1\nq1 0 b 1\nq2 0 c 1\nq2 0 z 1\n")
+    (tmp_path / "ann.qrels").write_text("q1 0 a 1\nq1 0 b 0\nq2 0 a 2\n")
+    (tmp_path / "bob.qrels").write_text("q1 0 a 1\nq1 0 b 1\nq2 0 a 2\n")
+    return tmp_path
+
+
+def test_what_is_in_it_and_what_is_made_of_it(labelled: Path) -> None:
+    out, err = cranfield(
+        labelled, "labels", "labels.csv", "--tie", "high", "--gold", "gold", "--qrels", "made"
+    )
+    assert err == ""
+    for line in (
+        "Labels(8 labels of 4 pairs of 2 topics by 3 workers, grades 0, 1, 2)",
+        "labels a pair: 1 to 3, median 2; labels a worker: 2 to 3, median 3",
+        "1 of 4 pairs with one label",
+        "Consensus(majority of 4 pairs, 1 tie (high))",
+        "note: 3 of 3 gold pairs right; 1 were ties",
+        "note: 1 gold judgment of pairs that nobody labelled",
+        "note: 4 judgments written to made",
+    ):
+        assert line in out, line
+    assert (labelled / "made").read_text() == "q1 0 a 1\nq1 0 b 1\nq2 0 a 2\nq2 0 c 1\n"
+    agreed = cf.assess.agreement_of(labelled / "labels.csv")
+    assert str(agreed) in out
+
+
+def test_judgments_of_several_by_name(labelled: Path) -> None:
+    files = ("ann=ann.qrels", "bob=bob.qrels")
+    measures = ("-m", "kappa", "-m", "overlap(rel=2)", "--interval", "none")
+    out, _ = cranfield(
+        labelled, "labels", *files, *measures, "--table", "agreement", "--format", "csv"
+    )
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [(row["measure"], float(row["value"])) for row in rows] == [
+        ("kappa", pytest.approx(0.5)),
+        ("overlap(rel=2)", 1.0),
+    ]
+    assert rows[0]["low"] == ""
+    out, _ = cranfield(labelled, "labels", *files, "--pairs", "-m", "observed")
+    assert "Each two assessors, observed" in out
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv", "json"])
+@pytest.mark.parametrize("more", [(), ("--pairs",), ("--against", "ann"), ("--gold", "gold")])
+def test_every_format(labelled: Path, form: str, more: tuple[str, ...]) -> None:
+    out, _ = cranfield(labelled, "labels", "labels.csv", "--format", form, *more)
+    assert "ann" in out
+    if form == "json":
+        found = json.loads(out)
+        assert [row["labels"] for row in found["grades"]] == [2, 4, 2]
+        assert "NaN" not in out
+
+
+@pytest.mark.parametrize("method", ["majority", "wawa", "dawid-skene", "one-coin", "glad", "mace"])
+def test_every_method(labelled: Path, method: str) -> None:
+    known = [] if method in {"majority", "wawa"} else ["--fix-gold"]
+    out, _ = cranfield(
+        labelled, "labels", "labels.csv", "--method", method, "--gold", "gold", *known
+    )
+    assert f"Consensus({method} of 4 pairs" in out
+    if known:
+        assert "3 of 3 gold pairs right" in out
+
+
+REFUSED = [
+    (["none.csv"], "none.csv: cannot be read"),
+    (["labels.csv", "gold"], "'labels.csv' is not of the form NAME=FILE"),
+    (["a=gold", "a=gold"], "two files of the assessor 'a'"),
+    (["labels.csv", "--fix-gold"], "--fix-gold goes with --gold"),
+    (["labels.csv", "--gold", "gold", "--fix-gold"], "--fix-gold goes with --gold"),
+    (["labels.csv", "--resamples", "9"], "--resamples goes with --interval bootstrap"),
+    (["labels.csv", "--table", "gold"], "no table 'gold'"),
+    (["labels.csv", "--grades", "0..1"], "labels.csv:6: grade 2 is off the scale (0, 1)"),
+    (["labels.csv", "--grades", "x"], "such as 0..3, not 'x'"),
+    (["labels.csv", "-m", "gamma"], "measure of agreement 'gamma' is none of"),
+    (["labels.csv", "-m", "kappa"], "kappa is of two assessors"),
+    (["labels.csv", "--against", "eve"], "there is no assessor 'eve'"),
+    (["labels.csv", "--confidence", "95"], "confidence must be a number between 0 and 1"),
+    (["labels.csv", "--qrels", "out", "-o", "out"], "two different files"),
+    (["labels.csv", "--qrels", "-"], "two different files"),
+    (["labels.csv", "--qrels", "no/where"], "no/where: cannot be written"),
+    (["-", "--gold", "-"], "standard input cannot be two files"),
+    (["gold", "--columns", "- - worker grade"], "lack doc"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "reason"), REFUSED)
+def test_refused_in_one_line(labelled: Path, arguments: list[str], reason: str) -> None:
+    before = {path.name for path in labelled.iterdir()}
+    out, err = cranfield(labelled, "labels", *arguments, status=2)
+    assert out == ""
+    assert err.startswith("cranfield: error: ") and err.count("\n") == 1
+    assert reason in err
+    assert {path.name for path in labelled.iterdir()} == before
+
+
+CELLS = ["", "a", "a", "b", "0", "1", "1", "2", "-1", "1.5", "NaN", "NA", "  ", "é", "\x1b[31m"]
+CELLS += ["2147483647", "99999999999999999999", '"', "a b", "=1", "ann", "ann", "bob"]
+
+
+@given(st.integers(0, 2**32 - 1))
+@settings(
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_hostile_labels_end_in_tables_or_one_line(tmp_path: Path, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    good = rng.random() < 0.7
+    rows = []
+    for _ in range(rng.integers(0, 12)):
+        row = [f"q{rng.integers(2)}", f"d{rng.integers(3)}", f"w{rng.integers(4)}"]
+        row.append(str(rng.integers(3)))
+        if not good or rng.random() < 0.05:
+            row[rng.integers(4)] = str(rng.choice(CELLS))
+        rows.append(row)
+    comma = rng.random() < 0.5
+    lines = [("," if comma else " ").join(row) for row in rows]
+    path = tmp_path / ("labels.csv" if comma else "labels.txt")
+    path.write_text("\n".join(["topic,doc,worker,grade", *lines] if comma else lines))
+    arguments = ["--repeats", str(rng.choice(["last", "keep"])), "--missing", "drop"]
+    arguments += ["--method", str(rng.choice(["majority", "dawid-skene", "one-coin"]))]
+    arguments += ["--tie", str(rng.choice(["low", "high", "median", "drop", "random"]))]
+    arguments += ["--pairs"] if rng.random() < 0.3 else []
+    status = 0
+    try:
+        out, err = cranfield(tmp_path, "labels", path.name, *arguments)
+    except AssertionError:
+        out, err = cranfield(tmp_path, "labels", path.name, *arguments, status=2)
+        status = 2
+    assert "Traceback" not in err and "\x1b" not in out + err
+    if status:
+        assert out == "" and err.count("\n") == 1

@@ -2,8 +2,8 @@
 
     python -m studies.fuzz --seed 1 --count 200000
 
-Files, archives, tables, texts of measures, whole evaluations and command lines are made at random
-from a seed, most of them nearly right. Each is checked against what a plain reading of the
+Files, archives, tables, labels, texts of measures, whole evaluations and command lines are made at
+random from a seed, most of them nearly right. Each is checked against what a plain reading of the
 documentation says: accepted with the same rows and numbers, or refused by an error of the library
 that names the line. A failure is printed with what reproduces it; `--only KIND --case N` makes that
 case again.
@@ -21,16 +21,18 @@ from pathlib import Path
 from studies.fuzz_archives import archive_case
 from studies.fuzz_base import Case, Tally, run_case, shown
 from studies.fuzz_cli import command_case, process_case
+from studies.fuzz_labels import label_case
 from studies.fuzz_measures import measure_case
 from studies.fuzz_scores import score_case
 from studies.fuzz_tables import table_case
 from studies.fuzz_text import text_case
 
 KINDS: dict[str, tuple[Case, float]] = {
-    "run text": (text_case("run"), 0.29),
+    "run text": (text_case("run"), 0.27),
     "qrels text": (text_case("qrels"), 0.25),
     "archives": (archive_case, 0.05),
     "tables": (table_case, 0.09),
+    "labels": (label_case, 0.02),
     "measures": (measure_case, 0.24),
     "evaluations": (score_case, 0.06),
     "command lines": (command_case, 0.02),

@@ -15,6 +15,8 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.tabular.frames import Framed
 
+_NEAR = 1e-12
+
 
 @dataclass(frozen=True)
 class LeadRule:
@@ -75,8 +77,9 @@ class LeadRule:
             np.concatenate([np.zeros((*votes.shape[:-1], 1)), votes], axis=-1), axis=-1
         )
         lead = ordered[..., -1] - ordered[..., -2]
-        # Nobody asked is not enough, whatever the lead.
-        return np.asarray((lead >= self.c * np.sqrt(squares) - self.epsilon * total) & (total > 0))
+        # Sums of weights are rounded, and nobody asked is not enough, whatever the lead.
+        wanted = self.c * np.sqrt(squares) - self.epsilon * total - _NEAR * total
+        return np.asarray((lead >= wanted) & (total > 0))
 
     def replay(self, labels: Labels, weights: Any = None) -> Stopped:
         """Go through labels in the order in which they were given, and stop where the rule says so.

@@ -50,7 +50,7 @@ LABELS = Schema(
             "worker",
             ID,
             "worker_id annotator annotator_id assessor assessor_id rater rater_id judge judge_id"
-            " coder user user_id performer",
+            " observer coder user user_id performer",
         ),
         Column("grade", _LABEL, "label relevance rel judgment judgement rating vote answer"),
         optional("order", NUMBER, "seq sequence position"),

@@ -1,0 +1,307 @@
+"""One grade from several labels: published and other programs' values, enumeration, properties."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cranfield import CranfieldError, InputError, PolicyError
+from cranfield.assess import (
+    Consensus,
+    Labels,
+    dawid_skene,
+    glad,
+    mace,
+    majority,
+    one_coin,
+    read_labels,
+    wawa,
+)
+from tests.assess.labels.crowds import anaesthetists, barzan, barzan_gold, drawn
+
+METHODS: dict[str, Callable[..., Consensus]] = {
+    "majority": majority,
+    "wawa": wawa,
+    "dawid-skene": dawid_skene,
+    "one-coin": one_coin,
+    "glad": glad,
+    "mace": mace,
+}
+
+
+def wrong(consensus: Consensus) -> int:
+    gold = barzan_gold()
+    qrels = consensus.qrels
+    return sum(
+        gold[doc] != grade for doc, grade in zip(qrels.docs, qrels.grades.tolist(), strict=True)
+    )
+
+
+def test_dawid_and_skenes_own_data() -> None:
+    """Dawid and Skene (1979), tables 2 and 4; the likelihood by an independent script."""
+    found = dawid_skene(anaesthetists())
+    assert found.log_likelihood == pytest.approx(-192.89088121, abs=1e-8)
+    assert found.prior == pytest.approx([0.399555, 0.421983, 0.111795, 0.066667], abs=5e-7)
+    assert np.bincount(found.level).tolist() == [18, 19, 5, 3]
+    first = [[0.889, 0.111, 0, 0], [0.071, 0.876, 0.053, 0], [0, 0.339, 0.661, 0]]
+    assert found.confusion[0].round(3).tolist() == [*first, [0, 0, 0.556, 0.444]]
+    assert found.converged
+
+
+def test_a_crowd_with_known_grades() -> None:
+    """Numbers of wrong items by an independent script; of GLAD also by crowd-kit 1.4.2."""
+    labels = barzan()
+    assert wrong(majority(labels)) == 304
+    plain = dawid_skene(labels)
+    assert wrong(plain) == 288
+    assert plain.prior == pytest.approx([0.6976, 0.3024], abs=5e-5)
+    assert wrong(dawid_skene(labels, prior="uniform")) == 276
+    assert wrong(dawid_skene(labels, smoothing=0.01)) == 288
+    assert wrong(glad(labels)) == 307
+
+
+def log_likelihood(labels: Labels, prior: Any, chance: Any) -> float:
+    """Sum over pairs of the log of the sum over grades, in plain loops."""
+    total = 0.0
+    for i in range(len(labels.docs)):
+        mine = np.flatnonzero(labels.pair == i)
+        likely = 0.0
+        for k in range(labels.grades.size):
+            product = prior[k]
+            for row in mine:
+                product *= chance(labels.worker[row], i, k, labels.level[row])
+            likely += product
+        total += np.log(likely)
+    return total
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_likelihoods_in_plain_loops(seed: int) -> None:
+    labels = drawn(seed)
+    found = dawid_skene(labels, smoothing=0.1)
+    table = found.confusion
+    # Without smoothing the confusion of the chances is the estimate itself.
+    plain = dawid_skene(labels)
+    expected = log_likelihood(labels, plain.prior, lambda w, i, k, g: plain.confusion[w, k, g])
+    assert plain.log_likelihood == pytest.approx(expected, abs=1e-4)
+    assert table.shape == (6, 3, 3)
+    coin = one_coin(labels)
+    expected = log_likelihood(
+        labels,
+        coin.prior,
+        lambda w, i, k, g: coin.quality[w] if k == g else (1 - coin.quality[w]) / 2,
+    )
+    assert coin.log_likelihood == pytest.approx(expected, abs=1e-8)
+    copies = mace(labels, inference="em", seed=seed)
+    theta, spam = copies.parameters["copying"], copies.parameters["spam"]
+    expected = log_likelihood(
+        labels, copies.prior, lambda w, i, k, g: theta[w] * (k == g) + (1 - theta[w]) * spam[w, g]
+    )
+    assert copies.log_likelihood == pytest.approx(expected, abs=1e-8)
+    easy = glad(labels)
+    alpha, ease = easy.parameters["ability"], easy.parameters["ease"]
+
+    def chance(w: int, i: int, k: int, g: int) -> float:
+        right = 1 / (1 + np.exp(-alpha[w] * ease[i]))
+        return float(right if k == g else (1 - right) / 2)
+
+    priors = ((alpha - 1) ** 2).sum() / 2 + ((np.log(ease) - 1) ** 2).sum() / 2
+    expected = log_likelihood(labels, easy.prior, chance) - priors
+    assert easy.log_likelihood == pytest.approx(expected, abs=1e-8)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_glad_ends_where_expectation_maximisation_stands_still(seed: int) -> None:
+    """At the end the gradient of the expected log-likelihood and the priors vanishes."""
+    labels = drawn(seed, pairs=12, workers=4)
+    found = glad(labels)
+    alpha, ease = found.parameters["ability"], found.parameters["ease"]
+    right = 1 / (1 + np.exp(-alpha[labels.worker] * ease[labels.pair]))
+    pull = found.posterior[labels.pair, labels.level] - right
+    slope = np.bincount(labels.worker, weights=pull * ease[labels.pair], minlength=4)
+    assert slope == pytest.approx(alpha - 1, abs=1e-4)
+    of_ease = np.bincount(
+        labels.pair, weights=pull * alpha[labels.worker] * ease[labels.pair], minlength=12
+    )
+    assert of_ease == pytest.approx(np.log(ease) - 1, abs=1e-4)
+
+
+@pytest.mark.parametrize("name", METHODS)
+@settings(max_examples=8)
+@given(seed=st.integers(0, 40), grades=st.integers(1, 4), share=st.sampled_from([0.0, 0.4, 1.0]))
+def test_what_all_methods_keep(name: str, seed: int, grades: int, share: float) -> None:
+    labels = drawn(seed, pairs=9, workers=4, grades=grades, share=share)
+    found = METHODS[name](labels)
+    assert found.posterior.shape == (9, grades)
+    assert found.posterior.sum(axis=1) == pytest.approx(np.ones(9))
+    assert (np.diff(found.objective) >= -1e-9).all()
+    assert found.qrels.docs.to_list() == labels.docs.to_list()
+    assert found.qrels.to_polars().select("topic", "doc").equals(labels.pairs)
+    assert ((found.quality >= 0) & (found.quality <= 1 + 1e-12)).all()
+    assert found.workers()["labels"].sum() == len(labels)
+    assert found.confusion.shape == (4, grades, grades)
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_the_order_of_rows_decides_nothing(name: str) -> None:
+    labels = drawn(5)
+    shuffled = labels.to_polars().sample(fraction=1, shuffle=True, seed=3)
+    for tie in ("low", "random"):
+        first = METHODS[name](labels, tie=tie, seed=4).to_polars()
+        other = read_labels(shuffled, grades=range(3))
+        again = METHODS[name](other, tie=tie, seed=4).to_polars()
+        both = first.join(again, on=["topic", "doc"])
+        if name == "mace":
+            # Its starts are drawn by worker.
+            continue
+        assert both["grade"].to_list() == both["grade_right"].to_list()
+        assert both["p(0)"].to_list() == pytest.approx(both["p(0)_right"].to_list(), abs=1e-4)
+
+
+def test_repeated_labels_are_counts() -> None:
+    rows = [("q", "d", "w", 1), ("q", "d", "w", 1), ("q", "d", "v", 0)]
+    found = majority(read_labels(rows, repeats="keep"))
+    assert found.posterior.tolist() == [pytest.approx([1 / 3, 2 / 3])]
+
+
+def tied() -> Labels:
+    said = {"a": (0, 0, 1), "b": (2, 1, 1), "c": (None, 2, None)}
+    rows = [
+        (f"q{i}", f"d{i}", worker, grade)
+        for worker, grades in said.items()
+        for i, grade in enumerate(grades)
+        if grade is not None
+    ]
+    return read_labels(rows)
+
+
+def test_ties() -> None:
+    labels = tied()
+    assert majority(labels).tied.tolist() == [True, True, False]
+    assert majority(labels, tie="low").qrels.grades.tolist() == [0, 0, 1]
+    assert majority(labels, tie="high").qrels.grades.tolist() == [2, 2, 1]
+    assert majority(labels, tie="median").qrels.grades.tolist() == [0, 1, 1]
+    dropped = majority(labels, tie="drop")
+    assert dropped.qrels.to_polars().rows() == [("q2", "d2", 1)]
+    assert dropped.to_polars()["grade"].to_list() == [None, None, 1]
+    drawn_ = [majority(labels, tie="random", seed=s).qrels.grades.tolist() for s in range(60)]
+    assert {row[0] for row in drawn_} == {0, 2}
+    assert {row[1] for row in drawn_} == {0, 1, 2}
+    # A topic's draw does not depend on which other topics there are.
+    alone = labels.restricted(labels.topic_of[labels.pair] == 1)
+    for seed in range(20):
+        mine = majority(alone, tie="random", seed=seed).qrels.grades[0]
+        assert mine == drawn_[seed][1]
+    with pytest.raises(CranfieldError, match="no pair has a judgment"):
+        _ = majority(labels.restricted(labels.pair == 0), tie="drop").qrels
+
+
+def test_expected_grades_are_rounded_by_name_only() -> None:
+    found = majority(tied())
+    assert found.expected() == pytest.approx([1, 1, 1])
+    half = majority(read_labels([("q", "d", "a", 0), ("q", "d", "b", 1)]))
+    rounded = {
+        name: half.expected_qrels(name).grades[0]
+        for name in ("half-up", "half-down", "half-even", "up", "down")
+    }
+    assert rounded == {"half-up": 1, "half-down": 0, "half-even": 0, "up": 1, "down": 0}
+    with pytest.raises(PolicyError, match="rounding 'near' is none of"):
+        half.expected_qrels("near")
+
+
+def test_weights() -> None:
+    labels = tied()
+    assert majority(labels, weights=[1, 2, 0]).qrels.grades.tolist() == [2, 1, 1]
+    nothing = majority(labels, weights=[0, 0, 0])
+    assert nothing.tied.all()
+    assert nothing.posterior == pytest.approx(np.full((3, 3), 1 / 3))
+    for weights in ([1, 2], [1, 2, -1], [1, 2, np.nan], "x"):
+        with pytest.raises(PolicyError, match="weights"):
+            majority(labels, weights=weights)
+
+
+def test_wawa_in_plain_loops() -> None:
+    labels = drawn(2)
+    first = majority(labels)
+    skill = [
+        np.mean(
+            [
+                first.level[i] == g
+                for i, w, g in zip(labels.pair, labels.worker, labels.level, strict=True)
+                if w == worker
+            ]
+        )
+        for worker in range(6)
+    ]
+    assert wawa(labels).quality == pytest.approx(skill)
+
+
+def test_workers_without_their_own_labels() -> None:
+    rows = [("q", "d", "a", 1), ("q", "d", "b", 1), ("q", "d", "c", 0), ("q", "e", "a", 0)]
+    frame = majority(read_labels(rows)).workers()
+    assert frame["agreement"].to_list() == [1.0, 1.0, 0.0]
+    # Without a: b and c tie. Nobody else labelled e.
+    assert frame["without"].to_list() == [0.5, 0.5, 0.0]
+
+
+def test_gold_is_kept_and_helps() -> None:
+    labels, gold = barzan(), barzan_gold()
+    some = {item: grade for item, grade in gold.items() if int(item) <= 300}
+    for name in ("dawid-skene", "one-coin", "glad", "mace"):
+        found = METHODS[name](labels, gold=some)
+        assert found.gold.sum() == 300
+        grades = dict(zip(found.qrels.docs, found.qrels.grades.tolist(), strict=True))
+        assert all(grades[item] == grade for item, grade in some.items()), name
+        assert (np.diff(found.objective) >= -1e-9).all()
+    rest = wrong(dawid_skene(labels, gold=some))
+    assert rest < 288 - 60
+    assert dawid_skene(labels, gold={"1": 1, "no such": 1}).notes == (
+        "1 pair with a gold grade",
+        "1 gold judgment of pairs that nobody labelled",
+    )
+    with pytest.raises(InputError, match=r"gold grade 2 is off the scale of the labels \(0, 1\)"):
+        dawid_skene(labels, gold={"1": 2})
+    with pytest.raises(CranfieldError, match="no labelled pair is among the gold"):
+        dawid_skene(labels, gold={"x": 1})
+
+
+def test_mace_starts_are_different_and_the_same_by_seed() -> None:
+    labels = drawn(1)
+    one, again, other = (mace(labels, seed=s, inference="em") for s in (1, 1, 2))
+    assert np.unique(one.parameters["restarts"]).size > 1
+    assert one.posterior.tolist() == again.posterior.tolist()
+    assert one.parameters["restarts"].tolist() != other.parameters["restarts"].tolist()
+    fewer = mace(labels, seed=1, inference="em", restarts=3)
+    assert fewer.parameters["restarts"].tolist() == one.parameters["restarts"][:3].tolist()
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"smoothing": -1},
+        {"smoothing": float("nan")},
+        {"prior": "flat"},
+        {"prior": [0.5, 0.6]},
+        {"prior": [[0.5], [0.5]]},
+        {"prior": [1.0]},
+        {"tolerance": "x"},
+        {"iterations": 0},
+        {"tie": "first"},
+        {"seed": -1},
+    ],
+)
+def test_options_are_refused_in_one_line(options: dict[str, Any]) -> None:
+    with pytest.raises(PolicyError) as caught:
+        dawid_skene(barzan(), **options)
+    assert "\n" not in str(caught.value)
+
+
+def test_too_many_grades_are_refused() -> None:
+    rows = [("q", f"d{i}", f"w{i}", i) for i in range(1500)]
+    with pytest.raises(PolicyError, match="1,500 grades are too many"):
+        dawid_skene(read_labels(rows))

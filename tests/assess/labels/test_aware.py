@@ -1,0 +1,182 @@
+"""AWARE against the measure of mean gains, a plain loop, and by what must not change it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from cranfield import CranfieldError, PolicyError, evaluate, read_run
+from cranfield.assess import Labels, aware, majority, read_labels
+from tests.assess.labels.crowds import drawn
+
+
+def runs(labels: Labels, systems: int = 5, seed: int = 1) -> list[Any]:
+    random = np.random.default_rng(seed)
+    pairs = labels.pairs.rows()
+    made = []
+    for s in range(systems):
+        rows = [(topic, doc, float(random.random())) for topic, doc in pairs]
+        made.append(read_run(rows, name=f"s{s}"))
+    return made
+
+
+FULL = drawn(3, pairs=40, workers=5, grades=3, share=1.0)
+GAPS = drawn(4, pairs=40, workers=5, grades=3, share=0.5)
+
+
+def mean_gain_dcg(labels: Labels, given: list[Any], depth: int = 10) -> Any:
+    """DCG@10 with the mean grade as the gain, topic by topic."""
+    gain = {
+        pair: float(np.mean(labels.grade[labels.pair == i]))
+        for i, pair in enumerate(labels.pairs.rows())
+    }
+    table = np.zeros((len(labels.topics), len(given)))
+    for t, topic in enumerate(labels.topics):
+        for s, run in enumerate(given):
+            frame = run.to_polars().filter(topic=topic).sort("score", descending=True)
+            docs = frame["doc"].to_list()[:depth]
+            table[t, s] = sum(gain[topic, doc] / np.log2(r + 2) for r, doc in enumerate(docs))
+    return table
+
+
+def test_uniform_weights_are_mean_gains_where_the_measure_is_linear() -> None:
+    given = runs(FULL)
+    found = aware(given, FULL, "DCG@10")
+    rows = [found.topics.index(topic) for topic in FULL.topics]
+    assert found.values[rows] == pytest.approx(mean_gain_dcg(FULL, given), abs=1e-12)
+    assert found.measure == "AWARE(DCG@10)"
+
+
+def test_ap_is_not_that_of_the_majority_nor_of_mean_gains() -> None:
+    binary = drawn(5, pairs=40, workers=5, grades=2, share=1.0)
+    given = runs(binary)
+    found = aware(given, binary, "AP")
+    assert (
+        np.abs(found.values - evaluate(given, majority(binary).qrels, "AP")["AP"].values).max()
+        > 0.01
+    )
+
+    def ap(gains: list[float]) -> float:
+        """AP with gains between 0 and 1 in the place of relevance."""
+        seen = np.cumsum(gains)
+        return float(sum(g * s / (r + 1) for r, (g, s) in enumerate(zip(gains, seen, strict=True))))
+
+    gain = {
+        pair: float(np.mean(binary.grade[binary.pair == i]))
+        for i, pair in enumerate(binary.pairs.rows())
+    }
+    topic = binary.topics[0]
+    docs = given[0].to_polars().filter(topic=topic).sort("score", descending=True)["doc"]
+    gains = [gain[topic, doc] for doc in docs]
+    mean = ap(gains) / sum(gains)
+    assert abs(found.values[found.topics.index(topic), 0] - mean) > 1e-3
+
+
+@pytest.mark.parametrize("measure", ["AP", "nDCG@5", "RBP(p=0.8)"])
+def test_in_a_plain_loop_with_gaps(measure: str) -> None:
+    # Nobody but the first two assessors labelled the first topic.
+    keep = ~((GAPS.topic_of[GAPS.pair] == 0) & (GAPS.worker > 1))
+    labels = GAPS.restricted(keep)
+    given = runs(labels)
+    weights = np.array([1.0, 2.0, 3.0, 4.0, 0.0])
+    found = aware(given, labels, measure, weights=weights)
+    total = np.zeros(found.values.shape)
+    mass = np.zeros(len(found.topics))
+    for k in range(5):
+        own = labels.restricted(labels.worker == k)
+        scores = evaluate(given, majority(own).qrels, measure)[measure]
+        told = {labels.topics[c] for c in labels.topic_of[labels.pair[labels.worker == k]]}
+        for t, topic in enumerate(found.topics):
+            if topic in told:
+                total[t] += weights[k] * scores.values[scores.topics.index(topic)]
+                mass[t] += weights[k]
+    assert found.values == pytest.approx(total / mass[:, None], abs=1e-12)
+    assert found.settings["aware"]["assessors without a part in a topic"] >= 3
+
+
+def test_gold_weights() -> None:
+    gold: dict[str, dict[str, int]] = {topic: {} for topic in FULL.topics}
+    truth = FULL.grade[FULL.worker == 2]
+    for (topic, doc), grade in zip(FULL.pairs.rows(), truth.tolist(), strict=True):
+        gold[topic][doc] = grade
+    given = runs(FULL)
+    for kind in ("accuracy", "kappa"):
+        mean = aware(given, FULL, "AP", weights=kind, gold=gold).settings["aware"]["mean weight"]
+        assert max(mean, key=mean.__getitem__) == FULL.workers[2]
+    same = np.array([np.mean(FULL.grade[FULL.worker == k] == truth) for k in range(5)])
+    mean = aware(given, FULL, "AP", weights="accuracy", gold=gold).settings["aware"]["mean weight"]
+    assert [*mean.values()] == pytest.approx(same / same.sum())
+
+
+@pytest.mark.parametrize("by", ["all", "topic"])
+@pytest.mark.parametrize("kind", ["rmse", "frobenius", "tau_ap"])
+def test_an_assessor_at_random_counts_less(kind: str, by: str) -> None:
+    """Four assessors who agree, and one who draws grades at random."""
+    random = np.random.default_rng(2)
+    truth = {f"d{i}": int(random.random() < 0.3) for i in range(200)}
+    rows = [
+        (f"q{i % 5}", doc, f"w{w}", grade if w < 4 else int(random.random() < 0.5))
+        for i, (doc, grade) in enumerate(truth.items())
+        for w in range(5)
+    ]
+    labels = read_labels(rows)
+    # Systems of different quality, so that there is something to tell.
+    given = []
+    for s in range(8):
+        noise = {doc: grade * s / 4 + random.random() for doc, grade in truth.items()}
+        triples = [(topic, doc, noise[doc]) for topic, doc in labels.pairs.rows()]
+        given.append(read_run(triples, name=f"s{s}"))
+    found = aware(given, labels, "AP", weights=kind, by=by, seed=3)
+    mean = found.settings["aware"]["mean weight"]
+    assert min(mean, key=mean.__getitem__) == "w4"
+    squared = aware(given, labels, "AP", weights=kind, by=by, seed=3, squared=True)
+    assert squared.settings["aware"]["mean weight"]["w4"] < mean["w4"]
+    again = aware(given, labels, "AP", weights=kind, by=by, seed=3)
+    assert again.values.tolist() == found.values.tolist()
+
+
+def test_topics_do_not_touch_each_other() -> None:
+    given = runs(GAPS)
+    whole = aware(given, GAPS, "DCG@5", weights="rmse", by="topic")
+    some = GAPS.restricted(GAPS.topic_of[GAPS.pair] != 0)
+    part = aware(given, some, "DCG@5", weights="rmse", by="topic")
+    for topic in GAPS.topics[1:]:
+        mine = part.values[part.topics.index(topic)]
+        assert mine == pytest.approx(whole.values[whole.topics.index(topic)], abs=1e-12)
+
+
+def test_a_topic_whose_weights_are_all_nothing_has_no_score() -> None:
+    keep = (GAPS.topic_of[GAPS.pair] != 0) | (GAPS.worker == 4)
+    labels = GAPS.restricted(keep)
+    found = aware(runs(labels), labels, "AP", weights=[1, 1, 1, 1, 0])
+    row = found.topics.index(labels.topics[0])
+    assert np.isnan(found.values[row]).all()
+    assert found.settings["aware"]["topics without a score"] == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"weights": "best"}, "weights 'best' is none of"),
+        ({"weights": "kappa"}, "need gold"),
+        ({"gold": {"q0": {"d0": 1}}}, "take no gold"),
+        ({"weights": [1, 2]}, "one an assessor"),
+        ({"weights": [1, 1, 1, 1, -1]}, "from 0"),
+        ({"by": "system"}, "by 'system' is none of"),
+        ({"weights": "rmse", "draws": 0}, "draws"),
+        ({"measure": ["AP", "RR"]}, "of one measure"),
+    ],
+)
+def test_options(options: dict[str, Any], reason: str) -> None:
+    with pytest.raises(PolicyError, match=reason):
+        aware(runs(FULL), FULL, options.pop("measure", "AP"), **options)
+
+
+def test_repeats_and_labels_without_relevance() -> None:
+    rows = [("q", "d", "w", 1), ("q", "d", "w", 0)]
+    with pytest.raises(PolicyError, match="repeat one of the same assessor"):
+        aware({"q": {"d": 1}}, read_labels(rows, repeats="keep"), "AP")
+    with pytest.raises(CranfieldError, match="no label is relevant"):
+        aware({"q": {"d": 1}}, read_labels([("q", "d", "w", 0)]), "AP", weights="rmse")

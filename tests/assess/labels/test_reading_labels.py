@@ -1,0 +1,209 @@
+"""Labels are read from any form; what is wrong ends in one line that names it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield import CranfieldError, InputError, PolicyError, read_qrels
+from cranfield.assess import Labels, dawid_skene, majority, read_labels
+
+ROWS = [("q1", "d1", "ann", 1, 3), ("q1", "d1", "bob", 0, 1), ("q2", "d1", "ann", 2, 2)]
+NAMES = ("topic", "doc", "worker", "grade", "order")
+
+
+def forms(folder: Path) -> dict[str, Any]:
+    frame = pl.DataFrame(ROWS, schema=NAMES, orient="row")
+    odd = frame.rename(
+        {"topic": "Query-ID", "doc": "doc_id", "worker": "Assessor", "grade": "Label"}
+    )
+    odd.write_csv(folder / "labels.csv")
+    odd.write_csv(folder / "labels.tsv", separator="\t")
+    odd.write_parquet(folder / "labels.parquet")
+    records = frame.to_dicts()
+    (folder / "labels.json").write_text(json.dumps(records))
+    (folder / "labels.jsonl").write_text("\n".join(map(json.dumps, records)))
+    lines = [" \t ".join(map(str, row)) for row in ROWS]
+    (folder / "labels.txt").write_text("# a comment\n" + "  \n".join(lines) + "\n\n")
+    return {
+        **{
+            suffix: folder / f"labels.{suffix}"
+            for suffix in ("csv", "tsv", "parquet", "json", "jsonl", "txt")
+        },
+        "polars": odd,
+        "pandas": odd.to_pandas(),
+        "tuples": ROWS,
+        "mappings": records,
+    }
+
+
+def test_every_form_says_the_same(tmp_path: Path) -> None:
+    for form, data in forms(tmp_path).items():
+        labels = read_labels(data)
+        assert labels.to_polars().rows() == ROWS, form
+        assert labels.topics == ("q1", "q2")
+        assert labels.workers == ("ann", "bob")
+        assert labels.grades.tolist() == [0, 1, 2]
+        assert labels.notes == ()
+
+
+def test_judgments_of_each_worker() -> None:
+    judgments = {"ann": read_qrels({"q1": {"d1": 1}}), "bob": {"q1": {"d1": 0, "d2": 1}}}
+    labels = read_labels(judgments)
+    assert labels.ratings().tolist()[0] == [1, 0]
+    assert np.isnan(labels.ratings()[1, 0])
+    assert labels.counts.toarray().tolist() == [[1, 1], [0, 1]]
+
+
+def test_columns_of_lines(tmp_path: Path) -> None:
+    path = tmp_path / "votes"
+    path.write_text("worker_1  \t d1 7 1\n")
+    labels = read_labels(path, columns="rater item - label")
+    assert labels.to_polars().rows() == [("all", "d1", "worker_1", 1)]
+    assert labels.notes == ("no topics: all items are of one topic, 'all'",)
+    path.write_text("w d 1\n")
+    with pytest.raises(InputError, match="lines of 3 fields; say what they are"):
+        read_labels(path)
+    for columns, reason in {
+        "worker doc": "lack grade",
+        "worker rater doc grade": "a second worker",
+        "worker doc shoe grade": "none of a label's",
+    }.items():
+        with pytest.raises(PolicyError, match=reason):
+            read_labels(path, columns=columns)
+
+
+def test_repeats() -> None:
+    rows = [(*ROWS[0][:3], 2, 1), *ROWS]
+    with pytest.raises(InputError, match=r"a second label of worker 'ann'.*'q1'.*'d1'"):
+        read_labels(rows)
+    last = read_labels(rows, repeats="last")
+    assert last.to_polars().rows() == ROWS
+    assert last.notes == ("1 label replaced by a later one of the worker",)
+    # The order decides, not the row; without an order the row does.
+    assert read_labels(rows[::-1], repeats="last").grade.tolist() == [2, 0, 1]
+    bare = [row[:4] for row in rows[::-1]]
+    assert read_labels(bare, repeats="last").grade.tolist() == [2, 0, 2]
+    kept = read_labels(rows, repeats="keep")
+    assert (len(kept), kept.repeats, kept.notes) == (4, 1, ("1 repeated label kept",))
+    with pytest.raises(PolicyError, match="repeat one of the same worker and pair"):
+        kept.ratings()
+
+
+def test_missing_grades(tmp_path: Path) -> None:
+    path = tmp_path / "some.csv"
+    path.write_text("topic,doc,worker,grade\nq,a,w,1\nq,b,w,\nq,c,w,NaN\nq,d,w,NA\n")
+    with pytest.raises(InputError, match=r"some.csv:3: has no grade .*'q'.*'b'"):
+        read_labels(path)
+    labels = read_labels(path, missing="drop")
+    assert (len(labels), labels.notes) == (1, ("3 labels without a grade left out",))
+    frame = pd.DataFrame({"doc": ["a", "b"], "worker": ["w", "w"], "grade": [1.0, float("nan")]})
+    assert read_labels(frame, missing="drop").grade.tolist() == [1]
+    with pytest.raises(InputError, match="no label has a grade"):
+        read_labels(frame[1:], missing="drop")
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("q,b,w,0.5", r"x.csv:3: grade '0.5' is not an integer"),
+        ("q,b,w,relevant", r"x.csv:3: grade 'relevant' is not an integer"),
+        ("q,b,w,inf", r"x.csv:3: grade 'inf' is not an integer"),
+        ("q,b,w,9", r"x.csv:3: grade 9 is off the scale \(0, 1\)"),
+        ("q,b,,1", r"x.csv:3: worker '' is not text"),
+        ("q,b,  ,1", r"x.csv:3: has no worker"),
+        (",b,w,1", r"x.csv:3: topic '' is not text"),
+        ("q,b,w", r"x.csv:3: 3 cells where the head has 4"),
+    ],
+)
+def test_one_line_for_what_is_wrong(tmp_path: Path, line: str, reason: str) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text(f"topic,doc,worker,grade\nq,a,w,1\n{line}\n")
+    with pytest.raises(InputError, match=reason) as caught:
+        read_labels(path, grades=(0, 1))
+    assert "\n" not in str(caught.value)
+
+
+def test_lines_of_text_name_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    for line, reason in {
+        "q b w 0.5": "grade '0.5' is not an integer",
+        "q b w": "3 columns where a label line has 4",
+        "q b w 1 2": "5 columns where a label line has 4",
+        "q a w 0": "a second label of worker 'w'",
+    }.items():
+        path.write_text(f"q a w 1\n\n{line}\n")
+        with pytest.raises(InputError, match=f"x.txt:3: {reason}"):
+            read_labels(path)
+
+
+def test_blanks_around_ids_are_counted() -> None:
+    labels = read_labels([("q ", "d", "w", 1), ("q", " e", "w", 0)])
+    assert labels.topics == ("q",)
+    assert labels.notes == ("blanks around 2 ids were taken away",)
+
+
+def test_restricted_keeps_topics_workers_and_scale() -> None:
+    labels = read_labels(ROWS)
+    some = labels.restricted(labels.grade == 2)
+    assert some.to_polars().rows() == ROWS[2:]
+    assert (some.workers, some.topics, some.grades.tolist()) == (
+        labels.workers,
+        labels.topics,
+        [0, 1, 2],
+    )
+    with pytest.raises(InputError, match="no label is left"):
+        labels.restricted(labels.grade > 2)
+    with pytest.raises(PolicyError):
+        labels.restricted(np.array([True]))
+
+
+def test_arrays_are_read_only() -> None:
+    labels = read_labels(ROWS)
+    for name in ("pair", "worker", "level", "order", "topic_of", "grades"):
+        with pytest.raises(ValueError, match="read-only"):
+            getattr(labels, name)[0] = 0
+
+
+CELLS = st.one_of(
+    st.none(),
+    st.integers(-3, 3),
+    st.sampled_from([0.5, float("nan"), float("inf"), 2**40, True, "", " ", "1", "x", "\ud800"]),
+    st.binary(max_size=2),
+)
+
+
+@given(st.lists(st.tuples(CELLS, CELLS, CELLS, CELLS), min_size=1, max_size=6), st.data())
+def test_hostile_rows_have_one_line_or_labels(
+    rows: list[tuple[Any, ...]], data: st.DataObject
+) -> None:
+    repeats = data.draw(st.sampled_from(["error", "last", "keep"]))
+    missing = data.draw(st.sampled_from(["error", "drop"]))
+    try:
+        labels = read_labels(rows, repeats=repeats, missing=missing)
+    except CranfieldError as error:
+        assert "\n" not in str(error)
+        return
+    assert isinstance(labels, Labels)
+    assert len(majority(labels).qrels) == len(labels.docs)
+    assert np.isfinite(dawid_skene(labels, iterations=20).posterior).all()
+
+
+@given(st.binary(max_size=80), st.sampled_from([None, "worker doc grade", "doc worker grade -"]))
+def test_hostile_files_have_one_line_or_labels(
+    tmp_path_factory: pytest.TempPathFactory, content: bytes, columns: str | None
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "hostile.txt"
+    path.write_bytes(content)
+    try:
+        assert len(read_labels(path, columns=columns)) > 0
+    except CranfieldError as error:
+        assert "\n" not in str(error)

@@ -116,7 +116,7 @@ def label_case(rng: random.Random, folder: Path) -> bool:
     elif form != "tuples":
         fits = all(isinstance(cell, str) for row in plain for cell in row[:3])
         fits = fits and all(isinstance(row[3][0], (str, int, type(None))) for row in rows)
-        fits = fits and "\ud800" not in repr(plain) and not any("\x00" in str(r) for r in plain)
+        fits = fits and "\\ud800" not in repr(plain) and not any("\x00" in str(r) for r in plain)
         if not fits:
             return False
         data = folder / f"labels.{'txt' if form == 'spoiled' else form}"

@@ -21,6 +21,7 @@ from pathlib import Path
 from studies.fuzz_archives import archive_case
 from studies.fuzz_base import Case, Tally, run_case, shown
 from studies.fuzz_cli import command_case, process_case
+from studies.fuzz_judges import judge_case
 from studies.fuzz_labels import label_case
 from studies.fuzz_measures import measure_case
 from studies.fuzz_scores import score_case
@@ -29,10 +30,11 @@ from studies.fuzz_text import text_case
 
 KINDS: dict[str, tuple[Case, float]] = {
     "run text": (text_case("run"), 0.27),
-    "qrels text": (text_case("qrels"), 0.25),
+    "qrels text": (text_case("qrels"), 0.22),
     "archives": (archive_case, 0.05),
     "tables": (table_case, 0.09),
     "labels": (label_case, 0.02),
+    "judges": (judge_case, 0.03),
     "measures": (measure_case, 0.24),
     "evaluations": (score_case, 0.06),
     "command lines": (command_case, 0.02),

@@ -13,7 +13,6 @@ from cranfield.cli.options.judging import (
     measures_option,
     one_of,
     opened_runs,
-    resamples_option,
     wanted_measures,
 )
 from cranfield.cli.options.output import output_option, write
@@ -79,8 +78,6 @@ KEYS = {
 @click.option(
     "--confidence", type=float, default=0.95, show_default=True, help="Of intervals over topics."
 )
-@resamples_option(1_000, " of topics, for intervals of rank correlations")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
 @one_of("--format", WRITERS, "How to write the tables.", "text")
 @click.option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
 @output_option
@@ -97,8 +94,6 @@ def judges(
     kin: str | None,
     asked: tuple[str, ...],
     confidence: float,
-    resamples: int,
-    seed: int,
     format: str,
     table: str | None,
     output: str | None,
@@ -116,7 +111,7 @@ def judges(
     if runs and own_runs:
         raise PolicyError("give either --runs or --own-runs, not both")
     if not ranked:
-        refuse(["kin", "asked", "resamples", "seed"], "goes with --runs or --own-runs")
+        refuse(["kin", "asked"], "goes with --runs or --own-runs")
     there = [name for name in KEYS if ranked or name not in {"rankings", "systems"}]
     there = [name for name in there if kin is not None or name != "kin"]
     if table is not None:
@@ -135,9 +130,7 @@ def judges(
     }
     notes = [*found.notes]
     if ranked:
-        more, of_runs = _of_runs(
-            qrels, people, labels, runs, wanted, kin, (resamples, seed), on_scale, judging
-        )
+        more, of_runs = _of_runs(qrels, people, labels, runs, wanted, kin, on_scale, judging)
         tables += [one for result in more for one in result.tables()]
         notes += [note for result in more for note in result.notes if note not in notes]
         frames |= of_runs
@@ -151,7 +144,6 @@ def judges(
         "level": level,
         "confidence": confidence,
         "notes": notes,
-        **({"resamples": resamples, "seed": seed} if ranked else {}),
     }
     findings = Findings(
         [*heading, *(f"note: {note}" for note in notes)],
@@ -169,7 +161,6 @@ def _of_runs(
     runs: tuple[str, ...],
     wanted: Any,
     kin: str | None,
-    draws: tuple[int, int],
     on_scale: dict[str, Any],
     judging: dict[str, Any],
 ) -> tuple[list[Any], dict[str, Any]]:
@@ -187,10 +178,7 @@ def _of_runs(
         if runs
         else list(judges_as_runs(people, labels, **cuts))
     )
-    resamples, seed = draws
-    rankings = judge_rankings(
-        many, people, labels, wanted, resamples=resamples, seed=seed, **on_scale, **judging
-    )
+    rankings = judge_rankings(many, people, labels, wanted, **on_scale, **judging)
     results: list[Any] = [rankings]
     frames = {"rankings": rankings.to_polars(), "systems": rankings.by_system()}
     if kin is not None:

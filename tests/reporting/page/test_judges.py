@@ -18,7 +18,7 @@ def test_results_of_all_kinds_with_any_names(tmp_path: Path) -> None:
     kin = dict.fromkeys(HOSTILE, "rag")
     found = [
         cf.assess.compare_judges(PEOPLE, judges),
-        cf.assess.judge_rankings(RUNS, PEOPLE, judges, "P@1", resamples=10),
+        cf.assess.judge_rankings(RUNS, PEOPLE, judges, "P@1"),
         cf.assess.kin_bias(RUNS, PEOPLE, judges, kin, "P@1"),
     ]
     page = cf.report(cf.evaluate(RUNS, PEOPLE, "P@1"), tmp_path / "r.html", judges=found)

@@ -9,19 +9,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.assess.agreement.intervals import percentiles
+from cranfield.assess.agreement.intervals import jackknife
 from cranfield.assess.judges.scoring import DECIMALS, ByAll, by_all
 from cranfield.base.arrays import Floats, Ints
-from cranfield.base.checks import check_probability, check_whole
+from cranfield.base.checks import check_probability
 from cranfield.base.errors import CranfieldError
-from cranfield.base.streams import stream
 from cranfield.base.words import counted, some_of
 from cranfield.correlation import kendall_tau, rbo_of_scores, tau_ap
 from cranfield.tabular import Table, between, number
 from cranfield.tabular.frames import Framed
-
-BLOCK = 2**22
-"""Means of resampled topics that are held at a time."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -43,13 +39,13 @@ class JudgeRankings(Framed):
     tau, tau_ap, rbo
         Kendall's tau-b; tau AP, the ranking by people held to be right; and RBO, extrapolated.
     tau_limits, tau_ap_limits
-        Intervals by the bootstrap over topics; shape (measures, judges, 2).
+        t intervals by the jackknife over topics; shape (measures, judges, 2).
     topic_tau
         Mean over topics of the tau of the two rankings of one topic, where there is one.
     flips
         Pairs of systems that people and the judge put in opposite orders.
-    p, confidence, resamples, seed
-        Persistence of RBO; confidence, number and seed of the bootstrap.
+    p, confidence
+        Persistence of RBO; confidence of the intervals.
     notes
         What else should be known.
     """
@@ -69,8 +65,6 @@ class JudgeRankings(Framed):
     flips: Ints
     p: float
     confidence: float
-    resamples: int
-    seed: int
     notes: tuple[str, ...] = ()
 
     @property
@@ -149,8 +143,8 @@ class JudgeRankings(Framed):
             notes = (
                 f"flips: of {counted(pairs, 'pair')} of systems; largest change: ranks, above 0"
                 " where the judge puts the system higher",
-                f"limits: {100 * self.confidence:g}% by the bootstrap over topics,"
-                f" {self.resamples:,} resamples, seed {self.seed}; RBO: p = {self.p:g}",
+                f"limits: {100 * self.confidence:g}% t intervals by the jackknife over topics; RBO:"
+                f" p = {self.p:g}",
             )
             found.append(Table(title, head, rows, (0, len(head) - 1), notes))
         return found
@@ -177,8 +171,6 @@ def judge_rankings(
     cut: bool = False,
     p: float = 0.9,
     confidence: float = 0.95,
-    resamples: int = 1_000,
-    seed: int = 0,
     **options: Any,
 ) -> JudgeRankings:
     """Compare the rankings of systems by the labels of each judge with that by people.
@@ -195,9 +187,8 @@ def judge_rankings(
         scale, for people and for judges.
     p
         Persistence of RBO.
-    confidence, resamples, seed
-        Of the bootstrap over topics: percentiles of the coefficients between means over topics that
-        are drawn with replacement.
+    confidence
+        Of the intervals over topics.
     options
         As for :func:`cranfield.judge`: `ties`, `unjudged`, `compat` and so on.
 
@@ -216,9 +207,12 @@ def judge_rankings(
     Notes
     -----
     Overall scores are rounded to 8 decimals first, so that systems that differ by rounding only are
-    tied. Percentiles of a bootstrapped rank correlation lie low: drawing topics adds noise to both
-    rankings, and noise lowers agreement. They tell how much the coefficient depends on the topics
-    at hand; the systems are held fixed.
+    tied.
+
+    The intervals are about the same systems on other topics. They are those of the jackknife, with
+    t quantiles, and end at -1 and 1; where no single topic changes the ranking there is none.
+    Percentiles of the bootstrap would be far off, and often leave out the coefficient itself:
+    drawing topics again adds noise to both rankings, and noise lowers their agreement.
 
     Examples
     --------
@@ -228,14 +222,12 @@ def judge_rankings(
     ... }
     >>> people = {"q1": {"x": 1, "y": 0, "z": 0}, "q2": {"x": 1, "y": 0}}
     >>> machine = {"q1": {"x": 0, "y": 1, "z": 1}, "q2": {"x": 0, "y": 1}}
-    >>> found = judge_rankings(runs, people, {"llm": machine}, "RR", resamples=100)
+    >>> found = judge_rankings(runs, people, {"llm": machine}, "RR")
     >>> found.to_polars().select("judge", "tau", "flips", "largest change", "of system").rows()
     [('llm', -1.0, 1, -1, 'a')]
     """
     check_probability("p", p)
     check_probability("confidence", confidence)
-    check_whole("resamples", resamples, 1)
-    check_whole("seed", seed, 0)
     scored = by_all(runs, human, judges, measures, scale=scale, cut=cut, logs=True, **options)
     shape = scored.judges.shape[:2]
     systems = len(scored.systems)
@@ -258,7 +250,7 @@ def judge_rankings(
         if not np.isnan(each).all():
             by_topic[m, k] = np.nanmean(each)
         if len(people) > 1 and systems > 1:
-            limits[:, m, k] = _limits(people, judge, confidence, resamples, seed)
+            limits[:, m, k] = _limits(people, judge, (tau[m, k], ap[m, k]), confidence)
     return JudgeRankings(
         tuple(map(str, scored.measures)),
         tuple(one.name for one in scored.panel.judges),
@@ -275,8 +267,6 @@ def judge_rankings(
         flips,
         p,
         confidence,
-        resamples,
-        seed,
         scored.panel.notes,
     )
 
@@ -291,19 +281,16 @@ def _complete(scored: ByAll, measure: int, judge: int) -> tuple[Floats, Floats]:
     return people[known], other[known]
 
 
-def _limits(people: Floats, judge: Floats, confidence: float, resamples: int, seed: int) -> Floats:
-    """Return percentiles of tau and of tau AP, a row each, over resampled topics."""
-    topics, systems = people.shape
-    drawn = stream(seed, topics).integers(topics, size=(resamples, topics))
-    weights = np.stack([np.bincount(row, minlength=topics) for row in drawn]) / topics
-    tau, ap = np.empty(resamples), np.empty(resamples)
-    size = max(1, BLOCK // systems)
-    for start in range(0, resamples, size):
-        some = slice(start, start + size)
-        one, other = (rounded(weights[some] @ values) for values in (people, judge))
-        tau[some], ap[some] = kendall_tau(one, other), tau_ap(other, one)
-    low, high = percentiles(np.column_stack([tau, ap]), confidence)
-    return np.column_stack([low, high])
+def _limits(people: Floats, judge: Floats, found: tuple[float, float], confidence: float) -> Floats:
+    """Return the limits of tau and of tau AP, a row each."""
+    topics = len(people)
+    one, other = (
+        rounded((values.sum(axis=0) - values) / (topics - 1)) for values in (people, judge)
+    )
+    without = np.column_stack([kendall_tau(one, other), tau_ap(other, one)])
+    has = np.ones(without.shape, dtype=bool)
+    limits = jackknife(np.array(found), without, has, confidence, bounded=False)
+    return np.clip(np.column_stack(limits), -1.0, 1.0)
 
 
 def rounded(values: Floats) -> Floats:

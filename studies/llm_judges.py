@@ -1,0 +1,45 @@
+"""The labels of LLMJudge 2024 beside the published tables, and whether judges favour their kin.
+
+    python -m studies.llm_judges FOLDER
+
+FOLDER holds `llmjudge_test_qrel_idx.txt` and `submissions/`, from llm4eval/LLMJudge and
+llm4eval/LLMJudge-benchmark. Sets with a grade off the scale are cut, as in the paper. A team is
+what stands before the hyphen of a name.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import polars as pl
+
+import cranfield as cf
+
+PUBLISHED = Path(__file__).parents[1] / "tests" / "data" / "assess" / "llmjudge_published.csv"
+CUTS = ("0|123", "01|23", "012|3")
+COLUMNS = [f"{name}{cut}" for name in ("kappa", "alpha") for cut in ("", *(f" {c}" for c in CUTS))]
+
+
+def main(folder: Path) -> None:
+    people, submissions = folder / "llmjudge_test_qrel_idx.txt", folder / "submissions"
+    judges = cf.assess.read_judges(submissions)
+    found = cf.assess.compare_judges(people, judges, cut=True)
+    print(found)
+    paper = pl.read_csv(PUBLISHED)
+    mine = found.to_polars().filter(pl.col("judge").is_in(paper["submission"].to_list()))
+    both = mine.join(paper, left_on="judge", right_on="submission")
+    apart = (both.select(COLUMNS).to_numpy() - both.select(paper.columns[1:]).to_numpy()).round(12)
+    size = f"{apart.size} values of {both.height} sets"
+    print(f"\n{size}: largest deviation from the published tables {abs(apart).max():.1e}")
+    runs = cf.assess.judges_as_runs(people, judges, cut=True)
+    teams = {one.name: one.name.split("-")[0] for one in judges}
+    for measure in ("nDCG@10", "AP(rel=2)"):
+        kin = cf.assess.kin_bias(runs, people, judges, teams, measure, cut=True)
+        first = int((kin.rank_by_judge == 1).sum())
+        print(f"\n{kin}\n\nput their own run first: {first} of {len(judges)}")
+    print(f"\n{cf.assess.judge_rankings(runs, people, judges, 'nDCG@10', cut=True)}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

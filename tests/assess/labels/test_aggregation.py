@@ -14,6 +14,7 @@ from cranfield import CranfieldError, InputError, PolicyError
 from cranfield.assess import (
     Consensus,
     Labels,
+    LeadRule,
     dawid_skene,
     glad,
     mace,
@@ -303,5 +304,11 @@ def test_options_are_refused_in_one_line(options: dict[str, Any]) -> None:
 
 def test_too_many_grades_are_refused() -> None:
     rows = [("q", f"d{i}", f"w{i}", i) for i in range(1500)]
-    with pytest.raises(PolicyError, match="1,500 grades are too many"):
+    with pytest.raises(PolicyError, match="a table of 1,500 workers by 1,500 grades by .* too"):
         dawid_skene(read_labels(rows))
+    many = read_labels([("q", f"d{i}", "w", i) for i in range(17_000)])
+    for method in (majority, wawa, glad):
+        with pytest.raises(PolicyError, match="17,000 grades"):
+            method(many)
+    with pytest.raises(PolicyError, match="17,000 labels by 17,000 grades is too large"):
+        LeadRule().replay(many)

@@ -17,7 +17,7 @@ from cranfield.assess.labels.assessor_weights import (
     random_grades,
 )
 from cranfield.assess.labels.majority import majority
-from cranfield.assess.labels.table import DENSE, Labels
+from cranfield.assess.labels.table import Labels, refuse_large
 from cranfield.base.arrays import Bools, Floats
 from cranfield.base.checks import check_choice, check_whole, numbers
 from cranfield.base.errors import PolicyError, quoted
@@ -167,11 +167,8 @@ def by_assessor(
             judgments[f"{kind} {draw}"] = _qrels(labels, grades)
     judged = judge(runs, majority(labels).qrels, **options, aspects=judgments)
     topics, systems = judged.shape
-    if (len(everyone) + 3 * draws) * topics * systems > DENSE:
-        raise PolicyError(
-            f"{counted(len(everyone), 'assessor')} by {counted(topics, 'topic')} by"
-            f" {counted(systems, 'system')} are too many scores"
-        )
+    assessors = len(everyone) + 3 * draws
+    refuse_large({"assessor": assessors, "topic": topics, "system": systems})
     highest = int(labels.grades.max())
     scored = {
         name: _scores(one, measure, highest) for name, one in judged.annotations.aspects.items()

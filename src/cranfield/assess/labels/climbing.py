@@ -10,7 +10,7 @@ import numpy as np
 
 from cranfield.assess.labels.consensus import Consensus, Tally
 from cranfield.assess.labels.gold import gold_levels
-from cranfield.assess.labels.table import DENSE, Labels
+from cranfield.assess.labels.table import Labels, refuse_large
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import as_array, check_whole, has_numbers
 from cranfield.base.errors import PolicyError, quoted
@@ -62,13 +62,10 @@ def climb(
 class Crowd:
     """Labels, known grades and the prior, as every model of workers needs them."""
 
-    def __init__(self, labels: Labels, gold: Any, prior: Any, name: str = "") -> None:
-        size = len(labels.workers) * labels.grades.size**2
-        if size > DENSE or len(labels.docs) * labels.grades.size > DENSE:
-            raise PolicyError(
-                f"{counted(labels.grades.size, 'grade')} are too many for confusion matrices of"
-                f" {counted(len(labels.workers), 'worker')}"
-            )
+    def __init__(self, labels: Labels, gold: Any, prior: Any) -> None:
+        grades = labels.grades.size
+        refuse_large({"worker": len(labels.workers), "grade": grades, "true grade": grades})
+        refuse_large({"label": len(labels), "grade": grades})
         self.labels = labels
         self.tally = Tally(labels)
         self.gold, self.notes = gold_levels(gold, labels)

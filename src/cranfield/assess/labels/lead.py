@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.assess.labels.table import Labels
+from cranfield.assess.labels.table import Labels, refuse_large
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.checks import numbers
 from cranfield.base.errors import PolicyError
@@ -97,6 +97,7 @@ class LeadRule:
             raise PolicyError(
                 f"weights are {counted(len(labels.workers), 'finite number')} from 0, one a worker"
             )
+        refuse_large({"label": len(labels), "grade": labels.grades.size})
         when = np.arange(len(labels)) if labels.order is None else labels.order
         rows = np.lexsort((when, labels.pair))
         pair = labels.pair[rows]

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from cranfield.assess.labels.consensus import Consensus
-from cranfield.assess.labels.table import Labels
+from cranfield.assess.labels.table import Labels, refuse_large
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import numbers
 from cranfield.base.errors import PolicyError
@@ -75,6 +75,7 @@ def _weighted(
     labels: Labels, weight: Floats, method: str, tie: str, seed: int, settings: dict[str, Any]
 ) -> Consensus:
     shape = (len(labels.docs), labels.grades.size)
+    refuse_large({"label": len(labels), "grade": shape[1]})
     of_label = weight[labels.worker]
     cells = labels.pair * np.int64(shape[1]) + labels.level
     total = np.bincount(cells, weights=of_label, minlength=shape[0] * shape[1])

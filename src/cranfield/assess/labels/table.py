@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,6 +25,13 @@ if TYPE_CHECKING:
 
 DENSE = 1 << 28
 """Numbers that a table may hold at the most, where it is mostly gaps."""
+
+
+def refuse_large(sizes: Mapping[str, int]) -> None:
+    """Refuse a table that would not fit into memory; say what it is of."""
+    if prod(sizes.values()) > DENSE:
+        shape = " by ".join(counted(size, what) for what, size in sizes.items())
+        raise PolicyError(f"a table of {shape} is too large")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -136,11 +145,7 @@ class Labels(Framed):
                 f"{counted(self.repeats, 'label')} repeat one of the same worker and pair: a table"
                 " of ratings has one each (repeats='last' keeps the last)"
             )
-        if shape[0] * shape[1] > DENSE:
-            raise PolicyError(
-                f"a table of {counted(shape[0], 'pair')} by {counted(shape[1], 'worker')} is too"
-                " large"
-            )
+        refuse_large({"pair": shape[0], "worker": shape[1]})
         made = np.full(shape, np.nan)
         made[self.pair, self.worker] = self.grade
         return made

@@ -56,7 +56,7 @@ PEER = """
 import sys, time, json
 import pandas as pd
 from crowdkit.aggregation import GLAD
-frame = pd.read_csv(sys.argv[1], dtype=str)
+frame = pd.read_csv(sys.argv[1], dtype=str, keep_default_na=False)
 start = time.process_time()
 found = GLAD(n_iter=int(sys.argv[2])).fit_predict(frame)
 print(json.dumps([time.process_time() - start, found.to_dict()]))
@@ -142,7 +142,7 @@ def compare(labels: Labels, python: str, steps: int) -> None:
         frame = labels.to_polars().select("doc", "worker", "grade")
         frame.rename({"doc": "task", "grade": "label"}).write_csv(path)
         command = [python, "-c", PEER, str(path), str(steps)]
-        ran = subprocess.run(command, capture_output=True, text=True, check=True)
+        ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     theirs, grades = json.loads(ran.stdout.splitlines()[-1])
     same = sum(grades[doc] == str(grade) for doc, grade in zip(made.docs, made.grades, strict=True))
     print(

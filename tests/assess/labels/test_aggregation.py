@@ -148,8 +148,9 @@ def test_what_all_methods_keep(name: str, seed: int, grades: int, share: float) 
     assert found.confusion.shape == (4, grades, grades)
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("name", [name for name in METHODS if name != "mace"])
 def test_the_order_of_rows_decides_nothing(name: str) -> None:
+    """Nor that of workers, but for MACE, whose starts are drawn worker by worker."""
     labels = drawn(5)
     shuffled = labels.to_polars().sample(fraction=1, shuffle=True, seed=3)
     for tie in ("low", "random"):
@@ -157,9 +158,6 @@ def test_the_order_of_rows_decides_nothing(name: str) -> None:
         other = read_labels(shuffled, grades=range(3))
         again = METHODS[name](other, tie=tie, seed=4).to_polars()
         both = first.join(again, on=["topic", "doc"])
-        if name == "mace":
-            # Its starts are drawn by worker.
-            continue
         assert both["grade"].to_list() == both["grade_right"].to_list()
         assert both["p(0)"].to_list() == pytest.approx(both["p(0)_right"].to_list(), abs=1e-4)
 

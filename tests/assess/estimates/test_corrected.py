@@ -155,6 +155,27 @@ def test_strata_and_their_sizes() -> None:
     assert one.means.standard_error[1] == pytest.approx(np.sqrt(variance) / 2)
 
 
+@pytest.mark.parametrize("columns", [None, "stratum", "inclusion"])
+def test_samples_of_pools(columns: str | None) -> None:
+    """A sample of a pool goes in as it is; documents that the judge labelled are the pool."""
+    pool = cf.assess.pool(COVID.runs[:5], 30)
+    drawn = cf.assess.sample(pool, "strata", strata={5: 1.0, 30: 0.4}, seed=2)
+    people = drawn.to_qrels(COVID.qrels, columns, unjudged="nonrelevant")
+    names = [pool.topics[k] for k in pool.topic]
+    frame = pl.DataFrame({"topic": names, "doc": pool.docs})
+    judge = frame.join(NOISY.to_polars(), on=["topic", "doc"], how="left").fill_null(0)
+    options: dict[str, Any] = {"unit": "document", "fixed_topics": True, "scale": (0, 2)}
+    found = corrected_scores(COVID.runs[:5], people, judge, "P@10", alpha=0.001, **options)
+    truth = cf.evaluate(COVID.runs[:5], COVID.qrels, "P@10")["P@10"].mean()
+    assert ((found.means.low < truth) & (truth < found.means.high)).all()
+    # Ranks 1 to 5 of all runs are judged: few documents are left to tell how large the error is.
+    assert (found.means.freedom < 30).all()
+    assert (found.means.standard_error < 0.02).all()
+    if columns is None:
+        with pytest.raises(InputError, match="no stratum of the sample"):
+            corrected_scores(COVID.runs[:5], people, NOISY, "P@10", unit="document")
+
+
 def test_poisson_total_of_survey() -> None:
     # R package survey 4.1-1: svytotal of svydesign(ids=~1, probs=~p, pps=poisson_sampling(p)):
     # 10, 2.645751311064591.

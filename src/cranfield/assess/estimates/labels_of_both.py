@@ -38,8 +38,8 @@ def labels_of_both(panel: Panel) -> Both:
     """Match documents, and tell how they were sampled from what the judgments say of it.
 
     With a column `inclusion` these are the chances. With a column `stratum`, a fixed number of each
-    stratum was sampled; without `inclusion`, grades below 0 mark what was not. With neither, the
-    sample is one of the judge's documents, a fixed number by topic.
+    stratum was sampled, and grades below 0 mark what was not; without `inclusion`, all of the pool
+    is listed so. With neither, the sample is one of the judge's documents, a fixed number by topic.
     """
     people, [judge] = panel.human, panel.judges
     labels = judge.labels.to_polars().select("topic", "doc", pl.col("grade").alias("by judge"))
@@ -65,14 +65,14 @@ def labels_of_both(panel: Panel) -> Both:
     if by_stratum:
         label = both["stratum"].cast(pl.String).fill_null("").rank("dense").to_numpy()
         _, stratum = np.unique(topic * (len(pool) + 1) + label, return_inverse=True)
+        sampled &= human >= 0
+        if not by_chance or (human[listed] < 0).any():
+            _refuse(pool, ~listed, "a label of the judge, and no stratum of the sample")
     if by_chance:
         chance = both["inclusion"].cast(pl.Float64).fill_null(np.nan).to_numpy().copy()
         _refuse(pool, listed & ~((chance >= 0) & (chance <= 1)), "no chance from 0 to 1 of its own")
         sampled &= chance > 0
-    elif by_stratum:
-        sampled &= human >= 0
-        _refuse(pool, ~listed, "a label of the judge, and no stratum of the sample")
-    else:
+    elif not by_stratum:
         stratum = topic
         _refuse(pool, ~known, "a judgment of people, and no label of the judge")
     if not by_chance:

@@ -310,7 +310,7 @@ def main() -> None:
                 documents("label sets", judge, pool, measure, 20, given.samples)
         if given.trec8 is not None:
             human = cf.read_qrels(str(given.trec8 / "qrels.trec8.adhoc.txt.gz"))
-            many = list(cf.read_runs(str(given.trec8 / "*.run.xz")))
+            many = list(cf.read_runs(str(given.trec8 / "runs" / "*.run.xz")))
             for right in (0.9, 0.0):
                 judge_labels = made_up(human, right, int(10 * right))
                 for measure in ("P@10", "DCG@10", "RBP"):

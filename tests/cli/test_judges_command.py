@@ -128,3 +128,34 @@ def test_the_report_has_a_section_on_judges(labelled: Path) -> None:
     assert not (labelled / "no.html").exists()
     _, err = cranfield(labelled, *arguments, "--cut", status=2)
     assert "--cut goes with --judges" in err
+
+
+@pytest.mark.parametrize("form", ["text", "markdown", "latex", "html", "csv", "json"])
+def test_corrected_scores(llmjudge: Path, form: str) -> None:
+    arguments = ("judges", "people.txt", "submissions/Olz-gpt4o.txt", "--own-runs")
+    asked = ("--correct", "document", "-m", "P@5", "-m", "RBP")
+    out, err = cranfield(llmjudge, *arguments, *asked, "--format", form)
+    assert "Olz-gpt4o" in out and err == ""
+    if form == "text":
+        assert "P@5 by Olz-gpt4o, corrected: " in out and "95% limits, each by itself" in out
+        assert "Kendall" not in out
+    if form == "json":
+        found = json.loads(out)
+        assert [row["measure"] for row in found["corrected"]] == ["P@5", "RBP"]
+        assert "rankings" not in found
+
+
+@pytest.mark.parametrize(
+    ("arguments", "wrong"),
+    [
+        (["--correct", "topic"], "--correct goes with --runs or --own-runs"),
+        (["--own-runs", "--correct", "page"], "unit 'page' is none of topic, document"),
+        (["--own-runs", "--correct", "topic", "--kin", "kin.csv"], "--kin does not go with"),
+        (["--own-runs", "--correct", "document", "-m", "AP"], "unit='topic' takes it"),
+        (["--own-runs", "--correct", "topic", "--table", "rankings"], "has no table 'rankings'"),
+    ],
+)
+def test_corrections_that_are_refused(labelled: Path, arguments: list[str], wrong: str) -> None:
+    out, err = cranfield(labelled, "judges", "qrels", "fine.txt", *arguments, status=2)
+    assert out == ""
+    assert wrong in err and err.count("\n") == 1

@@ -20,7 +20,7 @@ from .judges.kin import KinBias as KinBias, kin_bias as kin_bias
 from .judges.rankings import JudgeRankings as JudgeRankings, judge_rankings as judge_rankings
 from .judges.reading import Judge as Judge, read_judges as read_judges
 from .judges.scoring import judges_as_runs as judges_as_runs
-from .estimates.mean_of_both import CorrectedMeans as CorrectedMeans
+from .estimates.means_with_limits import CorrectedMeans as CorrectedMeans
 from .estimates.mean_of_both import corrected_mean as corrected_mean
 from .estimates.strata_of_items import allocation as allocation
 from .estimates.strata_of_items import stratified_mean as stratified_mean
@@ -29,5 +29,5 @@ from .agreement.result import Agreement as Agreement
 from .samples.sample import Sample as Sample, sample as sample
 from .samples.relevant import EstimatedRelevant as EstimatedRelevant
 from .dealing import Sheets as Sheets, sheets as sheets
-from .estimates.corrected import CorrectedScores as CorrectedScores
+from .estimates.scores_with_limits import CorrectedScores as CorrectedScores
 from .estimates.corrected import corrected_scores as corrected_scores

@@ -31,6 +31,7 @@ Examples:
   cranfield judges qrels.txt labels/ --table agreement --format csv
   cranfield judges qrels.txt labels/ --runs runs/ -m AP -m nDCG@10
   cranfield judges qrels.txt labels/ --runs runs/ --kin families.csv
+  cranfield judges few.txt llm.txt --runs runs/ --correct topic -m nDCG@10
   cranfield judges qrels.txt submissions/ --own-runs --kin teams.csv -m nDCG@10
 """
 
@@ -43,6 +44,7 @@ KEYS = {
     "rankings": ("measure", "judge"),
     "systems": ("measure", "judge", "system"),
     "kin": ("measure", "judge"),
+    "corrected": ("measure", "judge", "system"),
 }
 """The tables of numbers, and the columns that say what a row is of."""
 
@@ -74,6 +76,12 @@ KEYS = {
     metavar="FILE",
     help="Ask whether judges favour their own: a table of names, judges and systems, and families.",
 )
+@click.option(
+    "--correct",
+    metavar="UNIT",
+    help="Correct what judges say of the runs by QRELS, where people judged a random sample: of"
+    " topics (topic), or of the documents of every topic (document).",
+)
 @measures_option(DEFAULT)
 @click.option(
     "--confidence", type=float, default=0.95, show_default=True, help="Of intervals over topics."
@@ -92,6 +100,7 @@ def judges(
     runs: tuple[str, ...],
     own_runs: bool,
     kin: str | None,
+    correct: str | None,
     asked: tuple[str, ...],
     confidence: float,
     format: str,
@@ -111,9 +120,16 @@ def judges(
     if runs and own_runs:
         raise PolicyError("give either --runs or --own-runs, not both")
     if not ranked:
-        refuse(["kin", "asked"], "goes with --runs or --own-runs")
-    there = [name for name in KEYS if ranked or name not in {"rankings", "systems"}]
-    there = [name for name in there if kin is not None or name != "kin"]
+        refuse(["kin", "correct", "asked"], "goes with --runs or --own-runs")
+    if correct:
+        refuse(["kin"], "does not go with --correct")
+    lacking = {
+        "rankings": not ranked or bool(correct),
+        "systems": not ranked or bool(correct),
+        "kin": kin is None,
+        "corrected": not correct,
+    }
+    there = [name for name in KEYS if not lacking.get(name)]
     if table is not None:
         check_table(table, there)
     encoding = judging["encoding"]
@@ -121,7 +137,11 @@ def judges(
     people = read_qrels(qrels, format=judging["input_format"], encoding=encoding, subtopics=False)
     labels = read_judges(judges, format=label_format, encoding=encoding)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}
-    found = compare_judges(people, labels, level=level, **on_scale)
+    told = people
+    if correct and "stratum" in people.columns:
+        # What was not sampled is no judgment.
+        told = people.restricted(people.grades >= 0)
+    found = compare_judges(told, labels, level=level, **on_scale)
     tables = found.tables()
     frames = {
         "agreement": found.to_polars(),
@@ -130,11 +150,13 @@ def judges(
     }
     notes = [*found.notes]
     if ranked:
-        more, of_runs = _of_runs(qrels, people, labels, runs, wanted, kin, on_scale, judging)
+        more, of_runs = _of_runs(
+            qrels, people, labels, runs, wanted, (kin, correct), on_scale, judging
+        )
         tables += [one for result in more for one in result.tables()]
         notes += [note for result in more for note in result.notes if note not in notes]
         frames |= of_runs
-    size = f"{counted(len(people), 'judgment')} of {counted(len(found.topics), 'topic')}"
+    size = f"{counted(len(told), 'judgment')} of {counted(len(found.topics), 'topic')}"
     heading = [
         f"{counted(len(found.judges), 'judge')} beside people: {size},"
         f" grades {found.scale[0]} to {found.scale[-1]}"
@@ -160,11 +182,11 @@ def _of_runs(
     labels: tuple[Judge, ...],
     runs: tuple[str, ...],
     wanted: Any,
-    kin: str | None,
+    asked: tuple[str | None, str | None],
     on_scale: dict[str, Any],
     judging: dict[str, Any],
 ) -> tuple[list[Any], dict[str, Any]]:
-    """Rank the runs, or the judges as runs, by all, and ask who favours kin."""
+    """Rank the runs, or the judges as runs, by all, and ask who favours kin; or correct judges."""
     from cranfield.assess.judges.kin import kin_bias
     from cranfield.assess.judges.rankings import judge_rankings
     from cranfield.assess.judges.scoring import judges_as_runs
@@ -178,6 +200,9 @@ def _of_runs(
         if runs
         else list(judges_as_runs(people, labels, **cuts))
     )
+    kin, correct = asked
+    if correct:
+        return _corrected(many, people, labels, wanted, correct, on_scale, judging)
     rankings = judge_rankings(many, people, labels, wanted, **on_scale, **judging)
     results: list[Any] = [rankings]
     frames = {"rankings": rankings.to_polars(), "systems": rankings.by_system()}
@@ -186,3 +211,34 @@ def _of_runs(
         results.append(favours)
         frames["kin"] = favours.to_polars()
     return results, frames
+
+
+def _corrected(
+    runs: Any,
+    people: Any,
+    labels: tuple[Judge, ...],
+    wanted: Any,
+    unit: str,
+    on_scale: dict[str, Any],
+    judging: dict[str, Any],
+) -> tuple[list[Any], dict[str, Any]]:
+    """Correct the scores by each judge and measure."""
+    import polars as pl
+
+    from cranfield.assess.estimates.corrected import corrected_scores
+
+    options = {"unit": unit, "alpha": 1 - on_scale["confidence"], **judging}
+    options |= {name: on_scale[name] for name in ("scale", "cut")}
+    found = [
+        corrected_scores(runs, people, judge, measure, **options)
+        for measure in wanted
+        for judge in labels
+    ]
+    first = ("measure", "judge")
+    frames = [
+        one.to_polars().select(
+            *(pl.lit(getattr(one, name)).alias(name) for name in first), pl.all()
+        )
+        for one in found
+    ]
+    return [*found], {"corrected": pl.concat(frames)}

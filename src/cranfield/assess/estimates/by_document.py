@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from cranfield.assess.estimates.labels_of_both import Both
-from cranfield.assess.estimates.mean_of_both import CorrectedMeans, Drawn, satterthwaite
+from cranfield.assess.estimates.means_with_limits import CorrectedMeans, Drawn, satterthwaite
 from cranfield.assess.estimates.worth_of_documents import worth
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import InputError, PolicyError

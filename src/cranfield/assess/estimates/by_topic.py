@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from cranfield.assess.estimates.mean_of_both import CorrectedMeans, corrected_mean, fitted
+from cranfield.assess.estimates.mean_of_both import corrected_mean, fitted
+from cranfield.assess.estimates.means_with_limits import CorrectedMeans
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.streams import stream
 from cranfield.collection.judged.segments import ratio

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from itertools import combinations
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from cranfield.assess.estimates.by_document import Documents, estimated, worths_of
 from cranfield.assess.estimates.by_topic import Topics
 from cranfield.assess.estimates.labels_of_both import labels_of_both
 from cranfield.assess.estimates.mean_of_both import (
     FOLDS,
-    CorrectedMeans,
     checked_lambda,
 )
+from cranfield.assess.estimates.means_with_limits import CorrectedMeans
+from cranfield.assess.estimates.scores_with_limits import CorrectedScores
 from cranfield.assess.estimates.worth_of_documents import check_sum
 from cranfield.assess.judges.beside import Panel, panel_of
 from cranfield.assess.judges.reading import read_judges
@@ -31,98 +30,9 @@ from cranfield.collection.qrels import Qrels
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure, parse_measures
 from cranfield.scores import Scores
-from cranfield.tabular.frames import Framed
 
 UNITS = ("topic", "document")
 """What people judge a sample of: whole topics, or documents of every topic."""
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class CorrectedScores(Framed):
-    """Mean scores of systems with limits; made by :func:`corrected_scores`.
-
-    Attributes
-    ----------
-    measure
-        Text form of the measure.
-    unit
-        What people judged a sample of: `topic` or `document`.
-    means
-        Estimates, standard errors and limits; an entry a system.
-    by_judge
-        Mean scores by the labels of the judge alone; shape (systems,).
-    scores
-        Values by topic whose means are the estimates, for :func:`cranfield.compare`. By topic they
-        are of the topics that people judged, each with its share of the others; by document they
-        are estimates of all topics, which can be below 0, or above the range of the measure.
-    topics
-        Topics in all.
-    fixed_topics
-        Whether errors are those of the sample of documents alone.
-    notes
-        What a reader should be told.
-    """
-
-    measure: str
-    unit: str
-    means: CorrectedMeans
-    by_judge: Floats
-    scores: Scores
-    topics: int
-    fixed_topics: bool
-    notes: tuple[str, ...]
-    _data: Topics | Documents
-
-    @property
-    def systems(self) -> tuple[str, ...]:
-        """Names of the systems."""
-        return self.scores.systems
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return a row a system: the estimate, its error and limits, and what the judge says."""
-        first = pl.DataFrame({"system": pl.Series(self.systems, dtype=pl.String)})
-        by_judge = pl.Series("by judge", self.by_judge)
-        return first.hstack(_columns(self.means)).with_columns(by_judge)
-
-    def differences(self, baseline: str | None = None) -> pl.DataFrame:
-        """Return limits of the differences of all pairs of systems, or from a baseline.
-
-        By topic, the difference of two systems is corrected as a score of its own is, with its own
-        lambda: what a judge grants to both of them cancels. The limits hold for each pair by
-        itself; :func:`cranfield.compare` of `scores` has those that hold for all together.
-
-        Returns
-        -------
-        polars.DataFrame
-            `system`, `other`, and the estimate, error and limits of the first less the second.
-
-        Raises
-        ------
-        PolicyError
-            For an unknown system.
-        """
-        many = range(len(self.systems))
-        if baseline is None:
-            pairs = list(combinations(many, 2))
-        else:
-            # Names are looked up where all are: unknown ones are refused with the nearest.
-            [name] = self.scores.select(systems=baseline).systems
-            pairs = [(k, self.systems.index(name)) for k in many if self.systems[k] != name]
-        one, other = np.array(pairs, dtype=np.intp).reshape(-1, 2).T
-        names = pl.Series(self.systems, dtype=pl.String)
-        first = pl.DataFrame({"system": names.gather(one), "other": names.gather(other)})
-        return first.hstack(_columns(self._data.differences(one, other)))
-
-    def __repr__(self) -> str:
-        judged = counted(self.means.items, self.unit)
-        return (
-            f"CorrectedScores({self.measure}, {counted(len(self.systems), 'system')}:"
-            f" {self.means.human[0]:,} of {judged} judged by people)"
-        )
-
-
-def _columns(means: CorrectedMeans) -> pl.DataFrame:
-    return means.to_polars().drop("human", "freedom")
 
 
 def corrected_scores(
@@ -261,7 +171,16 @@ def _by_topic(
     data = Topics(people.T, by_judge.values.T, lambda_, folds, seed, alpha)
     means = data.means()
     return _result(
-        measure, "topic", means, by_judge, data, by_people.topics, data.values(), False, panel.notes
+        measure,
+        panel,
+        "topic",
+        means,
+        by_judge,
+        data,
+        by_people.topics,
+        data.values(),
+        False,
+        panel.notes,
     )
 
 
@@ -304,12 +223,13 @@ def _by_document(
         notes += (f"{counted(both.unlabelled, 'document')} without a label of the judge count 0",)
     whole = Scores(worths.whole, judged.topics, judged.systems, definition=measure)
     return _result(
-        measure, "document", data.means(), whole, data, judged.topics, values, fixed, notes
+        measure, panel, "document", data.means(), whole, data, judged.topics, values, fixed, notes
     )
 
 
 def _result(
     measure: Measure,
+    panel: Panel,
     unit: str,
     means: CorrectedMeans,
     by_judge: Scores,
@@ -336,6 +256,7 @@ def _result(
     )
     return CorrectedScores(
         str(measure),
+        panel.judges[0].name,
         unit,
         means,
         by_judge.mean(),

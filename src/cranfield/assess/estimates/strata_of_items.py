@@ -8,13 +8,11 @@ import numpy as np
 
 from cranfield.assess.estimates.mean_of_both import (
     FOLDS,
-    CorrectedMeans,
-    Drawn,
     checked_labels,
     checked_lambda,
     cluster_codes,
-    satterthwaite,
 )
+from cranfield.assess.estimates.means_with_limits import CorrectedMeans, Drawn, satterthwaite
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import check_probability, check_whole, numbers
 from cranfield.base.errors import PolicyError, quoted

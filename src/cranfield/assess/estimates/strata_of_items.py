@@ -43,8 +43,8 @@ def stratified_mean(
     which then has said all it can say. Lambda is cross-fitted: the documents of a fold have that of
     the other folds. Limits are by the t distribution with Satterthwaite's degrees of freedom.
 
-    Source: Cochran (1977), sections 5.3, 5.4 and 7.8 (separate difference estimator); Fisch and
-    others (2024), stratified prediction-powered inference.
+    Source: Cochran (1977), chapter 5, and with a judge 7; Fisch and others (2024), stratified
+    prediction-powered inference.
 
     Parameters
     ----------

@@ -268,6 +268,7 @@ def test_hostile_ratings_end_in_numbers_or_one_line(seed: int) -> None:
     assert (value <= 1 + 1e-9).all()
     known = ~np.isnan(found.low)
     assert (found.low[known] <= found.high[known]).all() and (found.high[known] <= 1).all()
+    assert (found.low[known] >= np.minimum(-1, found.value[known])).all()
     assert np.isnan(found.value).any() == any("not defined:" in note for note in found.notes)
     assert "\x1b" not in str(found)
     json.dumps(found.to_polars().fill_nan(None).to_dicts())

@@ -65,7 +65,8 @@ def agreement_of(
         With an array: the topic of each unit, and the names of the assessors.
     interval
         `jackknife`: t intervals from the values without each topic, on the scale of
-        :math:`\ln(1 - \theta)`. `bootstrap`: percentiles with topics drawn. `none`.
+        :math:`\ln(1 - \theta)`, cut at -1, of shares at 0. `bootstrap`: percentiles with topics
+        drawn. `none`.
     confidence
         Of the intervals.
     resamples, seed
@@ -128,6 +129,8 @@ def agreement_of(
     elif interval == "bootstrap":
         replicates = with_drawn_topics(tables, law, resamples, seed)
     low, high = limits(value, replicates, has, interval, confidence, bounded=True)
+    if interval == "jackknife":
+        low = np.maximum(low, np.minimum([one.declared.least for one in asked], value))
     drawn = interval == "bootstrap"
     total = tables.units.sum(axis=(0, -2, -1))
     notes = remarks(value, low, replicates, has, interval)

@@ -30,6 +30,8 @@ class Declared:
         Whether it is of two grades, so that others are cut.
     of_two
         Whether it is of two assessors only.
+    least
+        Below which no interval goes.
     """
 
     law: Callable[..., Floats]
@@ -38,18 +40,31 @@ class Declared:
     distance: str = ""
     binary: bool = False
     of_two: bool = False
+    least: float = -1.0
 
 
 COEFFICIENTS: dict[str, Declared] = {
-    "observed": Declared(laws.observed, "share of equal grades", "Fleiss 1971"),
+    "observed": Declared(laws.observed, "share of equal grades", "Fleiss 1971", least=0.0),
     "positive": Declared(
-        laws.positive, "agreement on what is relevant", "Cicchetti and Feinstein 1990", binary=True
+        laws.positive,
+        "agreement on what is relevant",
+        "Cicchetti and Feinstein 1990",
+        binary=True,
+        least=0.0,
     ),
     "negative": Declared(
-        laws.negative, "agreement on what is not", "Cicchetti and Feinstein 1990", binary=True
+        laws.negative,
+        "agreement on what is not",
+        "Cicchetti and Feinstein 1990",
+        binary=True,
+        least=0.0,
     ),
     "overlap": Declared(
-        laws.overlap, "relevant for both, of what is for either", "Voorhees 2000", binary=True
+        laws.overlap,
+        "relevant for both, of what is for either",
+        "Voorhees 2000",
+        binary=True,
+        least=0.0,
     ),
     "kappa": Declared(
         laws.cohen_kappa, "Cohen's kappa", "Cohen 1960, 1968", distance="nominal", of_two=True

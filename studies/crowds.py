@@ -44,6 +44,7 @@ METHODS: dict[str, Callable[[Labels], Consensus]] = {
     "majority, drop": partial(majority, tie="drop"),
     "wawa": wawa,
     "dawid-skene": dawid_skene,
+    "dawid-skene, even": partial(dawid_skene, unmet="even"),
     "dawid-skene, .01": partial(dawid_skene, smoothing=0.01),
     "dawid-skene, .5 .5": partial(dawid_skene, prior="uniform"),
     "one-coin": one_coin,

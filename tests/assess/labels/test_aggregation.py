@@ -60,9 +60,13 @@ def test_a_crowd_with_known_grades() -> None:
     assert wrong(majority(labels)) == 304
     plain = dawid_skene(labels)
     assert wrong(plain) == 288
-    assert plain.prior == pytest.approx([0.6976, 0.3024], abs=5e-5)
-    assert wrong(dawid_skene(labels, prior="uniform")) == 276
+    assert plain.prior == pytest.approx([0.69762, 0.30238], abs=5e-6)
+    assert plain.log_likelihood == pytest.approx(-2094.7541, abs=5e-5)
+    fixed = dawid_skene(labels, prior="uniform")
+    assert (wrong(fixed), fixed.log_likelihood) == (276, pytest.approx(-2148.3242, abs=5e-5))
     assert wrong(dawid_skene(labels, smoothing=0.01)) == 288
+    even = dawid_skene(labels, unmet="even")
+    assert (wrong(even), even.log_likelihood) == (288, pytest.approx(-2094.7468, abs=5e-5))
     assert wrong(glad(labels)) == 307
 
 
@@ -285,6 +289,7 @@ def test_mace_starts_are_different_and_the_same_by_seed() -> None:
         {"smoothing": -1},
         {"smoothing": float("nan")},
         {"prior": "flat"},
+        {"unmet": "zero"},
         {"prior": [0.5, 0.6]},
         {"prior": [[0.5], [0.5]]},
         {"prior": [1.0]},

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,9 +18,13 @@ from cranfield.assess.labels.climbing import (
 from cranfield.assess.labels.consensus import Consensus
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Floats
+from cranfield.base.checks import check_choice
 
 State = tuple[Floats, Floats]
 """Chances of labels (workers, given, true), and the prior."""
+
+UNMET = {"impossible": 0.0, "even": 1.0}
+"""The sum of chances of labels for a grade that a worker met no pair of."""
 
 
 def dawid_skene(
@@ -28,6 +33,7 @@ def dawid_skene(
     gold: Any = None,
     smoothing: float = 0.0,
     prior: Any = "estimated",
+    unmet: str = "impossible",
     tie: str = "low",
     seed: int = 0,
     tolerance: float = 1e-8,
@@ -54,6 +60,10 @@ def dawid_skene(
         s, from 0 on.
     prior
         `estimated`, `uniform`, or the chances of the grades, which are then kept.
+    unmet
+        What 0/0 is, where a worker met no pair of a grade: `impossible`, 0, so that its pairs are
+        never of that grade; or `even`, any label alike, so that they may yet be, and the likelihood
+        can end higher.
     tie, seed
         As of :func:`majority`.
     tolerance, iterations
@@ -80,29 +90,36 @@ def dawid_skene(
     [1, 0, 1]
     """
     check_amount("smoothing", smoothing)
+    check_choice("unmet", unmet, UNMET)
     check_steps(tolerance, iterations)
     crowd = Crowd(labels, gold, prior)
 
     def maximise(posterior: Floats, _: State | None = None) -> State:
         seen = crowd.tally.of(posterior) + smoothing
         total = seen.sum(axis=1, keepdims=True)
-        # A worker that met no pair of a grade: any chances fit, and the same ones favour nothing.
-        even = np.full(seen.shape, 1 / labels.grades.size)
-        return np.divide(seen, total, out=even, where=total > 0), crowd.prior(posterior)
+        chances = np.full(seen.shape, UNMET[unmet] / labels.grades.size)
+        return np.divide(seen, total, out=chances, where=total > 0), crowd.prior(posterior)
 
     def expect(state: State) -> tuple[Floats, Floats, float]:
-        posterior, evidence, value = crowd.expect(*state)
-        return posterior, evidence, value + smoothing * float(logarithm(state[0]).sum())
+        table, share = state
+        # What is impossible stays so: the logarithm of nothing is not a very low number here.
+        logs = np.where(table > 0, logarithm(table), -np.inf)
+        posterior, evidence, value = crowd.chances(crowd.tally.evidence(logs) + logarithm(share))
+        return posterior, evidence, value + (smoothing and smoothing * float(logs.sum()))
 
     end: Climb[State] = climb(maximise(crowd.shares()), expect, maximise, tolerance, iterations)
     table, share = end.state
+    evidence = crowd.expect(table, share)[1]
     return crowd.consensus(
-        end,
+        replace(end, evidence=evidence),
         "dawid-skene",
         prior=share,
         quality=np.einsum("wkk,k->w", table, share),
         parts=lambda: crowd.tally.parts(logarithm(table)),
         tie=tie,
         seed=seed,
-        settings={"smoothing": smoothing, "prior": prior, "tolerance": tolerance},
+        settings={
+            **{"smoothing": smoothing, "prior": prior, "unmet": unmet},
+            "tolerance": tolerance,
+        },
     )

@@ -11,11 +11,12 @@ from .labels.majority import majority as majority, wawa as wawa
 from .labels.one_coin import one_coin as one_coin
 from .labels.aware import aware as aware
 from .labels.lead import LeadRule as LeadRule, Stopped as Stopped
-from .pools.pool import Pool as Pool, Unjudged as Unjudged, pool as pool
 from .judges.comparison import (
     JudgeComparison as JudgeComparison,
     compare_judges as compare_judges,
 )
+from .pools.making import pool as pool
+from .pools.pool import Pool as Pool, Unjudged as Unjudged
 from .judges.kin import KinBias as KinBias, kin_bias as kin_bias
 from .judges.rankings import JudgeRankings as JudgeRankings, judge_rankings as judge_rankings
 from .judges.reading import Judge as Judge, read_judges as read_judges

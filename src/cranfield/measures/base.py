@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -10,19 +9,12 @@ from importlib import import_module
 from typing import Any, ClassVar, Self, TypeVar
 
 from cranfield.base.arrays import Floats
-from cranfield.base.errors import MeasureError, quoted
+from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
+from cranfield.measures.declared import Declared, text_of
 from cranfield.measures.families import ALIASES, HOME
-from cranfield.measures.parameters import (
-    Parameter,
-    checked,
-    flag,
-    integer,
-    optional,
-    parameter,
-    short,
-)
+from cranfield.measures.parameters import flag, integer, optional, parameter
 from cranfield.measures.spacing import MOST, SHORT, evenly_spaced
 
 
@@ -105,7 +97,7 @@ KINDS = ("measure", "measure of a measure", "measure of texts")
 """What a measure can be: of rankings, of another measure inside, of answers and summaries."""
 
 
-class Measure:
+class Measure(Declared):
     """A measure with its parameters.
 
     Its text form is its identity: `str(measure)`, equality and hash go by it, and
@@ -134,29 +126,15 @@ class Measure:
     """Of a measure of a measure, an example of what stands inside."""
     passes: ClassVar[bool] = True
     """Whether it sees rankings condensed and cut off already; these may be those of one intent."""
-    parameters: ClassVar[dict[str, Parameter]] = {}
-
-    # Lighter than a dataclass a measure, whose making would be most of the time of the import.
-    def __init_subclass__(cls) -> None:
-        attributes = {
-            name: value for kind in reversed(cls.__mro__) for name, value in vars(kind).items()
-        }
-        cls.parameters = {
-            name: value for name, value in attributes.items() if isinstance(value, Parameter)
-        }
 
     def __init__(self, /, **given: Any) -> None:
-        self.check_names(given)
-        for name, declared in self.parameters.items():
-            self._set(name, given.get(name, declared.default))
+        super().__init__(**given)
         if self.cutoff is not None and not self.takes_cutoff():
             raise MeasureError(f"{self.info.name} takes no cutoff")
 
-    def _set(self, name: str, value: Any) -> None:
-        vars(self)[name] = checked(self.info.name, name, value, self.parameters[name].check)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"{self} cannot be changed; {self.info.name}({name}=...) is new")
+    @classmethod
+    def called(cls) -> str:
+        return cls.info.name
 
     def score(self, judged: JudgedRuns) -> Floats:
         """Score every ranking; shape (topics, systems), and 0 where the measure is undefined."""
@@ -182,31 +160,6 @@ class Measure:
         if self.info.at_wanted == "none":
             raise MeasureError(f"{self.info.name} takes no cutoff")
         return self._with({self.info.at: at})
-
-    def __call__(self, /, **parameters: Any) -> Self:
-        """Return the measure with other parameters."""
-        return self._with(type(self).translated(parameters))
-
-    def _with(self, parameters: Mapping[str, Any]) -> Self:
-        return type(self)(**{**vars(self), **parameters})
-
-    @classmethod
-    def translated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Turn other tools' parameters into this measure's; a hook for subclasses."""
-        return dict(parameters)
-
-    @classmethod
-    def check_names(cls, parameters: Mapping[str, Any]) -> None:
-        """Refuse a parameter that the measure does not have, naming those that it has."""
-        known = cls.parameter_names()
-        for name, value in parameters.items():
-            if name not in known and not (name in cls.parameters and value is None):
-                near = difflib.get_close_matches(str(name), known, 1)
-                hint = f"; did you mean {near[0]}?" if near else ""
-                have = ", ".join(known) or "none"
-                raise MeasureError(
-                    f"{cls.info.name} has no parameter {quoted(name)} (it has: {have}){hint}"
-                )
 
     @classmethod
     def takes_cutoff(cls) -> bool:
@@ -275,33 +228,13 @@ class Measure:
         return False
 
     def __str__(self) -> str:
-        shown = [
-            f"{name}={text_of(value)}"
-            for name, one in self.parameters.items()
-            if name != self.info.at and (value := getattr(self, name)) != one.default
-        ]
-        inside = f"({', '.join(sorted(shown))})" if shown else ""
         at = getattr(self, self.info.at) if self.info.at_wanted != "none" else None
-        return f"{self.info.name}{inside}" + ("" if at is None else f"@{text_of(at)}")
-
-    __repr__ = __str__
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Measure) and str(self) == str(other)
-
-    def __hash__(self) -> int:
-        return hash(str(self))
+        return self.called() + self.shown(self.info.at) + ("" if at is None else f"@{text_of(at)}")
 
 
 @cache
 def _is_even(measure: Measure, highest: int) -> bool:
     return evenly_spaced(measure.score, measure.cutoff or SHORT, highest)
-
-
-def text_of(value: Any) -> str:
-    if isinstance(value, float):
-        return short(value)
-    return str(value.text) if hasattr(value, "text") else repr(value)
 
 
 class Registry(MutableMapping[str, type[Measure]]):

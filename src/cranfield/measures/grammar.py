@@ -9,6 +9,7 @@ from typing import Any
 
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.measures.base import REGISTRY, Measure
+from cranfield.measures.declared import keywords_of, literal
 from cranfield.measures.families import ALIASES
 from cranfield.measures.other_names import from_paper, program_names
 from cranfield.measures.trec_eval_names import FAMILIES, rounded, trec_texts
@@ -119,17 +120,14 @@ def _built(node: ast.expr, text: str) -> Measure:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
         if isinstance(node.right, ast.Call):
             raise MeasureError(f"{quoted(text)}: parameters go before the @, as in AP(rel=2)@100")
-        tree, at = node.left, _literal(node.right, text)
+        tree, at = node.left, literal(node.right, text)
         if at is None:
             raise MeasureError(f"{quoted(text)}: there is no cutoff None")
     arguments: list[ast.expr] = []
     parameters: dict[str, Any] = {}
     if isinstance(tree, ast.Call):
         arguments = tree.args
-        for keyword in tree.keywords:
-            if keyword.arg is None:
-                raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
-            parameters[keyword.arg] = _literal(keyword.value, text)
+        parameters = keywords_of(tree, text)
         tree = tree.func
     if not isinstance(tree, ast.Name):
         raise MeasureError(f"{quoted(text)} is no measure; the form is Name(param=value)@cutoff")
@@ -162,13 +160,3 @@ def _kind(name: str) -> Any:
     near = difflib.get_close_matches(name.lower(), known, 3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(known[n] for n in near)}?" if near else ""
     raise MeasureError(f"there is no measure {quoted(name)}{hint}")
-
-
-def _literal(node: ast.expr, text: str) -> Any:
-    try:
-        value = ast.literal_eval(node)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
-        raise MeasureError(f"{quoted(text)}: a value is no number, 'text' or {{mapping}}") from None
-    if isinstance(value, (set, tuple, list, bytes, complex)):
-        raise MeasureError(f"{quoted(text)}: {type(value).__name__} values have no use here")
-    return value

@@ -108,13 +108,19 @@ def fraction_of(number: float) -> Fraction:
     return simple if float(simple) == number else Fraction(repr(float(number)))
 
 
-def checked(measure: str, name: str, value: Any, check: Check) -> Any:
+def checked(
+    measure: str,
+    name: str,
+    value: Any,
+    check: Check,
+    wrong: type[Exception] = MeasureError,
+) -> Any:
     """Apply a check; its complaint becomes an error that names measure, parameter and value."""
     try:
         return check(value)
     except ValueError as error:
         shown = quoted(value) if isinstance(value, str) else plain_repr(value)
-        raise MeasureError(f"{measure}: {name}={shown} is not {error}") from None
+        raise wrong(f"{measure}: {name}={shown} is not {error}") from None
 
 
 def plain_repr(value: Any, limit: int = 60) -> str:

@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self, TypeVar
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import KINDS, Info, Measure, measure, text_of
+from cranfield.measures.base import KINDS, Info, Measure, measure
+from cranfield.measures.declared import text_of
 from cranfield.measures.grammar import parse_measure
 
 
@@ -98,8 +99,6 @@ class Wrapping(Measure):
             if value != self.parameters[name].default
         ]
         return f"{self.about.name}({self.inner}{''.join(shown)})"
-
-    __repr__ = __str__
 
 
 W = TypeVar("W", bound=type[Wrapping])

@@ -11,17 +11,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Bools, Ints
+from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.checks import check_choice, check_whole
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
-from cranfield.collection.judged.judging import Progress, of_each
-from cranfield.collection.judged.ranking import TIES, order_of
 from cranfield.collection.keys import pair_keys
-from cranfield.collection.qrels import topic_order
-from cranfield.collection.run import Run
 from cranfield.tabular.frames import Framed
 
 UNJUDGED = -(2**31)
@@ -32,7 +27,7 @@ NEGATIVE = ("judged", "unjudged")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Pool(Framed):
-    """Documents to judge, topic by topic, and which run has which of them; made by :func:`pool`.
+    """Documents to judge, by topic, and which run has which; made by :func:`cranfield.assess.pool`.
 
     It does not depend on the order of runs, nor on that of their lines (but for the policies for
     ties that say so).
@@ -58,6 +53,8 @@ class Pool(Framed):
         Where each ranking begins: `ranked[lists[i]:lists[i + 1]]` with
         `i = topic * len(systems) + system` is that of a system for a topic, the best document
         first; shape (topics * systems + 1,).
+    scores
+        The score of each row of `ranked`, as the run gives it; shape (rows,).
 
     Examples
     --------
@@ -77,6 +74,7 @@ class Pool(Framed):
     starts: Ints
     ranked: NDArray[np.int32]
     lists: Ints
+    scores: Floats
 
     @cached_property
     def topic(self) -> NDArray[np.int32]:
@@ -86,14 +84,12 @@ class Pool(Framed):
     @cached_property
     def rank(self) -> NDArray[np.int32]:
         """Rank of each row of `ranked`, from 1; shape (rows,)."""
-        begin = np.repeat(self.lists[:-1], np.diff(self.lists))
-        return (np.arange(self.ranked.size) - begin + 1).astype(np.int32)
+        return (np.arange(self.ranked.size) - self.lists[self.cell] + 1).astype(np.int32)
 
     @cached_property
     def system(self) -> NDArray[np.int32]:
         """System of each row of `ranked`, an index into `systems`; shape (rows,)."""
-        each = np.tile(np.arange(len(self.systems), dtype=np.int32), len(self.topics))
-        return np.repeat(each, np.diff(self.lists))
+        return (self.cell % len(self.systems)).astype(np.int32)
 
     @cached_property
     def best_rank(self) -> NDArray[np.int32]:
@@ -107,10 +103,26 @@ class Pool(Framed):
         """Number of runs that have each document; shape (documents,)."""
         return np.bincount(self.ranked, minlength=len(self.docs))
 
+    @cached_property
+    def held(self) -> Ints:
+        """Where the rows of each document begin in `by_document`; shape (documents + 1,)."""
+        return np.r_[0, np.cumsum(self.holders)]
+
+    @cached_property
+    def by_document(self) -> Indices:
+        """Rows of `ranked` in order of document, then system; shape (rows,)."""
+        return np.argsort(self.ranked, kind="stable")
+
+    @cached_property
+    def cell(self) -> Ints:
+        """Ranking that each row of `ranked` belongs to, as in `lists`; shape (rows,)."""
+        return np.repeat(np.arange(self.lists.size - 1), np.diff(self.lists))
+
     def to_depth(self, depth: int) -> Pool:
         """Return the smaller pool of the first ranks only; topics and systems stay.
 
-        >>> pool({"q": {"x": 2.0, "y": 1.0}}, 2).to_depth(1)
+        >>> import cranfield as cf
+        >>> cf.assess.pool({"q": {"x": 2.0, "y": 1.0}}, 2).to_depth(1)
         Pool(1 topic, 1 system, depth 1: 1 document)
         """
         check_whole("depth", depth, 1, self.depth)
@@ -151,6 +163,7 @@ class Pool(Framed):
             np.r_[0, np.cumsum(stays)][self.starts],
             number[ranked].astype(np.int32),
             np.r_[0, np.cumsum(sizes)],
+            self.scores[rows],
         )
 
     def graded(self, qrels: Any, *, negative: str = "judged") -> NDArray[np.int32]:
@@ -170,7 +183,8 @@ class Pool(Framed):
 
         Examples
         --------
-        >>> pool({"q": {"x": 2.0, "y": 1.0}}, 2).graded({"q": {"y": 1}}).tolist()
+        >>> import cranfield as cf
+        >>> cf.assess.pool({"q": {"x": 2.0, "y": 1.0}}, 2).graded({"q": {"y": 1}}).tolist()
         [-2147483648, 1]
         """
         check_choice("negative", negative, NEGATIVE)
@@ -193,7 +207,8 @@ class Pool(Framed):
 
         Examples
         --------
-        >>> pool({"q": {"x": 2.0, "y": 1.0}}, 2).unjudged({"q": {"y": 1}})
+        >>> import cranfield as cf
+        >>> cf.assess.pool({"q": {"x": 2.0, "y": 1.0}}, 2).unjudged({"q": {"y": 1}})
         Unjudged(1 of 2 pooled documents, in 1 of 1 topic)
         """
         return Unjudged(self, self.graded(qrels, negative=negative) == UNJUDGED)
@@ -270,110 +285,6 @@ class Unjudged(Framed):
                 "alone": np.bincount(made.system[alone], minlength=systems),
             }
         )
-
-
-def pool(
-    runs: Any,
-    depth: int,
-    *,
-    ties: str = "trec",
-    contributors: Iterable[str] | None = None,
-    jobs: int | None = None,
-    progress: Progress | None = None,
-) -> Pool:
-    """Put the first documents of the rankings of some runs together.
-
-    Parameters
-    ----------
-    runs
-        Whatever :func:`cranfield.read_runs` takes. Runs are read one at a time, and only their
-        first ranks are kept; or a pool, which is cut.
-    depth
-        Ranks of each ranking that count, from 1.
-    ties
-        Order of documents with equal scores, as for :func:`cranfield.judge`. Ranks are made from
-        scores, whatever the rank column says.
-    contributors
-        Names of the systems whose runs make the pool; all by default.
-    jobs, progress
-        As for :func:`cranfield.judge`.
-
-    Raises
-    ------
-    InputError
-        When a run cannot be read, when there is none, and when two have the same name.
-    PolicyError
-        For a depth below 1, unknown ties, and contributors that are not there.
-
-    Notes
-    -----
-    Sparck Jones and van Rijsbergen (1975). Topics are all those that some run has, whether it
-    contributes or not.
-
-    Examples
-    --------
-    >>> pool({"a": {"1": {"d": 1.0}}, "b": {"1": {"d": 2.0, "e": 1.0}, "2": {"d": 1.0}}}, 100)
-    Pool(2 topics, 2 systems, depth 100: 3 documents)
-    """
-    if isinstance(runs, Pool):
-        made = runs.to_depth(depth)
-        return made if contributors is None else made.of_systems(contributors)
-    check_whole("depth", depth, 1)
-    check_choice("ties", ties, TIES)
-    many = read_runs(runs)
-    if not len(many):
-        raise InputError("no runs were given")
-    parts = list(of_each(many, lambda i: _top(many[i], many.stem(i), depth, ties), jobs, progress))
-    names = distinct_names([part.name for part in parts], [part.stem for part in parts])
-    by_name = sorted(range(len(parts)), key=names.__getitem__)
-    made = _together([names[i] for i in by_name], [parts[i] for i in by_name], int(depth))
-    return made if contributors is None else made.of_systems(contributors)
-
-
-@dataclass(frozen=True, eq=False)
-class _Top:
-    """The first documents of a run, in order of topic and rank; topics as in the run."""
-
-    name: str
-    stem: str | None
-    topics: tuple[str, ...]
-    codes: NDArray[np.int32]
-    docs: pl.Series
-
-
-def _top(run: Run, stem: str | None, depth: int, ties: str) -> _Top:
-    order = order_of(run, ties)
-    rows = order.rows
-    codes = run.codes[rows]
-    first = np.arange(rows.size) - order.starts[codes] < depth
-    return _Top(run.name, stem, run.topics, codes[first], run.docs.gather(rows[first]))
-
-
-def _together(systems: list[str], parts: list[_Top], depth: int) -> Pool:
-    topics = topic_order(list({name for part in parts for name in part.topics}))
-    place = {name: i for i, name in enumerate(topics)}
-    codes = [
-        np.array([place[name] for name in part.topics], dtype=np.int32)[part.codes]
-        for part in parts
-    ]
-    rows = pl.DataFrame(
-        {"topic": np.concatenate(codes), "doc": pl.concat([part.docs for part in parts])}
-    )
-    docs = rows.unique().sort("topic", "doc").with_row_index("number")
-    number = rows.join(docs, on=["topic", "doc"], how="left", maintain_order="left")["number"]
-    cell = np.concatenate(
-        [code.astype(np.int64) * len(systems) + i for i, code in enumerate(codes)]
-    )
-    sizes = np.bincount(cell, minlength=len(topics) * len(systems))
-    return Pool(
-        tuple(topics),
-        tuple(systems),
-        depth,
-        docs["doc"].rechunk(),
-        np.r_[0, np.cumsum(np.bincount(docs["topic"].to_numpy(), minlength=len(topics)))],
-        number.to_numpy()[np.argsort(cell, kind="stable")].astype(np.int32),
-        np.r_[0, np.cumsum(sizes)],
-    )
 
 
 def _chosen(names: Iterable[str], systems: Iterable[str]) -> Bools:

@@ -1,0 +1,126 @@
+"""Small objects with declared parameters, whose text form is their identity."""
+
+from __future__ import annotations
+
+import ast
+import difflib
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from cranfield.base.errors import MeasureError, quoted
+from cranfield.measures.parameters import Parameter, checked, short
+
+
+class Declared:
+    """What has a name and declared parameters, such as a measure.
+
+    It cannot be changed; calling it with parameters makes another one. Equality and hash go by the
+    text form, which shows the parameters that are not the default.
+    """
+
+    parameters: ClassVar[dict[str, Parameter]] = {}
+    error: ClassVar[type[ValueError]] = MeasureError
+    """What a wrong parameter raises."""
+
+    # Lighter than a dataclass each, whose making would be most of the time of the import.
+    def __init_subclass__(cls) -> None:
+        attributes = {
+            name: value for kind in reversed(cls.__mro__) for name, value in vars(kind).items()
+        }
+        cls.parameters = {
+            name: value for name, value in attributes.items() if isinstance(value, Parameter)
+        }
+
+    def __init__(self, /, **given: Any) -> None:
+        self.check_names(given)
+        for name, declared in self.parameters.items():
+            self._set(name, given.get(name, declared.default))
+
+    @classmethod
+    def called(cls) -> str:
+        """Return the name without parameters."""
+        raise NotImplementedError
+
+    def _set(self, name: str, value: Any) -> None:
+        check = self.parameters[name].check
+        vars(self)[name] = checked(self.called(), name, value, check, self.error)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"{self} cannot be changed; {self.called()}({name}=...) is new")
+
+    def __call__(self, /, **parameters: Any) -> Self:
+        """Return the same with other parameters."""
+        return self._with(type(self).translated(parameters))
+
+    def _with(self, parameters: Mapping[str, Any]) -> Self:
+        return type(self)(**{**vars(self), **parameters})
+
+    @classmethod
+    def translated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Turn other tools' parameters into those here; a hook for subclasses."""
+        return dict(parameters)
+
+    @classmethod
+    def check_names(cls, parameters: Mapping[str, Any]) -> None:
+        """Refuse a parameter that there is not, naming those that there are."""
+        known = cls.parameter_names()
+        for name, value in parameters.items():
+            if name not in known and not (name in cls.parameters and value is None):
+                near = difflib.get_close_matches(str(name), known, 1)
+                hint = f"; did you mean {near[0]}?" if near else ""
+                have = ", ".join(known) or "none"
+                raise cls.error(
+                    f"{cls.called()} has no parameter {quoted(name)} (it has: {have}){hint}"
+                )
+
+    @classmethod
+    def parameter_names(cls) -> list[str]:
+        """Names of the parameters."""
+        return list(cls.parameters)
+
+    def shown(self, but: str = "") -> str:
+        """Return the parameters that are not the default, in brackets; `but` one is left out."""
+        shown = [
+            f"{name}={text_of(value)}"
+            for name, one in self.parameters.items()
+            if name != but and (value := getattr(self, name)) != one.default
+        ]
+        return f"({', '.join(sorted(shown))})" if shown else ""
+
+    def __str__(self) -> str:
+        return f"{self.called()}{self.shown()}"
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Declared) and str(self) == str(other)
+
+    def __hash__(self) -> int:
+        return hash(str(self))
+
+
+def text_of(value: Any) -> str:
+    if isinstance(value, float):
+        return short(value)
+    return str(value.text) if hasattr(value, "text") else repr(value)
+
+
+def keywords_of(call: ast.Call, text: str, error: type[Exception] = MeasureError) -> dict[str, Any]:
+    """Return the parameters in `Name(param=value, ...)`, without evaluating anything."""
+    found: dict[str, Any] = {}
+    for keyword in call.keywords:
+        if keyword.arg is None:
+            raise error(f"{quoted(text)}: parameters are given as name=value")
+        found[keyword.arg] = literal(keyword.value, text, error)
+    return found
+
+
+def literal(node: ast.expr, text: str, error: type[Exception] = MeasureError) -> Any:
+    try:
+        value = ast.literal_eval(node)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
+        raise error(f"{quoted(text)}: a value is no number, 'text' or {{mapping}}") from None
+    if isinstance(value, (set, tuple, list, bytes, complex)):
+        raise error(f"{quoted(text)}: {type(value).__name__} values have no use here")
+    return value

@@ -32,3 +32,5 @@ from .samples.relevant import EstimatedRelevant as EstimatedRelevant
 from .dealing import Sheets as Sheets, sheets as sheets
 from .estimates.scores_with_limits import CorrectedScores as CorrectedScores
 from .estimates.corrected import corrected_scores as corrected_scores
+from .pools.method import Method as Method, methods as methods, parse_method as parse_method
+from .pools.orders import Order as Order, order as order

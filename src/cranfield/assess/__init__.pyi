@@ -34,3 +34,7 @@ from .estimates.scores_with_limits import CorrectedScores as CorrectedScores
 from .estimates.corrected import corrected_scores as corrected_scores
 from .pools.method import Method as Method, methods as methods, parse_method as parse_method
 from .pools.orders import Order as Order, order as order
+from .pools.next_documents import (
+    NextDocuments as NextDocuments,
+    next_documents as next_documents,
+)

@@ -10,13 +10,17 @@ from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.measures.parameters import TRUE_SHARE, parameter
 
+_LARGEST = np.finfo(np.float64).max
+
 _TOGETHER = 32
 """Steps after which documents that are judged are taken out of the sums."""
 
 
 class Weighing(Asking):
-    """The next document is that with the largest sum, over the runs that have it, of
-    `value of the rank` times `weight of the run`, plus what is the same for all of a topic.
+    """The next document has the largest sum of `value of the rank` times `weight of the run`.
+
+    The sum goes over the runs that have it. All numbers are 0 or more, so that sums keep their
+    digits however small they are.
     """
 
     def __init__(self, pool: Pool) -> None:
@@ -25,16 +29,12 @@ class Weighing(Asking):
         self.cells = pool.cell[rows]
         self.ranks = pool.rank[rows].astype(np.int64)
         self.values = np.zeros(rows.size)
-        self._steps = 0
+        self.left = np.diff(pool.lists)
         self._pack(np.arange(len(pool)))
 
     def weights(self) -> Floats:
         """Weight of each run; shape (topics * systems,)."""
         raise NotImplementedError
-
-    def same(self) -> Floats:
-        """What the sums of all documents of a topic have in common; shape (topics,)."""
-        return np.zeros(len(self.pool.topics))
 
     def hear(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
         """Learn from judgments; `rows` are those that the documents have, `counts` of each."""
@@ -45,29 +45,31 @@ class Weighing(Asking):
             self._pack(self._docs[self.free[self._docs]])
         self._steps += 1
         sums = np.add.reduceat(self._values * self.weights()[self._cells], self._begin)
-        sums += self.same()[self._topics]
-        sums[~self.free[self._docs]] = -np.inf
+        sums[~self.free[self._docs]] = -1.0
         highest = np.maximum.reduceat(sums, self._first)
-        bar = np.repeat(highest - NEARLY * np.abs(highest), self._sizes)
+        bar = np.repeat(highest * (1 - NEARLY), self._sizes)
         # Documents are in order of id, and the first of equal ones is taken.
         best = np.flatnonzero(sums >= bar)
         topics, at = np.unique(self._topics[best], return_index=True)
         found = self._docs[best[at[np.searchsorted(topics, groups)]]]
         self.free[found] = False
+        self.left[self.cells[self._rows_of(found)]] -= 1
         return found
 
     def learn(self, docs: Indices, relevant: Bools) -> None:
-        counts = self.pool.holders[docs]
-        self.hear(docs, relevant, spread(self.pool.held[docs], counts), counts)
+        self.hear(docs, relevant, self._rows_of(docs), self.pool.holders[docs])
+
+    def _rows_of(self, docs: Indices) -> Ints:
+        return spread(self.pool.held[docs], self.pool.holders[docs])
 
     def _pack(self, docs: Indices) -> None:
         """Keep the rows of some documents only."""
         self._steps = 0
         self._docs = docs
         counts = self.pool.holders[docs]
-        rows = spread(self.pool.held[docs], counts)
+        rows = self._rows_of(docs)
         self._begin = np.cumsum(counts) - counts
-        self._rows, self._cells = rows, self.cells[rows]
+        self._cells = self.cells[rows]
         self._values = self.values[rows]
         self._topics = self.pool.topic[docs]
         _, self._first, self._sizes = np.unique(self._topics, return_index=True, return_counts=True)
@@ -102,6 +104,9 @@ class Residuals(Weighing):
         self.values = (1 - p) * p ** (self.ranks - 1.0)
         self._pack(self._docs)
         self._of_base = of_base
+        self._open = (1 - p) * p ** (pool.rank - 1.0)
+        self._places = pool.by_document
+        self._behind = p ** np.diff(pool.lists).astype(np.float64)
         self._base = np.zeros(pool.lists.size - 1)
         self._residual = np.ones(pool.lists.size - 1)
 
@@ -111,9 +116,14 @@ class Residuals(Weighing):
         return self._residual * (self._base + self._residual / 2) ** 3
 
     def hear(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
-        cells, values = self.cells[rows], self.values[rows]
-        self._residual[cells] -= values
-        self._base[cells] += values * np.repeat(relevant, counts)
+        cells = self.cells[rows]
+        self._base[cells] += self.values[rows] * np.repeat(relevant, counts)
+        # What is left is added up anew: taken off, it would keep few digits at the end.
+        self._open[self._places[rows]] = 0
+        start, length = self.pool.lists[cells], np.diff(self.pool.lists)[cells]
+        begin = np.cumsum(length) - length
+        still = np.add.reduceat(self._open[spread(start, length)], begin)
+        self._residual[cells] = still + self._behind[cells]
 
 
 class Hedge(Method):
@@ -153,13 +163,10 @@ class Losses(Weighing):
         self._loss = np.zeros(self._lacking.shape)
 
     def weights(self) -> Floats:
-        # Only the ratios of weights matter; the largest is 1.
-        least = self._loss.min(axis=1, keepdims=True)
-        self._now: Floats = np.exp(self._log * (self._loss - least))
-        return self._now.ravel()
-
-    def same(self) -> Floats:
-        return np.asarray((self._now * self._lacking).sum(axis=1))
+        # Only the ratios of weights matter: the largest is 1, of the runs that have something left.
+        loss = np.where(self.left.reshape(self._loss.shape) > 0, self._loss, np.inf)
+        least = loss.min(axis=1, keepdims=True, initial=_LARGEST)
+        return np.exp(self._log * (loss - least)).ravel()
 
     def hear(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
         half = np.where(relevant, -0.5, 0.5)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 
 from cranfield.assess.pools.asking import NEARLY, Asking, spread
@@ -24,10 +22,8 @@ class Bandit(Method):
     reward: str = parameter(
         "holders", choice("holders", "pulled"), "runs that a judgment counts for"
     )
-    rate: ClassVar[float] = 1.0
-    ties: ClassVar[str] = "name"
-    drawn: ClassVar[bool] = False
-    """Whether values need random numbers."""
+    rate: float = 1.0
+    ties: str = "name"
 
     def asking(self, pool: Pool, seed: int) -> Asking:
         return RunsAsked(self, pool, seed)
@@ -85,7 +81,7 @@ class RunsAsked(Asking):
     def _best(self, values: Floats, topics: Indices) -> Indices:
         best = values >= values.max(axis=1, keepdims=True) - NEARLY
         if self.method.ties == "name":
-            return best.argmax(axis=1)
+            return np.asarray(best.argmax(axis=1))
         return one_of(best, self.random(topics))
 
     def _first_free(self, cells: Indices) -> Indices:
@@ -113,7 +109,7 @@ class RunsAsked(Asking):
 def one_of(among: Bools, random: Floats) -> Indices:
     """Choose one of the true places in each row by a random number from 0 to 1."""
     wanted = (random * among.sum(axis=1)).astype(np.int64)
-    return (among.cumsum(axis=1) > wanted[:, None]).argmax(axis=1)
+    return np.asarray((among.cumsum(axis=1) > wanted[:, None]).argmax(axis=1))
 
 
 class Random(Bandit):
@@ -121,7 +117,7 @@ class Random(Bandit):
 
     name = "random"
     source = "Losada, Parapar and Barreiro 2016"
-    reward: ClassVar[str] = "holders"
+    reward: str = "holders"
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:
         return _at_random(state, topics)

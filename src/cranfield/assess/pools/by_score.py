@@ -59,7 +59,7 @@ class CombMax(Combination):
     name = "CombMAX"
 
     def combined(self, values: Floats, starts: Ints, holders: Ints, runs: Ints) -> Floats:
-        return values[starts + holders - 1]
+        return np.asarray(values[starts + holders - 1])
 
 
 class CombMed(Combination):

@@ -28,7 +28,7 @@ class Weighing(Asking):
         rows = pool.by_document
         self.cells = pool.cell[rows]
         self.ranks = pool.rank[rows].astype(np.int64)
-        self.values = np.zeros(rows.size)
+        self.values: Floats = np.zeros(rows.size)
         self.left = np.diff(pool.lists)
         self._pack(np.arange(len(pool)))
 
@@ -101,7 +101,7 @@ class Residuals(Weighing):
 
     def __init__(self, pool: Pool, p: float, *, of_base: bool) -> None:
         super().__init__(pool)
-        self.values = (1 - p) * p ** (self.ranks - 1.0)
+        self.values = np.asarray((1 - p) * p ** (self.ranks - 1.0), dtype=np.float64)
         self._pack(self._docs)
         self._of_base = of_base
         self._open = (1 - p) * p ** (pool.rank - 1.0)
@@ -166,7 +166,7 @@ class Losses(Weighing):
         # Only the ratios of weights matter: the largest is 1, of the runs that have something left.
         loss = np.where(self.left.reshape(self._loss.shape) > 0, self._loss, np.inf)
         least = loss.min(axis=1, keepdims=True, initial=_LARGEST)
-        return np.exp(self._log * (loss - least)).ravel()
+        return np.asarray(np.exp(self._log * (loss - least)).ravel())
 
     def hear(self, docs: Indices, relevant: Bools, rows: Ints, counts: Ints) -> None:
         half = np.where(relevant, -0.5, 0.5)

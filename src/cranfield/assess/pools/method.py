@@ -130,7 +130,8 @@ def _kind(name: str) -> Any:
 def class_of(name: str) -> type[Method]:
     """Find the class of a method by its name in the catalogue."""
     module = import_module(f"{__package__}.{HOME[name]}")
-    return next(one for one in vars(module).values() if getattr(one, "name", None) == name)
+    classes = (one for one in vars(module).values() if isinstance(one, type))
+    return next(one for one in classes if issubclass(one, Method) and one.name == name)
 
 
 def methods() -> pl.DataFrame:

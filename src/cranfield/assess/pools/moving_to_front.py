@@ -49,11 +49,11 @@ class Queues(Asking):
         self._counts = counts
         self._cells = pool.lists.size - 1
         self._each = self._cells // groups
-        self._ranked = memoryview(np.ascontiguousarray(pool.ranked))
-        self._free = memoryview(self.free)
+        self._ranked = np.ascontiguousarray(pool.ranked).data
+        self._free = self.free.data
         self._next, self._end = pool.lists[:-1].tolist(), pool.lists[1:].tolist()
-        self._from = memoryview(np.full(len(pool), -1, dtype=np.int64))
-        self._answers = memoryview(np.zeros(len(pool), dtype=np.int8))
+        self._from = np.full(len(pool), -1, dtype=np.int64).data
+        self._answers = np.zeros(len(pool), dtype=np.int8).data
         # Priorities are 0 or below: their negatives, and keys of (that, ranking) as one number.
         self._below = [0] * self._cells
         self._queues = [[*range(i * self._each, (i + 1) * self._each)] for i in range(groups)]
@@ -89,7 +89,7 @@ class Queues(Asking):
                 self._in_front[group] = cell
             at, end = self._next[cell], self._end[cell]
             while at < end:
-                doc = self._ranked[at]
+                doc: int = self._ranked[at]
                 at += 1
                 if self._free[doc]:
                     self._free[doc] = False

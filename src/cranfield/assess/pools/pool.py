@@ -106,7 +106,7 @@ class Pool(Framed):
     @cached_property
     def held(self) -> Ints:
         """Where the rows of each document begin in `by_document`; shape (documents + 1,)."""
-        return np.r_[0, np.cumsum(self.holders)]
+        return np.asarray(np.r_[0, np.cumsum(self.holders)])
 
     @cached_property
     def by_document(self) -> Indices:

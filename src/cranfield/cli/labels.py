@@ -169,7 +169,7 @@ def labels(
         [*overview.lines(), repr(found), *(f"note: {one}" for one in notes)],
         tables,
         {name: (frame, _keys(name, frame)) for name, frame in frames.items()},
-        {"method": method, "tie": tie, "seed": asked["seed"], "notes": notes},
+        {"method": method, "tie": tie, **asked, "notes": notes},
     )
     text = written(findings, format, table)
     if qrels is not None:

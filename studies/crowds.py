@@ -3,10 +3,11 @@
     python -m studies.crowds FOLDER [--peer-python PYTHON]
 
 FOLDER holds `BarzanMozafari` and `JeroenVuurens` of ipeirotis/Get-Another-Label. For each crowd
-and method: the objective at the end, the steps, the least rise of a step, pairs a grade, judgments
-that are right among those whose grade is known, and seconds of CPU (reading excluded). Then the
-rule that says when to stop, on the votes in their order. PYTHON is an interpreter that has
-crowd-kit 1.4.2: its GLAD is run on the largest crowd, and timed without its import.
+and method: the log-likelihood at the end, the steps, the least rise of the objective in a step,
+pairs a grade, judgments that are right among those whose grade is known, and seconds of CPU
+(reading excluded). Then the rule that says when to stop, on the votes in their order. PYTHON is an
+interpreter that has crowd-kit 1.4.2: its GLAD is run on the largest crowd, and timed without its
+import.
 """
 
 from __future__ import annotations
@@ -105,7 +106,7 @@ def main() -> int:
         known = sum(doc in gold for doc in labels.docs)
         print(f"\n{name}: {labels}, {known} with a known grade")
         print(
-            f"{'method':<20}{'objective':>14}{'steps':>7}{'least rise':>12}{'ties':>6}"
+            f"{'method':<20}{'likelihood':>14}{'steps':>7}{'least rise':>12}{'ties':>6}"
             f"{'pairs a grade':>16}{'right':>7}{'seconds':>9}"
         )
         for method, call in METHODS.items():

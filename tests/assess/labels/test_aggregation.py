@@ -64,7 +64,8 @@ def test_a_crowd_with_known_grades() -> None:
     assert plain.log_likelihood == pytest.approx(-2094.7541, abs=5e-5)
     fixed = dawid_skene(labels, prior="uniform")
     assert (wrong(fixed), fixed.log_likelihood) == (276, pytest.approx(-2148.3242, abs=5e-5))
-    assert wrong(dawid_skene(labels, smoothing=0.01)) == 288
+    smooth = dawid_skene(labels, smoothing=0.01)
+    assert (wrong(smooth), smooth.log_likelihood) == (288, pytest.approx(-2095.5157, abs=5e-5))
     even = dawid_skene(labels, unmet="even")
     assert (wrong(even), even.log_likelihood) == (288, pytest.approx(-2094.7468, abs=5e-5))
     assert wrong(glad(labels)) == 307
@@ -117,7 +118,8 @@ def test_likelihoods_in_plain_loops(seed: int) -> None:
 
     priors = ((alpha - 1) ** 2).sum() / 2 + ((np.log(ease) - 1) ** 2).sum() / 2
     expected = log_likelihood(labels, easy.prior, chance) - priors
-    assert easy.log_likelihood == pytest.approx(expected, abs=1e-8)
+    assert easy.objective[-1] == pytest.approx(expected, abs=1e-8)
+    assert easy.log_likelihood == pytest.approx(expected + priors, abs=1e-8)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -105,8 +105,14 @@ class Consensus(Framed):
 
     @property
     def log_likelihood(self) -> float:
-        """The last value of the objective; NaN for a majority."""
-        return float(self.objective[-1]) if self.objective.size else float("nan")
+        """Log-likelihood at the end, without priors of parameters; NaN for a majority.
+
+        Of variational MACE it is that of the weights which stand for the parameters.
+        """
+        if not self.objective.size:
+            return float("nan")
+        most = self.evidence.max(axis=1)
+        return float((most + np.log(np.exp(self.evidence - most[:, None]).sum(axis=1))).sum())
 
     @cached_property
     def tied(self) -> Bools:
@@ -223,7 +229,7 @@ class Consensus(Framed):
         parts = [f"{self.method} of {counted(len(self.labels.docs), 'pair')}"]
         if self.iterations:
             ended = "" if self.converged else ", not converged"
-            parts.append(f"{counted(self.iterations, 'step')} to {self.log_likelihood:.4f}{ended}")
+            parts.append(f"{counted(self.iterations, 'step')} to {self.objective[-1]:.4f}{ended}")
         parts.append(f"{counted(int(self.tied.sum()), 'tie')} ({self.tie})")
         return ", ".join(parts)
 

@@ -29,7 +29,14 @@ def noisy(right: float = 0.6, seed: int = 3) -> Qrels:
 
 
 NOISY = noisy()
-LINEAR = ("P@2", "P(rel=2)@3", "DCG@3", "DCG(gains='exponential')", "RBP", "RBP(gains='graded')")
+LINEAR: tuple[str, ...] = (
+    "P@2",
+    "P(rel=2)@3",
+    "DCG@3",
+    "DCG(gains='exponential')",
+    "RBP",
+    "RBP(gains='graded')",
+)
 LINEAR += ("gP@2", "INSQ", "SDCG@3", "NumRelRet@2", "DCG(gains={0: -1, 1: 2})@2")
 
 # A small pool: two topics, and three runs that have some of its documents and one from outside.
@@ -99,7 +106,8 @@ def test_every_sample_of_documents_drawn_by_themselves(measure: str) -> None:
         some += [{**sample[0], "topic": "t", "doc": "x", "inclusion": 0.0}]
         if not any(kept):
             # Nothing was sampled: the judge alone.
-            estimate, error = 0.6 * cf.evaluate(runs, judge, measure)[measure].values[0], 0.0
+            estimate = 0.6 * cf.evaluate(runs, judge, measure)[measure].values[0]
+            error = np.zeros(3)
         else:
             found = corrected_scores(
                 runs, columned(some, "inclusion"), judge, measure, unit="document", lambda_=0.6,

@@ -125,7 +125,9 @@ class Documents:
     def differences(self, one: Indices, other: Indices) -> CorrectedMeans:
         used = (self.used[:, one] + self.used[:, other]) / 2
         values = self.values[:, one] - self.values[:, other]
-        return self._means(values, self.spread[one] - self.spread[other], used)
+        # Of all pairs and documents only where it is looked at.
+        spread = self.spread[one] - self.spread[other] if self.fixed else self.spread
+        return self._means(values, spread, used)
 
     def _means(self, values: Floats, spread: Floats, used: Floats) -> CorrectedMeans:
         topics, many = values.shape

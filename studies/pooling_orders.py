@@ -22,7 +22,9 @@ OF_62 = {
     "RBP-A": (793, 1081, 1475, 1787, 2305, 3136),
     "RBP-B": (644, 950, 1379, 1724, 2267, 3116),
     "RBP-C": (781, 1144, 1620, 1978, 2527, 3305),
-    "Hedge": (1031, 1594, 2216, 2490, 2791, 3203),
+    # Sums that carry the part that all documents share lose the small weights to rounding: they
+    # find 1031 1594 2216 2490 2791 3203, or a few more or less by the order of additions.
+    "Hedge": (1031, 1594, 2265, 2616, 3030, 3430),
     "MTF": (843, 1334, 2020, 2490, 3022, 3473),
     "MTF(seen='skip')": (934, 1406, 2081, 2536, 3033, 3466),
     "MaxMean": (883, 1544, 2294, 2725, 3144, 3513),

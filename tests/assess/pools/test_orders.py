@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from ast import literal_eval
 from collections.abc import Callable
 from decimal import Decimal, getcontext
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial
 from statistics import median
 from typing import Any
 
@@ -47,10 +48,15 @@ def as_runs(lists: Lists, topic: str = "q") -> dict[str, dict[str, dict[str, flo
     }
 
 
+@lru_cache
+def made(lists: str) -> cf.assess.Pool:
+    return cf.assess.pool(as_runs(dict(literal_eval(lists))), 100)
+
+
 def ordered(lists: Lists, method: str, relevant: set[str], **options: Any) -> list[str]:
-    docs = {doc for ranking in lists.values() for doc in ranking}
-    qrels = {"q": {doc: int(doc in relevant) for doc in docs}}
-    order = cf.assess.order(as_runs(lists), method, qrels, **options)
+    pool = made(repr(sorted(lists.items())))
+    qrels = {"q": {doc: int(doc in relevant) for doc in pool.docs}}
+    order = cf.assess.order(pool, method, qrels, **options)
     return list(order.to_polars()["doc"])
 
 

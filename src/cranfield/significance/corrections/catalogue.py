@@ -124,8 +124,9 @@ _DECLARED = (
         aliases=("moderated",),
         title="moderated max-T",
         does="topics drawn anew from centred scores, step down by the largest t of all pairs; each "
-        "pair is measured by the mean of its own variance and that of all pairs. Systems may "
-        "differ in variance and depend on each other, and differences need not be symmetric",
+        "pair is measured by the mean of its own variance and that of all pairs, and with n "
+        "topics its error is widened by 2 / n. Systems may differ in variance and depend on each "
+        "other, and differences need not be symmetric",
         assumes="topics are a random sample, a dozen at least",
         source="Romano and Wolf (2005); Smyth (2004)",
         function="corrections.bootstrap_max_t:moderated_max_t",
@@ -193,9 +194,9 @@ CORRECTIONS = {correction.name: correction for correction in _DECLARED}
 RECOMMENDED = "moderated-max-t"
 """What comparisons take by default, where it goes with the test.
 
-On real scores whose means are made equal it errs in about as many experiments as it says, and finds
-about what Tukey's HSD finds, which errs in twice as many (see the page on calibration). Studies,
-which follow papers and do a test thousands of times, take the test's own correction.
+On real scores whose means are made equal it errs in no more experiments than it says, and finds
+about what Tukey's HSD finds, which errs in two or three times as many (docs/calibration.md).
+Studies, which follow papers and do a test thousands of times, take the test's own correction.
 """
 
 

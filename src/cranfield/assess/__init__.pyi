@@ -29,6 +29,10 @@ from .agreement.among import agreement_of as agreement_of
 from .agreement.result import Agreement as Agreement
 from .samples.sample import Sample as Sample, sample as sample
 from .samples.relevant import EstimatedRelevant as EstimatedRelevant
+from .stops.catalogue import parse_rule as parse_rule, rules as rules
+from .stops.rule import Rule as Rule
+from .stops.stopping import Stopping as Stopping, Verdict as Verdict, stopping as stopping
+from .stops.stopping import stopping_by_topic as stopping_by_topic
 from .dealing import Sheets as Sheets, sheets as sheets
 from .estimates.scores_with_limits import CorrectedScores as CorrectedScores
 from .estimates.corrected import corrected_scores as corrected_scores

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Ints
-from cranfield.base.checks import check_choice, check_whole
+from cranfield.base.checks import check_choice, check_whole, numbers
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.streams import stream_of
 from cranfield.base.words import counted
@@ -158,7 +158,8 @@ def sheets(
     check_choice("by", by, DEALT)
     check_whole("seed", seed, 0)
     names = _names(assessors)
-    if not isinstance(overlap, (int, float)) or not 0 <= overlap <= 1:
+    share = numbers(overlap, "overlap")
+    if share.ndim or not 0 <= share <= 1:
         raise PolicyError(f"overlap must be a share from 0 to 1, not {overlap!r}")
     several = len(names) if each is None else each
     check_whole("each", several, 1, len(names))
@@ -221,7 +222,7 @@ def _pairs(documents: Any) -> pl.DataFrame:
     return frame
 
 
-def _names(assessors: int | Iterable[str]) -> tuple[str, ...]:
+def _names(assessors: Any) -> tuple[str, ...]:
     if isinstance(assessors, (int, np.integer)):
         check_whole("assessors", assessors, 1)
         return tuple(str(k + 1) for k in range(assessors))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import difflib
-from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self, TypeVar
 
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.measures.parameters import Parameter, checked, short
@@ -124,3 +125,53 @@ def literal(node: ast.expr, text: str, error: type[Exception] = MeasureError) ->
     if isinstance(value, (set, tuple, list, bytes, complex)):
         raise error(f"{quoted(text)}: {type(value).__name__} values have no use here")
     return value
+
+
+_FORM = re.compile(r"\s*([^()]*?)\s*(\(.*\))?\s*", re.DOTALL)
+_LONGEST = 200
+"""Characters of a text form; nothing sensible is longer."""
+
+D = TypeVar("D", bound=Declared)
+
+
+def parse_declared(
+    text: str | D,
+    base: type[D],
+    kinds: Mapping[str, Callable[..., D]],
+    aliases: Mapping[str, str],
+    noun: str,
+) -> D:
+    """Read `Name(param=value)`, without evaluating anything.
+
+    Names are read whatever their case, blanks, hyphens and underscores. `kinds` makes one of
+    `base`, by name, from parameters.
+    """
+    if isinstance(text, base):
+        return text
+    error = base.error
+    if not isinstance(text, str):
+        raise error(f"{type(text).__name__} is neither a {noun} nor its text")
+    form = _FORM.fullmatch(text)
+    wrong = f"{quoted(text)} is no {noun}; the form is Name(param=value)"
+    if form is None or len(text) > _LONGEST:
+        raise error(wrong)
+    known = {_plain(one): of for one, of in ({one: one for one in kinds} | {**aliases}).items()}
+    if (plain := _plain(form[1])) not in known:
+        near = difflib.get_close_matches(plain, known, 3, cutoff=0.6)
+        names = " or ".join(dict.fromkeys(known[one] for one in near))
+        hint = f"; did you mean {names}?" if near else f"; there are {', '.join(kinds)}"
+        raise error(f"there is no {noun} {quoted(form[1])}{hint}")
+    try:
+        tree = ast.parse(f"f{form[2] or '()'}", mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = None
+    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
+        raise error(wrong)
+    if tree.args:
+        raise error(f"{quoted(text)}: parameters are given as name=value")
+    made: D = kinds[known[plain]](**keywords_of(tree, text, error))
+    return made
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s_-]+", "", name).casefold()

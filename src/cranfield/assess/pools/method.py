@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import difflib
-import re
+from functools import partial
 from importlib import import_module
 from inspect import getdoc
 from typing import Any, ClassVar, TypeVar
@@ -17,13 +15,8 @@ from cranfield.assess.pools.asking import Asking
 from cranfield.assess.pools.catalogue import ALIASES, HOME
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Indices
-from cranfield.base.errors import PolicyError, quoted
-from cranfield.measures.declared import Declared, keywords_of
-
-LONGEST = 200
-"""Characters of a method's text; nothing sensible is longer."""
-
-_FORM = re.compile(r"\s*([^()]*?)\s*(\(.*\))?\s*", re.DOTALL)
+from cranfield.base.errors import PolicyError
+from cranfield.measures.declared import Declared, parse_declared
 
 
 class Method(Declared):
@@ -93,38 +86,12 @@ def parse_method(text: str | Method) -> Method:
         ...
     cranfield.PolicyError: there is no method 'maxmeen'; did you mean MaxMean?
     """
-    if isinstance(text, Method):
-        return text
-    if not isinstance(text, str):
-        raise PolicyError(f"{type(text).__name__} is neither a method nor its text")
-    form = _FORM.fullmatch(text)
-    if form is None or len(text) > LONGEST:
-        raise PolicyError(f"{quoted(text)} is no method; the form is Name(param=value)")
-    name, arguments = form[1], form[2] or "()"
-    kind = _kind(name)
-    try:
-        tree = ast.parse(f"f{arguments}", mode="eval").body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        tree = None
-    if not isinstance(tree, ast.Call) or not isinstance(tree.func, ast.Name):
-        raise PolicyError(f"{quoted(text)} is no method; the form is Name(param=value)")
-    if tree.args:
-        raise PolicyError(f"{quoted(text)}: parameters are given as name=value")
-    made: Method = kind()(**keywords_of(tree, text, PolicyError))
-    return made
+    makers = {name: partial(_made, name) for name in HOME}
+    return parse_declared(text, Method, makers, ALIASES, "method")
 
 
-def _plain(name: str) -> str:
-    return re.sub(r"[\s_-]+", "", name).casefold()
-
-
-def _kind(name: str) -> Any:
-    known = {_plain(one): of for one, of in ({one: one for one in HOME} | ALIASES).items()}
-    if (plain := _plain(name)) in known:
-        return class_of(known[plain])
-    near = difflib.get_close_matches(plain, known, 3, cutoff=0.6)
-    hint = f"; did you mean {' or '.join(dict.fromkeys(known[n] for n in near))}?" if near else ""
-    raise PolicyError(f"there is no method {quoted(name)}{hint}")
+def _made(name: str, **parameters: Any) -> Method:
+    return class_of(name)(**parameters)
 
 
 def class_of(name: str) -> type[Method]:

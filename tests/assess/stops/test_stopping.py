@@ -1,0 +1,158 @@
+"""Rules of stopping against their definitions, written out plainly."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import floor
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import hypergeom
+
+import cranfield as cf
+from cranfield.assess import stopping
+
+LABELS = [1, 1, 0, 1, 0, 1, 0, 0, 0, 1] + 40 * [0]
+
+
+@pytest.mark.parametrize(
+    ("total", "recall", "expected"),
+    [(100, 0.95, 0.5555555555555556), (100, 0.8, 0.3058676654182272), (60, 0.95, 0.2)],
+)
+def test_reference_values(total: int, recall: float, expected: float) -> None:
+    """Computed from the definition, as in buscarpy."""
+    asked = stopping(LABELS, f"CMH(recall={recall})", total=total)
+    assert asked.value[0, -1] == pytest.approx(expected, abs=1e-12)
+
+
+def least_p(labels: list[int], total: int, recall: Fraction) -> float:
+    """The least p of all urns, one after the other."""
+    seen, found, least = len(labels), sum(labels), 1.0
+    for n in range(1, seen + 1):
+        u = sum(labels[seen - n :])
+        k = floor(found / recall + 1 - (found - u))
+        size = total - seen + n
+        # More relevant documents than there are places for is impossible.
+        p = 0.0 if k > size else float(hypergeom.cdf(u, size, k, n))
+        least = min(least, p)
+    return least
+
+
+def bend(labels: list[int]) -> float:
+    seen, found = len(labels), sum(labels)
+    ratios = [
+        (sum(labels[:i]) / i) / ((1 + found - sum(labels[:i])) / (seen - i)) for i in range(1, seen)
+    ]
+    return max(ratios, default=0.0)
+
+
+HISTORIES = st.tuples(
+    st.lists(st.sampled_from([0, 0, 0, 1]), min_size=1, max_size=60), st.integers(0, 60)
+)
+
+
+@settings(max_examples=80, deadline=None)
+@given(HISTORIES, st.sampled_from(["0.95", "0.7", "0.8", "0.333"]))
+def test_every_number_of_judgments(history: tuple[list[int], int], recall: str) -> None:
+    labels, rest = history
+    total = len(labels) + rest
+    names = [f"RecallTest(recall={recall})", "Knee(least=3)", "Line(more=20)", "Budget(bend=2)"]
+    asked = stopping(labels, names, total=total)
+    assert asked.after.tolist() == list(range(1, len(labels) + 1))
+    for s in asked.after.tolist():
+        some, found = labels[:s], sum(labels[:s])
+        p, rho = least_p(some, total, Fraction(recall)), bend(some)
+        assert asked.value[0, s - 1] == pytest.approx(p, abs=1e-9)
+        assert asked.value[1, s - 1] == pytest.approx(rho, rel=1e-12)
+        if abs(p - 0.05) > 1e-9:
+            assert asked.stop[0, s - 1] == (p < 0.05)
+        assert asked.stop[1, s - 1] == (rho >= 156 - min(found, 150) and s >= 3)
+        assert asked.stop[2, s - 1] == (s >= 1.2 * found + 20)
+        enough = found > 0 and rho >= 2 and s >= 10 * total / found
+        assert asked.stop[3, s - 1] == (enough or s >= 0.75 * total)
+
+
+def test_long_histories_against_scipy() -> None:
+    """Where most of a long urn is relevant, and where almost nothing is."""
+    random = np.random.default_rng(3)
+    for share in (0.9, 0.5, 0.02):
+        labels = (random.random(400) < share).astype(int).tolist()
+        labels += (random.random(600) < 0.01).astype(int).tolist()
+        for total in (1000, 1005, 1500):
+            asked = stopping(labels, "RecallTest", total=total, every=1000)
+            expected = least_p(labels, total, Fraction("0.95"))
+            assert asked.value[0, -1] == pytest.approx(expected, abs=1e-9)
+
+
+def test_recall_is_a_decimal() -> None:
+    """19 found of at most 20 are a recall of .95 exactly, whatever binary fractions say."""
+    labels = 7 * [1] + 30 * [0]
+    asked = stopping(labels, "RecallTest(recall=0.7)", total=60, every=37)
+    assert asked.value[0, -1] == pytest.approx(least_p(labels, 60, Fraction(7, 10)), abs=1e-12)
+
+
+def test_targets() -> None:
+    labels = [1, 0, 1, 1, 0, 1]
+    marks = [True, False, False, True, False, True]
+    asked = stopping(labels, "Target(wanted=2)", total=9, targets=marks)
+    assert asked.first() == {"Target(wanted=2)": 4}
+    with pytest.raises(cf.PolicyError, match="Target needs targets"):
+        stopping(labels, "target", total=9)
+
+
+def test_two_at_once_and_in_words() -> None:
+    asked = stopping(LABELS, ["RecallTest(recall=0.8)", "knee(least=10)"], total=60, every=25)
+    assert asked.after.tolist() == [25, 50]
+    first, second = asked.verdicts()
+    assert (first.judged, first.found, first.stop) == (50, 5, True)
+    assert "no p-value" in first.reason
+    assert second.reason == "bend 20 of the curve, stops from 151"
+    assert asked.to_polars().height == 4
+    everything = stopping(LABELS + 10 * [0], "RecallTest", total=60).verdicts()[0]
+    assert everything.stop
+    assert everything.value == 0
+
+
+def test_rules_have_a_text_form() -> None:
+    parse = cf.assess.parse_rule
+    for text in ("RecallTest(recall=0.9)", "Knee", "Line(each=2)", "Budget(share=0.5)", "Target"):
+        assert str(parse(text)) == text
+        assert parse(parse(text)) == parse(text)
+    assert str(parse(" cmh ")) == "RecallTest"
+    wrong = {
+        "Kne": "there is no rule 'Kne'; did you mean Knee?",
+        "zzz": "there is no rule 'zzz'; there are RecallTest, Knee",
+        "Knee(50)": "parameters are given as name=value",
+        "Knee(least=-1)": "Knee: least=-1 is not an integer from 0",
+        "Knee(most=1)": "Knee has no parameter 'most'",
+        "Knee(": "is no rule; the form is",
+        "RecallTest(recall=1)": "recall=1 is not a number above 0 and below 1",
+    }
+    for text, reason in wrong.items():
+        with pytest.raises(cf.PolicyError) as raised:
+            parse(text)
+        assert reason in str(raised.value)
+    with pytest.raises(cf.PolicyError, match="int is neither a rule nor its text"):
+        parse(3)  # type: ignore[arg-type]
+
+
+def test_what_cannot_be_is_refused() -> None:
+    wrong: list[tuple[object, dict[str, object], str]] = [
+        ([1, 0, 1], {"total": 2}, "3 documents are judged, of a pool of 2"),
+        ([1, float("nan")], {"total": 2}, "none is NaN"),
+        ([[1], [0]], {"total": 2}, "of one topic in a row"),
+        (["x"], {"total": 2}, "labels are numbers"),
+        ([1], {"total": 2, "every": 0}, "every must be a whole number from 1"),
+        ([1], {"total": 2, "targets": [1, 0]}, "targets are 2 marks for 1 labels"),
+    ]
+    for labels, options, reason in wrong:
+        with pytest.raises(cf.PolicyError, match=reason):
+            stopping(labels, "knee", **options)  # type: ignore[arg-type]
+
+
+def test_nothing_judged() -> None:
+    asked = stopping([], ["RecallTest", "Knee", "Line", "Budget"], total=5)
+    assert asked.after.tolist() == [0]
+    assert not asked.stop.any()

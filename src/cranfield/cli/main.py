@@ -20,7 +20,7 @@ COMMANDS = {
     name: f"cranfield.cli.{name}:{name}"
     for name in (
         *("evaluate", "compare", "sessions", "answers", "measures", "scale", "report"),
-        *("labels", "judges", "cite", "demo"),
+        *("pool", "labels", "judges", "cite", "demo"),
     )
 } | {"study": "cranfield.cli.studies.study:study"}
 """Where each command stands."""

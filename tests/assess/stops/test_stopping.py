@@ -156,3 +156,19 @@ def test_nothing_judged() -> None:
     asked = stopping([], ["RecallTest", "Knee", "Line", "Budget"], total=5)
     assert asked.after.tolist() == [0]
     assert not asked.stop.any()
+
+
+def test_topics_of_a_pool() -> None:
+    """Judgments go in their own order; those of documents outside the pool play no part."""
+    runs = {"a": {"1": {f"d{i}": -float(i) for i in range(30)}, "2": {"x": 1.0}}}
+    pool = cf.assess.pool(runs, 30)
+    judged = [("1", f"d{i}", int(i in {9, 20})) for i in (20, 9, 3, 1, 2)]
+    judged += [("1", "other", 1), ("9", "x", 1)]
+    said = cf.assess.stopping_by_topic(pool, judged, ["Knee(least=1)", "Line(each=1, more=3)"])
+    alone = stopping([1, 1, 0, 0, 0], ["Knee(least=1)", "Line(each=1, more=3)"], total=30)
+    assert list(said) == ["1", "2"]
+    assert said["1"].to_polars().equals(alone.to_polars())
+    assert said["1"].first()["Line(each=1, more=3)"] == 5
+    assert said["2"].after.tolist() == [0]
+    nothing = cf.assess.stopping_by_topic(pool, None, "Budget")
+    assert [one.first()["Budget"] for one in nothing.values()] == [None, None]

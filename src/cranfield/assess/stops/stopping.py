@@ -222,9 +222,8 @@ def stopping_by_topic(
     {'q': Stopping(2 judgments of 2: Budget after 2), 'r': Stopping(0 judgments of 1: ... yet)}
     """
     made = _parsed(rules)
-    if judged is None:
-        topic, grades = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int32)
-    else:
+    topic = grades = np.zeros(0, dtype=np.int32)
+    if judged is not None:
         qrels = read_qrels(judged).flat()
         keys = pair_keys(pool.docs, pool.topic, pool.topics)
         asked, found = qrels.find(keys, pool.topic, pool.docs, pool.topics)

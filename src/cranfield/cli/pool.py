@@ -1,0 +1,212 @@
+"""`cranfield pool`: what to judge, in which order, by whom, and when to stop."""
+
+from __future__ import annotations
+
+import warnings
+from typing import TYPE_CHECKING, Any
+
+import click
+import numpy as np
+import polars as pl
+
+from cranfield.base.errors import CranfieldWarning, PolicyError
+from cranfield.base.words import counted
+from cranfield.cli.options.judging import one_of, opened_runs
+from cranfield.cli.options.output import gathered, output_option, write
+from cranfield.cli.options.pooling import ASKED, DEALING, LISTS, Asked, Dealing, amount, read_strata
+from cranfield.cli.options.progress import progress_of
+from cranfield.collection.files.line_formats import OF_QRELS
+from cranfield.collection.files.reading import FORMATS, read_qrels
+from cranfield.collection.files.writing import write_qrels
+from cranfield.collection.judged.policies import CHOICES
+from cranfield.meta.study import Findings
+from cranfield.reporting.text.studies import WRITERS, check_table, written
+from cranfield.tabular import from_frame
+
+if TYPE_CHECKING:
+    from cranfield.assess import Pool, Rule, Sample
+    from cranfield.collection.qrels import Qrels
+
+EPILOG = """\b
+Examples:
+  cranfield pool runs/ --depth 100 --judged qrels.txt
+  cranfield pool runs/ --method rrf --budget 200 -o sheet.tsv
+  cranfield pool runs/ --method maxmean --next 10 --judged judged.txt
+  cranfield pool runs/ --next 50 --assessors ann,bob --overlap 0.1 -o "sheet-{}.tsv"
+  cranfield pool runs/ --judged judged.txt --stop RecallTest --stop "Knee(least=200)"
+  cranfield pool runs/ --sample stat --size 100 --seed 7 --arranged shuffled -o sheet.tsv
+  cranfield pool runs/ --sample stat --size 100 --seed 7 --judged judged.txt
+  cranfield pool runs/ --sample strata --strata 10:100%,50:20% --judged judged.txt --format xqrels
+"""
+
+KEYS = {
+    "topics": ("topic",),
+    "systems": ("system",),
+    "stops": ("topic", "rule"),
+    "relevant": ("topic",),
+}
+"""The tables of a report, and the columns that say what a row is of."""
+
+NO_PVALUE = "RecallTest takes the least of many p-values, which is no p-value"
+
+
+@click.command(epilog=EPILOG)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@click.option(
+    "--depth", type=click.IntRange(1), default=100, show_default=True, help="Ranks pooled."
+)
+@click.option("--judged", metavar="QRELS", help="Judgments so far, in the order they were made.")
+@click.option(
+    "--method",
+    "-m",
+    default="depth",
+    show_default=True,
+    help="Order of judging: depth, RRF, Borda, Hedge, MTF, MaxMean, Thompson and others.",
+)
+@gathered(Asked, "asked", ASKED)
+@click.option("--size", metavar="N", help="Documents of each topic in a sample, or such as 10%.")
+@click.option(
+    "--strata", metavar="RANK:N,...", help="Last ranks of strata, what is drawn: 10:100%,50:25."
+)
+@one_of("--missing", ("error", "nonrelevant"), "A sampled document without a judgment.", "error")
+@gathered(Dealing, "dealing", DEALING)
+@click.option("--rel", "-l", type=click.IntRange(1), default=1, help="Lowest relevant grade.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@one_of("--ties", CHOICES["ties"], "Order of documents with equal scores.", "trec")
+@one_of("--input-format", FORMATS, "Format of RUN and QRELS; auto looks at the suffix.", "auto")
+@click.option("--encoding", default="utf-8", show_default=True, help="Of TREC text.")
+@click.option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result.")
+@click.option(
+    "--format",
+    type=click.Choice(["auto", *LISTS, *sorted(OF_QRELS), *WRITERS]),
+    default="auto",
+    show_default=True,
+    help="Of documents trec, tsv, jsonl; of judgments of a sample prels, xqrels; else of reports.",
+)
+@click.option("--table", metavar="NAME", help=f"One table of a report: {', '.join(KEYS)}.")
+@output_option
+def pool(
+    runs: tuple[str, ...],
+    depth: int,
+    judged: str | None,
+    method: str,
+    asked: Asked,
+    size: str | None,
+    strata: str | None,
+    missing: str,
+    dealing: Dealing,
+    rel: int,
+    seed: int,
+    ties: str,
+    input_format: str,
+    encoding: str,
+    jobs: int | None,
+    format: str,
+    table: str | None,
+    output: str | None,
+) -> None:
+    """Pool runs: list what to judge, or report what is judged, and whether to stop.
+
+    RUN is a file, a folder or a quoted pattern. Documents are listed by --next, --budget,
+    --unjudged and --sample; without these there is a report. The next documents depend on runs and
+    judgments alone, so that judging can stop and go on at any time.
+    """
+    from cranfield import assess
+    from cranfield.assess.samples.designs import check_design
+
+    chosen = assess.parse_method(method)
+    rules = [assess.parse_rule(rule) for rule in asked.rules]
+    asked.check(judged is not None, format, chosen.learns)
+    wanted: dict[str, Any] = {
+        "size": None if size is None else amount(size, "--size"),
+        "strata": None if strata is None else read_strata(strata),
+    }
+    if asked.sample is not None:
+        check_design(asked.sample, **wanted)
+    listing = asked.lists(judged is not None)
+    if table is not None:
+        if listing or format in OF_QRELS:
+            raise PolicyError("--table is for reports")
+        plain = ["topics", *(["systems"] if judged is not None else [])]
+        check_table(table, ["stops"] if rules else ["relevant"] if asked.sample else plain)
+    many = opened_runs(judged, runs, input_format, encoding)
+    qrels = None
+    if judged is not None:
+        qrels = read_qrels(judged, format=input_format, encoding=encoding).flat()
+    with progress_of(many) as progress:
+        made = assess.pool(many, depth, ties=ties, jobs=jobs, progress=progress)
+    drawn = None
+    if asked.sample is not None:
+        drawn = assess.sample(made, asked.sample, seed=seed, **wanted)
+    if listing:
+        if asked.following:
+            after = assess.next_documents(made, qrels, chosen, asked.following, seed=seed, rel=rel)
+            _warn_of_outside(after.outside)
+            documents: Any = after
+        elif asked.budget:
+            order = assess.order(made, chosen, qrels, seed=seed, rel=rel).to_polars()
+            documents = order.filter(order["place"] <= asked.budget)
+        else:
+            documents = drawn if drawn is not None else made.unjudged(qrels)
+        dealing.write(documents, seed, format, output)
+    elif drawn is not None and format in OF_QRELS:
+        column = {"prels": "inclusion", "xqrels": "stratum"}[format]
+        of_sample = drawn.to_qrels(qrels, column, unjudged=missing)
+        write_qrels(of_sample, output or "-", format=format)
+    else:
+        findings = _report(made, qrels, drawn, rules, rel, missing, seed)
+        write(written(findings, "text" if format == "auto" else format, table), output)
+
+
+def _report(
+    made: Pool,
+    qrels: Qrels | None,
+    drawn: Sample | None,
+    rules: list[Rule],
+    rel: int,
+    missing: str,
+    seed: int,
+) -> Findings:
+    """Put together what is known of the pool; with a sample or rules, what they say."""
+    size = f"{counted(len(made.topics), 'topic')}, {counted(len(made.systems), 'system')}"
+    heading = [f"pool of {counted(len(made), 'document')}: {size}, depth {made.depth}"]
+    about: dict[str, Any] = {"depth": made.depth, "documents": len(made)}
+    frames = {"topics": pl.DataFrame({"topic": made.topics, "pooled": np.diff(made.starts)})}
+    if qrels is not None:
+        unjudged = made.unjudged(qrels)
+        inside = len(made) - len(unjudged)
+        heading.append(f"{inside:,} are judged, {len(unjudged):,} are not")
+        _warn_of_outside(len(qrels) - inside)
+        about["judged"] = inside
+        frames = {"topics": unjudged.by_topic(), "systems": unjudged.by_system()}
+    if drawn is not None:
+        found = drawn.relevant(qrels, rel, unjudged=missing)
+        about |= {"sample": drawn.drawing, "seed": seed}
+        heading += [
+            f"sample by {drawn.drawing}, seed {seed}: {counted(len(drawn), 'document')}",
+            f"estimated relevant documents of the pool: {found.total:.1f}, standard error"
+            f" {found.total_error:.1f}",
+        ]
+        frames = {"relevant": found.to_polars()}
+    if rules:
+        from cranfield.assess import stopping_by_topic
+
+        said = stopping_by_topic(made, qrels, rules, rel=rel)
+        rows = [(topic, verdict) for topic, one in said.items() for verdict in one.verdicts()]
+        for rule in map(str, rules):
+            stop = sum(verdict.stop for _, verdict in rows if verdict.rule == rule)
+            heading.append(f"{rule} says stop for {stop} of {counted(len(said), 'topic')}")
+        if any(rule.name == "RecallTest" for rule in rules):
+            heading.append(f"note: {NO_PVALUE}")
+        frames = {"stops": pl.DataFrame([{"topic": topic, **vars(one)} for topic, one in rows])}
+    tables = [from_frame(frame, name.capitalize()) for name, frame in frames.items()]
+    keyed = {name: (frame, KEYS[name]) for name, frame in frames.items()}
+    return Findings(heading, tables, keyed, about)
+
+
+def _warn_of_outside(outside: int) -> None:
+    if outside:
+        are = "judgment is" if outside == 1 else "judgments are"
+        warnings.warn(
+            CranfieldWarning(f"{outside:,} {are} of documents outside the pool"), stacklevel=2
+        )

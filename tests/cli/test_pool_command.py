@@ -1,0 +1,147 @@
+"""`cranfield pool`: lists, reports, and what does not go together."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import cranfield as cf
+from tests.cli.running import cranfield
+
+
+def test_reports(campaign: Path) -> None:
+    (campaign / "some.txt").write_text(
+        "".join((campaign / "qrels.txt").read_text().splitlines(keepends=True)[:100])
+    )
+    out, _ = cranfield(campaign, "pool", "s?.run", "--depth", "5")
+    assert out.startswith("pool of ")
+    assert "12 topics, 6 systems, depth 5" in out
+    out, err = cranfield(campaign, "pool", "s?.run", "--judged", "some.txt", "--format", "json")
+    found = json.loads(out)
+    pool = cf.assess.pool(campaign.glob("s?.run"), 100)
+    unjudged = pool.unjudged(campaign / "some.txt")
+    assert found["topics"] == unjudged.by_topic().to_dicts()
+    assert found["systems"] == unjudged.by_system().to_dicts()
+    assert found["judged"] == len(pool) - len(unjudged)
+    outside = 100 - found["judged"]
+    assert outside == 0 or f"{outside} judgment" in err
+    args = ("--judged", "some.txt", "--stop", "CMH", "--stop", "knee(least=2)")
+    out, _ = cranfield(campaign, "pool", "s?.run", *args, "--table", "stops", "--format", "csv")
+    rows = pl.read_csv(out.encode())
+    assert rows["rule"].unique(maintain_order=True).to_list() == ["RecallTest", "Knee(least=2)"]
+    said = cf.assess.stopping_by_topic(pool, campaign / "some.txt", ["RecallTest"])
+    values = rows.filter(rule="RecallTest")["value"].to_list()
+    assert values == [one.verdicts()[0].value for one in said.values()]
+    out, _ = cranfield(campaign, "pool", "s?.run", *args)
+    assert "which is no p-value" in out
+
+
+def test_judging_step_by_step(campaign: Path) -> None:
+    """The next documents, again and again from the judgments alone, are the order of the method."""
+    judged = campaign / "judged.txt"
+    judged.unlink(missing_ok=True)
+    qrels = cf.read_qrels(campaign / "qrels.txt")
+    pool = cf.assess.pool(campaign.glob("s?.run"), 100)
+    order = cf.assess.order(pool, "Thompson", qrels, seed=3, batch=9)
+    lines: list[str] = []
+    for step in range(9):
+        args = ["--method", "thompson", "--seed", "3", "--next", "9"]
+        args += ["--judged", "judged.txt"] if lines else []
+        out, _ = cranfield(campaign, "pool", "s?.run", *args)
+        if not out:
+            break
+        grades = pool.graded(qrels)
+        known = {
+            (pool.topics[t], doc): g
+            for t, doc, g in zip(pool.topic, pool.docs, grades.tolist(), strict=True)
+        }
+        # Some sessions end in the midst of a batch.
+        asked = out.splitlines()[: 40 if step % 2 else None]
+        for line in asked:
+            topic, _, doc = line.split()
+            lines.append(f"{topic} 0 {doc} {known[topic, doc]}")
+        judged.write_text("".join(f"{line}\n" for line in lines))
+    else:
+        raise AssertionError("it does not end")
+    for topic in pool.topics:
+        wanted = order.to_polars().filter(topic=topic)["doc"].to_list()
+        assert [line.split()[2] for line in lines if line.split()[0] == topic] == wanted
+
+
+def test_sheets(campaign: Path) -> None:
+    args = ("pool", "s?.run", "--budget", "4", "--method", "rrf", "--assessors", "ann,bob")
+    cranfield(campaign, *args, "--overlap", "0.5", "-o", "sheet-{}.tsv")
+    ann, bob = (pl.read_csv(campaign / f"sheet-{n}.tsv", separator="\t") for n in ("ann", "bob"))
+    assert ann.height == bob.height == 36
+    assert ann.join(bob, on=["topic", "doc"]).height == 24
+    _, err = cranfield(campaign, *args, "-o", "sheet.tsv", status=2)
+    assert "'sheet.tsv' is one file for 2 assessors" in err
+    out, _ = cranfield(campaign, "pool", "s?.run", "--unjudged", "--judged", "qrels.txt")
+    assert out == ""
+
+
+def test_samples(campaign: Path) -> None:
+    args = ("pool", "s?.run", "--sample", "stat", "--size", "5", "--seed", "2")
+    out, _ = cranfield(campaign, *args, "--format", "tsv")
+    pool = cf.assess.pool(campaign.glob("s?.run"), 100)
+    drawn = cf.assess.sample(pool, "stat", size=5, seed=2)
+    assert [line.split("\t")[1] for line in out.splitlines()[1:]] == drawn.to_polars()["doc"].to_list()
+    out, _ = cranfield(campaign, *args, "--judged", "qrels.txt", "--format", "json")
+    found = json.loads(out)["relevant"]
+    assert found == drawn.relevant(campaign / "qrels.txt").to_polars().to_dicts()
+    cranfield(campaign, *args, "--judged", "qrels.txt", "--format", "prels", "-o", "s.prels")
+    back = cf.read_qrels(campaign / "s.prels", format="prels")
+    assert back.to_polars().equals(drawn.to_qrels(campaign / "qrels.txt").to_polars())
+    by_depth = ("pool", "s?.run", "--sample", "strata", "--strata", "2:100%,10:3")
+    cranfield(campaign, *by_depth, "--judged", "qrels.txt", "--format", "xqrels", "-o", "s.xqrels")
+    strata = cf.assess.sample(pool, "strata", strata={2: 1.0, 10: 3})
+    back = cf.read_qrels(campaign / "s.xqrels", format="xqrels")
+    assert back.to_polars().equals(strata.to_qrels(campaign / "qrels.txt", "stratum").to_polars())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        ("--next 3 --budget 4", "--next and --budget do not go together"),
+        ("--unjudged", "--unjudged needs --judged"),
+        ("--stop knee", "--stop needs --judged"),
+        ("--stop kne --judged qrels.txt", "there is no rule 'kne'; did you mean Knee?"),
+        ("--stop target --judged qrels.txt", "Target needs targets"),
+        ("--method nonsense", "there is no method 'nonsense'"),
+        ("--method rrf", "--method goes with --next and --budget"),
+        ("--budget 3 --method maxmean", "--budget of a method that learns needs --judged"),
+        ("--sample stat", "design 'stat' needs size"),
+        ("--sample stat --size 10%", "size must be a whole number from 1"),
+        ("--sample bad --size 1", "design 'bad' is none of uniform, strata, stat"),
+        ("--sample uniform --size x", "--size 'x' is no whole number and no share"),
+        ("--sample uniform --size 1.5", "size must be a whole number from 1 or a share"),
+        ("--sample strata --strata 5", "--strata '5' is not of the form 10:100%,50:25"),
+        ("--sample strata --strata 5:1,5:2", "has rank 5 twice"),
+        ("--sample strata --strata 1:1", "are below the last stratum"),
+        ("--sample stat --size 2 --judged few.txt", "not judged"),
+        ("--sample stat --size 2 --judged qrels.txt --format xqrels", "has no column 'stratum'"),
+        ("--size 2", "--size goes with --sample"),
+        ("--missing nonrelevant", "--missing goes with --sample and --judged"),
+        ("--next 2 --format csv", "documents to judge are written as"),
+        ("--format trec", "this is written as"),
+        ("--format prels", "this is written as"),
+        ("--next 2 --table topics", "--table is for reports"),
+        ("--table systems", "the study has no table 'systems'"),
+        ("--arranged id", "--arranged is for lists of documents"),
+        ("--next 2 --assessors a,a", "or different names"),
+        ("--next 2 --overlap 2", "overlap must be a share from 0 to 1"),
+        ("--judged nowhere.txt", "nowhere.txt"),
+    ],
+)
+def test_what_does_not_go_together(campaign: Path, arguments: str, reason: str) -> None:
+    (campaign / "few.txt").write_text("q0 0 d0 1\n")
+    before = sorted(campaign.iterdir())
+    args = arguments.split()
+    out, err = cranfield(campaign, "pool", "s?.run", *args, "-o", "out.txt", status=2)
+    assert reason in err
+    assert err.count("error: ") == 1
+    assert out == ""
+    assert sorted(campaign.iterdir()) == before

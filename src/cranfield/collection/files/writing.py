@@ -151,9 +151,13 @@ def write_lines(table: pl.DataFrame, path: str | PathLike[str]) -> None:
 def _deliver(text: bytes, path: str | PathLike[str]) -> None:
     data = _packer(fspath(path))(text)
     if fspath(path) == "-":
-        # Through the text layer, what was printed before stays before.
+        # What was printed before stays before; a notebook's output takes text only.
         sys.stdout.flush()
-        sys.stdout.buffer.write(data)
+        bytes_out = getattr(sys.stdout, "buffer", None)
+        if bytes_out is None:
+            sys.stdout.write(data.decode(errors="backslashreplace"))
+        else:
+            bytes_out.write(data)
         return
     with whole_file(path) as out:
         out.write(data)

@@ -1,6 +1,7 @@
 """Does a campaign of judging that is killed again and again ask for what an uninterrupted one does?
 
     python -m studies.killed_pool FOLDER [--kills N] [--next N] [--runs N] [--topics N]
+        [--methods METHOD ...]
 
 FOLDER holds public data as subfolder `trec8-adhoc` (qrels, runs). With each of some methods
 `cranfield pool --next` asks for documents, and judgments of them are put at the end of a file,
@@ -12,6 +13,7 @@ order, is compared with the order that the method makes in one go.
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import tempfile
@@ -35,6 +37,7 @@ def main() -> None:
     options.add_argument("--next", type=int, default=20)
     options.add_argument("--runs", type=int, default=8)
     options.add_argument("--topics", type=int, default=4)
+    options.add_argument("--methods", nargs="+", default=METHODS)
     given = options.parse_args()
     folder = given.folder / "trec8-adhoc"
     qrels = cf.read_qrels(folder / "qrels.trec8.adhoc.txt.gz")
@@ -47,9 +50,8 @@ def main() -> None:
             cf.write_run(run.restricted(kept), work / "runs" / f"{run.name}.run", depth=100)
         pool = cf.assess.pool(work / "runs", 100)
         print(pool)
-        for method in METHODS:
-            options_of_order = {"seed": SEED, "batch": given.next}
-            wanted = cf.assess.order(pool, method, qrels, **options_of_order)
+        for method in given.methods:
+            wanted = cf.assess.order(pool, method, qrels, seed=SEED, batch=given.next)
             started = time.perf_counter()
             asked, kills, calls = campaign(work, wanted, given.next, given.kills)
             same = asked == by_topic(wanted)
@@ -91,7 +93,7 @@ def campaign(
         so_far = ["--judged", str(judged)] if judged.stat().st_size else []
         calls += 1
         started = time.perf_counter()
-        with subprocess.Popen([*command, *so_far], stderr=subprocess.PIPE) as process:
+        with subprocess.Popen([*command, *so_far]) as process:
             if killed < kills and random.random() < 0.7:
                 try:
                     process.wait(longest * random.random())
@@ -99,9 +101,11 @@ def campaign(
                     process.kill()
                     killed += 1
             status = process.wait()
-        if status == -9:
-            # Nothing, or a whole file that nobody looks at.
+        if status == -signal.SIGKILL:
+            # Nothing is written, or a whole file that nobody looks at.
             continue
+        if status:
+            raise SystemExit(f"the command ended with status {status}")
         longest = time.perf_counter() - started
         lines = sheet.read_text().splitlines()
         if not lines:

@@ -88,7 +88,9 @@ def test_samples(campaign: Path) -> None:
     out, _ = cranfield(campaign, *args, "--format", "tsv")
     pool = cf.assess.pool(campaign.glob("s?.run"), 100)
     drawn = cf.assess.sample(pool, "stat", size=5, seed=2)
-    assert [line.split("\t")[1] for line in out.splitlines()[1:]] == drawn.to_polars()["doc"].to_list()
+    assert [line.split("\t")[1] for line in out.splitlines()[1:]] == drawn.to_polars()[
+        "doc"
+    ].to_list()
     out, _ = cranfield(campaign, *args, "--judged", "qrels.txt", "--format", "json")
     found = json.loads(out)["relevant"]
     assert found == drawn.relevant(campaign / "qrels.txt").to_polars().to_dicts()

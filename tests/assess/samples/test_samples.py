@@ -302,3 +302,19 @@ def test_one_document() -> None:
         found = drawn.relevant({"q": {"a": 1}})
         assert (found.total, found.total_error, drawn.drawn.tolist()) == (1.0, 0.0, [True])
     assert "1 topic: 1.0, standard error 0.0, from 1 found" in repr(found)
+
+
+def test_topics_without_documents() -> None:
+    """A system may be left out that alone had a topic; the topic stays, and has nothing to draw."""
+    runs = {"a": {"1": {"x": 2.0, "y": 1.0}}, "b": {"0": {"z": 1.0}, "2": {"z": 1.0}}}
+    pool = cf.assess.pool(runs, 5).of_systems(["a"])
+    judged = {"1": {"x": 1, "y": 0}}
+    for design in ("uniform", "stat"):
+        drawn = cf.assess.sample(pool, design, size=5)
+        found = drawn.relevant(judged)
+        assert drawn.pool.topics == ("0", "1", "2")
+        assert found.estimate.tolist() == [0.0, 1.0, 0.0]
+        assert found.error.tolist() == [0.0, 0.0, 0.0]
+        assert len(drawn.to_qrels(judged)) == 2
+    nothing = cf.assess.pool(runs, 5).of_systems(["a"])
+    assert cf.assess.sheets(nothing, assessors=3).documents == 2

@@ -104,10 +104,9 @@ class Cells:
 
 def fixed_numbers(of_doc: Ints, topic: Ints, label: Ints, size: Ints, number: Ints) -> Cells:
     """Take a fixed number of each cell."""
-    begin = np.searchsorted(topic, np.arange(topic.max(initial=-1) + 2))
 
     def numbers(t: int, random: Generator) -> Ints:
-        return number[begin[t] : begin[t + 1]]
+        return number[_of_topic(topic, t)]
 
     k = number.astype(np.float64)
     return Cells(of_doc, topic, label, size, k, k * (k - 1), np.ones(k.size), numbers)
@@ -120,7 +119,6 @@ def multinomial_numbers(
 
     Only the last cell of a topic may have fewer documents than there are draws.
     """
-    begin = np.searchsorted(topic, np.arange(topic.max(initial=-1) + 2))
     m = float(draws)
     expected, pairs = m * mass, m * (m - 1) * mass**2
     shares = np.full(mass.size, (m - 1) / m)
@@ -137,9 +135,13 @@ def multinomial_numbers(
         shares[few] = ratio(rest, (1 - mass[few]) * m * expected[few])
 
     def numbers(t: int, random: Generator) -> Ints:
-        cells = slice(begin[t], begin[t + 1])
-        if begin[t] == begin[t + 1]:
-            return size[cells]
-        return np.minimum(random.multinomial(draws, mass[cells]), size[cells])
+        own = _of_topic(topic, t)
+        if own.start == own.stop:
+            return size[own]
+        return np.minimum(random.multinomial(draws, mass[own]), size[own])
 
     return Cells(of_doc, topic, label, size, expected, pairs, shares, numbers)
+
+
+def _of_topic(topic: Ints, t: int) -> slice:
+    return slice(*np.searchsorted(topic, [t, t + 1]).tolist())

@@ -4,11 +4,11 @@
 from .labels.reading import read_labels as read_labels
 from .labels.table import Labels as Labels
 from .labels.consensus import Consensus as Consensus
-from .labels.dawid_skene import dawid_skene as dawid_skene
-from .labels.glad import glad as glad
-from .labels.mace import mace as mace
+from .labels.models.dawid_skene import dawid_skene as dawid_skene
+from .labels.models.glad import glad as glad
+from .labels.models.mace import mace as mace
 from .labels.majority import majority as majority, wawa as wawa
-from .labels.one_coin import one_coin as one_coin
+from .labels.models.one_coin import one_coin as one_coin
 from .labels.aware import aware as aware
 from .labels.lead import LeadRule as LeadRule, Stopped as Stopped
 from .judges.comparison import (

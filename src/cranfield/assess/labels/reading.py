@@ -9,19 +9,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.assess.labels.columns import LABELS, of_lines
 from cranfield.assess.labels.table import Labels
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.files.blank_separated import read_parts
-from cranfield.collection.files.layouts import Layout
-from cranfield.collection.files.line_formats import peeked
-from cranfield.collection.files.named_columns import DOC, TOPIC
 from cranfield.collection.files.reading import read_qrels
-from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
-from cranfield.sources.schemas import Column, Schema, optional, spelt
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source
 from cranfield.sources.tables import read_table
-from cranfield.sources.values import GRADE, ID, NUMBER, Kind, absent
+from cranfield.sources.values import GRADE, ID
 
 REPEATS = {
     "error": "a second label of a worker for a pair is an error",
@@ -35,33 +31,6 @@ MISSING = {"error": "a label without a grade is an error", "drop": "it is left o
 
 NO_TOPIC = "all"
 """The topic of items that have none."""
-
-_NONE = frozenset({"", "na", "n/a", "nan", "null", "none"})
-_LABEL = Kind(
-    GRADE.read, pl.Int32, GRADE.wanted, lambda cell: absent(cell, _NONE), exact=GRADE.exact
-)
-
-LABELS = Schema(
-    "table of labels",
-    (
-        optional("topic", TOPIC.kind, TOPIC.others),
-        Column("doc", DOC.kind, f"{DOC.others} item item_id task task_id unit unit_id object"),
-        Column(
-            "worker",
-            ID,
-            "worker_id annotator annotator_id assessor assessor_id rater rater_id judge judge_id"
-            " observer coder user user_id performer",
-        ),
-        Column("grade", _LABEL, "label relevance rel judgment judgement rating vote answer"),
-        optional("order", NUMBER, "seq sequence position"),
-    ),
-    called="labels",
-    tuples=("topic", "doc", "worker", "grade", "order"),
-    numbered=True,
-)
-
-_TYPES: dict[str, type[pl.DataType]] = {"grade": pl.Int32, "order": pl.Float64}
-_OF_WIDTH = {4: "topic doc worker grade", 5: "topic doc worker grade order"}
 
 
 def read_labels(
@@ -121,7 +90,7 @@ def read_labels(
     if isinstance(data, Mapping):
         frame, origin = _by_worker(data), Origin("labels")
     elif _is_text(data):
-        frame, origin = _of_lines(Source(fspath(data)), columns, encoding)
+        frame, origin = of_lines(Source(fspath(data)), columns, encoding)
     else:
         table = read_table(data, LABELS)
         frame, origin = table.frame, Origin(table.source, LineMap.of(table.lines))
@@ -271,50 +240,3 @@ def _by_worker(data: Mapping[Any, Any]) -> pl.DataFrame:
 def _is_text(data: Any) -> bool:
     path = isinstance(data, (str, PathLike))
     return path and FORMAT_OF_SUFFIX.get(Source(fspath(data)).suffix) not in LABELS.formats
-
-
-def _of_lines(
-    source: Source, columns: str | Sequence[str] | None, encoding: str
-) -> tuple[pl.DataFrame, Origin]:
-    """Read lines of fields between blanks."""
-    check_encoding(encoding)
-    source, first = peeked(source)
-    heads = (line.split() for line in first.splitlines())
-    width = next((len(head) for head in heads if head and not head[0].startswith(b"#")), 0)
-    if not width:
-        raise LABELS.empty(source.name)
-    layout = _layout(columns if columns is not None else _OF_WIDTH.get(width), width, source.name)
-    lines = LineMap()
-    parts = read_parts(source, layout, lines, encoding=encoding)
-    frame = pl.concat([part.frame for part in parts])
-    gaps = [
-        pl.lit(None, _TYPES.get(column.name, pl.String)).alias(column.name)
-        for column in LABELS.columns
-        if column.name not in frame.columns
-    ]
-    names = [column.name for column in LABELS.columns]
-    return frame.with_columns(gaps).select(names), Origin(source.name, lines)
-
-
-def _layout(columns: str | Sequence[str] | None, width: int, source: str) -> Layout:
-    if columns is None:
-        raise InputError(
-            f"lines of {width} fields; say what they are, such as columns='worker doc grade'",
-            source=source,
-        )
-    names = columns.split() if isinstance(columns, str) else [str(name) for name in columns]
-    read: dict[str, str] = {}
-    for k, name in enumerate(names):
-        if name == "-":
-            read[f"-{k}"] = name
-            continue
-        known = (one.name for one in LABELS.columns if spelt(name) in map(spelt, one.names))
-        column = next(known, None)
-        if column is None or column in read:
-            reason = "none of a label's" if column is None else f"a second {column}"
-            raise PolicyError(f"column {quoted(name)} is {reason}")
-        read[column] = name
-    if lacking := [name for name in LABELS.required if name not in read]:
-        raise PolicyError(f"columns {quoted(' '.join(names))} lack {lacking[0]}")
-    types = {name: _TYPES.get(name, pl.String) for name in read}
-    return Layout("label", types, tuple(name for name in types if not name.startswith("-")))

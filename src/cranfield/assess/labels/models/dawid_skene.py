@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.assess.labels.climbing import (
+from cranfield.assess.labels.consensus import Consensus
+from cranfield.assess.labels.models.climbing import (
     Climb,
     Crowd,
     check_amount,
@@ -15,7 +16,6 @@ from cranfield.assess.labels.climbing import (
     climb,
     logarithm,
 )
-from cranfield.assess.labels.consensus import Consensus
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_choice

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.assess.labels.climbing import Crowd, check_steps, climb, diagonal, logarithm
 from cranfield.assess.labels.consensus import Consensus
+from cranfield.assess.labels.models.climbing import Crowd, check_steps, climb, diagonal, logarithm
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Floats
 

@@ -7,8 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from cranfield.assess.labels.climbing import Climb, Crowd, check_steps, climb, diagonal, logarithm
 from cranfield.assess.labels.consensus import Consensus
+from cranfield.assess.labels.models.climbing import (
+    Climb,
+    Crowd,
+    check_steps,
+    climb,
+    diagonal,
+    logarithm,
+)
 from cranfield.assess.labels.table import Labels
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_choice, check_whole

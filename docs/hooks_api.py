@@ -17,6 +17,8 @@ ROOMS = {
     "cranfield.measures": "Each measure has [a page](../measures/index.md); here is what they share.",
     "cranfield.sessions": "How they are scored: [sessions](../sessions.md).",
     "cranfield.texts": "How they are scored: [answers and summaries](../answers.md).",
+    "cranfield.assess": "[Pools](../pools.md), [labels](../labels.md), [judges that are language"
+    " models](../llm-judges.md), and [few judgments of people](../few-judgments.md).",
     "cranfield.significance": "Which test to use: [significance](../significance.md).",
     "cranfield.correlation": "How alike two orders are: [coefficients](../testing-measures.md).",
     "cranfield.scales": "What they are for: [what may be said](../scales.md).",

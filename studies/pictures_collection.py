@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import cranfield as cf
-from cranfield.meta import leave_one_out, stability
+from cranfield.meta import leave_one_out, pooling, stability
 from cranfield.reporting.charts.of_studies.leave_one_out import leave_one_out_chart
+from cranfield.reporting.charts.of_studies.pooling import pooling_chart
 from cranfield.reporting.charts.of_studies.stability import stability_chart
 
 
@@ -31,7 +32,25 @@ def left_out() -> Any:
     return leave_one_out_chart(found)
 
 
-PICTURES: dict[str, Callable[[], Any]] = {"stability": stable, "leave-one-out": left_out}
+def judged() -> Any:
+    """What the first judgments of a pool find, and how they order systems."""
+    covid = cf.bundled.trec_covid()
+    found = pooling(
+        covid.runs,
+        covid.qrels,
+        "nDCG@20",
+        methods="depth,RRF,MTF,MaxMean",
+        budgets=[5, 10, 15, 20, 25, 30, 40, 50],
+        depth=5,
+    )
+    return pooling_chart(found)
+
+
+PICTURES: dict[str, Callable[[], Any]] = {
+    "stability": stable,
+    "leave-one-out": left_out,
+    "pooling": judged,
+}
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ import cranfield as cf
 from cranfield.meta import false_alarms, split_topics, study_scales
 from cranfield.meta.of_collections.leave_one_out import leave_one_out
 from cranfield.meta.of_collections.pool_depth import pool_depths
+from cranfield.meta.of_collections.pooling import pooling
 from cranfield.meta.of_measures.concordance import concordance
 from cranfield.meta.of_measures.correlations import correlate
 from cranfield.meta.of_measures.discriminative import discriminative_power
@@ -118,6 +119,7 @@ def test_studies(ev: cf.Evaluation) -> None:
         correlate(ev),
         concordance({"AP": ev["AP"], "nDCG@5": ev["nDCG@5"]}, {"P@3": ev["P@3"]}),
         pool_depths(hostile_runs(), QRELS, "AP", depths=[2, 4]),
+        pooling(hostile_runs(), QRELS, "AP", methods="depth", budgets=2, contributors=None),
         leave_one_out(hostile_runs(), QRELS, "AP", depth=3),
         predictive_power(ev, [(ev.topics[0], *ev.systems[:2], "first")]),
         reproduce(runs["baseline"], runs["advanced"], qrels=QRELS, measures=["AP"]),

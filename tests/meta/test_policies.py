@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cranfield.base.errors import PolicyError
-from cranfield.meta import leave_one_out, pool_depths, pools, replicate, reproduce
+from cranfield.meta import leave_one_out, pool_depths, pooling, pools, replicate, reproduce
 
 QRELS = {"1": {"x": 1, "y": 0}, "2": {"x": 0, "y": 2}}
 RUN = {"1": {"x": 2.0, "y": 1.0}, "2": {"x": 1.0, "y": 2.0}}
@@ -17,6 +17,7 @@ RUNS = {"a": RUN, "b": {"1": {"y": 1.0}, "2": {"y": 1.0}}}
 STUDIES: dict[str, Callable[..., Any]] = {
     "pools": lambda **more: pools(RUNS, QRELS, **more),
     "pool_depths": lambda **more: pool_depths(RUNS, QRELS, "P@1", 1, **more),
+    "pooling": lambda **more: pooling(RUNS, QRELS, "P@1", contributors=None, **more),
     "leave_one_out": lambda **more: leave_one_out(RUNS, QRELS, "P@1", **more),
     "reproduce": lambda **more: reproduce(RUN, RUN, qrels=QRELS, measures="P@1", **more),
     "replicate": lambda **more: replicate(
@@ -34,7 +35,7 @@ def test_unknown_policies_are_refused(name: str) -> None:
         STUDIES[name](topics="some")
 
 
-@pytest.mark.parametrize("name", ["pools", "pool_depths", "leave_one_out"])
+@pytest.mark.parametrize("name", ["pools", "pool_depths", "pooling", "leave_one_out"])
 def test_unjudged_documents_are_no_policy_of_pools(name: str) -> None:
     with pytest.raises(PolicyError, match=f"^{name} has no option 'unjudged'"):
         STUDIES[name](unjudged="drop")

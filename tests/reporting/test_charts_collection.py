@@ -6,12 +6,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
-from cranfield.meta import LeaveOneOut, Stability, leave_one_out, stability
+from cranfield.meta import LeaveOneOut, Pooling, Stability, leave_one_out, pooling, stability
 from cranfield.reporting.charts.of_studies.leave_one_out import leave_one_out_chart
+from cranfield.reporting.charts.of_studies.pooling import pooling_chart
 from cranfield.reporting.charts.of_studies.stability import stability_chart
 
 RUNS = {
@@ -134,6 +136,39 @@ def test_a_measure_that_is_not_there() -> None:
 
 
 def test_they_can_be_drawn(tmp_path: Path) -> None:
-    for name, chart in (("s", stability_chart(study())), ("l", leave_one_out_chart(left()))):
+    for name, chart in (
+        ("s", stability_chart(study())),
+        ("l", leave_one_out_chart(left())),
+        ("p", pooling_chart(pooled())),
+    ):
         chart.save(tmp_path / f"{name}.svg")
         assert "<svg" in (tmp_path / f"{name}.svg").read_text()[:200]
+
+
+def pooled(**options: Any) -> Pooling:
+    given = {"methods": "depth,random", "budgets": [1, 2], "repeats": 3, "depth": 3}
+    return pooling(RUNS, QRELS, ["AP", "P@2"], **{**given, **options})
+
+
+def test_found_against_judged() -> None:
+    found = pooled(budgets=[1, 2])
+    made = pooling_chart(found).to_dict()
+    first, *others = made["concat"]
+    rows = made["datasets"][first["layer"][0].get("data", first.get("data"))["name"]]
+    assert [row["method"] for row in rows] == ["depth", "depth", "random", "random"]
+    judged = found.found.head(-1)
+    assert [row["value"] for row in rows] == judged["of pool"].to_list()
+    assert [row["judged"] for row in rows] == judged["judged"].to_list()
+    spread = judged["relevant sd"].fill_null(0.0) / found.found["relevant"][-1]
+    assert [row["high"] - row["value"] for row in rows] == pytest.approx(spread.to_list())
+    assert [panel["title"] for panel in others] == ["AP", "P@2"]
+    for panel, measure in zip(others, ("AP", "P@2"), strict=True):
+        rows = made["datasets"][panel["layer"][0].get("data", panel.get("data"))["name"]]
+        taus = found.rankings.filter(pl.col("method").is_not_null(), measure=measure)["tau"]
+        assert [row["value"] for row in rows] == taus.to_list()
+    both = pooling_chart(pooled(lists=["raw", "condensed"]), "drop %").to_dict()["concat"]
+    assert [panel["title"] for panel in both[1:]] == [
+        f"{measure}, {kind} lists" for measure in ("AP", "P@2") for kind in ("raw", "condensed")
+    ]
+    with pytest.raises(PolicyError, match="what 'cost' is none of tau, tau ap, rmse"):
+        pooling_chart(found, "cost")

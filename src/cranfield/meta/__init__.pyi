@@ -4,6 +4,8 @@
 from .of_collections.leave_one_out import leave_one_out as leave_one_out
 from .of_collections.left_out import LeaveOneOut as LeaveOneOut
 from .of_collections.pool_depth import PoolDepths as PoolDepths, pool_depths as pool_depths
+from .of_collections.budgets import Pooling as Pooling
+from .of_collections.pooling import pooling as pooling
 from .of_collections.pools import Pools as Pools, pools as pools
 from .of_collections.teams import teams_of as teams_of
 from .of_measures.concordance import Concordance as Concordance, concordance as concordance

@@ -20,6 +20,7 @@ STUDIES = {
     "discriminative-power": "DiscriminativePower",
     "swaps": "Swaps",
     "pool-depth": "PoolDepths",
+    "pooling": "Pooling",
     "leave-one-out": "LeaveOneOut",
     "predictive-power": "PredictivePower",
     "concordance": "Concordance",

@@ -117,6 +117,7 @@ class Random(Bandit):
 
     name = "random"
     source = "Losada, Parapar and Barreiro 2016"
+    draws = True
     reward: str = "holders"
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:
@@ -138,6 +139,7 @@ class EpsilonGreedy(Bandit):
 
     name = "epsilon-greedy"
     source = "Auer, Cesa-Bianchi and Fischer 2002; Losada, Parapar and Barreiro 2016"
+    draws = True
     c: float = parameter(0.01, number(0), "how long to explore")
     d: float = parameter(0.1, number(0, 1, open_low=True), "how different runs are")
     ties: str = parameter("name", choice("name", "random"), "which of equal runs is played")
@@ -183,6 +185,7 @@ class Thompson(Bandit):
 
     name = "Thompson"
     source = "Losada, Parapar and Barreiro 2016, 2017"
+    draws = True
     rate: float = parameter(1.0, number(0, 1), "what earlier judgments are still worth")
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:

@@ -38,6 +38,13 @@ class Method(Declared):
     """Where the definition stands."""
     learns: ClassVar[bool] = False
     """Whether the next document depends on the judgments so far."""
+    draws: ClassVar[bool] = False
+    """Whether it draws random numbers, whatever its ties."""
+
+    @property
+    def random(self) -> bool:
+        """Whether the order depends on a seed."""
+        return self.draws or getattr(self, "ties", "") == "random"
 
     @classmethod
     def called(cls) -> str:

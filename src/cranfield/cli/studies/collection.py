@@ -166,7 +166,7 @@ def _of_pools(
     lists = ("raw", "condensed") if given["lists"] == "both" else (given["lists"],)
     rel, compat = options.judging["rel"], options.judging["compat"]
     wanted = wanted_measures(asked, rel, compat)
-    contributors = _contributors(given["contributors"])
+    contributors = contributors_of(given["contributors"])
     common: dict[str, Any] = {"contributors": contributors, "lists": lists, "rel": rel or 1}
     made = _traced(qrels, runs, options)
     for what, there in (("systems", made.judged.systems), ("topics", made.judged.topics)):
@@ -196,7 +196,7 @@ def _traced(qrels: str, runs: tuple[str, ...], options: StudyOptions) -> TracedR
         return traced(many, read_qrels(qrels, **reading), progress=progress, **chosen)
 
 
-def _contributors(text: str) -> Any:
+def contributors_of(text: str) -> Any:
     if text in {"all", "judged"}:
         return None if text == "all" else text
     try:

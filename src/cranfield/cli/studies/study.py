@@ -8,7 +8,7 @@ from cranfield.cli.options.command_group import CommandGroup
 
 COMMANDS = {
     name: f"cranfield.cli.studies.{name}:{name}"
-    for name in ("tests", "collection", "reproduction", "measures", "scales")
+    for name in ("tests", "collection", "pooling", "reproduction", "measures", "scales")
 }
 """Where each command stands."""
 

@@ -152,12 +152,10 @@ def left_out(
     known: Pools, wanted: Wanted, others: str, before: Floats, after: Floats
 ) -> LeaveOneOut:
     """Make the result of overall scores, shape ([teams,] lists, measures, systems)."""
-    # Measures first.
-    places = [(k, m) for m in range(len(wanted.measures)) for k in range(len(wanted.lists))]
     systems, rankings = (
         pl.concat(
             table(known, wanted, place, before[place], after[(slice(None), *place)])
-            for place in places
+            for place in wanted.places
         )
         for table in (_of_systems, _of_rankings)
     )

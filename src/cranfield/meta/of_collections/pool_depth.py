@@ -11,7 +11,6 @@ import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_whole
-from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.policies import DEEPEST
@@ -25,7 +24,7 @@ from cranfield.meta.of_collections.contributors import (
 from cranfield.meta.of_collections.rankings import agreement, overall, ranks, wanted_of
 from cranfield.meta.of_collections.tracing import TracedRuns, traced
 from cranfield.meta.study import Study
-from cranfield.meta.work.options import Numbers, Rel, Whole, check_options
+from cranfield.meta.work.options import Numbers, Rel, Whole, check_options, whole_numbers
 from cranfield.tabular import Table, from_frame
 
 DEPTHS = (10, 20, 50, 100)
@@ -192,7 +191,7 @@ def pool_depths(
     """
     check_options(pool_depths, locals(), traced)
     wanted = wanted_of(measures, lists, compat)
-    chosen = _depths(depths)
+    chosen = whole_numbers("depth", depths, DEEPEST, " of pools")
     made = traced(runs, qrels, compat=compat, **policies)
     contributes = contributing(made, contributors, judged_depths(made), chosen[-1])
     full = made.judged
@@ -226,18 +225,6 @@ def pool_depths(
         ),
         pl.concat(systems),
     )
-
-
-def _depths(depths: int | Sequence[int]) -> tuple[int, ...]:
-    try:
-        given = [depths] if isinstance(depths, (int, np.integer)) else list(depths)
-    except TypeError:
-        raise PolicyError(f"depths are whole numbers, not {depths!r}") from None
-    if not given:
-        raise PolicyError("no depth of pools was given")
-    for depth in given:
-        check_whole("depth", depth, 1, DEEPEST)
-    return tuple(sorted({int(depth) for depth in given}))
 
 
 def _with_shares(counts: pl.DataFrame) -> pl.DataFrame:

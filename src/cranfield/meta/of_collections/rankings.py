@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.correlation import kendall_tau
 from cranfield.evaluation.evaluation import score
 from cranfield.measures import Measure, parse_measures
+from cranfield.scores import Scores
 
 DECIMALS = 8
 """To which overall scores are rounded before systems are ordered by them."""
@@ -40,6 +41,11 @@ class Wanted:
         """Whether a low score is the good one, by measure."""
         return np.array([one.info.lower_is_better for one in self.measures])
 
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Index of the list and of the measure of each kind of score, measures first."""
+        return [(k, m) for m in range(len(self.measures)) for k in range(len(self.lists))]
+
 
 def wanted_of(measures: Any, lists: str | Sequence[str], compat: str | None) -> Wanted:
     """Read measures, each once, and check kinds of lists."""
@@ -54,14 +60,26 @@ def wanted_of(measures: Any, lists: str | Sequence[str], compat: str | None) -> 
 
 def overall(parts: Iterable[JudgedRuns], wanted: Wanted) -> Floats:
     """Compute the overall score of each system; shape (lists, measures, systems)."""
-    return np.concatenate([_overall(judged, wanted) for judged in parts], axis=-1)
+    found = [[[one.overall() for one in of] for of in _scored(part, wanted)] for part in parts]
+    return np.concatenate([np.array(one) for one in found], axis=-1)
 
 
-def _overall(judged: JudgedRuns, wanted: Wanted) -> Floats:
+def by_topic(parts: Iterable[JudgedRuns], wanted: Wanted) -> list[Scores]:
+    """Score runs, some systems in each part, and put the parts together; in order of places."""
+    found = [_scored(part, wanted) for part in parts]
+    return [
+        replace(
+            found[0][k][m],
+            values=np.concatenate([part[k][m].values for part in found], axis=1),
+            systems=tuple(name for part in found for name in part[k][m].systems),
+        )
+        for k, m in wanted.places
+    ]
+
+
+def _scored(judged: JudgedRuns, wanted: Wanted) -> list[list[Scores]]:
     views = [judged if kind == "raw" else judged.condensed() for kind in wanted.lists]
-    return np.array(
-        [[one.overall() for one in score(view, wanted.measures).values()] for view in views]
-    )
+    return [[*score(view, wanted.measures).values()] for view in views]
 
 
 def ranks(values: Floats, others: Floats, lower_is_better: bool = False) -> Floats:

@@ -67,6 +67,12 @@ class TracedRuns:
         for start in range(0, systems, size):
             yield self._part(kept, judgments, place, start, min(start + size, systems))
 
+    def of_systems(self, kept: Bools, systems: Ints) -> Iterator[JudgedRuns]:
+        """Yield the same as :meth:`restricted` of some of the systems, by index, one at a time."""
+        judgments, place = _judgments(self, kept)
+        for system in systems.tolist():
+            yield self._part(kept, judgments, place, system, system + 1)
+
     def _part(
         self, kept: Bools, judgments: Judgments, place: Ints, start: int, stop: int
     ) -> JudgedRuns:

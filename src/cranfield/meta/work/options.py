@@ -88,6 +88,19 @@ Depth = Annotated[int | None, Whole(1, DEEPEST)]
 Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 
 
+def whole_numbers(name: str, given: Any, most: int, of: str = "") -> tuple[int, ...]:
+    """Return whole numbers from 1, one or several, in rising order and each once."""
+    try:
+        every = [given] if isinstance(given, (int, np.integer)) else list(given)
+    except TypeError:
+        raise PolicyError(f"{name}s are whole numbers, not {given!r}") from None
+    if not every:
+        raise PolicyError(f"no {name}{of} was given")
+    for one in every:
+        check_whole(name, one, 1, most)
+    return tuple(sorted({int(one) for one in every}))
+
+
 @cache
 def declared(function: Callable[..., Any]) -> Mapping[str, Kind]:
     """Return what the options of a study may be, by name."""

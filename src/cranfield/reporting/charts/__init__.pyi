@@ -22,6 +22,7 @@ from .of_scores.residuals import residual_plots as residual_plots
 from .of_studies.agreement import agreement_chart as agreement_chart
 from .of_studies.asl import asl_chart as asl_chart
 from .of_studies.leave_one_out import leave_one_out_chart as leave_one_out_chart
+from .of_studies.pooling import pooling_chart as pooling_chart
 from .of_studies.scales import (
     scale_pairs_chart as scale_pairs_chart,
     scale_tau_chart as scale_tau_chart,

@@ -1,0 +1,116 @@
+"""`cranfield study pooling`: what smaller budgets of judgments would have found, and said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cranfield.assess.pools.orders import DEPTH
+from cranfield.cli.options.judging import (
+    OF_DOCUMENTS,
+    alpha_option,
+    measures_option,
+    missing_option,
+    one_of,
+    opened_runs,
+    wanted_measures,
+)
+from cranfield.cli.options.scores import refuse
+from cranfield.cli.studies.collection import contributors_of
+from cranfield.cli.studies.study_options import StudyOptions, option, study_options
+from cranfield.collection.files.reading import read_qrels
+from cranfield.meta.of_collections.budgets import Pooling
+from cranfield.meta.of_collections.pooling import METHODS, methods_of
+from cranfield.meta.of_collections.pooling import pooling as study_pooling
+from cranfield.meta.of_tests.fast_tests import read_choice
+
+EPILOG = """\b
+Examples:
+  cranfield study pooling qrels.txt runs/*.xz -m AP -m nDCG@10 --budgets 50,100,200
+  cranfield study pooling qrels.txt runs/*.xz --methods "depth,RRF(k=10),MTF(seen='skip')"
+  cranfield study pooling qrels.txt runs/*.xz --methods MaxMean,Thompson --resume work/ --jobs 4
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("qrels")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@measures_option(("AP",))
+@option(
+    study_pooling,
+    "methods",
+    "Methods of judging a pool, with commas between them.",
+    default=",".join(METHODS),
+)
+@option(study_pooling, "budgets", "Judgments of each topic.")
+@click.option(
+    "--contributors",
+    default="judged",
+    show_default=True,
+    help="Runs that make the pool: judged, if their top documents down to --depth are; all; or a"
+    " file with their tags, one a line.",
+)
+@option(study_pooling, "teams", "Table of systems and their teams, to be left out together.")
+@option(study_pooling, "others", "Judgments of documents that no contributor pooled.")
+@one_of(
+    "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
+)
+@option(
+    study_pooling,
+    "test",
+    "How pairs of systems are compared, such as t+holm.",
+    "--test",
+    "-t",
+    "test",
+)
+@alpha_option
+@missing_option(("error", "drop", "zero"))
+@option(study_pooling, "resamples", "Random samples of tests that need them.")
+@option(study_pooling, "repeats", "Repeats of methods that draw random numbers.")
+@study_options()
+def pooling(
+    qrels: str,
+    runs: tuple[str, ...],
+    asked: tuple[str, ...],
+    methods: str,
+    contributors: str,
+    lists: str,
+    options: StudyOptions,
+    **more: Any,
+) -> None:
+    """Judge a pool again by several methods, with smaller budgets.
+
+    How many relevant documents the first judgments find, how well the order of systems by them
+    agrees with that by all judgments, which significant differences stay, and what becomes of a
+    team whose own documents are taken away. --depth is that of the pool, by default 100; all runs
+    are scored to their end.
+    """
+    judging = options.judging
+    refuse(("unjudged",), "is --lists here")
+    refuse(OF_DOCUMENTS, "does not go with pools")
+    rel, compat = judging["rel"], judging["compat"]
+    wanted = wanted_measures(asked, rel, compat)
+    chosen = methods_of(methods)
+    read_choice(more["test"], **{k: more[k] for k in ("alpha", "missing", "resamples")})
+    options.check_table(Pooling)
+    reading = {"format": judging["input_format"], "encoding": judging["encoding"]}
+    many = opened_runs(qrels, runs, *reading.values())
+    policies = {name: judging[name] for name in ("ties", "topics", "negative")}
+    with options.work("pooling") as work:
+        found = study_pooling(
+            many,
+            read_qrels(qrels, **reading),
+            wanted,
+            methods=chosen,
+            contributors=contributors_of(contributors),
+            lists=("raw", "condensed") if lists == "both" else lists,
+            depth=judging["depth"] or DEPTH,
+            rel=rel or 1,
+            seed=options.seed,
+            compat=compat,
+            **policies,
+            **more,
+            **work,
+        )
+    options.show(found)

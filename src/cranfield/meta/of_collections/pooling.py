@@ -1,0 +1,304 @@
+"""Judging a pool in some order: what the first judgments find, and what they say of systems."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from hashlib import sha256
+from os import PathLike
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.assess.pools.making import pool
+from cranfield.assess.pools.method import Method, parse_method
+from cranfield.assess.pools.orders import DEPTH
+from cranfield.base.errors import PolicyError
+from cranfield.base.words import counted
+from cranfield.collection.files.many_runs import read_runs
+from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.judged.policies import DEEPEST
+from cranfield.measures import Measure
+from cranfield.meta.of_collections.budgets import Pooling, of_systems, over_repeats
+from cranfield.meta.of_collections.pools import Pools, pools
+from cranfield.meta.of_collections.rankings import by_topic, wanted_of
+from cranfield.meta.of_collections.spending import (
+    Spending,
+    Task,
+    counting,
+    judgments_of,
+    signs_of,
+    spent,
+)
+from cranfield.meta.of_collections.tracing import traced
+from cranfield.meta.of_tests.fast_tests import read_choice
+from cranfield.meta.work.options import (
+    Numbers,
+    OneOf,
+    Rel,
+    Repeats,
+    Resamples,
+    Seed,
+    Whole,
+    check_options,
+    whole_numbers,
+)
+from cranfield.meta.work.parts import Progress, run_parts
+
+METHODS = ("depth", "RRF", "Hedge", "MTF", "MaxMean")
+"""Methods that are compared by default."""
+
+BUDGETS = (50, 100, 200, 300, 500, 1000)
+"""Judgments of each topic."""
+
+_COMMA = re.compile(r",(?![^(]*\))")
+
+
+def pooling(
+    runs: Any,
+    qrels: Any,
+    measures: str | Measure | Iterable[str | Measure],
+    *,
+    methods: str | Method | Iterable[str | Method] = METHODS,
+    budgets: Annotated[int | Sequence[int], Numbers()] = BUDGETS,
+    depth: Annotated[int, Whole(1, DEEPEST)] = DEPTH,
+    contributors: Any = "judged",
+    teams: Any = None,
+    others: Annotated[str, OneOf(("keep", "drop"))] = "keep",
+    lists: str | Sequence[str] = "raw",
+    test: Any = "anova-2",
+    alpha: float = 0.05,
+    resamples: Resamples = 1000,
+    missing: str | None = None,
+    repeats: Repeats = 10,
+    rel: Rel = 1,
+    seed: Seed = 0,
+    compat: str | None = None,
+    jobs: int = 1,
+    backend: str | None = None,
+    folder: str | PathLike[str] | None = None,
+    progress: Progress | None = None,
+    **policies: Any,
+) -> Pooling:
+    """Judge a pool again by several methods, and see what smaller budgets would have said.
+
+    A method asks for the documents of the pool in its order and hears what the judgments say. The
+    first ones are a budget: all other judgments are taken back, all runs are scored by what is
+    left, and the scores are compared with those by all judgments.
+
+    Source: Zobel (1998); Losada, Parapar and Barreiro (2017) on relevant documents found; Otero,
+    Parapar and Ferro (2023) on significant differences that stay.
+
+    Parameters
+    ----------
+    runs, qrels
+        As for :func:`cranfield.judge`. Runs are read twice, since a pool has unjudged documents.
+    measures, compat, policies
+        As for :func:`leave_one_out`.
+    methods
+        Methods or their text forms, such as `depth`, `RRF(k=60)`, `MaxMean`: see
+        :func:`cranfield.assess.methods`. A text may hold several, with commas between them.
+    budgets
+        Judgments of each topic, 1 or more; a topic with fewer documents has all of them judged.
+        A method with one queue over all topics has as many judgments in all as the others.
+    depth
+        Ranks of each contributing run that are pooled.
+    contributors
+        The runs that make the pool: `judged` (default), those whose top `depth` documents are all
+        judged, since of others nobody can tell what judging them would have found; None for all, or
+        names of systems. All runs are scored.
+    teams
+        As for :func:`leave_one_out`; without teams each run is left out alone.
+    others
+        Judgments of documents that no contributing run has within the depth: `keep` (default) or
+        `drop`. No budget buys them; kept, they are among all judgments that budgets are compared
+        with, and the rows of the whole pool say what lacking them costs. Dropped, all judgments are
+        those of the pool.
+    lists
+        `raw`: unjudged documents count as not relevant. `condensed`: they are removed. Or both.
+    test, alpha, resamples, missing
+        How pairs of systems are compared: a test, such as `anova-2` (default; two-way analysis of
+        variance with Tukey's HSD, which is fast) or `t+holm`, for scores by topic and system.
+    repeats
+        How often methods that draw random numbers are repeated; others are done once.
+    rel
+        Lowest grade that counts as relevant, for methods and counts. Measures have their own.
+    seed
+        Repeat r of a method is that of the seed + r, as :func:`cranfield.assess.order` takes it.
+    jobs, backend, folder, progress
+        As for :func:`cranfield.meta.run_parts`; a part is a repeat of a method.
+
+    Raises
+    ------
+    MeasureError, PolicyError, InputError
+        For what does not exist or cannot be read.
+
+    Notes
+    -----
+    A team is left out by taking from what a budget bought the documents that only its runs have in
+    the pool. The method is not run again without the team: what it would have asked for in their
+    place is not bought. Ranks are those of :func:`leave_one_out`.
+
+    Topics stay, also those that lose all their relevant documents. Documents of the pool without a
+    judgment are asked for, and count as not relevant for the method.
+
+    Examples
+    --------
+    >>> runs = {
+    ...     "a": {"p": {"x": 3.0, "y": 2.0, "n": 1.0}, "q": {"v": 2.0, "w": 1.0}},
+    ...     "b": {"p": {"n": 3.0, "m": 2.0, "x": 1.0}, "q": {"w": 2.0, "u": 1.0}},
+    ... }
+    >>> qrels = {"p": {"x": 1, "y": 1, "n": 0, "m": 0}, "q": {"v": 1, "w": 0, "u": 0}}
+    >>> made = pooling(runs, qrels, "AP", methods="depth,MaxMean", budgets=[1, 2])
+    >>> made.found["method", "budget", "asked", "relevant"].rows()
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [('depth', 1, 2.0, 1.0), ('depth', 2, 4.0, 2.0), ('MaxMean', 1, 2.0, 2.0),
+     ('MaxMean', 2, 4.0, 3.0), (None, None, 7.0, 3.0)]
+    """
+    check_options(pooling, locals(), traced)
+    chosen = methods_of(methods)
+    wanted = wanted_of(measures, lists, compat)
+    spending = whole_numbers("budget", budgets, DEEPEST)
+    choice = read_choice(test, alpha=alpha, missing=missing, resamples=resamples)
+    if choice.by_shard:
+        raise PolicyError(f"{choice.test} needs scores by shard, which a study of pooling lacks")
+    many, judgments = read_runs(runs), read_qrels(qrels)
+    of_pool = {"teams": teams, "contributors": contributors, "depth": depth, "rel": rel}
+    known = pools(many, judgments, **of_pool, compat=compat, **policies)
+    judged = known.runs.judged
+    within = pool(many, depth, ties=judged.policies.ties, contributors=_named(known))
+    every = known.judgments(others) & (known.runs.topic >= 0)
+    full = by_topic(known.runs.blocks(every), wanted)
+    given = Spending(
+        known=known,
+        wanted=wanted,
+        pool=within,
+        qrels=judgments,
+        number=judgments_of(known.runs, within),
+        counts=counting(known.runs, within),
+        budgets=spending,
+        rel=int(rel),
+        others=others,
+        choice=choice,
+        seed=int(seed),
+        full=full,
+        signs=[signs_of(choice, one, int(seed)) for one in full],
+    )
+    rows = run_parts(
+        spent,
+        given,
+        dict(_tasks(chosen, int(repeats))),
+        about={} if folder is None else _about(given),
+        jobs=jobs,
+        backend=backend,
+        folder=folder,
+        progress=progress,
+    )
+    # Those of a measure and a list together, and else as they are.
+    rows = pl.concat(
+        rows.filter(pl.col("measure") == wanted.names[m], pl.col("list") == wanted.lists[k])
+        for k, m in wanted.places
+    )
+    relevant = int((every & (known.runs.grade >= rel)).sum())
+    samples = rows.drop("score", "without")
+    found, rankings = over_repeats(samples, relevant)
+    return Pooling(
+        measures=tuple(wanted.names),
+        lists=wanted.lists,
+        methods=tuple(map(str, chosen)),
+        budgets=spending,
+        repeats=int(repeats),
+        test=choice.test,
+        correction=str(choice.correction),
+        alpha=float(alpha),
+        rel=int(rel),
+        seed=int(seed),
+        pools=known,
+        pool=within,
+        relevant=relevant,
+        found=found,
+        rankings=rankings,
+        samples=samples,
+        systems=of_systems(rows, judged.systems, [one.overall() for one in full], wanted),
+        notes=tuple(_notes(given, rows)),
+    )
+
+
+def methods_of(methods: Any) -> tuple[Method, ...]:
+    """Read methods, each once."""
+    if isinstance(methods, str):
+        methods = _COMMA.split(methods)
+    try:
+        given = [methods] if isinstance(methods, Method) else list(methods)
+    except TypeError:
+        raise PolicyError(f"methods are a list of their names, not {methods!r}") from None
+    if not given:
+        raise PolicyError("no method was given")
+    return tuple({str(one): one for one in map(parse_method, given)}.values())
+
+
+def _named(known: Pools) -> list[str]:
+    systems = known.runs.judged.systems
+    return [name for name, one in zip(systems, known.contributes, strict=True) if one]
+
+
+def _tasks(methods: Iterable[Method], repeats: int) -> Iterable[tuple[str, Task]]:
+    """Yield the parts; a file is named by its method, so that others can be added."""
+    for method in methods:
+        text = str(method)
+        name = re.sub("[^A-Za-z0-9]+", "-", text).strip("-")[:60]
+        name = f"{name}-{sha256(text.encode()).hexdigest()[:8]}"
+        for repeat in range(repeats if method.random else 1):
+            yield f"{name}-{repeat:05d}", (text, repeat)
+    yield "whole-pool", (None, 0)
+
+
+def _about(given: Spending) -> dict[str, Any]:
+    """Return what the parts depend on, besides their methods."""
+    known, within = given.known, given.pool
+    digest = sha256("\n".join(within.docs.to_list()).encode(errors="surrogatepass"))
+    for numbers in (within.starts, within.ranked, within.lists, within.scores + 0.0):
+        digest.update(np.ascontiguousarray(numbers).tobytes())
+    return {
+        "study": "pooling",
+        "measures": given.wanted.names,
+        "lists": list(given.wanted.lists),
+        "budgets": list(given.budgets),
+        "depth": within.depth,
+        "contributing": _named(known),
+        "teams": [known.teams[j] for j in known.team_of],
+        "others": given.others,
+        "rel": given.rel,
+        "test": given.choice.label,
+        "alpha": given.choice.alpha,
+        "resamples": given.choice.resamples,
+        "missing": given.choice.missing,
+        "seed": given.seed,
+        "pool": digest.hexdigest(),
+        "runs": known.runs.fingerprint(),
+    }
+
+
+def _notes(given: Spending, rows: pl.DataFrame) -> Iterable[str]:
+    known, within = given.known, given.pool
+    if known.outside:
+        dropped = ", and they are taken back" if given.others == "drop" else ""
+        yield (
+            f"{counted(known.outside, 'judgment')} of documents that no contributing run has in its"
+            f" top {within.depth}; no budget buys them{dropped}"
+        )
+    unjudged = int((given.counts & (given.number < 0)).sum())
+    if unjudged:
+        yield (
+            f"{counted(unjudged, 'document')} of the pool without a judgment; when asked for, they"
+            " are taken for not relevant"
+        )
+    if not given.counts.all():
+        aside = np.unique(within.topic[~given.counts]).size
+        yield f"{counted(aside, 'topic')} without judgments left aside"
+    if any(one is None for one in given.signs):
+        yield "pairs of systems cannot be tested with all judgments, and are not counted"
+    elif rows["significant"].null_count():
+        number = counted(rows["significant"].null_count(), "budget")
+        yield f"pairs of systems could not be tested with the judgments of {number}"

@@ -1,0 +1,76 @@
+"""The command `study pooling`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from cranfield.meta import pooling
+from cranfield.reporting.text.studies import WRITERS
+from tests.cli.running import cranfield
+from tests.cli.test_study_collection import RUNS, close
+
+START = ("study", "pooling", "qrels.txt", *RUNS, "--budgets", "2,5", "--depth", "6")
+
+
+def test_everything_is_what_the_library_says(campaign: Path) -> None:
+    more = ("--methods", "depth,MTF(scope='global',seen='skip'),random", "--teams", "teams.csv")
+    more += ("--repeats", "3", "--seed", "4", "--lists", "both", "-m", "AP", "-m", "P@5")
+    out, err = cranfield(campaign, *START, *more, "--format", "json")
+    assert err == ""
+    found = json.loads(out)
+    study = pooling(
+        [campaign / one for one in RUNS],
+        campaign / "qrels.txt",
+        ["AP", "P@5"],
+        methods=["depth", "MTF(scope='global', seen='skip')", "random"],
+        budgets=[2, 5],
+        depth=6,
+        repeats=3,
+        seed=4,
+        teams=campaign / "teams.csv",
+        lists=["raw", "condensed"],
+    )
+    for name, frame in study.frames().items():
+        close(pl.DataFrame(found[name], infer_schema_length=None), frame)
+    assert found["methods"] == ["depth", "MTF(scope='global', seen='skip')", "random"]
+
+
+def test_options_reach_the_study(campaign: Path, tmp_path: Path) -> None:
+    more = ("--methods", "depth", "--test", "t+holm", "--contributors", "all", "--rel", "2")
+    out, _ = cranfield(campaign, *START, *more, "--resume", str(tmp_path / "parts"))
+    again, _ = cranfield(campaign, *START, *more, "--resume", str(tmp_path / "parts"))
+    assert out == again
+    assert "t with holm, alpha 0.05" in out
+    assert (tmp_path / "parts" / "whole-pool.parquet").exists()
+    runs = [campaign / one for one in RUNS]
+    study = pooling(runs, campaign / "qrels.txt", "AP", methods="depth", depth=6, rel=2)
+    assert f"of {study.relevant}, by judgments" in out
+
+
+@pytest.mark.parametrize("kind", WRITERS)
+def test_formats(campaign: Path, kind: str) -> None:
+    out, err = cranfield(campaign, *START, "--methods", "depth", "--format", kind)
+    assert err == "" and "depth" in out
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        (("--methods", "deep"), "there is no method 'deep'"),
+        (("--methods", "RRF(k=x)"), "RRF"),
+        (("--budgets", "0"), "--budgets takes whole numbers from 1"),
+        (("--table", "pools"), "the study has no table 'pools'"),
+        (("--unjudged", "condensed"), "--unjudged is --lists here"),
+        (("--test", "anova-3"), "needs scores by shard"),
+        (("--contributors", "nobody.txt"), "cannot be read"),
+        (("--lengths", "qrels.txt"), "--lengths does not go with pools"),
+    ],
+)
+def test_refused(campaign: Path, more: Any, message: str) -> None:
+    out, err = cranfield(campaign, *START, *more, status=2)
+    assert out == "" and message in err and err.count("\n") == 1

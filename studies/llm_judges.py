@@ -1,10 +1,10 @@
 """The labels of LLMJudge 2024 beside the published tables, and whether judges favour their kin.
 
-    python -m studies.llm_judges FOLDER
+    python -m studies.llm_judges FOLDER [PICTURES]
 
 FOLDER holds `llmjudge_test_qrel_idx.txt` and `submissions/`, from llm4eval/LLMJudge and
 llm4eval/LLMJudge-benchmark. Sets with a grade off the scale are cut, as in the paper. A team is
-what stands before the hyphen of a name.
+what stands before the hyphen of a name. The charts of the guide are written to PICTURES.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CUTS = ("0|123", "01|23", "012|3")
 COLUMNS = [f"{name}{cut}" for name in ("kappa", "alpha") for cut in ("", *(f" {c}" for c in CUTS))]
 
 
-def main(folder: Path) -> None:
+def main(folder: Path, pictures: Path | None = None) -> None:
     people, submissions = folder / "llmjudge_test_qrel_idx.txt", folder / "submissions"
     judges = cf.assess.read_judges(submissions)
     found = cf.assess.compare_judges(people, judges, cut=True)
@@ -38,8 +38,12 @@ def main(folder: Path) -> None:
         kin = cf.assess.kin_bias(runs, people, judges, teams, measure, cut=True)
         first = int((kin.rank_by_judge == 1).sum())
         print(f"\n{kin}\n\nput their own run first: {first} of {len(judges)}")
+    if pictures is not None:
+        cf.charts.save(cf.charts.judges_chart(found), pictures / "judges.svg")
+        kin = cf.assess.kin_bias(runs, people, judges, teams, cut=True)
+        cf.charts.save(cf.charts.kin_bias_chart(kin), pictures / "kin-bias.svg")
     print(f"\n{cf.assess.judge_rankings(runs, people, judges, 'nDCG@10', cut=True)}")
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:3]))

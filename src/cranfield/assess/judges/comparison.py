@@ -45,6 +45,9 @@ SIDES = ("over", "under")
 UNBOUNDED = ("bias",)
 """Statistics that may be above 1; of the others, intervals end below 1."""
 
+SHARES = ("agreement", "over", "under")
+"""Statistics that are not below 0."""
+
 FEW = 3
 """Judges whose calibration is printed."""
 
@@ -328,6 +331,8 @@ def compare_judges(
         low[k], high[k] = jackknife(
             values[k], law(without), has, confidence, bounded=name not in UNBOUNDED
         )
+        if name in SHARES:
+            low[k], high[k] = np.clip((low[k], high[k]), 0.0, 1.0)
     counts = {
         "labels": [len(judge.labels) for judge in panel.judges],
         "pairs": joint.sum(axis=(1, 2, 3)),

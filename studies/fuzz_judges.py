@@ -22,7 +22,10 @@ KEYS = ("qid", "docid", "judgment", "result_status")
 def judge_case(rng: random.Random, folder: Path) -> bool:
     """Compare the labels with those of people: the counts add up, or one line says why not."""
     given, known = _labels(rng, folder)
-    options = {"cut": rng.random() < 0.5, "scale": rng.choice((None, None, (0, 3), "0..9", "1..3"))}
+    options: dict[str, Any] = {
+        "cut": rng.random() < 0.5,
+        "scale": rng.choice((None, None, (0, 3), "0..9", "1..3")),
+    }
     reproducer = (shown(given), options)
     found = guarded(lambda: cf.assess.compare_judges(PEOPLE, given, **options), reproducer)
     if isinstance(found, CranfieldError):

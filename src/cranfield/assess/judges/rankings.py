@@ -250,7 +250,8 @@ def judge_rankings(
         if not np.isnan(each).all():
             by_topic[m, k] = np.nanmean(each)
         if len(people) > 1 and systems > 1:
-            limits[:, m, k] = _limits(people, judge, (tau[m, k], ap[m, k]), confidence)
+            values = float(tau[m, k]), float(ap[m, k])
+            limits[:, m, k] = _limits(people, judge, values, confidence)
     return JudgeRankings(
         tuple(map(str, scored.measures)),
         tuple(one.name for one in scored.panel.judges),

@@ -18,7 +18,12 @@ START = ("study", "pooling", "qrels.txt", *RUNS, "--budgets", "2,5", "--depth", 
 
 
 def test_everything_is_what_the_library_says(campaign: Path) -> None:
-    more = ("--methods", "depth,MTF(scope='global',seen='skip'),random", "--teams", "teams.csv")
+    more: tuple[str, ...] = (
+        "--methods",
+        "depth,MTF(scope='global',seen='skip'),random",
+        "--teams",
+        "teams.csv",
+    )
     more += ("--repeats", "3", "--seed", "4", "--lists", "both", "-m", "AP", "-m", "P@5")
     out, err = cranfield(campaign, *START, *more, "--format", "json")
     assert err == ""

@@ -199,7 +199,8 @@ def test_the_whole_pool_is_where_every_method_ends(covid: Any, study: Pooling) -
 
 
 def test_others_dropped_all_judgments_are_those_of_the_pool(covid: Any) -> None:
-    runs, given = covid.runs[:6], {"methods": "depth", "budgets": 1, "depth": 5}
+    runs = covid.runs[:6]
+    given: dict[str, Any] = {"methods": "depth", "budgets": 1, "depth": 5}
     given |= {"contributors": None, "others": "drop"}
     made = pooling(runs, covid.qrels, "AP", **given)
     left = leave_one_out(runs, covid.qrels, "AP", depth=5, others="drop", lists="raw")
@@ -216,7 +217,8 @@ def test_others_dropped_all_judgments_are_those_of_the_pool(covid: Any) -> None:
 
 
 def test_repeats(covid: Any) -> None:
-    runs, given = covid.runs[:6], {"budgets": [5, 20], "depth": 5, "contributors": None}
+    runs = covid.runs[:6]
+    given: dict[str, Any] = {"budgets": [5, 20], "depth": 5, "contributors": None}
     made = pooling(runs, covid.qrels, "AP", methods="Thompson,depth", repeats=4, seed=7, **given)
     assert made.found["repeats"].to_list() == [4, 4, 1, 1, 1]
     drawn = made.samples.filter(method="Thompson", budget=5)["relevant"].to_list()
@@ -233,7 +235,8 @@ def test_repeats(covid: Any) -> None:
 
 
 def test_parts_resume_to_the_same_bytes(covid: Any, tmp_path: Path) -> None:
-    runs, given = covid.runs[:5], {"budgets": [3, 9], "depth": 4, "contributors": None}
+    runs = covid.runs[:5]
+    given: dict[str, Any] = {"budgets": [3, 9], "depth": 4, "contributors": None}
     given |= {"repeats": 2, "measures": "AP"}
     whole = pooling(runs, covid.qrels, methods="depth,random,MaxMean", **given)
     folder = tmp_path / "parts"

@@ -325,6 +325,14 @@ def test_nothing_depends_on_the_order_of_runs_or_topics(seed: int) -> None:
             assert alone.equals(frame.filter(frame["topic"] == "2")), method
 
 
+def test_a_global_queue_keeps_its_sequence_where_it_goes_topic_by_topic() -> None:
+    runs = {"A": {"1": {"a": 2.0, "b": 1.0}, "2": {"c": 1.0}}}
+    made = cf.assess.order(runs, "MTF(scope='global')", {"1": {"a": 1, "b": 1}})
+    assert made.sequence.tolist() == [0, 1, 2]
+    assert made.first(2, overall=True).tolist() == [True, True, False]
+    assert cf.assess.order(runs, "MTF", {"1": {"a": 1}}).sequence.tolist() == [0, 2, 1]
+
+
 @given(LISTS, st.sets(st.sampled_from(DOCS)), st.integers(1, 3), st.randoms())
 @settings(max_examples=3, deadline=None)
 def test_resumed_from_judgments_alone(

@@ -240,12 +240,13 @@ def order(
         known = np.ones(len(made), dtype=bool)
         if unjudged == "unknown":
             known = np.asarray(grades != UNJUDGED)
-        sequence = chosen.asking(made, int(seed)).whole(grades >= rel, known, int(batch))
+        asking = chosen.asking(made, int(seed))
+        sequence = asking.whole(grades >= rel, known, int(batch))
+        in_step = np.array_equal(asking.starts, made.starts)
     else:
-        sequence = chosen.ranking(made)
+        sequence, in_step = chosen.ranking(made), True
     documents = sequence[np.argsort(made.topic[sequence], kind="stable")]
-    if np.array_equal(documents, sequence):
-        # Topic by topic, so no queue went over all of them.
+    if in_step:
         place = np.arange(len(made)) - made.starts[made.topic[documents]]
         sequence = documents[np.argsort(place, kind="stable")]
     return Order(

@@ -113,6 +113,7 @@ def test_what_cannot_be_is_refused(tmp_path: Path) -> None:
         (two, {"assessors": ["../a"]}, "has no name that a file could bear"),
         (two, {"overlap": 1.5}, "overlap must be a share from 0 to 1"),
         (two, {"overlap": float("nan")}, "overlap must be a share from 0 to 1"),
+        (two, {"assessors": 10**20}, "assessors must be a whole number from 1 to 10,000"),
         (two, {"each": 2}, "each must be a whole number from 1 to 1"),
         (pl.concat([two, two]), {}, "document 'd001' of topic 'q' is there twice"),
         (pl.DataFrame({"a": [1]}), {}, "DataFrame has no columns topic and doc"),

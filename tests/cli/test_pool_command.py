@@ -39,6 +39,11 @@ def test_reports(campaign: Path) -> None:
     assert "which is no p-value" in out
 
 
+def test_a_budget_beyond_all_numbers_is_the_whole_pool(campaign: Path) -> None:
+    out, _ = cranfield(campaign, "pool", "s?.run", "--budget", "9" * 30)
+    assert len(out.splitlines()) == len(cf.assess.pool(campaign.glob("s?.run"), 100))
+
+
 def test_judging_step_by_step(campaign: Path) -> None:
     """The next documents, again and again from the judgments alone, are the order of the method."""
     judged = campaign / "judged.txt"

@@ -24,6 +24,9 @@ ARRANGED = ("judging", "id", "shuffled")
 FORMS = ("auto", "tsv", "jsonl", "trec")
 DEALT = ("document", "topic")
 
+MOST = 10_000
+"""Assessors that are no more than a number."""
+
 _OF_ORDER, _OF_SHARES = 0, 1
 """Streams of a topic: for the order on the sheet, and for who gets what."""
 
@@ -224,7 +227,7 @@ def _pairs(documents: Any) -> pl.DataFrame:
 
 def _names(assessors: Any) -> tuple[str, ...]:
     if isinstance(assessors, (int, np.integer)):
-        check_whole("assessors", assessors, 1)
+        check_whole("assessors", assessors, 1, MOST)
         return tuple(str(k + 1) for k in range(assessors))
     names = tuple(assessors)
     if not names or len(set(names)) < len(names) or isinstance(assessors, str):

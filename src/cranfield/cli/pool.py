@@ -145,7 +145,7 @@ def pool(
             documents: Any = after
         elif asked.budget:
             order = assess.order(made, chosen, qrels, seed=seed, rel=rel).to_polars()
-            documents = order.filter(order["place"] <= asked.budget)
+            documents = order.filter(order["place"] <= min(asked.budget, len(made)))
         else:
             documents = drawn if drawn is not None else made.unjudged(qrels)
         dealing.write(documents, seed, format, output)

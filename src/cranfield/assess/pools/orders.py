@@ -124,7 +124,8 @@ class Order(Framed):
             check_whole("budget", one, 0)
         hits = np.r_[0, np.cumsum(self.relevant[self.documents])]
         start, stop = self.pool.starts[:-1, None], self.pool.starts[1:, None]
-        upto = np.minimum(start + np.array(wanted, dtype=np.int64), stop)
+        most = [min(one, len(self.pool)) for one in wanted]
+        upto = np.minimum(start + np.array(most, dtype=np.int64), stop)
         return np.asarray(hits[upto] - hits[start])
 
     def budget(self, budget: int, *, overall: bool = False) -> Qrels:

@@ -152,3 +152,15 @@ def test_what_does_not_go_together(campaign: Path, arguments: str, reason: str) 
     assert err.count("error: ") == 1
     assert out == ""
     assert sorted(campaign.iterdir()) == before
+
+
+@pytest.mark.parametrize("output", ["judgments.txt", "./s0.run", "s{}.run"])
+def test_no_input_is_written_over(campaign: Path, output: str) -> None:
+    (campaign / "judgments.txt").write_text("q0 0 d0 1\n")
+    kept = {path: path.read_bytes() for path in campaign.iterdir()}
+    asked = ["--judged", "judgments.txt", "--next", "2", "--assessors", "0x,1"]
+    if output != "s{}.run":
+        asked = asked[:-2]
+    _, err = cranfield(campaign, "pool", "s?.run", *asked, "-o", output, status=2)
+    assert "is a file that is read" in err
+    assert {path: path.read_bytes() for path in campaign.iterdir()} == kept

@@ -11,8 +11,8 @@ import polars as pl
 
 from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.base.words import counted
-from cranfield.cli.options.judging import one_of, opened_runs
-from cranfield.cli.options.output import gathered, output_option, write
+from cranfield.cli.options.judging import one_of, opened_runs, paths_of
+from cranfield.cli.options.output import gathered, keep_inputs, output_option, write
 from cranfield.cli.options.pooling import ASKED, DEALING, LISTS, Asked, Dealing, amount, read_strata
 from cranfield.cli.options.progress import progress_of
 from cranfield.collection.files.line_formats import OF_QRELS
@@ -130,6 +130,8 @@ def pool(
         plain = ["topics", *(["systems"] if judged is not None else [])]
         check_table(table, ["stops"] if rules else ["relevant"] if asked.sample else plain)
     many = opened_runs(judged, runs, input_format, encoding)
+    inputs = [judged, *paths_of(many)]
+    keep_inputs([output], inputs)
     qrels = None
     if judged is not None:
         qrels = read_qrels(judged, format=input_format, encoding=encoding).flat()
@@ -148,7 +150,7 @@ def pool(
             documents = order.filter(order["place"] <= min(asked.budget, len(made)))
         else:
             documents = drawn if drawn is not None else made.unjudged(qrels)
-        dealing.write(documents, seed, format, output)
+        dealing.write(documents, seed, format, output, inputs)
     elif drawn is not None and format in OF_QRELS:
         column = {"prels": "inclusion", "xqrels": "stratum"}[format]
         of_sample = drawn.to_qrels(qrels, column, unjudged=missing)

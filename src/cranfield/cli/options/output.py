@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cranfield.base.errors import PolicyError
+from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.whole_files import whole_file
 from cranfield.scores import Scores
 
@@ -26,6 +27,14 @@ FORMATS = ("table", "csv", "json", *MARKUP, "parquet")
 """What scores can be written in, wherever they come from."""
 
 output_option = click.option("--output", "-o", help="File to write, whole or not at all.")
+
+
+def keep_inputs(outputs: Iterable[str | None], inputs: Iterable[str | None]) -> None:
+    """Refuse to write over a file that is read."""
+    read = [path for path in inputs if path is not None and os.path.exists(path)]
+    for output in outputs:
+        if output and os.path.exists(output) and any(os.path.samefile(output, p) for p in read):
+            raise PolicyError(f"--output {quoted(output)} is a file that is read")
 
 
 def gathered(

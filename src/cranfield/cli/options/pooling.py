@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.options.judging import one_of
+from cranfield.cli.options.output import keep_inputs
 from cranfield.cli.options.scores import refuse
 from cranfield.collection.files.line_formats import OF_QRELS
 from cranfield.measures.parameters import fraction_of
@@ -103,7 +105,14 @@ class Dealing:
     by: str
     overlap: float
 
-    def write(self, documents: Any, seed: int, format: str, output: str | None) -> None:
+    def write(
+        self,
+        documents: Any,
+        seed: int,
+        format: str,
+        output: str | None,
+        inputs: Sequence[str | None],
+    ) -> None:
         from cranfield.assess import sheets
 
         names = self.assessors.split(",")
@@ -117,7 +126,9 @@ class Dealing:
             overlap=self.overlap,
             seed=seed,
         )
-        dealt.write(output or "-", format=format)
+        path = output or "-"
+        keep_inputs((path.replace("{}", name) for name in dealt.assessors), inputs)
+        dealt.write(path, format=format)
 
 
 DEALING = (

@@ -149,12 +149,12 @@ DEALING = (
 
 def amount(text: str, what: str) -> int | float:
     """Read a whole number, or a share in percent."""
-    number = text.strip().removesuffix("%")
-    if not is_number(number):
+    number = text.strip()
+    if number.endswith("%") and is_number(share := number.removesuffix("%")):
+        return float(fraction_of(float(share)) / 100)
+    if not is_integer(number):
         raise PolicyError(f"{what} {quoted(text)} is no whole number and no share such as 10%")
-    if text.strip().endswith("%"):
-        return float(fraction_of(float(number)) / 100)
-    return int(number) if is_integer(number) else float("nan")
+    return int(number)
 
 
 def read_strata(text: str) -> dict[int, int | float]:

@@ -432,6 +432,14 @@ def test_wrong_texts(text: Any, message: str) -> None:
         cf.assess.parse_method(text)
 
 
+def test_numbers_beyond_all_measure() -> None:
+    with pytest.raises(cf.PolicyError, match="n must be a whole number from 1 to 1,000,000,000"):
+        cf.assess.next_documents(as_runs(TOY), None, "MaxMean", 10**30)
+    always = cf.assess.order(as_runs(TOY), "epsilon-greedy(c=1, d=1e-300)", {"q": {"a": 1}})
+    wide = cf.assess.order(as_runs(TOY), "epsilon-greedy(c=1, d=1e-3)", {"q": {"a": 1}})
+    assert always.documents.tolist() == wide.documents.tolist()
+
+
 def test_a_method_that_learns_needs_judgments() -> None:
     with pytest.raises(cf.PolicyError, match="MaxMean learns from judgments, and there are none"):
         cf.assess.order(as_runs(TOY), "MaxMean")

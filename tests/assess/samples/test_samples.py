@@ -272,6 +272,8 @@ def test_what_cannot_be_is_refused() -> None:
         ("stat", {"size": 2, "strata": {8: 1}}, "design 'stat' takes no strata"),
         ("strata", {"size": 2}, "design 'strata' takes no size"),
         ("stat", {"size": 0.5}, "size must be a whole number from 1"),
+        ("stat", {"size": 10**30}, "size must be a whole number from 1 to 1,000,000,000"),
+        ("strata", {"strata": {10**30: 1}}, "the last rank of a stratum must be a whole number"),
         ("uniform", {"size": 1.5}, "size must be a whole number from 1 or a share"),
         ("uniform", {"size": True}, "size must be a whole number from 1 or a share"),
         ("strata", {"strata": {}}, "strata map their last ranks"),

@@ -145,7 +145,8 @@ class EpsilonGreedy(Bandit):
     ties: str = parameter("name", choice("name", "random"), "which of equal runs is played")
 
     def values(self, state: RunsAsked, topics: Indices) -> Floats:
-        chance = self.c * state.left.shape[1] / (self.d**2 * (state.steps[topics] + 1))
+        # Divided twice: the square of a small d is 0.
+        chance = self.c * state.left.shape[1] / self.d / self.d / (state.steps[topics] + 1)
         explores = state.random(topics) < chance
         # Drawn for each topic, so that the numbers of one do not depend on others.
         random = _at_random(state, topics)

@@ -16,6 +16,7 @@ from cranfield.base.arrays import Bools, Indices
 from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.judged.policies import DEEPEST
 from cranfield.tabular.frames import Framed
 
 
@@ -124,8 +125,9 @@ def next_documents(
     NextDocuments(MaxMean: 1 document, 1 of 3 judged, 1 outside the pool)
     """
     chosen = parse_method(method)
-    for name, value, least in (("n", n, 1), ("seed", seed, 0), ("rel", rel, 1)):
-        check_whole(name, value, least)
+    check_whole("n", n, 1, DEEPEST)
+    check_whole("seed", seed, 0)
+    check_whole("rel", rel, 1)
     made = pooled(runs, depth)
     judgments = None if judged is None else read_qrels(judged).flat()
     grades = np.full(len(made), UNJUDGED, dtype=np.int32)

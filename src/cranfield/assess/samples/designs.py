@@ -13,6 +13,7 @@ from cranfield.assess.samples.cells import Cells, fixed_numbers, multinomial_num
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.collection.judged.policies import DEEPEST
 from cranfield.collection.judged.segments import places
 
 Wanted = int | float
@@ -125,14 +126,14 @@ def check_design(name: str, size: Any, strata: Any) -> tuple[Any, str]:
             raise PolicyError(f"design {quoted(name)} {needs} {option}")
     if strata is None:
         if name == "stat":
-            check_whole("size", size, 1)
+            check_whole("size", size, 1, DEEPEST)
         else:
             _check_wanted("size", size)
         return size, f"{name}(size={size})"
     if not (isinstance(strata, Mapping) and strata):
         raise PolicyError("strata map their last ranks to numbers or shares, such as {10: 1.0}")
     for end, wanted in strata.items():
-        check_whole("the last rank of a stratum", end, 1)
+        check_whole("the last rank of a stratum", end, 1, DEEPEST)
         _check_wanted(f"what is drawn to rank {end}", wanted)
     ends = dict(sorted(strata.items()))
     return ends, f"{name}({', '.join(f'{end}={wanted}' for end, wanted in ends.items())})"

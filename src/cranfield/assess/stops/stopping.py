@@ -17,6 +17,7 @@ from cranfield.base.checks import check_whole, numbers
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.judged.policies import DEEPEST
 from cranfield.collection.keys import pair_keys
 from cranfield.tabular.frames import Framed
 
@@ -163,8 +164,8 @@ def stopping(
     """
     made = _parsed(rules)
     grades = numbers(labels, "labels")
-    check_whole("total", total, 1)
-    check_whole("every", every, 1)
+    check_whole("total", total, 1, DEEPEST)
+    check_whole("every", every, 1, DEEPEST)
     if grades.ndim != 1 or np.isnan(grades).any():
         raise PolicyError("labels are grades of one topic in a row, and none is NaN")
     if grades.size > total:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -31,10 +31,18 @@ output_option = click.option("--output", "-o", help="File to write, whole or not
 
 def keep_inputs(outputs: Iterable[str | None], inputs: Iterable[str | None]) -> None:
     """Refuse to write over a file that is read."""
-    read = [path for path in inputs if path is not None and os.path.exists(path)]
+    read = [path for path in inputs if path is not None]
     for output in outputs:
-        if output and os.path.exists(output) and any(os.path.samefile(output, p) for p in read):
+        if output and output != "-" and any(_is_file(output, path) for path in read):
             raise PolicyError(f"--output {quoted(output)} is a file that is read")
+
+
+def _is_file(output: str, path: str) -> bool:
+    try:
+        # Devices, such as a terminal, may be read and written.
+        return Path(output).is_file() and Path(output).samefile(path)
+    except (OSError, ValueError):
+        return False
 
 
 def gathered(

@@ -20,6 +20,7 @@ from cranfield.base.streams import stream
 from cranfield.meta.of_topics.resampling import stability
 from cranfield.meta.of_topics.sample_study import Stability, of_top
 from cranfield.scores import Scores
+from cranfield.significance import TESTS
 
 
 def some(topics: int = 12, systems: int = 6, seed: int = 0) -> Floats:
@@ -51,7 +52,9 @@ def same(one: Stability, other: Stability) -> None:
 )
 def test_all_topics_are_the_whole_result(test: str, correction: str | None) -> None:
     values = some()
-    whole = cf.compare(values, test=test, correction=correction)
+    # Studies take the test's own correction by default.
+    own = correction or TESTS[test].info.corrections[0]
+    whole = cf.compare(values, test=test, correction=own)
     found = stability(values, sizes=[12], repeats=3, test=test, correction=correction)
     assert found.significant == whole.count() > 0
     [by_size] = found.by_size.rows(named=True)

@@ -27,6 +27,7 @@ class Resampled:
 
     Examples
     --------
+    >>> import numpy as np
     >>> real = Resampled(np.array([[0.2, 0.5], [0.4, 0.9]]))
     >>> equal = real.with_means(0.5)
     >>> real.means.round(3).tolist(), equal.means.round(3).tolist()

@@ -60,7 +60,7 @@ def judges_chart(
     >>> people = {"q1": {"a": 0, "b": 1}, "q2": {"a": 1, "b": 0}, "q3": {"a": 1, "b": 0}}
     >>> machine = {"q1": {"a": 0, "b": 1}, "q2": {"a": 1, "b": 1}, "q3": {"a": 0, "b": 0}}
     >>> found = compare_judges(people, {"one": machine, "same": people})
-    >>> judges_chart(found).to_dict()["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    >>> judges_chart(found).to_dict()["layer"][-1]["encoding"]["y"]["scale"]["domain"]
     ['same', 'one']
     """
     import altair as alt

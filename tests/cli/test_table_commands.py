@@ -67,7 +67,11 @@ def test_compare_writes_tables(folder: Path) -> None:
     assert "| c | **0.7000** |" in markdown
     assert "Analysis of variance of AP, score \\~ topic + system." in markdown
     marked, _ = cranfield(
-        folder, *start, *("-b", "a_b", "-t", "t", "-c", "holm", "--marks", "symbols"), "-f", "latex"
+        folder,
+        *start,
+        *("-b", "a_b", "-t", "t", "-c", "holm", "--marks", "symbols"),
+        "--format",
+        "latex",
     )
     assert r"a\_b & 0.1750 &  \\" in marked
     assert r"c & \textbf{0.7000} & \textsuperscript{\dag{}} \\" in marked

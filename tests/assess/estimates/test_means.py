@@ -137,6 +137,21 @@ def test_units_of_measurement(seed: int, shift: float, factor: float) -> None:
     assert other.low == pytest.approx(factor * one.low, abs=1e-9)
 
 
+@pytest.mark.parametrize("clusters", [None, [0, 1, 2, 3, 4, 4, 4]])
+@pytest.mark.parametrize("lambda_", [None, 0.5, 1.0])
+def test_one_other_item_or_cluster_has_no_spread(
+    lambda_: float | None, clusters: list[int] | None
+) -> None:
+    # The judge is right of all that people labelled: residuals alone would have no error at all.
+    judge = np.array([0.0, 1.0, 1.0, 3.0, 9.0, 8.0, 7.0])[: None if clusters else 5]
+    human = np.where(np.arange(judge.size) < 4, judge, np.nan)
+    found = corrected_mean(human, judge, lambda_=lambda_, clusters=clusters)
+    alone = corrected_mean(human[:4], judge[:4], lambda_=0)
+    assert found.lambda_ == 0
+    assert found.estimate == pytest.approx(1.25)
+    assert found.standard_error == pytest.approx(alone.standard_error)
+
+
 def test_what_the_judge_cannot_add() -> None:
     human, rest = HUMAN[:8], np.full(12, NONE)
     constant = corrected_mean(np.append(human, rest), np.ones(20))

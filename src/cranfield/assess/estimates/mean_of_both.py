@@ -39,7 +39,8 @@ def corrected_mean(
     with lambda cut to [0, 1]. Humans label a random sample of the items, which are themselves a
     sample; the judge may be wrong in any way. A lambda that is learned from the labels it is used
     on makes intervals too short, so each of `folds` parts of them has the lambda of the others
-    (cross-fitting). Variances have n - 1, and limits the t quantile.
+    (cross-fitting). Variances have n - 1, and limits the t quantile. Fewer than two others have no
+    spread: there lambda is 0, also where it was given.
 
     Source: Angelopoulos, Duchi and Zrnic (2023), PPI++; Zrnic and Candès (2024), cross-fitting.
 
@@ -166,6 +167,10 @@ def fitted(
     taken, of = np.unique(row * size + shuffled[item], return_inverse=True)
     many = np.bincount(taken // size, minlength=rows)
     rest = items - count
+    far_row, far_item = np.nonzero(np.isnan(y))
+    far = np.unique(far_row * size + units[far_item]) // size
+    # One unit without people has no spread: what the judge says of it cannot be given limits.
+    usable = (np.bincount(far, minlength=rows) > 1)[row]
     if lambda_ is None:
         check_whole("folds", folds, 1)
         enough(many, 3)
@@ -174,10 +179,10 @@ def fitted(
         spread = ratio((near**2).sum(axis=1), np.full(rows, max(items - 1, 1)))
         with np.errstate(over="ignore"):
             wanted = ratio(weight * rest[row], (items * spread)[row])
-        weight = np.clip(wanted, 0.0, 1.0)
+        weight = np.where(usable, np.clip(wanted, 0.0, 1.0), 0.0)
     else:
         enough(many, 2)
-        weight = np.where(rest[row] > 0, lambda_, 0.0)
+        weight = np.where(usable, lambda_, 0.0)
     residual = label - weight * guess
     mean = ratio(np.bincount(row, weights=residual, minlength=rows), count)
     lam = ratio(np.bincount(row, weights=weight, minlength=rows), count)

@@ -87,6 +87,13 @@ def test_an_answer_without_a_grade_is_no_grade_0(absent: object) -> None:
     assert (row["pairs"], row["missing"], row["unparsed"], row["agreement"]) == (1, 2, 2, 1)
 
 
+@pytest.mark.parametrize("status", ["oops", "False", 0.5])
+def test_a_status_that_says_nothing_is_no_parsed_answer(status: object) -> None:
+    rows = [record("q1", "a", 0), record("q1", "b", 0) | {"result_status": status}]
+    with pytest.raises(cf.InputError, match="result_status '.*' is not an integer"):
+        cf.assess.read_judges({"llm": rows})
+
+
 def test_an_answer_that_was_asked_for_again_is_one_label() -> None:
     rows = [record("q1", "a", 0, 0), record("q1", "a", 2)]
     [judge] = cf.assess.read_judges({"llm": rows})

@@ -21,7 +21,7 @@ from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source
 from cranfield.sources.columns import columns_of_file, is_frame, read_columns, three_columns
 from cranfield.sources.schemas import NAMED, Column, Schema, optional, spelt
 from cranfield.sources.tables import fitted
-from cranfield.sources.values import GRADE, ID, RANK, absent
+from cranfield.sources.values import GRADE, ID, absent
 
 _NAMES = ("qid", "docid", "judgment")
 _LABELS = Schema(
@@ -36,7 +36,7 @@ _LABELS = Schema(
             "grade relevance label rel judgement",
             called="grade",
         ),
-        optional("result_status", RANK, "status"),
+        optional("result_status", replace(GRADE, missing=absent), "status"),
     ),
     called="labels",
     tuples=_NAMES,
@@ -83,8 +83,8 @@ def read_judges(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> 
         A path, a glob, a folder, or `"NAME=FILE"`; labels in memory, as
         :func:`cranfield.read_qrels` takes them; a mapping `{judge: labels}`; or a list of these.
         Files are TREC qrels, which submissions to LLMJudge are too, tables (CSV, TSV, Parquet), or
-        JSON lines, such as those of UMBRELA: `qid`, `docid`, `judgment`, and `result_status`, which
-        is 0 where the answer of the model could not be parsed.
+        JSON lines, such as those of UMBRELA: `qid`, `docid`, `judgment`, and `result_status`, a
+        whole number, which is 0 where the answer of the model could not be parsed.
     format, encoding
         As for :func:`cranfield.read_qrels`.
 

@@ -69,7 +69,8 @@ def mace(
     -------
     Consensus
         A worker's quality is its chance to copy, \(\theta_w\); `parameters` has it as `copying`,
-        and `spam`, \(\xi\), of shape (workers, grades).
+        and `spam`, \(\xi\), of shape (workers, grades). With `variational` both are geometric
+        means over what is known of them, scaled to sum to 1, and no plain means.
 
     Notes
     -----

@@ -160,10 +160,10 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
         separator = "\t" if form == "tsv" else ","
         if not schema.numbered:
             return columns_of_frame(csv_frame(raw, name, separator, schema.readable or form), name)
-        (head, *rows), lines = separated(text, name, separator)
-        if not rows:
+        rows, lines = separated(text, name, separator)
+        if len(rows) < 2:
             raise schema.empty(name)
-        return Columns.of_rows(head, rows, name, lines[1:])
+        return Columns.of_rows(rows[0], rows[1:], name, lines[1:])
     if form == "jsonl":
         records, lines = json_lines(text, name)
         return columns_of_records(records, schema, name, lines)

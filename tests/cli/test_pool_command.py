@@ -166,3 +166,20 @@ def test_no_input_is_written_over(campaign: Path, output: str) -> None:
     _, err = cranfield(campaign, "pool", "s?.run", *asked, "-o", output, status=2)
     assert "is a file that is read" in err
     assert {path: path.read_bytes() for path in campaign.iterdir()} == kept
+
+
+def test_what_a_method_makes_of_judgments_is_said(tmp_path: Path) -> None:
+    rankings = {"a.run": "xyz", "b.run": "zwx"}
+    for name, docs in rankings.items():
+        lines = [f"1 Q0 {doc} 1 {9 - k} {name}\n" for k, doc in enumerate(docs)]
+        (tmp_path / name).write_text("".join(lines))
+    (tmp_path / "q.txt").write_text("1 0 w 1\n1 0 x -1\n1 0 beyond 1\n")
+    common = ("pool", "*.run", "--judged", "q.txt", "-m", "MaxMean")
+    _, err = cranfield(tmp_path, *common, "--next", "1")
+    assert "1 judgment is of documents outside the pool" in err
+    assert "1 judgment is not yet reached by the method, which does not know of it" in err
+    assert "1 judgment is below 0: it counts as not relevant" in err
+    _, err = cranfield(tmp_path, *common, "--budget", "2")
+    assert "MaxMean takes 2 unjudged documents of the pool for not relevant" in err
+    _, err = cranfield(tmp_path, *common[:-1], "depth", "--budget", "2")
+    assert "warning" not in err

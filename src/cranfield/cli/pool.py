@@ -24,7 +24,7 @@ from cranfield.reporting.text.studies import WRITERS, check_table, written
 from cranfield.tabular import from_frame
 
 if TYPE_CHECKING:
-    from cranfield.assess import Pool, Rule, Sample
+    from cranfield.assess import Method, NextDocuments, Pool, Rule, Sample
     from cranfield.collection.qrels import Qrels
 
 EPILOG = """\b
@@ -143,10 +143,11 @@ def pool(
     if listing:
         if asked.following:
             after = assess.next_documents(made, qrels, chosen, asked.following, seed=seed, rel=rel)
-            _warn_of_outside(after.outside)
+            _warn_of_next(after)
             documents: Any = after
         elif asked.budget:
             order = assess.order(made, chosen, qrels, seed=seed, rel=rel).to_polars()
+            _warn_of_order(made, qrels, chosen)
             documents = order.filter(order["place"] <= min(asked.budget, len(made)))
         else:
             documents = drawn if drawn is not None else made.unjudged(qrels)
@@ -206,9 +207,30 @@ def _report(
     return Findings(heading, tables, keyed, about)
 
 
+def _warn_of_next(after: NextDocuments) -> None:
+    _warn_of_outside(after.outside)
+    _warn(after.ahead, "not yet reached by the method, which does not know of {them}")
+    _warn(after.negative, "below 0: {they} as not relevant")
+
+
+def _warn_of_order(made: Pool, qrels: Qrels | None, method: Method) -> None:
+    """Say what a method that learns makes of documents without judgments."""
+    if qrels is None or not method.learns:
+        return
+    left = len(made.unjudged(qrels))
+    _warn_of_outside(len(qrels) - len(made) + left)
+    if left:
+        said = f"{method} takes {counted(left, 'unjudged document')} of the pool for not relevant"
+        warnings.warn(CranfieldWarning(said), stacklevel=2)
+
+
 def _warn_of_outside(outside: int) -> None:
-    if outside:
-        are = "judgment is" if outside == 1 else "judgments are"
-        warnings.warn(
-            CranfieldWarning(f"{outside:,} {are} of documents outside the pool"), stacklevel=2
-        )
+    _warn(outside, "of documents outside the pool")
+
+
+def _warn(number: int, what: str) -> None:
+    if number:
+        one = number == 1
+        are = "judgment is" if one else "judgments are"
+        words = what.format(them="it" if one else "them", they="it counts" if one else "they count")
+        warnings.warn(CranfieldWarning(f"{number:,} {are} {words}"), stacklevel=3)

@@ -428,3 +428,32 @@ def test_small_results() -> None:
     assert found.differences().height == 0
     assert found.to_polars().columns[0] == "system"
     assert "CorrectedScores" in found._repr_html_()
+
+
+def test_limits_of_fixed_topics_do_not_rest_on_few_mistakes() -> None:
+    """A judge that agrees on all that was sampled may be wrong on the rest of it."""
+    options: dict[str, Any] = {
+        "unit": "document",
+        "fixed_topics": True,
+        "scale": (0, 2),
+        "cut": True,
+    }
+    rng = np.random.default_rng(8)
+    taken = rng.random(len(COVID.qrels)) < 0.2
+    sample = replace(
+        COVID.qrels.restricted(taken), columns={"inclusion": np.full(int(taken.sum()), 0.2)}
+    )
+    grades = COVID.qrels.grades.copy()
+    wrong = ~taken & (rng.random(len(COVID.qrels)) < 0.1)
+    grades[wrong] = 0
+    judge = replace(COVID.qrels, grades=grades)
+    found = corrected_scores(COVID.runs[:5], sample, judge, "P@10", lambda_=1, **options)
+    alone = corrected_scores(COVID.runs[:5], sample, judge, "P@10", lambda_=0, **options)
+    truth = cf.evaluate(COVID.runs[:5], COVID.qrels, "P@10")["P@10"].mean()
+    np.testing.assert_allclose(found.means.standard_error, 0, atol=1e-12)
+    np.testing.assert_allclose(
+        found.means.high - found.means.low, alone.means.high - alone.means.low
+    )
+    assert ((found.means.low < truth) & (truth < found.means.high)).all()
+    assert "limits of 5 systems are those of people alone" in found.notes[-1]
+    assert not any("limits of" in note for note in alone.notes)

@@ -9,12 +9,15 @@ import numpy as np
 from cranfield.assess.estimates.labels_of_both import Both
 from cranfield.assess.estimates.means_with_limits import CorrectedMeans, Drawn, satterthwaite
 from cranfield.assess.estimates.worth_of_documents import worth
-from cranfield.base.arrays import Floats, Indices, Ints
+from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.streams import stream
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures import Measure
+
+FEW = 8
+"""Equal parts of a variance, below which it is not known: so few mistakes of a judge were seen."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,12 +109,14 @@ class Documents:
     values: shape (topics, systems).
     spread: parts of their errors, shape (systems, sampled); squares add up to variances.
     used: lambda; shape (topics, systems).
+    alone: such parts for estimates by people alone.
     fixed: whether topics are all there are, or a sample themselves.
     """
 
     values: Floats
     spread: Floats
     used: Floats
+    alone: Floats
     sample: Sampled
     items: int
     fixed: bool
@@ -120,39 +125,61 @@ class Documents:
     alpha: float
 
     def means(self) -> CorrectedMeans:
-        return self._means(self.values, self.spread, self.used)
+        return self._means(self.values, self.spread, self.used, self.alone)
+
+    def few_mistakes(self) -> int:
+        """Count systems, of fixed topics, whose limits are at least those of people alone."""
+        return int(_few(self.spread)[0].sum()) if self.fixed else 0
 
     def differences(self, one: Indices, other: Indices) -> CorrectedMeans:
         used = (self.used[:, one] + self.used[:, other]) / 2
         values = self.values[:, one] - self.values[:, other]
         # Of all pairs and documents only where it is looked at.
-        spread = self.spread[one] - self.spread[other] if self.fixed else self.spread
-        return self._means(values, spread, used)
+        spread, alone = (
+            part[one] - part[other] if self.fixed else part for part in (self.spread, self.alone)
+        )
+        return self._means(values, spread, used, alone)
 
-    def _means(self, values: Floats, spread: Floats, used: Floats) -> CorrectedMeans:
+    def _means(self, values: Floats, spread: Floats, used: Floats, alone: Floats) -> CorrectedMeans:
         topics, many = values.shape
         if self.fixed:
             # Few documents of a sample stand high in a ranking, and the variance rests on these: as
             # many degrees of freedom as it has equal parts.
-            parts = spread**2 / topics**2
-            variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
+            few, own, freedom = _few(spread)
+            # A judge that is nearly always right is hardly ever seen to be wrong, and no variance
+            # is to be had from that; that of people alone is larger, and known.
+            _, by_people, known = _few(alone)
+            wider = few & (by_people >= own)
+            wide, known = np.where(wider, [by_people, known], [own, freedom])
+            unknown = (wide == 0) & (self.sample.chance < 1).any()
+            variance = own / topics**2
+            of_limits = np.where(unknown, np.nan, wide / topics**2), known
         else:
             variance = values.var(axis=0, ddof=1) / topics
             freedom = np.full(many, topics - 1.0)
+            of_limits = variance, freedom
         human = np.full(many, self.sample.topic.size)
         drawn = Drawn(human, self.items, self.alpha, self.folds, self.seed)
-        return drawn.means(values.mean(axis=0), variance, used.mean(axis=0), freedom)
+        estimate = values.mean(axis=0)
+        return drawn.means(estimate, variance, used.mean(axis=0), freedom, of_limits)
+
+
+def _few(spread: Floats) -> tuple[Bools, Floats, Floats]:
+    """Whether variances rest on too few documents; the variances, and their degrees of freedom."""
+    parts = spread**2
+    variance, freedom = parts.sum(axis=1), satterthwaite(parts, 2)
+    return (freedom < FEW) | (variance == 0), variance, freedom
 
 
 def estimated(
     worths: Worths, sample: Sampled, lambda_: float | None, folds: int, seed: int
-) -> tuple[Floats, Floats, Floats]:
+) -> tuple[Floats, Floats, Floats, Floats]:
     r"""Correct the judge's scores of each topic by what people say of sampled documents.
 
     .. math:: \hat M_t = \lambda \sum_d w_d f_d + \sum_{d \in S} w_d (y_d - \lambda f_d) / \pi_d
 
     Returns the values, shape (topics, systems); parts of their errors, shape (systems, sampled);
-    and lambda, shape (topics, systems).
+    lambda, shape (topics, systems); and such parts for people alone.
     """
     topics, systems = worths.whole.shape
     first, second = sample.spread(worths.people), sample.spread(worths.judge)
@@ -174,7 +201,7 @@ def estimated(
         for part in (worths.people, worths.judge)
     )
     values = by_people + used * (worths.whole - by_judge)
-    return values, first - used.T[:, sample.topic] * second, used
+    return values, first - used.T[:, sample.topic] * second, used, first
 
 
 def _sums(values: Floats, code: Ints, size: int) -> Floats:

@@ -215,15 +215,29 @@ def _by_document(
     worths, sample = worths_of(judged, measure, both)
     if not fixed and len(judged.topics) < 2:
         raise PolicyError("one topic has no spread over topics: fixed_topics=True")
-    values, spread, used = estimated(worths, sample, lambda_, folds, seed)
+    estimates = estimated(worths, sample, lambda_, folds, seed)
     learned = folds if lambda_ is None else 0
-    data = Documents(values, spread, used, sample, len(pool), fixed, learned, seed, alpha)
+    data = Documents(*estimates, sample, len(pool), fixed, learned, seed, alpha)
     notes = panel.notes
+    if few := data.few_mistakes():
+        notes += (
+            f"limits of {counted(few, 'system')} are those of people alone: the sample shows the"
+            " judge wrong on too few documents to know how often it is",
+        )
     if both.unlabelled:
         notes += (f"{counted(both.unlabelled, 'document')} without a label of the judge count 0",)
     whole = Scores(worths.whole, judged.topics, judged.systems, definition=measure)
     return _result(
-        measure, panel, "document", data.means(), whole, data, judged.topics, values, fixed, notes
+        measure,
+        panel,
+        "document",
+        data.means(),
+        whole,
+        data,
+        judged.topics,
+        data.values,
+        fixed,
+        notes,
     )
 
 

@@ -75,11 +75,21 @@ class Drawn:
     one: bool = False
 
     def means(
-        self, estimate: Floats, variance: Floats, lambda_: Floats, freedom: Floats
+        self,
+        estimate: Floats,
+        variance: Floats,
+        lambda_: Floats,
+        freedom: Floats,
+        of_limits: tuple[Floats, Floats] | None = None,
     ) -> CorrectedMeans:
-        """Add limits by the t distribution; by the normal one where the freedom is infinite."""
+        """Add limits by the t distribution; by the normal one where the freedom is infinite.
+
+        Limits may go by another variance and its degrees of freedom, where the own are not known
+        well.
+        """
         error = np.sqrt(variance)
-        half = stdtrit(freedom, 1 - self.alpha / 2) * error
+        wide, known = (variance, freedom) if of_limits is None else of_limits
+        half = stdtrit(known, 1 - self.alpha / 2) * np.sqrt(wide)
         low, high = estimate - half, estimate + half
 
         def shown(values: Any) -> Any:

@@ -33,6 +33,7 @@ EXPECTED = {
     "RBP-B(p=0.8)": "bakhclifdgje",
     "RBP-C(p=0.8)": "bakchdfgleij",
     "Hedge(beta=0.1)": "bkacdehfgijl",
+    "Hedge(sums='plain')": "bkacdehfgijl",
     "MTF(seen='skip')": "abfghkcdeijl",
     "MTF(seen='counts')": "abhkcdefgijl",
     "MaxMean(reward='holders')": "abcdfgehkijl",

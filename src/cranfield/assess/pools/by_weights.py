@@ -8,7 +8,7 @@ from cranfield.assess.pools.asking import NEARLY, Asking, spread
 from cranfield.assess.pools.method import Method
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
-from cranfield.measures.parameters import TRUE_SHARE, parameter
+from cranfield.measures.parameters import TRUE_SHARE, choice, parameter
 
 _LARGEST = np.finfo(np.float64).max
 
@@ -133,15 +133,20 @@ class Hedge(Method):
 
     of n pooled documents; a document that a run lacks has its mean over the ranks behind the run's
     end. Judging adds half of it to the run's loss L, or takes it off when the document is relevant.
+
+    What all documents share in the sum is left out, so that small weights keep their digits. Plain
+    sums in floats lose them there, and go by the order of additions: they are for comparison with
+    other programs.
     """
 
     name = "Hedge"
     source = "Aslam, Pavlu and Savell 2003"
     learns = True
     beta: float = parameter(0.1, TRUE_SHARE, "what the weight of a run falls to by a loss of 1")
+    sums: str = parameter("stable", choice("stable", "plain"), "how sums over runs are computed")
 
     def asking(self, pool: Pool, seed: int) -> Asking:
-        return Losses(pool, self.beta)
+        return (Losses if self.sums == "stable" else PlainLosses)(pool, self.beta)
 
 
 class Losses(Weighing):
@@ -173,3 +178,40 @@ class Losses(Weighing):
         topics = self.pool.topic[docs]
         self._loss[topics] += half[:, None] * self._lacking[topics]
         self._loss.ravel()[self.cells[rows]] += np.repeat(half, counts) * self.values[rows]
+
+
+class PlainLosses(Asking):
+    """The same by the formula as it stands, a product of a matrix and weights for each topic."""
+
+    def __init__(self, pool: Pool, beta: float) -> None:
+        super().__init__(pool)
+        self._beta = beta
+        systems = len(pool.systems)
+        self._lost = np.zeros((len(pool.topics), systems))
+        self._losses = [np.zeros((size, systems)) for size in np.diff(pool.starts).tolist()]
+        for topic, losses in enumerate(self._losses):
+            size = len(losses)
+            by_rank = np.log(size / np.arange(1, size + 1))
+            for system in range(systems):
+                first, last = pool.lists[topic * systems + system :][:2]
+                listed = pool.ranked[first:last] - pool.starts[topic]
+                losses[:, system] = by_rank[listed.size :].mean() if listed.size < size else 0
+                losses[listed, system] = by_rank[: listed.size]
+
+    def choose(self, groups: Indices) -> Indices:
+        least = self._lost.min(axis=1, keepdims=True, initial=_LARGEST)
+        weights = self._beta ** (self._lost - least)
+        weights /= weights.sum(axis=1, keepdims=True)
+        found = np.empty(groups.size, dtype=np.intp)
+        for k, topic in enumerate(groups.tolist()):
+            start, stop = self.pool.starts[topic : topic + 2]
+            sums = np.where(self.free[start:stop], self._losses[topic] @ weights[topic], -np.inf)
+            found[k] = start + sums.argmax()
+        self.free[found] = False
+        return found
+
+    def learn(self, docs: Indices, relevant: Bools) -> None:
+        for doc, hit in zip(docs.tolist(), relevant.tolist(), strict=True):
+            topic = self.pool.topic[doc]
+            losses = self._losses[topic][doc - self.pool.starts[topic]]
+            self._lost[topic] += losses * (-0.5 if hit else 0.5)

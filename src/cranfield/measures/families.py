@@ -5,6 +5,8 @@ the registry. A module is loaded when one of its measures is named. Behind `=` s
 that are understood. Measures of a measure and measures of texts come last.
 """
 
+from cranfield.base.words import homes_of
+
 _FAMILIES = """
 ranked.precision: P=Precision R=Recall gP=GeneralisedPrecision gR=GeneralisedRecall RelP
   Success=HitRate Rprec=RPrec RR=MRR
@@ -57,20 +59,9 @@ texts.rouge: RougeN RougeS RougeSU RougeL RougeLsum
 """
 
 
-def _read() -> tuple[dict[str, str], dict[str, str]]:
-    home: dict[str, str] = {}
-    aliases: dict[str, str] = {}
-    module = ""
-    for word in _FAMILIES.split():
-        if word.endswith(":"):
-            at = word.removesuffix(":")
-            module = at if at.startswith("cranfield.") else f"cranfield.measures.{at}"
-        else:
-            name, *others = word.split("=")
-            home[name] = module
-            aliases |= dict.fromkeys(others, name)
-    return home, aliases
-
-
-HOME, ALIASES = _read()
+_HOMES, ALIASES = homes_of(_FAMILIES)
+HOME = {
+    name: at if at.startswith("cranfield.") else f"cranfield.measures.{at}"
+    for name, at in _HOMES.items()
+}
 """The module that defines each measure, by name; and the measure that each other name means."""

@@ -5,6 +5,8 @@ Behind `=` stand other names that are understood.
 
 from __future__ import annotations
 
+from cranfield.base.words import homes_of
+
 _METHODS = """
 by_rank: depth=depth-k=top-k count=PP RRF=reciprocal-rank-fusion Borda=Borda-count
   Condorcet=Copeland
@@ -17,19 +19,5 @@ by_run: random epsilon-greedy=epsilon=greedy UCB1-tuned=UCB1=UCB
 """
 
 
-def _read() -> tuple[dict[str, str], dict[str, str]]:
-    home: dict[str, str] = {}
-    aliases: dict[str, str] = {}
-    module = ""
-    for word in _METHODS.split():
-        if word.endswith(":"):
-            module = word.removesuffix(":")
-        else:
-            name, *others = word.split("=")
-            home[name] = module
-            aliases |= dict.fromkeys(others, name)
-    return home, aliases
-
-
-HOME, ALIASES = _read()
+HOME, ALIASES = homes_of(_METHODS)
 """The module that defines each method, by name; and the method that each other name means."""

@@ -19,6 +19,9 @@ ROOMS = {
     "cranfield.texts": "How they are scored: [answers and summaries](../answers.md).",
     "cranfield.assess": "[Pools](../pools.md), [labels](../labels.md), [judges that are language"
     " models](../llm-judges.md), and [few judgments of people](../few-judgments.md).",
+    "cranfield.online": "[Query logs](../logs.md), [online measures](../online-measures.md),"
+    " [interleaving](../interleaving.md), [click models](../click-models.md),"
+    " [experiments](../experiments.md), [off-policy estimates](../off-policy.md).",
     "cranfield.significance": "Which test to use: [significance](../significance.md).",
     "cranfield.correlation": "How alike two orders are: [coefficients](../testing-measures.md).",
     "cranfield.scales": "What they are for: [what may be said](../scales.md).",

@@ -6,6 +6,7 @@ from . import (
     bundled as bundled,
     measures as measures,
     meta as meta,
+    online as online,
     scales as scales,
     sessions as sessions,
     significance as significance,

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from numpy.random import Generator, SeedSequence, default_rng
+import numpy as np
+from numpy.random import Generator, Philox, SeedSequence, default_rng
+
+from cranfield.base.arrays import Floats
 
 
 def stream(seed: int, *key: int) -> Generator:
@@ -38,3 +41,19 @@ def stream_of(seed: int, name: str, *key: int) -> Generator:
     """
     digest = sha256(name.encode(errors="surrogatepass")).digest()
     return stream(seed, int.from_bytes(digest[:16], "big"), *key)
+
+
+def uniforms(seed: int, first: int, number: int, width: int, *key: int) -> Floats:
+    """Return numbers from 0 to below 1 for some rows, of which each has its own.
+
+    Row k is the same whatever rows are asked for with it, so that neither batches nor workers
+    change what is drawn for an impression. Shape (number, width), of rows from `first` on.
+
+    >>> rows = uniforms(7, 0, 4, 3)
+    >>> bool((uniforms(7, 2, 2, 3) == rows[2:]).all())
+    True
+    """
+    blocks = -(-width // 4)  # Philox counts in blocks of four numbers.
+    state = SeedSequence(seed, spawn_key=key).generate_state(2, np.uint64)
+    source = Generator(Philox(key=state).advance(first * blocks))
+    return source.random((number, 4 * blocks))[:, :width]

@@ -22,7 +22,10 @@ COMMANDS = {
         *("evaluate", "compare", "sessions", "answers", "measures", "scale", "report"),
         *("pool", "labels", "judges", "cite", "demo"),
     )
-} | {"study": "cranfield.cli.studies.study:study"}
+} | {
+    "online": "cranfield.cli.online.online:online",
+    "study": "cranfield.cli.studies.study:study",
+}
 """Where each command stands."""
 
 

@@ -1,0 +1,1 @@
+"""Controlled experiments: who gets what, and what difference it makes."""

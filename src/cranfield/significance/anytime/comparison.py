@@ -18,9 +18,8 @@ from cranfield.base.escape import plain
 from cranfield.base.words import counted
 from cranfield.significance.anytime.betting import BETS, log_capital, lower_limits
 from cranfield.significance.comparison.result import MOST_ROWS
-from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.significance.corrections.of_pvalues import adjusted
 from cranfield.significance.options import Options
-from cranfield.significance.outcome import Outcome, nothing_known
 from cranfield.significance.pairs import Pairs, against, all_pairs
 from cranfield.significance.prepare import as_scores, baseline_indices, score_bounds
 from cranfield.tabular.frames import Framed, from_frame
@@ -152,7 +151,7 @@ def compare_anytime(
         difference=means,
         log_e=log_e,
         pvalues=pvalues,
-        adjusted_pvalues=_adjusted(now if correction == "bh" else pvalues, pairs, correction),
+        adjusted_pvalues=_adjusted(now if correction == "bh" else pvalues, correction),
         notes=notes,
         pairs=pairs,
     )
@@ -179,16 +178,9 @@ def _watched(pairs: Pairs, looks: Indices, span: float) -> tuple[Floats, Floats,
     return found[0], found[1], found[2]
 
 
-def _adjusted(pvalues: Floats, pairs: Pairs, correction: str) -> Floats:
+def _adjusted(pvalues: Floats, correction: str) -> Floats:
     """Correct the p-values of each look."""
-    number = len(pairs)
-    none, nothing = np.zeros(number, dtype=np.intp), np.zeros(number)
-    correct = CORRECTIONS[correction].run
-    outcomes = (
-        Outcome(nothing, column, nothing, lambda _: nothing_known(number), none, none, none)
-        for column in pvalues.T
-    )
-    return np.stack([correct(one, pairs, Options()).pvalue for one in outcomes], axis=1)
+    return np.stack([adjusted(column, correction) for column in pvalues.T], axis=1)
 
 
 def spend_alpha(nights: ArrayLike, alpha: float = 0.05) -> Floats:

@@ -2,14 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from cranfield.base.arrays import Floats, Indices
+from cranfield.base.checks import check_choice, numbers
+from cranfield.base.errors import PolicyError
+from cranfield.significance.corrections.catalogue import find_correction
 from cranfield.significance.options import Options
 from cranfield.significance.outcome import TOGETHER, Corrected, Interval, Level, Limits, Outcome
 from cranfield.significance.pairs import Pairs
+
+
+def adjusted(pvalues: ArrayLike, correction: str = "holm") -> Floats:
+    """Correct p-values that are looked at together, by a correction that needs nothing else.
+
+    Parameters
+    ----------
+    pvalues
+        From 0 to 1, any shape. NaN, which is of no test, stays and counts for nothing.
+    correction
+        Name of one that goes by p-values alone: `none`, `bonferroni`, `holm`, `bh` or `by`.
+
+    Returns
+    -------
+    array
+        Adjusted p-values, in the same shape.
+
+    Raises
+    ------
+    PolicyError
+        For what is no p-value, and for a correction that needs more.
+
+    Examples
+    --------
+    >>> adjusted([0.01, 0.04, 0.03]).tolist()
+    [0.03, 0.06, 0.06]
+    """
+    name = find_correction(correction)
+    check_choice("correction of p-values", name, LAWS)
+    given = numbers(pvalues, "p-values")
+    known = ~np.isnan(given)
+    if ((given[known] < 0) | (given[known] > 1)).any():
+        raise PolicyError("p-values lie between 0 and 1")
+    out = np.full(given.shape, np.nan)
+    out[known] = LAWS[name](given[known])
+    return out
 
 
 def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
@@ -19,7 +60,7 @@ def uncorrected(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
 def bonferroni(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
     """Multiply p-values by their number; limits hold together by Bonferroni's inequality."""
     number = outcome.pvalue.size
-    pvalue = np.minimum(1.0, outcome.pvalue * number)
+    pvalue = LAWS["bonferroni"](outcome.pvalue)
     if number <= 1:
         return Corrected(pvalue)
     limits = partial(narrowed, outcome.interval, number)
@@ -32,21 +73,37 @@ def narrowed(interval: Interval, pairs: float, level: Level) -> Limits:
 
 
 def holm(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Multiply the least by their number, the next by one less, and so on (Holm, 1979)."""
-    ordered, order = _ascending(outcome.pvalue)
-    left = np.arange(ordered.size, 0, -1)
-    return Corrected(_in_place(np.maximum.accumulate(ordered * left), order))
+    return Corrected(LAWS["holm"](outcome.pvalue))
 
 
 def benjamini_hochberg(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
-    """Keep the false discovery rate of independent comparisons (1995)."""
-    return Corrected(_step_up(outcome.pvalue, 1.0))
+    return Corrected(LAWS["bh"](outcome.pvalue))
 
 
 def benjamini_yekutieli(outcome: Outcome, pairs: Pairs, options: Options) -> Corrected:
+    return Corrected(LAWS["by"](outcome.pvalue))
+
+
+def _bonferroni(pvalues: Floats) -> Floats:
+    return np.minimum(1.0, pvalues * pvalues.size)
+
+
+def _holm(pvalues: Floats) -> Floats:
+    """Multiply the least by their number, the next by one less, and so on (Holm, 1979)."""
+    ordered, order = _ascending(pvalues)
+    left = np.arange(ordered.size, 0, -1)
+    return _in_place(np.maximum.accumulate(ordered * left), order)
+
+
+def _benjamini_hochberg(pvalues: Floats) -> Floats:
+    """Keep the false discovery rate of independent comparisons (1995)."""
+    return _step_up(pvalues, 1.0)
+
+
+def _benjamini_yekutieli(pvalues: Floats) -> Floats:
     """Keep the false discovery rate however comparisons depend on each other (2001)."""
-    place = np.arange(1, outcome.pvalue.size + 1)
-    return Corrected(_step_up(outcome.pvalue, float((1 / place).sum())))
+    place = np.arange(1, pvalues.size + 1)
+    return _step_up(pvalues, float((1 / place).sum()))
 
 
 def _step_up(pvalues: Floats, dependence: float) -> Floats:
@@ -64,3 +121,13 @@ def _in_place(adjusted: Floats, order: Indices) -> Floats:
     out = np.empty(adjusted.size)
     out[order] = np.minimum(1.0, adjusted)
     return out
+
+
+LAWS: dict[str, Callable[[Floats], Floats]] = {
+    "none": np.copy,
+    "bonferroni": _bonferroni,
+    "holm": _holm,
+    "bh": _benjamini_hochberg,
+    "by": _benjamini_yekutieli,
+}
+"""What becomes of p-values, by the name of the correction."""

@@ -1,0 +1,88 @@
+"""One table with a row a shown result, taken apart into pages, results and clicks."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import polars as pl
+
+from cranfield.base.errors import quoted
+from cranfield.online.log.linking import placed
+from cranfield.online.log.query_log import CLICKS, PAGES, RESULTS
+from cranfield.sources.tables import Table
+
+
+def parted(table: Table) -> tuple[Table, Table, Table | None]:
+    """Take a flat table apart; a page without results is a row without a document."""
+    frame = table.frame
+    of_page = [name for name in PAGES if name in table.names]
+    pages = frame.select("page", *of_page).unique("page", keep="first", maintain_order=True)
+    pages = pages.rename({"page": "id"})
+    _same(table, pages, of_page)
+    shown = frame["doc"].is_not_null()
+    if "rank" in table.names:
+        ranked = frame["rank"].is_not_null()
+        table.refuse(~shown & ranked, lambda row: "has a rank, and no document")
+        table.refuse(shown & ~ranked, lambda row: "has no rank")
+    results = _part(table, shown, ["page", *(name for name in RESULTS if name in table.names)])
+    number = _number(table)
+    if number is not None:
+        table.refuse((number > 0) & ~shown, lambda row: "is clicked, and has no document")
+    made = Table(pages, table.source, ("id", *of_page))
+    return made, results, None if number is None else _clicks(table, number)
+
+
+def _same(table: Table, pages: pl.DataFrame, names: list[str]) -> None:
+    """Refuse a page whose rows differ in what belongs to the page."""
+    place = pages.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
+    of_row = placed(table.frame, place)["page"]
+    for name in names:
+        given = table.frame[name]
+        other = given.ne_missing(pages[name].gather(of_row))
+        table.refuse(other, partial(_two, name=name, pages=pages))
+
+
+def _two(row: dict[str, Any], name: str, pages: pl.DataFrame) -> str:
+    first = pages.filter(pl.col("id") == row["page"])[name][0]
+    return f"page {quoted(row['page'])} has {name} {quoted(first)} and {quoted(row[name])}"
+
+
+def _number(table: Table) -> pl.Series | None:
+    """Tell how often each row was clicked; None where the table does not say."""
+    if "clicks" in table.names:
+        return table.frame["clicks"].fill_null(0)
+    if "click_time" in table.names:
+        return table.frame["click_time"].is_not_null().cast(pl.Int64)
+    return None
+
+
+def _clicks(table: Table, number: pl.Series) -> Table:
+    wanted = ("rank", "doc", "dwell", "censored")
+    names: list[str] = [name for name in wanted if name in table.names]
+    clicks = _part(table, number > 0, ["page", *names])
+    frame, names = clicks.frame, [*clicks.names]
+    if "click_time" in table.names:
+        frame = frame.with_columns(table.frame["click_time"].filter(number > 0).alias("time"))
+        names.append("time")
+    times = number.filter(number > 0)
+    lines = clicks.lines
+    if (times > 1).any():
+        row = pl.int_range(times.len(), eager=True).repeat_by(times).explode()
+        frame = frame[row]
+        lines = None if lines is None else pl.Series(lines)[row].to_list()
+    for name in set(CLICKS) - set(frame.columns):
+        frame = frame.with_columns(pl.lit(None, CLICKS[name]).alias(name))
+    return Table(frame, table.source, tuple(names), lines)
+
+
+def _part(table: Table, where: pl.Series, names: list[str]) -> Table:
+    whole = bool(where.all())
+    frame = table.frame if whole else table.frame.filter(where)
+    lines = table.lines
+    if lines is not None and not whole:
+        lines = pl.Series(lines, dtype=pl.Int64).filter(where).to_list()
+    for name in ("rank", "doc"):
+        if name not in frame.columns:
+            frame = frame.with_columns(pl.lit(None).alias(name))
+    return Table(frame.select({*names, "rank", "doc"}), table.source, tuple(names), lines)

@@ -4,3 +4,12 @@
 from .log.query_log import QueryLog as QueryLog
 from .log.reading import read_log as read_log
 from .log.simulated import simulated_log as simulated_log
+from .interleaving.preference import (
+    Preference as Preference,
+    preference_by_credits as preference_by_credits,
+    preference_of as preference_of,
+)
+from .interleaving.simulated_users import (
+    CascadeUser as CascadeUser,
+    simulated_user as simulated_user,
+)

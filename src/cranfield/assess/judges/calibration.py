@@ -6,6 +6,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.shares import wilson
 
 
 def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats]:
@@ -51,11 +52,7 @@ def calibration(tables: Ints, confidence: float) -> tuple[Floats, Floats, Floats
 
 
 def _wilson(share: Floats, size: Floats, df: Ints, confidence: float) -> tuple[Floats, Floats]:
-    t = stdtrit(np.maximum(df, 1), (1 + confidence) / 2)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        centre = (share + t**2 / (2 * size)) / (1 + t**2 / size)
-        half = t / (1 + t**2 / size) * np.sqrt(share * (1 - share) / size + t**2 / (4 * size**2))
-        low, high = np.maximum(centre - half, 0.0), np.minimum(centre + half, 1.0)
+    low, high = wilson(share, size, stdtrit(np.maximum(df, 1), (1 + confidence) / 2))
     # One topic says nothing of others.
     alone = (df < 1) & ~np.isnan(share)
     return np.where(alone, 0.0, low), np.where(alone, 1.0, high)

@@ -16,6 +16,7 @@ from cranfield.significance.options import Options
 from cranfield.significance.outcome import Level, Limits, Outcome, joined, nothing_known
 from cranfield.significance.pairs import BLOCK, Pairs
 from cranfield.significance.ranks import mid_ranks
+from cranfield.significance.tests.binomial import binomial_pvalues
 from cranfield.significance.tests.kth_smallest_sum import cells, kth_sum
 
 SLACK = 1 + 1e-12
@@ -198,14 +199,9 @@ def _sign_block(pairs: Pairs, options: Options) -> Outcome:
     wins = (differences > 0).sum(axis=1)
     losses = (differences < 0).sum(axis=1)
     n = wins + losses
-    tails = {
-        "two-sided": 2 * bdtr(np.minimum(wins, losses), n, 0.5),
-        "greater": bdtr(losses, n, 0.5),
-        "less": bdtr(wins, n, 0.5),
-    }
     return Outcome(
         statistic=wins.astype(np.float64),
-        pvalue=np.where(n > 0, np.minimum(1.0, tails[options.alternative]), 1.0),
+        pvalue=binomial_pvalues(wins, losses, options.alternative),
         effect=np.divide(wins - losses, n, out=np.zeros(len(pairs)), where=n > 0),
         interval=partial(median_limits, pairs, options),
         n=n,

@@ -1,0 +1,376 @@
+"""Which of two rankers users prefer, from wins, losses and ties of interleaving."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.special import ndtri
+
+from cranfield.base.arrays import Floats, Ints
+from cranfield.base.checks import as_array, check_probability, check_share, check_whole, numbers
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.shares import wilson
+from cranfield.base.words import counted
+from cranfield.online.interleaving.outcomes_by_unit import (
+    OutcomesByUnit,
+    outcomes_by_unit,
+    outcomes_counted,
+)
+from cranfield.significance.options import MOST_RESAMPLES
+from cranfield.significance.tests.binomial import binomial_pvalues
+from cranfield.tabular import between, number
+from cranfield.tabular.frames import Framed
+
+MOST = 10**8
+"""Impressions that are counted."""
+
+Limits = tuple[float, float]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Preference(Framed):
+    r"""What impressions say of two rankers A and B, and how sure that is.
+
+    Attributes
+    ----------
+    names
+        A and B; wins are those of A.
+    unit
+        What was counted by the test and drawn by the bootstrap, such as `user`.
+    wins, losses, ties
+        Impressions in which A had more credit, less, and as much as B.
+    unit_wins, unit_losses, unit_ties
+        Units with more wins of A than losses, with more losses, and the others.
+    expected
+        Share of wins among wins and losses of two equal rankers.
+    pvalue
+        Of the exact two-sided sign test by unit, without ties.
+    z
+        Wins by unit less those expected, by their standard deviation if rankers are equal.
+    wilson
+        Limits of the share of wins among wins and losses of *units*, by Wilson (1927).
+    outcome_limits, delta_limits
+        Limits of `outcome` and `delta` by the percentile bootstrap over units.
+    credit, credit_limits, credit_pvalue
+        Mean over units of a unit's mean difference of credit, A less B, with limits and p-value by
+        Student's t; NaN where only counts are known.
+    confidence, resamples, seed
+        Of the limits and of the bootstrap.
+    notes
+        What should be known.
+    """
+
+    names: tuple[str, str]
+    unit: str
+    wins: int
+    losses: int
+    ties: int
+    unit_wins: int
+    unit_losses: int
+    unit_ties: int
+    expected: float
+    pvalue: float
+    z: float
+    wilson: Limits
+    outcome_limits: Limits
+    delta_limits: Limits
+    credit: float
+    credit_limits: Limits
+    credit_pvalue: float
+    confidence: float
+    resamples: int
+    seed: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def impressions(self) -> int:
+        """Number of impressions."""
+        return self.wins + self.losses + self.ties
+
+    @property
+    def units(self) -> int:
+        """Number of units."""
+        return self.unit_wins + self.unit_losses + self.unit_ties
+
+    @property
+    def outcome(self) -> float:
+        r"""Share of wins of the impressions that are no ties, :math:`w / (w + l)`."""
+        return float(_outcome(np.array([self.wins, self.losses, self.ties])))
+
+    @property
+    def delta(self) -> float:
+        r""":math:`\Delta_{AB} = (w + t/2) / (w + l + t) - 1/2` (Chapelle et al., 2012)."""
+        return float(_delta(np.array([self.wins, self.losses, self.ties])))
+
+    @property
+    def unit_outcome(self) -> float:
+        """Share of wins of the units that are no ties."""
+        return float(_outcome(np.array([self.unit_wins, self.unit_losses, 0])))
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a row a statistic: its `value`, its limits, how these were made, and of what."""
+        rows = [
+            ("outcome", "impression", self.outcome, self.outcome_limits, "bootstrap"),
+            ("Delta", "impression", self.delta, self.delta_limits, "bootstrap"),
+            ("outcome", self.unit, self.unit_outcome, self.wilson, "Wilson"),
+            ("difference of credit", self.unit, self.credit, self.credit_limits, "Student's t"),
+        ]
+        return pl.DataFrame(
+            {
+                "statistic": [row[0] for row in rows],
+                "of": [row[1] for row in rows],
+                "value": [row[2] for row in rows],
+                "low": [row[3][0] for row in rows],
+                "high": [row[3][1] for row in rows],
+                "limits": [row[4] for row in rows],
+            }
+        ).with_columns(pl.selectors.float().fill_nan(None))
+
+    def summary(self) -> str:
+        """Say in plain words what was found."""
+        a, b = self.names
+        decided = self.wins + self.losses
+        if not decided:
+            return f"No impression decides between {a} and {b}: {counted(self.ties, 'tie')}."
+        said = (
+            f"Of {counted(decided, 'impression')} that decide{'s' if decided == 1 else ''} between"
+            f" {a} and {b}, {a} wins {self.wins:,} ({100 * self.outcome:.1f}%;"
+            f" {counted(self.ties, 'more tie')})."
+        )
+        if np.isnan(self.pvalue):
+            return f"{said} Whether they differ is not tested."
+        wins = self.unit_wins > self.expected * (self.unit_wins + self.unit_losses)
+        sure = f"sign test by {self.unit}: p = {self.pvalue:.2g}"
+        if self.pvalue > 1 - self.confidence:
+            return f"{said} That is no evidence that users prefer either ({sure})."
+        return f"{said} Users prefer {a if wins else b} ({sure})."
+
+    def __str__(self) -> str:
+        lines = [
+            repr(self),
+            f"  wins {self.wins:,}, losses {self.losses:,}, ties {self.ties:,}"
+            + (
+                f"; by {self.unit} {self.unit_wins:,}, {self.unit_losses:,}, {self.unit_ties:,}"
+                if self.unit != "impression"
+                else ""
+            ),
+            f"  outcome {number(self.outcome)} ({_limits(self.outcome_limits)}), expected"
+            f" {self.expected:g}",
+            f"  Delta {number(self.delta)} ({_limits(self.delta_limits)})",
+            f"  sign test by {self.unit}: z {number(self.z, 2)}, p {self.pvalue:.4g}",
+            *(f"  note: {note}" for note in self.notes),
+        ]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        a, b = self.names
+        return (
+            f"Preference({a} against {b}: outcome {number(self.outcome)} of"
+            f" {counted(self.impressions, 'impression')}, p {self.pvalue:.3g} by {self.unit})"
+        )
+
+
+def preference_of(
+    wins: int,
+    losses: int,
+    ties: int = 0,
+    *,
+    names: Sequence[str] = ("A", "B"),
+    expected: float = 0.5,
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Preference:
+    r"""Return what numbers of wins, losses and ties say of two rankers.
+
+    Each impression counts as independent of the others. Where users come again they are not, and
+    the test finds too much: :func:`preference_by_credits` and :func:`preference` take the users.
+
+    Parameters
+    ----------
+    wins, losses, ties
+        Impressions in which A had more credit, less, and as much as B.
+    names
+        A and B.
+    expected
+        Share of wins, of wins and losses, that equal rankers would have: another one than 1/2
+        where the interleaving is known to be biased.
+    confidence
+        Of all limits.
+    resamples, seed
+        Of the bootstrap.
+
+    Raises
+    ------
+    PolicyError
+        For what is no number of impressions, or no impression at all.
+
+    Notes
+    -----
+    The two-sided sign test sums the chances of all counts that are as improbable as the one found,
+    or more so (Chapelle, Joachims, Radlinski and Yue, 2012, take the same test).
+
+    Examples
+    --------
+    >>> found = preference_of(40, 109, 374)
+    >>> round(found.outcome, 4), round(found.delta, 6), f"{found.pvalue:.3e}"
+    (0.2685, -0.065966, '1.409e-08')
+    >>> round(preference_of(40, 109, 374, expected=0.28).pvalue, 3)
+    0.785
+    """
+    for name, value in (("wins", wins), ("losses", losses), ("ties", ties)):
+        check_whole(name, value, 0, MOST)
+    made = outcomes_counted(int(wins), int(losses), int(ties))
+    return preference_from(made, names, "impression", expected, confidence, resamples, seed)
+
+
+def preference_by_credits(
+    credits: Any,
+    units: Any = None,
+    *,
+    unit: str = "unit",
+    names: Sequence[str] = ("A", "B"),
+    expected: float = 0.5,
+    confidence: float = 0.95,
+    resamples: int = 10_000,
+    seed: int = 0,
+) -> Preference:
+    """Return what credits of two rankers by impression say of them.
+
+    Parameters
+    ----------
+    credits
+        Credit of A and of B in each impression, shape (impressions, 2), such as the `credits` of an
+        interleaver.
+    units
+        Of each impression its unit, such as its user; by default impressions are independent.
+    unit
+        What a unit is called.
+    names, expected, confidence, resamples, seed
+        As for :func:`preference_of`.
+
+    Raises
+    ------
+    PolicyError
+        For credits that are no such numbers, or as many units as there are no impressions.
+
+    Examples
+    --------
+    >>> made = preference_by_credits([[1, 0], [2, 0], [0, 1]], ["ann", "ann", "bob"], unit="user")
+    >>> made.wins, made.losses, made.unit_wins, made.unit_losses, made.pvalue
+    (2, 1, 1, 1, 1.0)
+    """
+    given = numbers(credits, "credits")
+    if given.ndim != 2 or given.shape[1] != 2 or not np.isfinite(given).all():
+        raise PolicyError("credits are finite numbers of two rankers, a row an impression")
+    code, number = unit_codes(units, len(given))
+    kind = "impression" if units is None else unit
+    made = outcomes_by_unit(given[:, 0] - given[:, 1], code, number)
+    return preference_from(made, names, kind, expected, confidence, resamples, seed)
+
+
+def unit_codes(units: Any, impressions: int) -> tuple[Any, int]:
+    """Return units as numbers from 0, and how many there are; without units each has its own."""
+    if units is None:
+        return np.arange(impressions), impressions
+    labels = as_array(units, "units are labels, one of each impression")
+    if labels.shape != (impressions,):
+        raise PolicyError(
+            f"{counted(impressions, 'impression')}, and units of shape {labels.shape}"
+        )
+    known, code = np.unique(labels, return_inverse=True)
+    return code, len(known)
+
+
+def preference_from(
+    made: OutcomesByUnit,
+    names: Sequence[str],
+    unit: str,
+    expected: float,
+    confidence: float,
+    resamples: int,
+    seed: int,
+    notes: Sequence[str] = (),
+) -> Preference:
+    """Compute all statistics of outcomes by unit."""
+    check_share("expected", expected)
+    check_probability("confidence", confidence)
+    check_whole("resamples", resamples, 1, MOST_RESAMPLES)
+    check_whole("the seed", seed, 0)
+    pair = tuple(map(str, names))
+    if len(pair) != 2 or pair[0] == pair[1]:
+        raise PolicyError(f"names are those of two rankers, not {quoted(names)}")
+    if not made.number.sum():
+        raise CranfieldError("there is no impression to tell rankers apart by")
+    wins, losses, ties = map(int, made.totals)
+    ahead, behind, level = map(int, made.by_unit)
+    samples = made.resampled(resamples, seed)
+    credit, credit_low, credit_high, credit_p = made.credit_by_t(confidence)
+    decided = np.array(ahead + behind)
+    share = np.array(ahead / decided if decided else np.nan)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = (ahead - decided * expected) / np.sqrt(decided * expected * (1 - expected))
+    pvalue = float(binomial_pvalues(np.array(ahead), np.array(behind), expected=expected))
+    said = list(notes)
+    if expected != 0.5 and made.repeated:
+        # How often a unit of many impressions is ahead does not follow from the share expected.
+        z, pvalue = np.array(np.nan), np.nan
+        said.append(
+            f"an expected share of {expected:g} is of impressions: a sign test by {unit} has none;"
+            " see whether it lies within the limits of the outcome"
+        )
+    outcomes = _outcome(samples)
+    empty = int(np.isnan(outcomes).sum())
+    if empty and decided:
+        said.append(f"{counted(empty, 'bootstrap sample')} of ties only left aside")
+    low, high = wilson(share, decided, float(ndtri((1 + confidence) / 2)))
+    return Preference(
+        names=pair,
+        unit=unit,
+        wins=wins,
+        losses=losses,
+        ties=ties,
+        unit_wins=ahead,
+        unit_losses=behind,
+        unit_ties=level,
+        expected=float(expected),
+        pvalue=pvalue,
+        z=float(z) if decided else 0.0,
+        wilson=(float(low), float(high)),
+        outcome_limits=_percentiles(outcomes, confidence),
+        delta_limits=_percentiles(_delta(samples), confidence),
+        credit=credit,
+        credit_limits=(credit_low, credit_high),
+        credit_pvalue=credit_p,
+        confidence=float(confidence),
+        resamples=int(resamples),
+        seed=int(seed),
+        notes=tuple(said),
+    )
+
+
+def _outcome(counts: Ints) -> Floats:
+    """Return w / (w + l) of wins, losses and ties, NaN where there are only ties."""
+    wins, losses = counts[..., 0], counts[..., 1]
+    with np.errstate(invalid="ignore"):
+        return np.asarray(np.divide(wins, wins + losses))
+
+
+def _delta(counts: Ints) -> Floats:
+    return np.asarray((counts[..., 0] - counts[..., 1]) / (2 * counts.sum(axis=-1)))
+
+
+def _percentiles(values: Floats, confidence: float) -> Limits:
+    known = values[~np.isnan(values)]
+    if not known.size:
+        return np.nan, np.nan
+    low, high = np.quantile(known, [(1 - confidence) / 2, (1 + confidence) / 2])
+    return float(low), float(high)
+
+
+def _limits(ends: Limits) -> str:
+    return between(*ends) or "no limits"

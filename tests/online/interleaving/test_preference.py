@@ -1,0 +1,180 @@
+"""Outcomes of interleaving: against SciPy, statsmodels, published outcomes and naive loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import binomtest, ttest_1samp
+from statsmodels.stats.proportion import proportion_confint
+
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.online import preference_by_credits, preference_of
+from cranfield.online.interleaving.outcomes_by_unit import outcomes_by_unit
+
+ROUND_1 = [
+    ("Baseline", 0.4691, 91, 103, 467),
+    ("UiS-Mira", 0.3413, 71, 137, 517),
+    ("UiS-Jern", 0.3277, 58, 119, 488),
+    ("UiS-UiS", 0.2827, 54, 137, 508),
+    ("GESIS", 0.2685, 40, 109, 374),
+    ("Exploitative Baseline", 0.5527, 3030, 2452, 19055),
+    ("Uniform Baseline", 0.2161, 430, 1560, 1346),
+]
+"""Printed outcomes of LL4IR round 1 (CLEF 2015): system, outcome, wins, losses, ties."""
+
+
+@pytest.mark.parametrize(("system", "outcome", "wins", "losses", "ties"), ROUND_1)
+def test_published_outcomes(system: str, outcome: float, wins: int, losses: int, ties: int) -> None:
+    found = preference_of(wins, losses, ties, names=(system, "site"), resamples=100)
+    assert round(found.outcome, 4) == outcome
+    assert found.pvalue == pytest.approx(binomtest(wins, wins + losses).pvalue, rel=1e-9)
+    low, high = proportion_confint(wins, wins + losses, method="wilson")
+    assert found.wilson == pytest.approx((low, high), abs=1e-12)
+    share = (wins + ties / 2) / (wins + losses + ties)
+    assert found.delta == pytest.approx(share - 0.5, abs=1e-15)
+
+
+def test_figures_of_two_systems() -> None:
+    baseline, gesis = preference_of(91, 103, 467), preference_of(40, 109, 374)
+    assert (round(baseline.delta, 6), round(gesis.delta, 6)) == (-0.009077, -0.065966)
+    assert round(baseline.pvalue, 6) == 0.429747
+    assert f"{gesis.pvalue:.3e}" == "1.409e-08"
+    assert f"{preference_of(91, 103, 467, expected=0.28).pvalue:.1e}" == "2.2e-08"
+    assert round(preference_of(40, 109, 374, expected=0.28).pvalue, 3) == 0.785
+
+
+@given(
+    st.integers(0, 300),
+    st.integers(0, 300),
+    st.sampled_from([0.5, 0.28, 0.9, 1 / 3, 0.01]),
+)
+def test_sign_test_is_the_binomial_one(wins: int, losses: int, expected: float) -> None:
+    if wins + losses == 0:
+        return
+    found = preference_of(wins, losses, expected=expected, resamples=1)
+    by_scipy = binomtest(wins, wins + losses, expected).pvalue
+    assert found.pvalue == pytest.approx(by_scipy, rel=1e-9, abs=1e-200)
+    turned = preference_of(losses, wins, expected=1 - expected, resamples=1)
+    assert turned.pvalue == pytest.approx(found.pvalue, rel=1e-9)
+    assert turned.z == pytest.approx(-found.z, abs=1e-12)
+
+
+def test_extreme_tails_are_exact() -> None:
+    # Sums of fractions: 1.313914850486203e-284, where scipy.stats.binomtest 1.17 has half of it.
+    found = preference_of(20, 2256, expected=0.28, resamples=1)
+    assert found.pvalue == pytest.approx(1.313914850486203e-284, rel=1e-8)
+
+
+def _users(seed: int = 3) -> tuple[Any, Any]:
+    draw = np.random.default_rng(seed)
+    users = draw.integers(0, 40, 400)
+    return draw.integers(0, 3, (400, 2)) + (users[:, None] % 3 == 0), users
+
+
+def test_by_unit_against_loops() -> None:
+    credits, users = _users()
+    found = preference_by_credits(credits, users, unit="user", resamples=20_000)
+    difference = credits[:, 0] - credits[:, 1]
+    each = [np.sign(difference[users == user]) for user in np.unique(users)]
+    ahead = [np.sign(one.sum()) for one in each]
+    assert (found.unit_wins, found.unit_losses) == (ahead.count(1), ahead.count(-1))
+    assert found.wins == (difference > 0).sum()
+    assert found.pvalue == pytest.approx(
+        binomtest(ahead.count(1), ahead.count(1) + ahead.count(-1)).pvalue
+    )
+    means = [difference[users == user].mean() for user in np.unique(users)]
+    by_t = ttest_1samp(means, 0)
+    assert found.credit == pytest.approx(np.mean(means), abs=1e-12)
+    assert found.credit_pvalue == pytest.approx(by_t.pvalue, rel=1e-9)
+    assert found.credit_limits == pytest.approx(tuple(by_t.confidence_interval()), abs=1e-12)
+    # The bootstrap by a loop, with other random numbers.
+    draw, samples = np.random.default_rng(1), []
+    for _ in range(4000):
+        signs = np.concatenate([each[k] for k in draw.integers(0, len(each), len(each))])
+        samples.append(((signs > 0).sum() / (signs != 0).sum(), signs.mean() / 2))
+    limits = np.quantile(samples, [0.025, 0.975], axis=0).T
+    assert found.outcome_limits == pytest.approx(tuple(limits[0]), abs=0.006)
+    assert found.delta_limits == pytest.approx(tuple(limits[1]), abs=0.006)
+
+
+def test_counts_and_credits_say_the_same_to_the_bit() -> None:
+    credits = np.array([[1, 0]] * 9 + [[0, 2]] * 4 + [[1, 1]] * 7)
+    one, other = preference_by_credits(credits, seed=4), preference_of(9, 4, 7, seed=4)
+    assert one.to_polars()[:3].equals(other.to_polars()[:3])
+    assert (one.pvalue, one.z) == (other.pvalue, other.z)
+
+
+def test_rounding_is_a_tie() -> None:
+    made = outcomes_by_unit(np.array([0.1 + 0.2 - 0.3, 1e-3]), np.array([0, 1]), 2)
+    assert made.totals.tolist() == [1, 0, 1]
+
+
+def test_expected_share_has_no_sign_test_by_unit() -> None:
+    credits, users = _users()
+    found = preference_by_credits(credits, users, unit="user", expected=0.3, resamples=100)
+    assert np.isnan(found.pvalue)
+    assert "sign test by user has none" in found.notes[0]
+    assert "not tested" in found.summary()
+
+
+def test_ties_only_and_one_impression() -> None:
+    none = preference_of(0, 0, 5)
+    assert np.isnan(none.outcome)
+    assert none.pvalue == 1
+    assert none.delta == 0
+    assert "No impression decides" in none.summary()
+    one = preference_by_credits([[1.0, 0.0]])
+    assert (one.outcome, one.pvalue) == (1.0, 1.0)
+    assert np.isnan(one.credit_limits).all()
+    same = preference_by_credits([[1.0, 0.0]] * 3)
+    assert same.credit_limits == (1.0, 1.0)
+
+
+def test_summary_in_words() -> None:
+    found = preference_of(3030, 2452, 19055, names=("new", "site"), resamples=100)
+    assert found.summary() == (
+        "Of 5,482 impressions that decide between new and site, new wins 3,030 (55.3%; 19,055 more"
+        " ties). Users prefer new (sign test by impression: p = 6.2e-15)."
+    )
+    assert "prefer site" in preference_of(2452, 3030, names=("new", "site")).summary()
+    assert "no evidence" in preference_of(5, 5).summary()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"wins": -1, "losses": 0}, "wins must be a whole number"),
+        ({"wins": 0, "losses": 0}, "no impression"),
+        ({"wins": 1, "losses": 0, "expected": 1}, "expected must lie between 0 and 1"),
+        ({"wins": 1, "losses": 0, "names": ("a", "a")}, "two rankers"),
+        ({"wins": 1, "losses": 0, "confidence": 95}, "confidence must be"),
+        ({"wins": 1, "losses": 0, "resamples": 0}, "resamples must be"),
+    ],
+)
+def test_wrong_counts(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(CranfieldError, match=message):
+        preference_of(**options)
+
+
+@pytest.mark.parametrize(
+    ("credits", "units", "message"),
+    [
+        ([1, 2], None, "two rankers"),
+        ([[1, np.nan]], None, "finite"),
+        ([["a", "b"]], None, "credits are numbers"),
+        ([[1, 2]], ["a", "b"], "1 impression, and units"),
+        (np.empty((0, 2)), None, "no impression"),
+    ],
+)
+def test_wrong_credits(credits: Any, units: Any, message: str) -> None:
+    with pytest.raises(CranfieldError, match=message):
+        preference_by_credits(credits, units)
+
+
+def test_policy_errors_are_policy_errors() -> None:
+    with pytest.raises(PolicyError):
+        preference_of(1, 1, names=("a",))

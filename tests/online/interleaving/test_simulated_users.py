@@ -1,0 +1,103 @@
+"""Simulated users: against the enumeration of everything that may happen, and by frequency."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cranfield.base.errors import PolicyError
+from cranfield.base.streams import uniforms
+from cranfield.online import CascadeUser, simulated_user
+from cranfield.online.interleaving.simulated_users import PRESETS, STOP
+
+
+def _vectors(user: CascadeUser, grades: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+    """Enumerate what a user may do at each rank, and sum the chances by click vector."""
+    found: dict[tuple[int, ...], float] = {}
+    for coins in product(product((0, 1), repeat=2), repeat=len(grades)):
+        chance, clicks, going = 1.0, [], True
+        for grade, (click, stop) in zip(grades, coins, strict=True):
+            chance *= user.click[grade] if click else 1 - user.click[grade]
+            chance *= user.stop[grade] if stop else 1 - user.stop[grade]
+            clicks.append(int(going and click))
+            if stop and (user.after == "examined" or click):
+                going = False
+        vector = tuple(clicks)
+        found[vector] = found.get(vector, 0.0) + chance
+    return found
+
+
+EVERY = [(name, size, stop) for name in PRESETS for size in (2, 3, 5) for stop in STOP]
+
+
+@pytest.mark.parametrize(("name", "size", "stop"), EVERY)
+def test_chances_are_those_of_all_click_vectors(name: str, size: int, stop: str) -> None:
+    user = simulated_user(name, size, stop)
+    for grades in product((0, 1, size - 1), repeat=3):
+        vectors = _vectors(user, grades)
+        assert sum(vectors.values()) == pytest.approx(1, abs=1e-12)
+        wanted = sum(p * np.array(vector) for vector, p in vectors.items())
+        np.testing.assert_allclose(user.chances([grades])[0], wanted, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("stop", STOP)
+def test_click_vectors_come_as_often_as_enumerated(stop: str) -> None:
+    user = CascadeUser((0.3, 0.6, 0.9), (0.1, 0.4, 0.7), after=stop)
+    grades, pages = (0, 2, 1, 1), 200_000
+    clicks = user.clicks(np.tile(grades, (pages, 1)), uniforms(5, 0, pages, 8))
+    vectors = _vectors(user, grades)
+    code = clicks @ [8, 4, 2, 1]
+    found = np.bincount(code, minlength=16) / pages
+    wanted = np.zeros(16)
+    for vector, chance in vectors.items():
+        wanted[np.dot(vector, [8, 4, 2, 1])] = chance
+    error = np.sqrt(wanted * (1 - wanted) / pages)
+    assert (np.abs(found - wanted) <= 4.5 * error + 1e-12).all()
+
+
+@given(st.lists(st.integers(-1, 1), min_size=1, max_size=12), st.sampled_from(STOP))
+def test_ended_lists_and_single_pages(grades: list[int], stop: str) -> None:
+    user = simulated_user("informational", stop=stop)
+    rows = np.array([grades] * 3)
+    numbers = uniforms(1, 0, 3, 2 * len(grades))
+    clicks = user.clicks(rows, numbers)
+    assert not clicks[rows < 0].any()
+    assert (user.chances(rows)[rows < 0] == 0).all()
+    # A page is what it is alone, and its top what it is without the rest.
+    assert (user.clicks(rows[1:2], numbers[1:2]) == clicks[1:2]).all()
+    assert (user.clicks(rows[:, :1], numbers) == clicks[:, :1]).all()
+
+
+def test_perfect_and_stopping_after_clicks() -> None:
+    grades = np.array([[0, 1, 0, 1]])
+    numbers = uniforms(2, 0, 1, 8)
+    assert simulated_user("perfect").clicks(grades, numbers).tolist() == [[False, True] * 2]
+    never = CascadeUser((0.0, 1.0), (1.0, 1.0), after="clicked")
+    assert never.clicks(grades, numbers).tolist() == [[False, True, False, False]]
+    at_once = CascadeUser((0.0, 1.0), (1.0, 1.0))
+    assert not at_once.clicks(grades, numbers).any()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: simulated_user("keen"), "user 'keen' is none of perfect"),
+        (lambda: simulated_user("perfect", 4), "2, 3 or 5 grades, not '4'"),
+        (lambda: simulated_user("perfect", stop="never"), "stop 'never' is none of"),
+        (lambda: CascadeUser((0.1, 1.1), (0, 0)), "between 0 and 1"),
+        (lambda: CascadeUser((0.1, float("nan")), (0, 0)), "between 0 and 1"),
+        (lambda: CascadeUser((), ()), "between 0 and 1"),
+        (lambda: CascadeUser((0.1,), (0, 0)), "of 1 grades, those of stopping of 2"),
+        (lambda: simulated_user("random").clicks([[2]], np.zeros((1, 2))), "grade 2 has no"),
+        (lambda: simulated_user("random").clicks([[1]], np.zeros((1, 1))), "2 numbers a page"),
+        (lambda: simulated_user("random").chances([[0.5]]), "whole numbers"),
+    ],
+)
+def test_wrong_users(make: Any, message: str) -> None:
+    with pytest.raises(PolicyError, match=message):
+        make()

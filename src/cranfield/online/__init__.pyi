@@ -4,6 +4,14 @@
 from .log.query_log import QueryLog as QueryLog
 from .log.reading import read_log as read_log
 from .log.simulated import simulated_log as simulated_log
+from .interleaving.of_log import (
+    preference as preference,
+    preference_matrix as preference_matrix,
+)
+from .interleaving.of_many import (
+    PreferenceMatrix as PreferenceMatrix,
+    preference_matrix_by_credits as preference_matrix_by_credits,
+)
 from .interleaving.preference import (
     Preference as Preference,
     preference_by_credits as preference_by_credits,

@@ -108,6 +108,15 @@ def test_counts_and_credits_say_the_same_to_the_bit() -> None:
     assert (one.pvalue, one.z) == (other.pvalue, other.z)
 
 
+def test_outcomes_are_differences_of_credit() -> None:
+    credits, users = _users()
+    difference = credits[:, 0] - credits[:, 1]
+    one = preference_by_credits(difference, users, unit="user", resamples=50)
+    assert one.to_polars().equals(
+        preference_by_credits(credits, users, unit="user", resamples=50).to_polars()
+    )
+
+
 def test_rounding_is_a_tie() -> None:
     made = outcomes_by_unit(np.array([0.1 + 0.2 - 0.3, 1e-3]), np.array([0, 1]), 2)
     assert made.totals.tolist() == [1, 0, 1]
@@ -163,8 +172,10 @@ def test_wrong_counts(options: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("credits", "units", "message"),
     [
-        ([1, 2], None, "two rankers"),
-        ([[1, np.nan]], None, "finite"),
+        ([[1], [2]], None, "a column a ranker"),
+        ([[1, 2, 3]], None, "two rankers"),
+        ([[1, np.inf]], None, "finite"),
+        ([[1, np.nan]], None, "no impression"),
         ([["a", "b"]], None, "credits are numbers"),
         ([[1, 2]], ["a", "b"], "1 impression, and units"),
         (np.empty((0, 2)), None, "no impression"),

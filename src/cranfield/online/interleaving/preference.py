@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from scipy.special import ndtri
 
-from cranfield.base.arrays import Floats, Ints
+from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.checks import as_array, check_probability, check_share, check_whole, numbers
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.shares import wilson
@@ -245,7 +245,8 @@ def preference_by_credits(
     ----------
     credits
         Credit of A and of B in each impression, shape (impressions, 2), such as the `credits` of an
-        interleaver.
+        interleaver; NaN where one took no part. Or how each impression compares A with B, shape
+        (impressions,), such as the `outcomes` of an interleaver: above 0 where A wins.
     units
         Of each impression its unit, such as its user; by default impressions are independent.
     unit
@@ -265,15 +266,40 @@ def preference_by_credits(
     (2, 1, 1, 1, 1.0)
     """
     given = numbers(credits, "credits")
-    if given.ndim != 2 or given.shape[1] != 2 or not np.isfinite(given).all():
-        raise PolicyError("credits are finite numbers of two rankers, a row an impression")
+    if given.ndim == 1:
+        given = np.stack([given, np.zeros(len(given))], axis=1)
+    given = checked_credits(given)
+    if given.shape[1] != 2:
+        raise PolicyError("a preference is between two rankers: see preference_matrix_by_credits")
     code, number = unit_codes(units, len(given))
+    made, notes = of_two(given[:, 0], given[:, 1], code, number)
     kind = "impression" if units is None else unit
-    made = outcomes_by_unit(given[:, 0] - given[:, 1], code, number)
-    return preference_from(made, names, kind, expected, confidence, resamples, seed)
+    return preference_from(made, names, kind, expected, confidence, resamples, seed, notes)
 
 
-def unit_codes(units: Any, impressions: int) -> tuple[Any, int]:
+def checked_credits(credits: Any) -> Floats:
+    """Return credits as floats, shape (impressions, rankers)."""
+    given = numbers(credits, "credits")
+    if given.ndim != 2 or given.shape[1] < 2 or np.isinf(given).any():
+        raise PolicyError("credits are finite numbers, a row an impression, a column a ranker")
+    return given
+
+
+def of_two(
+    first: Floats, second: Floats, units: Indices, number: int
+) -> tuple[OutcomesByUnit, list[str]]:
+    """Put the impressions of two rankers together by unit, and say what is left aside."""
+    difference = first - second
+    both = ~np.isnan(difference)
+    if both.all():
+        return outcomes_by_unit(difference, units, number), []
+    _, code = np.unique(units[both], return_inverse=True)
+    made = outcomes_by_unit(difference[both], code, int(code.max(initial=-1)) + 1)
+    without = counted(int((~both).sum()), "impression")
+    return made, [f"{without} in which not both took part left aside"]
+
+
+def unit_codes(units: Any, impressions: int) -> tuple[Indices, int]:
     """Return units as numbers from 0, and how many there are; without units each has its own."""
     if units is None:
         return np.arange(impressions), impressions
@@ -283,7 +309,7 @@ def unit_codes(units: Any, impressions: int) -> tuple[Any, int]:
             f"{counted(impressions, 'impression')}, and units of shape {labels.shape}"
         )
     known, code = np.unique(labels, return_inverse=True)
-    return code, len(known)
+    return code.astype(np.intp), len(known)
 
 
 def preference_from(

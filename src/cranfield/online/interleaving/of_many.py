@@ -1,0 +1,239 @@
+"""Preferences among many rankers: all pairs, corrected, and whether they contradict each other."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import breadth_first_order, connected_components
+
+from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.words import counted
+from cranfield.online.interleaving.preference import (
+    Preference,
+    checked_credits,
+    of_two,
+    preference_from,
+    unit_codes,
+)
+from cranfield.significance.corrections.of_pvalues import adjusted
+from cranfield.tabular import from_frame
+from cranfield.tabular.frames import Framed
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PreferenceMatrix(Framed):
+    """What impressions say of each pair of several rankers.
+
+    Attributes
+    ----------
+    rankers
+        Their names.
+    pairs
+        The preference of each pair, in order (1, 2), (1, 3), …, (2, 3), ….
+    pvalues
+        Of the sign tests of the pairs, corrected, in the same order.
+    correction
+        Name of the correction.
+    notes
+        What should be known.
+    """
+
+    rankers: tuple[str, ...]
+    pairs: tuple[Preference, ...]
+    pvalues: Floats
+    correction: str
+    notes: tuple[str, ...] = ()
+
+    @property
+    def delta(self) -> Floats:
+        """The `delta` of each ranker, by row, against each other one, by column."""
+        upper = np.zeros((len(self.rankers),) * 2)
+        upper[self._places] = [pair.delta for pair in self.pairs]
+        return upper - upper.T
+
+    @property
+    def significant(self) -> Bools:
+        """Whether corrected p-values are at most 1 less the confidence, in a matrix as `delta`."""
+        level = 1 - self.pairs[0].confidence
+        found = np.zeros((len(self.rankers),) * 2, dtype=bool)
+        found[self._places] = self.pvalues <= level + 1e-12
+        return found | found.T
+
+    @property
+    def _places(self) -> tuple[Indices, Indices]:
+        return np.triu_indices(len(self.rankers), 1)
+
+    def cycles(self, *, significant: bool = False) -> list[tuple[str, ...]]:
+        """Return cycles: each ranker is preferred to the next one, and the last to the first.
+
+        Preferences of users need not be transitive. Of all rankers that can be reached from each
+        other a shortest cycle is told; without cycles there is an order of rankers.
+
+        Parameters
+        ----------
+        significant
+            Only of preferences that are significant.
+        """
+        preferred = self.delta > 0
+        if significant:
+            preferred &= self.significant
+        graph = csr_array(preferred)
+        number, part = connected_components(graph, connection="strong")
+        groups = (np.flatnonzero(part == k) for k in range(number))
+        found = [_shortest_cycle(preferred, group) for group in groups if len(group) > 1]
+        return [tuple(self.rankers[k] for k in one) for one in sorted(found)]
+
+    def error(self, reference: Mapping[str, float] | Sequence[str]) -> float:
+        r"""Return the share of ordered pairs whose preference has not the sign of a reference.
+
+        .. math:: E_{bin} = \frac{1}{|R| (|R| - 1)} \sum_{i \ne j}
+            [\mathrm{sgn}\, \hat P_{ij} \ne \mathrm{sgn}\, P_{ij}]
+
+        (Schuth et al., 2014).
+
+        Parameters
+        ----------
+        reference
+            A score of each ranker, such as its nDCG, the higher the better; or the rankers in
+            order, the best first.
+        """
+        if not isinstance(reference, Mapping):
+            reference = {name: -k for k, name in enumerate(reference)}
+        missing = [name for name in self.rankers if name not in reference]
+        if missing:
+            raise PolicyError(f"the reference has no ranker {quoted(missing[0])}")
+        scores = np.array([reference[name] for name in self.rankers], dtype=float)
+        if np.isnan(scores).any():
+            raise PolicyError("the reference has a score that is no number")
+        wrong = np.sign(self.delta) != np.sign(scores[:, None] - scores)
+        size = len(self.rankers)
+        return float(wrong.sum() / (size * (size - 1)))
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a row a pair: counts, outcome, Delta with its limits, and p-values."""
+        return pl.DataFrame(
+            {
+                "first": [pair.names[0] for pair in self.pairs],
+                "second": [pair.names[1] for pair in self.pairs],
+                **{
+                    name: [getattr(pair, name) for pair in self.pairs]
+                    for name in ("wins", "losses", "ties", "outcome")
+                },
+                "Delta": [pair.delta for pair in self.pairs],
+                "low": [pair.delta_limits[0] for pair in self.pairs],
+                "high": [pair.delta_limits[1] for pair in self.pairs],
+                "p": [pair.pvalue for pair in self.pairs],
+                "corrected p": self.pvalues,
+            }
+        ).with_columns(pl.selectors.float().fill_nan(None))
+
+    def __str__(self) -> str:
+        table = from_frame(self.to_polars(), repr(self)).to_text().rstrip("\n")
+        cycles = [f"note: a cycle: {' > '.join([*one, one[0]])}" for one in self.cycles()]
+        return "\n".join([table, *cycles, *(f"note: {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        unit = self.pairs[0].unit
+        return (
+            f"PreferenceMatrix({counted(len(self.rankers), 'ranker')},"
+            f" {counted(len(self.pairs), 'pair')} by {unit}, {self.correction})"
+        )
+
+
+def _shortest_cycle(preferred: Bools, group: Indices) -> list[int]:
+    """Return a shortest cycle among rankers that can all be reached from each other."""
+    inside = preferred[np.ix_(group, group)]
+    graph, best = csr_array(inside), list(range(len(group) + 1))
+    for start in range(len(group)):
+        reached, before = breadth_first_order(graph, start)
+        # The first one reached from which the start is preferred closes the shortest cycle.
+        last = next(int(k) for k in reached if inside[k, start])
+        path = [last]
+        while path[-1] != start:
+            path.append(int(before[path[-1]]))
+        if len(path) < len(best):
+            best = path[::-1]
+    return [int(group[k]) for k in best]
+
+
+def preference_matrix_by_credits(
+    credits: Any,
+    units: Any = None,
+    *,
+    unit: str = "unit",
+    names: Sequence[str] | None = None,
+    correction: str = "holm",
+    confidence: float = 0.95,
+    resamples: int = 1000,
+    seed: int = 0,
+) -> PreferenceMatrix:
+    """Return what credits of several rankers by impression say of each pair of them.
+
+    Parameters
+    ----------
+    credits
+        Shape (impressions, rankers), such as the `credits` of a multileaver; NaN where a ranker
+        took no part.
+    units, unit, confidence, resamples, seed
+        As for :func:`preference_by_credits`. Limits are of each pair alone.
+    names
+        Of the rankers; by default numbers from 1.
+    correction
+        Of the p-values of all pairs: `none`, `bonferroni`, `holm`, `bh` or `by`.
+
+    Raises
+    ------
+    PolicyError
+        For credits that are no such numbers.
+
+    Examples
+    --------
+    >>> found = preference_matrix_by_credits([[2, 1, 0]] * 9 + [[0, 1, 2]], names=["a", "b", "c"])
+    >>> found.delta.tolist()
+    [[0.0, 0.4, 0.4], [-0.4, 0.0, 0.4], [-0.4, -0.4, 0.0]]
+    >>> found.cycles(), found.error(["a", "c", "b"])
+    ([], 0.3333333333333333)
+    """
+    given = checked_credits(credits)
+    code, number = unit_codes(units, len(given))
+    kind = "impression" if units is None else unit
+    rankers = range(1, given.shape[1] + 1) if names is None else names
+    return matrix_from(given, code, number, kind, rankers, correction, confidence, resamples, seed)
+
+
+def matrix_from(
+    credits: Floats,
+    code: Ints | Indices,
+    number: int,
+    unit: str,
+    rankers: Sequence[object],
+    correction: str,
+    confidence: float,
+    resamples: int,
+    seed: int,
+    notes: Sequence[str] = (),
+) -> PreferenceMatrix:
+    """Compare each pair of rankers by their credits and the numbers of their units."""
+    known = tuple(map(str, rankers))
+    if len(known) != credits.shape[1] or len(set(known)) != len(known):
+        raise PolicyError(
+            f"names are those of {credits.shape[1]} different rankers, not {quoted(rankers)}"
+        )
+    pairs = []
+    for i, j in combinations(range(len(known)), 2):
+        made, said = of_two(credits[:, i], credits[:, j], np.asarray(code), number)
+        if not made.number.sum():
+            raise PolicyError(
+                f"no impression in which both {quoted(known[i])} and {quoted(known[j])} took part"
+            )
+        two = known[i], known[j]
+        pairs.append(preference_from(made, two, unit, 0.5, confidence, resamples, seed, said))
+    pvalues = adjusted(np.array([pair.pvalue for pair in pairs]), correction)
+    return PreferenceMatrix(known, tuple(pairs), pvalues, correction, tuple(notes))

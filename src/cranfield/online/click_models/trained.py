@@ -1,0 +1,339 @@
+"""A trained click model: what it estimated, the chances it gives, and clicks drawn from it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.checks import check_whole
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.streams import uniforms
+from cranfield.base.words import counted
+from cranfield.online.click_models.items import Items
+from cranfield.online.click_models.model import Model, Tallies
+from cranfield.online.click_models.patterns import Patterns, patterns_of
+from cranfield.online.log.query_log import QueryLog, made_log
+from cranfield.tabular.frames import Framed
+
+if TYPE_CHECKING:
+    from cranfield.collection.qrels import Qrels
+    from cranfield.collection.run import Run
+
+UNSEEN = "unseen"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ClickModel(Framed):
+    """A click model with its parameters; made by :func:`train`.
+
+    Attributes
+    ----------
+    model
+        The kind of model and its options.
+    items
+        The results that it has parameters for: by query and document, or by grade.
+    ranks
+        Length of the longest page that it was trained on.
+    tallies
+        What the parameters come from, by name: how often something happened and could have,
+        counted or expected, without the prior.
+    objective
+        Log-likelihood and logarithm of the prior, before each step of expectation-maximisation and
+        after the last one; empty for models that are counted.
+    pages
+        Number of pages with results that it was trained on.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> model = cf.online.train(cf.online.simulated_log(), "PBM")
+    >>> model.parameters["examination"].columns
+    ['rank', 'value', 'error', 'hits', 'trials']
+    """
+
+    model: Model
+    items: Items
+    ranks: int
+    tallies: Tallies
+    objective: Floats
+    pages: int
+
+    @cached_property
+    def values(self) -> dict[str, Floats]:
+        """The parameters by name; behind them the mean of the prior, for what was not seen."""
+        return self.model.values(self.tallies)
+
+    @cached_property
+    def parameters(self) -> dict[str, pl.DataFrame]:
+        """The parameters by name, a data frame each.
+
+        What they go by comes first: `query` and `doc`, or `grade` (null is unjudged), `rank` from
+        1, `last` (rank of the last click above, 0 for none) or `after`. Then their `value`, the
+        standard `error` of the posterior Beta distribution (null where the value was given), and
+        `hits` out of `trials`. The errors take expected counts for counts, so with hidden states
+        they are too small.
+        """
+        held = self.model.held()
+        out = {}
+        for name, tally in self.tallies.items():
+            error = pl.Series(self.model.error_of(tally))
+            out[name] = pl.DataFrame(
+                {
+                    **self._keys(self.model.by[name]).to_dict(),
+                    "value": self.values[name][:-1],
+                    "error": error if name not in held else [None] * error.len(),
+                    "hits": tally.hits,
+                    "trials": tally.trials,
+                },
+                schema_overrides={"error": pl.Float64},
+            )
+        return out
+
+    def _keys(self, by: str) -> pl.DataFrame:
+        ranks = np.arange(1, self.ranks + 1)
+        if by == "item":
+            return self.items.frame
+        if by == "case":
+            return pl.DataFrame({"after": self.model.cases})
+        if by == "rank":
+            return pl.DataFrame({"rank": ranks})
+        if by == "rank and last click":
+            start = ranks * (ranks - 1) // 2
+            last = np.arange(ranks.sum()) - np.repeat(start, ranks)
+            return pl.DataFrame({"rank": np.repeat(ranks, ranks), "last": last})
+        return pl.DataFrame()
+
+    def patterns(self, log: QueryLog) -> Patterns:
+        """Lay out the pages of a log, with the items of this model."""
+        return patterns_of(log, self.items)
+
+    def chances(self, log: QueryLog) -> pl.DataFrame:
+        """Chance of a click on each result of a log, whatever is clicked above it.
+
+        Returns
+        -------
+        polars.DataFrame
+            Results as in the log: `page`, `rank`, `doc`, `chance`, and whether the model is asked
+            for something `unseen`, of which it knows the prior only.
+        """
+        pages = self.patterns(log)
+        return self._of_results(log, pages, self.model.chances(self.values, pages))
+
+    def conditional(self, log: QueryLog) -> pl.DataFrame:
+        """Chance of what was observed of each result, click or none, given the clicks above it.
+
+        Returns
+        -------
+        polars.DataFrame
+            As from :meth:`chances`. The product over a page is the chance of its clicks.
+        """
+        pages = self.patterns(log)
+        return self._of_results(log, pages, self.model.conditional(self.values, pages))
+
+    def _of_results(self, log: QueryLog, pages: Patterns, chance: Floats) -> pl.DataFrame:
+        rows = log.results.select("page", "rank", "doc")
+        place = pages.results_of(rows["page"].to_numpy(), rows["rank"].to_numpy().astype(np.intp))
+        return rows.with_columns(
+            pl.Series("chance", chance[place]), pl.Series(UNSEEN, self.unseen(pages)[place])
+        )
+
+    def unseen(self, pages: Patterns) -> Bools:
+        """Whether any parameter of each result was not seen in training."""
+        out = np.zeros(pages.codes.size, dtype=bool)
+        if "item" in self.model.by.values():
+            out |= pages.codes == self.items.size
+        if any(by.startswith("rank") for by in self.model.by.values()):
+            out |= pages.rank >= self.ranks
+        return out
+
+    def relevance(self) -> pl.DataFrame:
+        """Worth of each document to users: attractiveness, and satisfaction where there is one.
+
+        Returns
+        -------
+        polars.DataFrame
+            `query`, `doc` and `relevance`; with parameters tied by grade `grade` and `relevance`.
+
+        Raises
+        ------
+        PolicyError
+            For GCTR and RCTR, which say nothing of documents.
+        """
+        worth = self.model.relevance(self.values)
+        return self.items.frame.with_columns(pl.Series("relevance", worth))
+
+    def as_qrels(self, threshold: float = 0.5) -> Qrels:
+        """Return judgments: 1 for documents whose relevance is at least the threshold, else 0."""
+        from cranfield.collection.files.reading import read_qrels
+
+        return read_qrels(
+            self._by_document().select(
+                pl.col("query").alias("topic"),
+                "doc",
+                (pl.col("relevance") >= threshold).cast(pl.Int32).alias("grade"),
+            )
+        )
+
+    def as_run(self) -> Run:
+        """Return a run: the documents of each query by relevance."""
+        from cranfield.collection.files.reading import read_run
+
+        table = self._by_document()
+        return read_run(
+            table.select(pl.col("query").alias("topic"), "doc", pl.col("relevance").alias("score"))
+        ).renamed(self.model.name)
+
+    def _by_document(self) -> pl.DataFrame:
+        if self.items.tied is not None:
+            raise PolicyError("a model tied by grade tells no documents of a grade apart")
+        return self.relevance()
+
+    def user(self) -> ModelUser:
+        """Return a simulated user who clicks as the model says."""
+        return ModelUser(self)
+
+    def simulate(self, lists: Mapping[str, Sequence[Any]], n: int = 1, seed: int = 0) -> QueryLog:
+        """Draw clicks on pages.
+
+        Parameters
+        ----------
+        lists
+            Documents shown for each query; with parameters tied by grade their grades, None for
+            unjudged.
+        n
+            Pages of each list.
+        seed
+            Page k of a list has the same clicks whatever `n` is.
+
+        Returns
+        -------
+        QueryLog
+            Pages of the first list come first.
+        """
+        check_whole("n", n, 1)
+        queries = list(map(str, lists))
+        shown = [list(one) for one in lists.values()]
+        lengths = np.array([len(one) for one in shown], dtype=np.intp)
+        flat = [one for each in shown for one in each]
+        query = np.repeat(np.arange(len(queries)), lengths)
+        rank = np.arange(query.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        table = pl.DataFrame({"page": query, "rank": rank + 1})
+        if self.items.tied is None:
+            table = table.with_columns(doc=pl.Series(flat, dtype=pl.String, strict=False))
+        else:
+            table = table.with_columns(
+                doc=pl.format("d{}", "rank"), grade=pl.Series(flat, dtype=pl.Int64, strict=False)
+            )
+        listed = made_log(pl.DataFrame({"id": queries, "query": queries}), table)
+        codes = np.full((len(queries), int(lengths.max(initial=0))), -1, dtype=np.intp)
+        codes[query, rank] = self.items.codes(listed)
+        draws = [uniforms(seed, 0, n, 2 * codes.shape[1], place) for place in range(len(queries))]
+        clicks = self.clicks(np.repeat(codes, n, axis=0), np.concatenate(draws))
+        page, at = np.nonzero(clicks)
+        start = np.cumsum(lengths) - lengths
+        spread = np.repeat(np.arange(len(queries)), n)
+        rows = np.repeat(start[spread], lengths[spread])
+        own = np.repeat(np.cumsum(lengths[spread]) - lengths[spread], lengths[spread])
+        results = table[rows + np.arange(rows.size) - own].with_columns(
+            page=pl.Series(np.repeat(np.arange(spread.size), lengths[spread]))
+        )
+        doc = table["doc"].gather(start[spread[page]] + at)
+        return made_log(
+            pl.DataFrame(
+                {
+                    "id": [f"{one}-{k}" for one in queries for k in range(1, n + 1)],
+                    "query": pl.Series(queries, dtype=pl.String).gather(spread),
+                }
+            ),
+            results,
+            pl.DataFrame({"page": page, "rank": at + 1, "doc": doc}),
+            source=f"pages drawn from {self.model}, seed {seed}",
+        )
+
+    def clicks(self, codes: Indices, numbers: Floats) -> Bools:
+        """Click on pages of items by number, -1 where the list has ended; see :class:`ModelUser`.
+
+        The clicks on a page are drawn from the top, each given those above.
+        """
+        lengths = (codes >= 0).sum(axis=1)
+        order = np.argsort(-lengths, kind="stable")
+        counts = np.searchsorted(-lengths[order], -np.arange(codes.shape[1]), side="left")
+        rows = [order[:count] for count in counts.tolist() if count]
+        out = np.zeros(codes.shape, dtype=bool)
+
+        def decide(rank: int, chance: Floats) -> Bools:
+            clicked = numbers[rows[rank], rank] < chance
+            out[rows[rank], rank] = clicked
+            return np.asarray(clicked)
+
+        items = [codes[own, rank] for rank, own in enumerate(rows)]
+        self.model.walk(self.values, items, decide)
+        return out
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table: a row a parameter, with what it goes by, and the range of its values."""
+        return pl.DataFrame(
+            {
+                "parameter": list(self.parameters),
+                "goes by": [
+                    self.items.tied or "query and document" if by == "item" else by or "nothing"
+                    for by in self.model.by.values()
+                ],
+                "values": [frame.height for frame in self.parameters.values()],
+                **{
+                    what: [
+                        float(kind(frame["value"].to_numpy())) for frame in self.parameters.values()
+                    ]
+                    for what, kind in (("lowest", np.min), ("mean", np.mean), ("highest", np.max))
+                },
+            }
+        )
+
+    def __repr__(self) -> str:
+        what = "grade" if self.items.tied else "document"
+        known = f"{counted(self.items.size, what)}, {counted(self.pages, 'page')}"
+        return f"ClickModel({self.model}, {known})"
+
+
+@dataclass(frozen=True, eq=False)
+class ModelUser:
+    """A simulated user of a trained click model."""
+
+    trained: ClickModel
+
+    def clicks(self, grades: Ints, uniforms: Floats) -> Bools:
+        """Click on pages.
+
+        Parameters
+        ----------
+        grades
+            Grades of the results, of a model tied by grade; else numbers of its items, which are
+            rows of its parameters. -1 where the list has ended; shape (pages, ranks).
+        uniforms
+            Numbers from 0 to below 1; shape (pages, at least 2 ranks).
+
+        Returns
+        -------
+        numpy.ndarray
+            Whether each result is clicked; shape (pages, ranks).
+        """
+        codes = np.asarray(grades)
+        if codes.ndim != 2 or uniforms.shape[0] != codes.shape[0]:
+            raise PolicyError(f"pages are rows of grades, not of shape {quoted(codes.shape)}")
+        items = self.trained.items
+        if items.tied is None:
+            known = np.minimum(codes, items.size)
+        else:
+            # Grades are in order, the unjudged before them.
+            listed = items.frame["grade"].to_list()
+            place = {grade: k for k, grade in enumerate(listed)}
+            each, inverse = np.unique(codes, return_inverse=True)
+            numbered = [-1 if one == -1 else place.get(one, items.size) for one in each.tolist()]
+            known = np.array(numbered, dtype=np.intp)[inverse].reshape(codes.shape)
+        return self.trained.clicks(known.astype(np.intp), uniforms)

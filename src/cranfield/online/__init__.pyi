@@ -25,3 +25,4 @@ from .click_models.catalogue import click_models as click_models, parse_model as
 from .click_models.items import with_grades as with_grades
 from .click_models.trained import ClickModel as ClickModel
 from .click_models.training import train as train, train_models as train_models
+from .log.sessionising import sessionise as sessionise

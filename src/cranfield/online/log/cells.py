@@ -165,6 +165,12 @@ def _flag(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     return pl.when(number.is_between(0, 1)).then(number == 1)
 
 
+def _times(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """Read how often, or whether at all."""
+    flag = _flag(column, dtype).cast(pl.Int64)
+    return pl.coalesce(flag, _between(_whole, 0, 1_000_000)(column, dtype))
+
+
 def _since(number: pl.Expr) -> pl.Expr:
     """Read a number as time since 1970: by its size in seconds, or parts of them."""
     size = number.abs()
@@ -234,6 +240,7 @@ RANK = _cell(_between(_whole, 1, 2**31 - 1), pl.Int32, "not a whole number from 
 NUMBER = _cell(_between(_whole, 0, 2**62), pl.Int64, "not a whole number from 0")
 GRADE = _cell(_between(_whole, -(2**31), 2**31 - 1), pl.Int64, "not an integer (of 32 bits)")
 PROPENSITY = _cell(_between(_real, 0, 1, above=True), pl.Float64, "not above 0 and up to 1")
+TIMES = _cell(_times, pl.Int64, "neither true nor false, nor a whole number up to a million")
 SECONDS = _cell(_real, pl.Float64, "no number of seconds")
 FLAG = _cell(_flag, pl.Boolean, "neither true nor false")
 TIME = _cell(_time, UTC, "no time (ISO 8601, or a number since 1970)", blank=("", "na"))

@@ -10,7 +10,7 @@ import polars as pl
 from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.words import counted
-from cranfield.online.log.query_log import CLICKS, PAGES, RESULTS, QueryLog
+from cranfield.online.log.query_log import CLICKS, PAGES, RESULTS, QueryLog, counted_things
 from cranfield.sources.tables import Table
 
 ODD = ("refuse", "count")
@@ -42,19 +42,13 @@ class _Link:
     def count(self, what: str, number: int, done: str = "") -> None:
         """Count something odd; `done` says what became of it, where that changes counts."""
         if number:
-            self.odd[what] = number
+            self.odd[what] = self.odd.get(what, 0) + number
             if done:
-                self.left_out.append(f"{said(number, what)}, {done}")
+                self.left_out.append(f"{counted_things(number, what)}, {done}")
 
     def warn(self) -> None:
         for problem in self.left_out:
             warnings.warn(CranfieldWarning(f"{self.source}: {problem}"), stacklevel=4)
-
-
-def said(number: int, what: str) -> str:
-    """Say a number of things whose name starts with a plural, such as clicks on no result."""
-    noun, _, rest = what.partition(" ")
-    return f"{counted(number, noun.removesuffix('s'))} {rest}".rstrip()
 
 
 def linked(

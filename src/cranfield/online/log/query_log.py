@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from os import PathLike
 
 import polars as pl
 
 from cranfield.base.errors import InputError
 from cranfield.base.words import counted
+from cranfield.online.log.writing import write_tables
 from cranfield.tabular import frame_html
 
 PAGES: dict[str, pl.DataType] = {
@@ -42,6 +44,12 @@ CLICKS: dict[str, pl.DataType] = {
     "censored": pl.Boolean(),
 }
 """Columns of clicks; `time`, `dwell` and `censored` are there only if the source has them."""
+
+
+def counted_things(number: int, what: str) -> str:
+    """Say a number of things whose name starts with a plural, such as clicks on no result."""
+    noun, _, rest = what.partition(" ")
+    return f"{counted(number, noun.removesuffix('s'))} {rest}".rstrip()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -118,21 +126,43 @@ class QueryLog:
             kept.drop("page"), of(self.results), of(self.clicks), self.source, dict(self.odd)
         )
 
+    def write(self, folder: str | PathLike[str], format: str = "csv") -> None:
+        """Write the log into a folder, from which :func:`read_log` reads the same.
+
+        Parameters
+        ----------
+        folder
+            Is made if it is not there. Files in it that have the names of those that are written
+            are replaced, each at once.
+        format
+            `"csv"`, `"parquet"` or `"jsonl"`: files `pages`, `results` and `clicks`. `"ubi"`: files
+            `ubi_queries.jsonl` and `ubi_events.jsonl` as user behaviour insights has them; what its
+            version 1.3.0 has no place for stands in the attributes of queries and events.
+
+        Raises
+        ------
+        PolicyError
+            For another format.
+        InputError
+            When it cannot be written.
+        """
+        write_tables(self.pages, self.results, self.clicks, folder, format)
+
     def _repr_html_(self) -> str:
         return frame_html(self.pages, repr(self), limit=10)
 
     def __repr__(self) -> str:
-        said = [
+        texts = [
             counted(self.pages.height, "page"),
             *(
-                [counted(self.pages[name].n_unique(), name)]
+                counted(self.pages[name].drop_nulls().n_unique(), name)
                 for name in ("user", "session")
                 if name in self.pages.columns
             ),
+            counted(self.results.height, "result"),
+            counted(self.clicks.height, "click"),
         ]
-        texts = [one if isinstance(one, str) else one[0] for one in said]
-        texts += [counted(self.results.height, "result"), counted(self.clicks.height, "click")]
-        notes = [f"{number:,} {what}" for what, number in self.odd.items() if number]
+        notes = [counted_things(number, what) for what, number in self.odd.items() if number]
         return f"QueryLog({', '.join(texts)}{'; ' if notes else ''}{', '.join(notes)})"
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from cranfield.online.log import tables
-from cranfield.online.log.flat import parted
+from cranfield.online.log.forms import parts_of
 from cranfield.online.log.linking import Policies, linked
 from cranfield.online.log.query_log import QueryLog
-from cranfield.sources.tables import Table
 
 
 def read_log(
@@ -20,22 +18,64 @@ def read_log(
     odd: str = "refuse",
     max_queries: int | None = None,
 ) -> QueryLog:
-    """Read a query log.
+    """Read a query log: pages that users saw, the results on them, and clicks.
+
+    A table is a file (CSV, TSV, Parquet, JSON lines), a data frame of any library, a dict of
+    columns or a list of dicts; its columns have any of their usual names, however spelt. Times are
+    ISO 8601, in UTC where they do not say, or numbers since 1970: seconds, or thousandths of them
+    and so on, by their size.
 
     Parameters
     ----------
     source
-        Table of pages, or of shown results.
-    results, clicks
-        Tables of results and of clicks.
+        Table of pages, with `page` and `query`, and perhaps `user`, `session`, `time`, `variant`,
+        `found` and `method`; or a log of another form, by `format`.
+    results
+        Table of results, with `page`, `rank` and `doc`, and perhaps `team`, `propensity` and
+        `grade`. Without ranks, results are in order.
+    clicks
+        Table of clicks, with `page`, `rank` or `doc`, and perhaps `time`, `dwell` (seconds) or
+        `end`, and `censored`.
+    format
+        `"tables"`: the three of them, or a folder with files `pages`, `results` and `clicks`.
+        `"flat"`: one table, a row a shown result, with the columns of pages and results and
+        perhaps `clicks` (how often, or whether), `click_time` and `dwell`. `"sessions"`: the XML of
+        the TREC Session track, or :class:`~cranfield.sessions.Sessions`. `"ubi"`: queries as JSON
+        lines and, as `clicks`, events, or a folder with `ubi_queries.jsonl` and `ubi_events.jsonl`.
+        `"living-labs"`: JSON lines `{sid, qid, time, ranking: [{docid, clicked, team}]}`, as TREC
+        OpenSearch has them. `"yandex"`: `session time Q query region doc...` and `session time C
+        doc`, separated by tabs. `"pyclick"`: `query TAB doc,doc : clicked , clicked ;`.
+        `"auto"`: whichever it seems to be.
+    odd
+        What becomes of pages and results that are there twice, and of clicks before their page:
+        `"refuse"` the log, or `"count"` them. Then the first page or result is kept, and the time
+        of such clicks is taken as unknown.
+    max_queries
+        Leave out users, or sessions where no user is known, with more pages than that: robots.
+
+    Returns
+    -------
+    QueryLog
+        With what is odd counted in `odd`. Clicks that are on no result or page, and those that are
+        logged twice with all they have, are left out, with a warning; a dwell of 0 or less is
+        unknown.
+
+    Raises
+    ------
+    InputError
+        For what cannot be read, naming the file, the line and the reason.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> pages = {"page": ["p", "q"], "query": ["cats", "dogs"]}
+    >>> results = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
+    >>> log = cf.online.read_log(pages, results, {"page": ["p"], "rank": [2]})
+    >>> log
+    QueryLog(2 pages, 3 results, 1 click)
+    >>> log.shown.rows()
+    [(0, 1, 'a', 0), (0, 2, 'b', 1), (1, 1, 'c', 0)]
     """
     policies = Policies(odd, max_queries)
-    clicked: Table | None
-    shown: Table | None
-    if results is None and clicks is None:
-        pages, shown, clicked = parted(tables.opened(source, tables.FLAT))
-    else:
-        pages = tables.opened(source, tables.PAGES)
-        shown = None if results is None else tables.opened(results, tables.RESULTS, empty=True)
-        clicked = None if clicks is None else tables.opened(clicks, tables.CLICKS, empty=True)
-    return linked(pages, shown, clicked, policies, pages.source)
+    pages, shown, clicked, before = parts_of(source, results, clicks, format)
+    return linked(pages, shown, clicked, policies, pages.source, before)

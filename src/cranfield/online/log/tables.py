@@ -13,6 +13,7 @@ from cranfield.online.log import cells
 from cranfield.online.log.query_log import CLICKS as CLICK_TYPES
 from cranfield.online.log.query_log import PAGES as PAGE_TYPES
 from cranfield.online.log.query_log import RESULTS as RESULT_TYPES
+from cranfield.online.log.records import lines_of_rows, records
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import (
     Columns,
@@ -23,6 +24,7 @@ from cranfield.sources.columns import (
 )
 from cranfield.sources.schemas import Column, Schema, optional
 from cranfield.sources.tables import Table, fitted
+from cranfield.sources.values import Cells
 
 TYPES = {"pages": PAGE_TYPES, "results": RESULT_TYPES, "clicks": CLICK_TYPES}
 """Types of the columns of each table of a log."""
@@ -95,7 +97,7 @@ FLAT = _schema(
     _QUERY,
     optional("doc", cells.NAME, _DOC),
     optional("rank", cells.RANK, _RANK),
-    optional("clicks", cells.NUMBER, "clicked click number_of_clicks"),
+    optional("clicks", cells.TIMES, "clicked click number_of_clicks"),
     *_OF_PAGES,
     *_OF_RESULTS,
     optional("click_time", cells.TIME, "clicked_at clicktime"),
@@ -110,11 +112,31 @@ def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
     empty: whether it may be without rows.
     """
     columns = _columns(data, schema)
-    given = columns.matched(schema)
-    if empty and not max(map(len, given.values()), default=0):
+    return _made(columns.matched(schema), schema, columns.source, columns.lines, empty)
+
+
+def table_of(
+    frame: pl.DataFrame,
+    schema: Schema,
+    source: str,
+    lines: Sequence[int] | None = None,
+    empty: bool = True,
+) -> Table:
+    """Make a table of a frame whose columns have the names of the schema."""
+    return _made(frame.to_dict(), schema, source, lines, empty)
+
+
+def _made(
+    cells: Mapping[str, Cells],
+    schema: Schema,
+    source: str,
+    lines: Sequence[int] | None,
+    empty: bool,
+) -> Table:
+    if empty and not max(map(len, cells.values()), default=0):
         frame = pl.DataFrame(schema={column.name: column.kind.dtype for column in schema.columns})
-        return Table(frame, columns.source, tuple(given))
-    return fitted(given, schema, columns.source, columns.lines)
+        return Table(frame, source, tuple(cells))
+    return fitted(cells, schema, source, lines)
 
 
 def _columns(data: Any, schema: Schema) -> Columns:
@@ -130,29 +152,9 @@ def _columns(data: Any, schema: Schema) -> Columns:
     if form == "parquet":
         return columns_of_frame(parquet_frame(raw, name), name)
     if form == "jsonl":
-        return columns_of_json_lines(raw, name) or read_columns(data, schema)
-    frame = csv_frame(raw, name, "\t" if form == "tsv" else ",", form)
+        frame = records(raw, name, f"a {schema.kind}")
+    else:
+        frame = csv_frame(raw, name, "\t" if form == "tsv" else ",", form)
     plain = columns_of_frame(frame, name)
-    return Columns(plain.source, plain.names, plain.cells, _lines(raw, frame.height, 1))
-
-
-def columns_of_json_lines(
-    raw: bytes, source: str, schema: Mapping[str, Any] | None = None
-) -> Columns | None:
-    """Read JSON lines at once; None where they have to be looked at one by one."""
-    try:
-        if schema is None:
-            names = pl.read_ndjson(raw, infer_schema_length=None, n_rows=None).schema
-            simple = {name for name, dtype in names.items() if not dtype.is_nested()}
-            schema = {name: pl.String if name in simple else names[name] for name in names}
-        frame = pl.read_ndjson(raw, schema=schema)
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
-        return None
-    made = columns_of_frame(frame, source)
-    return Columns(source, made.names, made.cells, _lines(raw, frame.height, 0))
-
-
-def _lines(raw: bytes, rows: int, head: int) -> Sequence[int] | None:
-    """Number the lines of rows; None where a row may not be a line."""
-    lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
-    return range(head + 1, head + 1 + rows) if lines == rows + head else None
+    lines = lines_of_rows(raw, frame.height, int(form != "jsonl"))
+    return Columns(plain.source, plain.names, plain.cells, lines)

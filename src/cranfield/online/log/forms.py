@@ -1,0 +1,143 @@
+"""Forms of logs: which one a source has, and how it becomes tables."""
+
+from __future__ import annotations
+
+import re
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import InputError
+from cranfield.online.log import tables
+from cranfield.online.log.flat import parted
+from cranfield.online.log.living_labs import read_living_labs
+from cranfield.online.log.of_sessions import read_sessions_as_log
+from cranfield.online.log.ubi import read_ubi
+from cranfield.online.log.yandex import read_one_line, read_yandex
+from cranfield.sessions.log import SessionLog
+from cranfield.sessions.reading import read_sessions
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.sources.schemas import spelt
+from cranfield.sources.tables import Table
+
+FORMS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yandex", "pyclick")
+"""What a log may be, as an option."""
+
+Parts = tuple[Table, Table | None, Table | None, dict[str, int]]
+"""Pages, results and clicks, and what was found odd."""
+
+SUFFIXES = (".parquet", ".csv", ".tsv", ".jsonl", ".ndjson")
+_NAMES = ("pages", "results", "clicks")
+_UBI = ("ubi_queries", "ubi_events")
+_ENDINGS = ("", ".gz", ".bz2", ".xz", ".zst")
+
+
+def parts_of(source: Any, results: Any, clicks: Any, form: str) -> Parts:
+    """Read the tables of a log, of a form or of the one that it seems to have."""
+    check_choice("format", form, FORMS)
+    if isinstance(source, (str, PathLike)) and Path(fspath(source)).is_dir():
+        if results is not None or clicks is not None:
+            raise InputError("a folder has its own results and clicks", source=fspath(source))
+        source, results, clicks, form = _folder(Path(fspath(source)), form)
+    if form == "auto":
+        form = _form(source, results, clicks)
+    if form == "tables":
+        return (
+            tables.opened(source, tables.PAGES),
+            None if results is None else tables.opened(results, tables.RESULTS, empty=True),
+            None if clicks is None else tables.opened(clicks, tables.CLICKS, empty=True),
+            {},
+        )
+    beside = "results" if results is not None else "clicks" if clicks is not None else ""
+    if beside and not (form == "ubi" and results is None):
+        raise InputError(f"a log of format {form} takes no table of {beside} beside it")
+    if form == "flat":
+        return *parted(tables.opened(source, tables.FLAT)), {}
+    if form == "sessions":
+        sessions = source if isinstance(source, SessionLog) else read_sessions(source)
+        odd = {"clicks on no result": sessions.lost_clicks}
+        return *read_sessions_as_log(sessions), odd
+    raw = _raw(source, form)
+    if form == "ubi":
+        return read_ubi(raw, None if clicks is None else _raw(clicks, form))
+    if form == "living-labs":
+        return *parted(read_living_labs(*raw)), {}
+    return *(read_yandex if form == "yandex" else read_one_line)(*raw), {}
+
+
+def _raw(source: Any, form: str) -> tuple[bytes, str]:
+    if not isinstance(source, (str, PathLike)):
+        raise InputError(f"a log of format {form} is a file, not {type(source).__name__}")
+    file = Source(fspath(source))
+    raw = file.read()
+    if not raw.strip():
+        raise InputError("is empty: a log has at least one page", source=file.name)
+    return raw, file.name
+
+
+def _folder(folder: Path, form: str) -> tuple[Any, Any, Any, str]:
+    """Find the tables in a folder, as an export writes them."""
+    if form in {"auto", "ubi"}:
+        queries, events = (_file(folder, name) for name in _UBI)
+        if queries is not None:
+            return queries, None, events, "ubi"
+    pages, results, clicks = (_file(folder, name) for name in _NAMES)
+    if form not in {"auto", "tables"} or pages is None:
+        names = " nor ".join(
+            f"{name}{end}" for name, end in (("pages", ".csv"), (_UBI[0], ".jsonl"))
+        )
+        raise InputError(f"holds neither {names} or the like", source=str(folder))
+    return pages, results, clicks, "tables"
+
+
+def _file(folder: Path, name: str) -> str | None:
+    found = [
+        str(folder / f"{name}{suffix}{end}")
+        for suffix in SUFFIXES
+        for end in _ENDINGS
+        if (folder / f"{name}{suffix}{end}").is_file()
+    ]
+    if len(found) > 1:
+        raise InputError(f"holds the {name} in several files", source=str(folder))
+    return found[0] if found else None
+
+
+def _form(source: Any, results: Any, clicks: Any) -> str:
+    if isinstance(source, SessionLog):
+        return "sessions"
+    path = isinstance(source, (str, PathLike))
+    form = FORMAT_OF_SUFFIX.get(Source(fspath(source)).suffix, "") if path else ""
+    if path and form not in {"csv", "tsv", "parquet", "json"}:
+        return _form_of_text(Source(fspath(source)), results, clicks)
+    return "flat" if results is None and clicks is None else "tables"
+
+
+_SIGNS = (
+    ("sessions", re.compile(r"\s*<")),
+    ("yandex", re.compile(r"[^\t\n]*\t[^\t\n]*\t[QC]\t")),
+    ("pyclick", re.compile(r"[^\t\n]*\t[^\t\n]*:")),
+)
+
+
+def _form_of_text(source: Source, results: Any, clicks: Any) -> str:
+    """Tell the form of a file by how it starts."""
+    with source.open() as stream:
+        head = stream.read(1 << 16).removeprefix(b"\xef\xbb\xbf").decode(errors="replace")
+    if head.lstrip().startswith("{"):
+        keys = {spelt(key) for key in re.findall(r'"([^"\\]{1,40})"\s*:', head)}
+        if {"ranking", "qid"} <= keys:
+            return "living-labs"
+        if {"userquery", "queryresponsehitids"} & keys and "queryid" in keys:
+            return "ubi"
+    elif FORMAT_OF_SUFFIX.get(source.suffix) is None:
+        form = next((form for form, sign in _SIGNS if sign.match(head)), None)
+        if form is not None:
+            return form
+        if head.strip():
+            raise InputError(
+                "is none of the forms of logs that are known by their start; say its format",
+                source=source.name,
+            )
+        raise InputError("is empty: a log has at least one page", source=source.name)
+    return "flat" if results is None and clicks is None else "tables"

@@ -1,0 +1,75 @@
+"""JSON lines read at once by their schema; what is wrong is found by halving."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from cranfield.base.errors import InputError
+from cranfield.sources.text import parsed_json
+
+Types = Mapping[str, Any]
+_ERRORS = (pl.exceptions.PolarsError, pl.exceptions.PanicException)
+_LONE = re.compile(
+    rb"\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB]..)\\u[dD][c-fC-F]"
+)
+"""Half of a pair that stands for one character, which is no text."""
+
+
+def records(raw: bytes, source: str, what: str, types: Types | None = None) -> pl.DataFrame:
+    """Read objects, one a line, of which the other fields are left out.
+
+    types: of the fields, where values that are text hold anything; by default all fields, as text.
+    """
+    raw = raw.removeprefix(b"\xef\xbb\xbf")
+    if b"\\u" in raw and (lone := _LONE.search(raw)):
+        line = raw.count(b"\n", 0, lone.start()) + 1
+        raise InputError("is no valid JSON: half of a surrogate pair", source=source, line=line)
+    try:
+        if types is None:
+            types = _fields(raw)
+        return pl.read_ndjson(raw, schema=types)
+    except _ERRORS:
+        raise _bad_line(raw, source, what, types) from None
+
+
+def _fields(raw: bytes) -> Types:
+    """Tell the fields that some line has; plain values are text until they are needed."""
+    found = pl.read_ndjson(raw, infer_schema_length=None).schema
+    return {name: kind if kind.is_nested() else pl.String for name, kind in found.items()}
+
+
+def _bad_line(raw: bytes, source: str, what: str, types: Types | None) -> InputError:
+    lines = raw.splitlines(keepends=True)
+    low, high = 0, len(lines)
+    while high - low > 1:
+        middle = (low + high) // 2
+        try:
+            part = b"".join(lines[low:middle])
+            if part.strip():
+                pl.read_ndjson(part, schema=types, infer_schema_length=None)
+            low = middle
+        except _ERRORS:
+            high = middle
+    try:
+        parsed = parsed_json(lines[low].decode(), source, low + 1)
+    except UnicodeDecodeError:
+        return InputError("is not UTF-8 text", source=source, line=low + 1)
+    except InputError as error:
+        return error
+    reason = "is no object" if not isinstance(parsed, dict) else f"is no record of {what}"
+    return InputError(reason, source=source, line=low + 1)
+
+
+def lines_of_rows(raw: bytes, rows: int, head: int = 0) -> Sequence[int] | None:
+    """Number the lines of rows below a head; None where a row may not be a line."""
+    lines = raw.count(b"\n") + (not raw.endswith(b"\n"))
+    if lines == rows + head:
+        return range(head + 1, head + 1 + rows)
+    if head or rows > 1_000_000:
+        return None
+    filled = [k for k, line in enumerate(raw.split(b"\n"), 1) if line.strip()]
+    return filled if len(filled) == rows else None

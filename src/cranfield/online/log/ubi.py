@@ -1,0 +1,103 @@
+"""User behaviour insights (UBI 1.3.0): queries with what they found, and events."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from cranfield.online.log import tables
+from cranfield.online.log.records import lines_of_rows, records
+from cranfield.sources.tables import Table
+
+
+def _text(*names: str) -> pl.Struct:
+    return pl.Struct(dict.fromkeys(names, pl.String))
+
+
+QUERIES: dict[str, Any] = {
+    **dict.fromkeys(("query_id", "user_query", "client_id", "user_id", "timestamp"), pl.String),
+    "query_response_hit_ids": pl.List(pl.String),
+    "query_attributes": _text("session_id", "variant", "found", "method"),
+}
+_OF_RESULTS = ("team", "propensity", "grade")
+EVENTS: dict[str, Any] = {
+    **dict.fromkeys(("action_name", "query_id", "session_id", "timestamp"), pl.String),
+    "event_attributes": pl.Struct(
+        {
+            "object": _text("object_id"),
+            "position": _text("ordinal"),
+            **dict.fromkeys(("dwell", "censored", *_OF_RESULTS), pl.String),
+        }
+    ),
+}
+
+
+def read_ubi(
+    queries: tuple[bytes, str], events: tuple[bytes, str] | None
+) -> tuple[Table, Table, Table | None, dict[str, int]]:
+    """Read queries, and events that belong to them, as bytes with the names of their sources.
+
+    What a page showed are the documents of its `impression` events that say at which position, and
+    where there are none, those that the query found. Attributes beyond the standard are read where
+    :meth:`QueryLog.write` puts them. Also counts clicks of no query, and events that are neither
+    clicks nor impressions.
+    """
+    asked = records(queries[0], queries[1], "UBI queries", QUERIES)
+    asked = asked.unnest("query_attributes").with_columns(
+        line=pl.Series(_lines(queries[0], asked), dtype=pl.Int64)
+    )
+    done = pl.DataFrame(schema=pl.Schema(EVENTS)).with_columns(line=pl.lit(0))
+    if events is not None:
+        done = records(events[0], events[1], "UBI events", EVENTS)
+        done = done.with_columns(line=pl.Series(_lines(events[0], done), dtype=pl.Int64))
+    done = done.unnest("event_attributes").unnest("object", "position")
+    shown = pl.col("action_name") == "impression"
+    clicked = pl.col("action_name") == "click"
+    known = pl.col("query_id").is_not_null()
+    ordered = pl.col("ordinal").is_not_null() & pl.col("object_id").is_not_null()
+    odd = {
+        "clicks on no page": done.filter(clicked & ~known).height,
+        "events of other kinds": done.filter(~(clicked | shown).fill_null(False)).height,
+    }
+    of_event = {"page": pl.col("query_id"), "rank": pl.col("ordinal"), "doc": pl.col("object_id")}
+    seen = done.filter(shown & known & ordered).select("line", *_OF_RESULTS, **of_event)
+    seen = seen.unique(["page", "rank", "doc"], keep="first", maintain_order=True)
+    found = asked.join(seen.rename({"page": "query_id"}), on="query_id", how="anti")
+    found = found.select("line", page="query_id", doc="query_response_hit_ids").explode("doc")
+    found = found.drop_nulls("doc").with_columns(
+        rank=pl.int_range(1, pl.len() + 1).over("page").cast(pl.String)
+    )
+    results = pl.concat([found, seen], how="diagonal")
+    clicks = done.filter(clicked & known).select(
+        "line", "dwell", "censored", **of_event, time="timestamp"
+    )
+    sessions = done.filter(known).drop_nulls("session_id")
+    sessions = sessions.unique("query_id", keep="first", maintain_order=True)
+    pages = asked.join(
+        sessions.select("query_id", of_events="session_id"),
+        on="query_id",
+        how="left",
+        maintain_order="left",
+    ).select(
+        *("variant", "found", "method"),
+        id="query_id",
+        query="user_query",
+        user=pl.coalesce("user_id", "client_id"),
+        session=pl.coalesce("session_id", "of_events"),
+        time="timestamp",
+    )
+    name = queries[1]
+    of_clicks = name if events is None else events[1]
+    made = tables.table_of(clicks.drop("line"), tables.CLICKS, of_clicks, clicks["line"].to_list())
+    return (
+        tables.table_of(pages, tables.PAGES, name, asked["line"].to_list(), empty=False),
+        # Results stand in two files.
+        tables.table_of(results.drop("line"), tables.RESULTS, name),
+        None if events is None else made,
+        odd,
+    )
+
+
+def _lines(raw: bytes, frame: pl.DataFrame) -> list[int]:
+    return [*(lines_of_rows(raw, frame.height) or range(1, frame.height + 1))]

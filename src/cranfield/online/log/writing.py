@@ -1,0 +1,128 @@
+"""Write a log so that it is read back the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from os import PathLike, fspath
+from pathlib import Path
+from typing import IO
+
+import polars as pl
+
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import InputError
+from cranfield.base.whole_files import whole_file
+
+_TIME = "%Y-%m-%dT%H:%M:%S%.6fZ"
+
+
+def _text_of_times(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.with_columns(pl.col(pl.Datetime).dt.strftime(_TIME))
+
+
+def _csv(frame: pl.DataFrame, file: IO[bytes]) -> None:
+    _text_of_times(frame).write_csv(file)
+
+
+def _json_lines(frame: pl.DataFrame, file: IO[bytes]) -> None:
+    _text_of_times(frame).write_ndjson(file)
+
+
+def _parquet(frame: pl.DataFrame, file: IO[bytes]) -> None:
+    frame.write_parquet(file)
+
+
+Write = Callable[[pl.DataFrame, IO[bytes]], None]
+_WRITERS: dict[str, tuple[str, Write]] = {
+    "csv": ("csv", _csv),
+    "parquet": ("parquet", _parquet),
+    "jsonl": ("jsonl", _json_lines),
+    "ubi": ("jsonl", _json_lines),
+}
+FORMATS = tuple(_WRITERS)
+"""Formats in which logs are written."""
+
+
+def write_tables(
+    pages: pl.DataFrame,
+    results: pl.DataFrame,
+    clicks: pl.DataFrame,
+    folder: str | PathLike[str],
+    form: str,
+) -> None:
+    """Write the tables of a log into a folder; `page` of results and clicks is a row of pages."""
+    check_choice("format", form, FORMATS)
+    names = pages["id"]
+    results, clicks = (
+        frame.with_columns(page=names.gather(frame["page"])) for frame in (results, clicks)
+    )
+    if form == "ubi":
+        tables = _ubi(pages, results, clicks)
+    else:
+        tables = {"pages": pages.rename({"id": "page"}), "results": results, "clicks": clicks}
+        if results.is_empty():
+            del tables["results"]
+    target = Path(fspath(folder))
+    try:
+        target.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"cannot be made: {reason}", source=str(target)) from error
+    suffix, write = _WRITERS[form]
+    for name, table in tables.items():
+        with whole_file(target / f"{name}.{suffix}") as file:
+            write(table, file)
+
+
+def _ubi(
+    pages: pl.DataFrame, results: pl.DataFrame, clicks: pl.DataFrame
+) -> dict[str, pl.DataFrame]:
+    """Make queries, and events of clicks and of all that the list of found documents cannot say."""
+    hits = results.group_by("page", maintain_order=True).agg("doc", "rank")
+    counted = pl.col("rank") == pl.int_ranges(1, pl.col("rank").list.len() + 1, dtype=pl.Int32)
+    plain = bool(hits.select(counted.all()).item()) and results.columns == ["page", "rank", "doc"]
+    queries = pages.join(hits, left_on="id", right_on="page", how="left", maintain_order="left")
+    of_query = {
+        "query_id": "id",
+        "user_query": "query",
+        "client_id": "user",
+        "timestamp": "time",
+        "query_response_hit_ids": "doc",
+    }
+    inside = {"session_id": "session", "variant": "variant", "found": "found", "method": "method"}
+    there = {new: old for new, old in inside.items() if old in pages.columns}
+    attributes = [pl.col(old).alias(new) for new, old in there.items()]
+    asked = queries.select(
+        *(pl.col(old).alias(new) for new, old in of_query.items() if old in queries.columns),
+        *([pl.struct(attributes).alias("query_attributes")] if attributes else []),
+    ).with_columns(pl.col("query_response_hit_ids").fill_null([]))
+    events = [_events(clicks, "click", pages)]
+    if not plain:
+        events.insert(0, _events(results, "impression", pages))
+    return {"ubi_queries": asked, "ubi_events": pl.concat(events, how="diagonal_relaxed")}
+
+
+def _events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.DataFrame:
+    """Make an event of each result or click; what is no part of the standard is an attribute."""
+    own = [name for name in rows.columns if name not in {"page", "rank", "doc", "time"}]
+    given = [name for name in ("session", "time") if name in pages.columns]
+    rows = rows.join(
+        pages.select("id", *(pl.col(name).alias(f"page_{name}") for name in given)),
+        left_on="page",
+        right_on="id",
+        how="left",
+        maintain_order="left",
+    )
+    at = "time" if "time" in rows.columns else "page_time"
+    attributes = pl.struct(
+        pl.struct(object_id="doc").alias("object"),
+        pl.struct(ordinal="rank").alias("position"),
+        *own,
+    )
+    return rows.select(
+        pl.lit(action).alias("action_name"),
+        pl.col("page").alias("query_id"),
+        *([pl.col("page_session").alias("session_id")] if "session" in given else []),
+        *([pl.col(at).alias("timestamp")] if at in rows.columns else []),
+        attributes.alias("event_attributes"),
+    )

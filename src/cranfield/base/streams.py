@@ -39,8 +39,13 @@ def stream_of(seed: int, name: str, *key: int) -> Generator:
     >>> stream_of(7, "401").integers(100, size=3).tolist()
     [79, 95, 17]
     """
+    return stream(seed, number_of(name), *key)
+
+
+def number_of(name: str) -> int:
+    """Return a number for a name, which can stand in a key."""
     digest = sha256(name.encode(errors="surrogatepass")).digest()
-    return stream(seed, int.from_bytes(digest[:16], "big"), *key)
+    return int.from_bytes(digest[:16], "big")
 
 
 def uniforms(seed: int, first: int, number: int, width: int, *key: int) -> Floats:

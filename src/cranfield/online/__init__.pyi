@@ -26,3 +26,10 @@ from .click_models.items import with_grades as with_grades
 from .click_models.trained import ClickModel as ClickModel
 from .click_models.training import train as train, train_models as train_models
 from .log.sessionising import sessionise as sessionise
+from .interleaving.distribution import Distribution as Distribution
+from .interleaving.interleaver import Drawn as Drawn
+from .interleaving.interleaver import Interleaver as Interleaver
+from .interleaving.interleaver import interleave as interleave
+from .interleaving.methods.catalogue import interleaving_methods as interleaving_methods
+from .interleaving.methods.catalogue import parse_interleaving as parse_interleaving
+from .interleaving.methods.method import InterleavingMethod as InterleavingMethod

@@ -1,0 +1,302 @@
+"""Lists made of several rankings of a topic: drawn, enumerated, and credited with clicks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+
+from cranfield.base.arrays import Bools, Floats, Indices, row_slices
+from cranfield.base.checks import as_array, check_whole, indices
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.streams import number_of, stream_of, uniforms
+from cranfield.base.threads import in_threads
+from cranfield.base.words import counted
+from cranfield.collection.run import Run
+from cranfield.online.interleaving.distribution import NOBODY, Distribution
+from cranfield.online.interleaving.methods.catalogue import parse_interleaving
+from cranfield.online.interleaving.methods.method import InterleavingMethod, Lists
+from cranfield.online.interleaving.rankings import (
+    Given,
+    Id,
+    Rankings,
+    rankings_of,
+    rankings_of_runs,
+)
+
+_AT_A_TIME = 1 << 20
+"""Numbers that a batch of draws holds for each rank."""
+
+
+class Drawn(NamedTuple):
+    """Lists that were drawn, an impression a row.
+
+    Attributes
+    ----------
+    lists
+        Codes of documents, best first, shape (impressions, length); -1 where a list has ended.
+    teams
+        Index of the ranker that each document was drawn from; -1 where that is nobody.
+    """
+
+    lists: Indices
+    teams: Indices
+
+
+@dataclass(frozen=True, eq=False)
+class Interleaver:
+    """Shows several rankings of one topic as one list; made by :func:`interleave`.
+
+    Attributes
+    ----------
+    method
+        The method of interleaving.
+    rankings
+        The rankings, as codes of documents.
+    length
+        Most documents of a list.
+    topic
+        What the rankings are of; draws of different topics are independent.
+    """
+
+    method: InterleavingMethod
+    rankings: Rankings
+    length: int
+    topic: str = ""
+
+    @property
+    def docs(self) -> tuple[Id, ...]:
+        """Ids of all documents; a code is a place in it."""
+        return self.rankings.docs
+
+    @property
+    def rankers(self) -> tuple[str, ...]:
+        """Names of the rankers."""
+        return self.rankings.rankers
+
+    def __repr__(self) -> str:
+        many = counted(len(self.rankers), "ranking")
+        docs = counted(len(self.docs), "document")
+        return f"Interleaver({self.method}: {many} of {docs}, lists of {self.length})"
+
+    @cached_property
+    def _lists(self) -> Lists:
+        return self.method.lists(self.rankings, self.length)
+
+    def draw(self, n: int, seed: int, first: int = 0, jobs: int | None = 1) -> Drawn:
+        """Draw the lists of some impressions.
+
+        Parameters
+        ----------
+        n
+            Number of impressions.
+        seed
+            Of the draws. The list of an impression depends on its number, on the seed and on the
+            topic, and not on what is drawn with it.
+        first
+            Number of the first impression, from 0.
+        jobs
+            Number of threads, None for one a processor; it changes nothing.
+
+        Examples
+        --------
+        >>> import cranfield as cf
+        >>> made = cf.online.interleave([["a", "b"], ["b", "c"]], length=3)
+        >>> lists, teams = made.draw(3, seed=7)
+        >>> lists.tolist(), teams.tolist()
+        ([[0, 1, 2], [0, 1, 2], [1, 0, 2]], [[0, 1, 1], [0, 1, 1], [1, 0, 1]])
+        """
+        for name, value in (("n", n), ("seed", seed), ("first", first)):
+            check_whole(name, value, 0)
+        source = self._lists
+        parts = [*row_slices(n, self._breadth, _AT_A_TIME)]
+
+        def part(rows: slice) -> tuple[Indices, Indices]:
+            number = rows.stop - rows.start
+            of = uniforms(seed, first + rows.start, number, source.width, number_of(self.topic), 0)
+            return source.drawn(of)
+
+        return self._joined(in_threads(part, parts, jobs))
+
+    def draw_for(self, keys: Iterable[str], seed: int) -> Drawn:
+        """Draw a list for each of some impressions that are known by a name.
+
+        For systems that serve: the same name, such as a session id, always sees the same list.
+
+        Examples
+        --------
+        >>> import cranfield as cf
+        >>> made = cf.online.interleave([["a", "b"], ["b", "c"]], length=3)
+        >>> made.draw_for(["s81", "s82", "s81"], seed=7).lists.tolist()
+        [[0, 1, 2], [1, 0, 2], [0, 1, 2]]
+        """
+        check_whole("seed", seed, 0)
+        source, topic = self._lists, number_of(self.topic)
+        rows = [stream_of(seed, key, topic).random(source.width) for key in keys]
+        of = np.array(rows).reshape(len(rows), source.width)
+        parts = row_slices(len(of), self._breadth, _AT_A_TIME)
+        return self._joined([source.drawn(of[part]) for part in parts])
+
+    @property
+    def _breadth(self) -> int:
+        return len(self.docs) * len(self.rankers)
+
+    def _joined(self, parts: Sequence[tuple[Indices, Indices]]) -> Drawn:
+        empty = np.empty((0, self.length), dtype=np.intp)
+        lists, teams = zip(*parts, strict=True) if parts else ((empty,), (empty,))
+        return Drawn(np.concatenate(lists), np.concatenate(teams))
+
+    def distribution(self, limit: int = 100_000) -> Distribution:
+        """Return every list that may be shown, with its teams and its probability.
+
+        Raises
+        ------
+        PolicyError
+            Where there are more than `limit` lists.
+
+        Examples
+        --------
+        >>> import cranfield as cf
+        >>> made = cf.online.interleave([["a", "b"], ["b", "c"]], "Balanced")
+        >>> made.distribution().to_polars().select("list", "probability").rows()
+        [(['a', 'b'], 0.5), (['b', 'a', 'c'], 0.5)]
+        """
+        check_whole("limit", limit, 1)
+        return self._lists.enumerated(limit)
+
+    def credits(self, lists: Any, clicks: Any, teams: Any = None) -> Floats:
+        """Return the credit of each ranker for clicks, shape (impressions, rankers).
+
+        Parameters
+        ----------
+        lists
+            Codes of the documents shown, shape (impressions, ranks).
+        clicks
+            Which of them were clicked, truth values of the same shape.
+        teams
+            Rankers that gave the documents, where the method asks for them.
+
+        Examples
+        --------
+        >>> import cranfield as cf
+        >>> made = cf.online.interleave([["a", "b"], ["b", "c"]], "TeamDraft")
+        >>> made.credits([[0, 1, 2]], [[True, False, False]], [[0, 1, 1]]).tolist()
+        [[1.0, 0.0]]
+        """
+        return self.method.credits(self.rankings, *self._checked(lists, clicks, teams))
+
+    def outcomes(
+        self, lists: Any, clicks: Any, teams: Any = None, pair: tuple[int, int] = (0, 1)
+    ) -> Floats:
+        """Return how each impression compares two rankers, shape (impressions,).
+
+        1 where the first one wins, -1 where the second one does, 0 for a tie; numbers between are
+        expected values of methods that do not know which ranker gave a document.
+
+        Parameters
+        ----------
+        lists, clicks, teams
+            As for :meth:`credits`.
+        pair
+            Which rankers to compare, as indices.
+        """
+        both = indices(pair, "rankers", len(self.rankers)).tolist()
+        if len(both) != 2:
+            raise PolicyError(f"outcomes compare a pair of rankers, not {len(both)}")
+        checked = self._checked(lists, clicks, teams)
+        return self.method.outcomes(self.rankings, *checked, (both[0], both[1]))
+
+    def _checked(self, lists: Any, clicks: Any, teams: Any) -> tuple[Indices, Bools, Indices]:
+        shown = self._codes(lists, "lists", len(self.docs))
+        clicked = as_array(clicks, "clicks are truth values, a row an impression")
+        if clicked.dtype != bool or clicked.shape != shown.shape:
+            raise PolicyError(
+                f"clicks are truth values of shape {shown.shape}, as the lists, not"
+                f" {clicked.dtype} of shape {clicked.shape}"
+            )
+        if (clicked & (shown < 0)).any():
+            raise PolicyError("a click is on a rank where its list has ended")
+        if teams is not None:
+            owners = self._codes(teams, "teams", len(self.rankers))
+            if owners.shape != shown.shape:
+                raise PolicyError(f"teams are of shape {shown.shape}, as the lists")
+        elif self.method.by_team:
+            raise PolicyError(f"{self.method} gives credit to teams: they have to be given")
+        else:
+            owners = np.full_like(shown, NOBODY)
+        return shown, clicked, owners
+
+    @staticmethod
+    def _codes(values: Any, what: str, size: int) -> Indices:
+        array = as_array(values, f"{what} are rows of whole numbers")
+        if array.ndim != 2 or array.shape[1] == 0 or (array.size and array.dtype.kind not in "iu"):
+            raise PolicyError(f"{what} are whole numbers of shape (impressions, ranks)")
+        if array.size and (array.min() < NOBODY or array.max() >= size):
+            raise PolicyError(f"{what} are whole numbers from -1 to {size - 1}")
+        return array.astype(np.intp, copy=False)
+
+
+def interleave(
+    lists: Given | Sequence[Run],
+    method: str | InterleavingMethod = "TeamDraft",
+    length: int = 10,
+    *,
+    topic: str | None = None,
+    ties: str = "trec",
+) -> Interleaver:
+    """Interleave two or more rankings of a topic.
+
+    Parameters
+    ----------
+    lists
+        Lists of document ids, best first; with names, where they are a mapping. Or runs.
+    method
+        Such as "TeamDraft", "Probabilistic(tau=1)" or "PPM"; see :func:`interleaving_methods`.
+    length
+        Most documents of a list.
+    topic
+        Of runs: the topic whose rankings are interleaved. Of lists: a name for it; draws of
+        different topics are independent.
+    ties
+        Of runs: order of documents with equal scores.
+
+    Raises
+    ------
+    PolicyError
+        For fewer than two rankings, or more than the method takes; a document twice in a ranking;
+        a wrong option.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> made = cf.online.interleave([["a", "b", "c", "d"], ["b", "d", "c", "a"]], "TeamDraft")
+    >>> made
+    Interleaver(TeamDraft: 2 rankings of 4 documents, lists of 10)
+    >>> for docs, probability in made.distribution().of_lists().to_polars().drop("teams").rows():
+    ...     print(*docs, probability)
+    a b c d 0.25
+    a b d c 0.25
+    b a c d 0.25
+    b a d c 0.25
+    """
+    parsed = parse_interleaving(method)
+    check_whole("length", length, 1, 10_000)
+    if topic is not None and not isinstance(topic, str):
+        raise PolicyError(f"topic is an id, not {quoted(topic)}")
+    runs = [] if isinstance(lists, Mapping) else [one for one in lists if isinstance(one, Run)]
+    if runs:
+        if len(runs) < len(lists):
+            raise PolicyError("interleave lists of ids, or runs, not both")
+        if topic is None or not any(topic in run.topics for run in runs):
+            said = "is not said" if topic is None else f"{quoted(topic)} is in none of them"
+            raise PolicyError(f"runs are interleaved for a topic, which {said}")
+        rankings = rankings_of_runs(runs, topic, ties)
+    else:
+        rankings = rankings_of(cast("Given", lists))
+    most = parsed.most
+    if most is not None and len(rankings.rankers) > most:
+        raise PolicyError(f"{parsed} takes {most} rankings, not {len(rankings.rankers)}")
+    return Interleaver(parsed, rankings, length, topic or "")

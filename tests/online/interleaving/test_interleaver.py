@@ -1,0 +1,121 @@
+"""Lists drawn and enumerated: what no method may get wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield import PolicyError
+from tests.online.interleaving.enumeration import by_name, made
+
+METHODS = ["Balanced", "TeamDraft"]
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_draws_follow_the_distribution(method: str) -> None:
+    """All frequencies within 4.5 standard errors; 10^6 draws stand in studies/."""
+    interleaver = made("abcd", "bdca", method=method)
+    law = interleaver.distribution()
+    drawn = interleaver.draw(20_000, seed=1)
+    rows, counts = np.unique(np.c_[drawn.lists, drawn.teams], axis=0, return_counts=True)
+    listed = np.c_[law.lists, law.teams].tolist()
+    of = dict(zip(map(tuple, listed), law.probabilities, strict=True))
+    p = np.array([of[tuple(row)] for row in rows.tolist()])
+    assert (np.abs(counts / 20_000 - p) <= 4.5 * np.sqrt(p * (1 - p) / 20_000) + 1e-15).all()
+    assert np.isclose(law.probabilities.sum(), 1, atol=1e-12)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_draws_do_not_depend_on_batches_or_threads(method: str) -> None:
+    interleaver = made("abcdefghij", "jihgfedcba", method=method)
+    drawn = interleaver.draw(1_000, seed=3)
+    for other in (
+        [interleaver.draw(1_000, seed=3, jobs=4)],
+        [interleaver.draw(400, seed=3), interleaver.draw(600, seed=3, first=400)],
+    ):
+        assert (np.concatenate([one.lists for one in other]) == drawn.lists).all()
+        assert (np.concatenate([one.teams for one in other]) == drawn.teams).all()
+    assert (interleaver.draw(1_000, seed=4).lists != drawn.lists).any()
+
+
+def test_topics_are_drawn_independently() -> None:
+    lists = [list("abcdefghij"), list("jihgfedcba")]
+    one = cf.online.interleave(lists, topic="1").draw(500, seed=3)
+    other = cf.online.interleave(lists, topic="2").draw(500, seed=3)
+    assert (one.teams == other.teams).mean() < 0.6
+
+
+def test_an_impression_sees_the_same_list_whoever_else_is_asked() -> None:
+    interleaver = made("abcdef", "fedcba", method="TeamDraft")
+    keys = [f"impression {k}" for k in range(50)]
+    all_of_them = interleaver.draw_for(keys, seed=5)
+    alone = interleaver.draw_for(keys[7:8], seed=5)
+    assert (alone.lists[0] == all_of_them.lists[7]).all()
+    assert len(np.unique(all_of_them.lists, axis=0)) > 5
+    assert interleaver.draw_for([], seed=5).lists.shape == (0, 6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_short_lists_and_few_documents(method: str) -> None:
+    assert by_name(made("a", "a", method=method).distribution()) == {"a": 1.0}
+    assert set(by_name(made("abc", "cab", method=method, length=1).distribution())) == {"a", "c"}
+    padded = made("ab", "ba", method=method, length=5).draw(3, seed=1)
+    assert (padded.lists[:, 2:] == -1).all() and (padded.teams[:, 2:] == -1).all()
+    fifty = [chr(200 + k) for k in range(50)]
+    deep = made("".join(fifty), "".join(fifty[::-1]), method=method).draw(100, seed=1)
+    assert (np.sort(deep.lists, axis=1) == np.arange(50)).all()
+
+
+def test_runs_are_interleaved_for_a_topic() -> None:
+    first = cf.read_run({"q1": {"d1": 1, "d2": 2}, "q2": {"d3": 1}}, name="A")
+    second = cf.read_run({"q1": {"d1": 2, "d2": 1}}, name="B")
+    interleaver = cf.online.interleave([first, second], "Balanced", topic="q1")
+    assert interleaver.rankers == ("A", "B")
+    assert by_name(interleaver.distribution()) == {"d2d1": 0.5, "d1d2": 0.5}
+    with pytest.raises(PolicyError, match="for a topic, which is not said"):
+        cf.online.interleave([first, second])
+    with pytest.raises(PolicyError, match="'q3' is in none"):
+        cf.online.interleave([first, second], topic="q3")
+    with pytest.raises(PolicyError, match="two runs are named 'A'"):
+        cf.online.interleave([first, first], topic="q1")
+
+
+def test_wrong_input_is_refused_in_one_line() -> None:
+    interleave, nothing = cf.online.interleave, cast(Any, [None])
+    wrong: dict[str, Callable[[], Any]] = {
+        "two or more rankings": lambda: interleave([["a"]]),
+        "no document in any": lambda: interleave([[], []]),
+        "'ranker 2' has the document 'a' twice": lambda: interleave([["a"], ["a", "a"]]),
+        "is no list of document ids: 'abc'": lambda: interleave(["abc", "cab"]),
+        "no document id": lambda: interleave([["a"], nothing]),
+        "takes 2 rankings, not 3": lambda: interleave([["a"], ["b"], ["c"]], "Balanced"),
+        "did you mean": lambda: interleave([["a"], ["b"]], "TeamDrafd"),
+        "no parameter 'tau'": lambda: interleave([["a"], ["b"]], "TeamDraft(tau=1)"),
+        "length must be": lambda: interleave([["a"], ["b"]], length=0),
+        "more than 3 lists": lambda: made("abcd", "dcba", method="TDM").distribution(limit=3),
+    }
+    for said, call in wrong.items():
+        with pytest.raises(PolicyError, match=said) as caught:
+            call()
+        assert "\n" not in str(caught.value)
+
+
+def test_wrong_clicks_are_refused() -> None:
+    interleaver = made("abcd", "dcba", method="TeamDraft")
+    lists, teams = interleaver.draw(2, seed=1)
+    none = np.zeros((2, 4), dtype=bool)
+    wrong: dict[str, tuple[Any, Any, Any]] = {
+        "teams: they have to be given": (lists, none, None),
+        "truth values of shape": (lists, none[:1], teams),
+        "from -1 to 3": (lists + 4, none, teams),
+        "teams are whole numbers from -1 to 1": (lists, none, teams + 2),
+        "where its list has ended": (np.full_like(lists, -1), ~none, teams),
+        "of shape .impressions, ranks.": (lists[0], none[0], teams[0]),
+    }
+    for said, arguments in wrong.items():
+        with pytest.raises(PolicyError, match=said):
+            interleaver.credits(*arguments)

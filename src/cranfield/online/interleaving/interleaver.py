@@ -107,7 +107,7 @@ class Interleaver:
         >>> made = cf.online.interleave([["a", "b"], ["b", "c"]], length=3)
         >>> lists, teams = made.draw(3, seed=7)
         >>> lists.tolist(), teams.tolist()
-        ([[0, 1, 2], [0, 1, 2], [1, 0, 2]], [[0, 1, 1], [0, 1, 1], [1, 0, 1]])
+        ([[0, 1, 2], [1, 0, 2], [0, 1, 2]], [[0, 1, 1], [1, 0, 1], [0, 1, 1]])
         """
         for name, value in (("n", n), ("seed", seed), ("first", first)):
             check_whole(name, value, 0)

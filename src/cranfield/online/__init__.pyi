@@ -4,6 +4,14 @@
 from .log.query_log import QueryLog as QueryLog
 from .log.reading import read_log as read_log
 from .log.simulated import simulated_log as simulated_log
+from .measures.measured import Measured as Measured
+from .measures.measuring import measure as measure, unit_sums as unit_sums
+from .measures.online_measure import (
+    OnlineMeasure as OnlineMeasure,
+    catalogue as catalogue,
+    parse_online_measure as parse_online_measure,
+)
+from .unit_sums import UnitSums as UnitSums
 from .interleaving.of_log import (
     preference as preference,
     preference_matrix as preference_matrix,

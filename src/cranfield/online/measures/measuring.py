@@ -1,0 +1,261 @@
+"""Measure a log: values of online measures, by variant, user, query, session or page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Indices
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import InputError, MeasureError, PolicyError, quoted
+from cranfield.online.log.query_log import QueryLog
+from cranfield.online.measures.catalogue import HOME
+from cranfield.online.measures.log_tables import LogTables, tables_of
+from cranfield.online.measures.measured import Measured
+from cranfield.online.measures.online_measure import LEVELS, OnlineMeasure, parse_online_measure
+from cranfield.online.measures.page_table import page_table
+from cranfield.online.unit_sums import UnitSums
+
+BY = ("variant", "user", "query", "session", "page")
+"""What values can be asked for by."""
+
+Log = QueryLog | Mapping[str, Any] | LogTables
+
+
+def measure(
+    log: Log,
+    measures: str | OnlineMeasure | Iterable[str | OnlineMeasure] | None = None,
+    by: str | Sequence[str] | None = None,
+    *,
+    labels: Any = None,
+) -> Measured:
+    """Compute online measures of a log.
+
+    Parameters
+    ----------
+    log
+        A query log; or a mapping of `pages`, `results` and `clicks` to tables of any library that
+        narwhals knows, such as lazy frames of polars or relations of DuckDB. Tables share a column
+        `page`; pages have a `query`, results and clicks a `rank`, clicks on what was shown only.
+        The other columns are those of :class:`QueryLog`. What goes over results and clicks is
+        computed where they are, one table at a time, so that they may be larger than memory.
+    measures
+        Text forms, such as `CTR@3`; by default all that the log has the columns for.
+    by
+        `variant`, `user`, `query`, `session` or `page`, or several of them; by default the whole
+        log. A session is of a user, variant or query if all its pages are.
+    labels
+        Labels of pages, for good abandonment: a mapping from the id of a page.
+
+    Returns
+    -------
+    Measured
+        A value of each unit and measure, from how many values, and how many are not there.
+
+    Raises
+    ------
+    MeasureError
+        For a measure that there is not, or that has no value by such a unit.
+    InputError
+        For a measure that needs what the log does not tell; naming it.
+
+    Notes
+    -----
+    A value is a ratio of two sums: of the total and the number of all rows. Sums go over whole
+    numbers, or over rows in order of time, so that they are the same from any engine, to the bit.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> pages = pl.DataFrame({"page": [0, 1], "query": ["a", "b"]})
+    >>> results = pl.DataFrame({"page": [0, 0, 1, 1], "rank": [1, 2, 1, 2]})
+    >>> clicks = pl.DataFrame({"page": [1], "rank": [2], "order": [1]})
+    >>> found = measure({"pages": pages, "results": results, "clicks": clicks}, ["CTR", "ClickRR"])
+    >>> found["CTR"].item(), found["ClickRR"].item()
+    (0.25, 0.25)
+    """
+    tables = tables_of(log)
+    keys = _keys(by, tables)
+    have_labels = labels is not None
+    asked = _asked(measures, keys, tables, have_labels)
+    columns = {name for one in asked for name in one.columns()}
+    pages = page_table(tables, columns | {*keys} - {"page"} | {"id"} & tables.columns["pages"])
+    if have_labels:
+        pages = _labelled(pages, labels, tables.source)
+    elif "label" in columns:
+        pages = pages.with_columns(label=pl.lit(None, pl.String))
+    if "page" in keys and "id" in pages.columns:
+        pages = pages.with_columns(page=pl.col("id"))
+    pages = pages.with_columns(pl.col(keys).cast(pl.String))
+    units = pages.select(keys).drop_nulls().unique().sort(keys) if keys else pl.DataFrame()
+    shape = (max(units.height, 1) if not keys else units.height, len(asked))
+    sums = {name: np.zeros(shape) for name in ("totals", "numbers")}
+    counts = {name: np.zeros(shape, np.int64) for name in ("values", "censored", "without")}
+    outside = 0
+    for column, one in enumerate(asked):
+        rows = counted_rows(one, pages, keys)
+        place = _places(rows, units, keys)
+        inside = place >= 0
+        outside = max(outside, int((~inside).sum()))
+        for name, out in {**sums, **counts}.items():
+            given = rows[name.removesuffix("s") if name in sums else name].to_numpy()
+            out[:, column] = np.bincount(place[inside], given[inside], shape[0])
+    return Measured(
+        by=keys,
+        units=units,
+        measures=tuple(asked),
+        totals=sums["totals"],
+        numbers=sums["numbers"],
+        values=counts["values"],
+        censored=counts["censored"],
+        without=counts["without"],
+        outside=outside,
+        source=tables.source,
+    )
+
+
+def unit_sums(
+    log: Log, measures: Iterable[str | OnlineMeasure] | str | None = None, unit: str = "user"
+) -> UnitSums:
+    """Return sums of measures by unit, with the variant of each, for experiments.
+
+    Parameters
+    ----------
+    log, measures
+        As :func:`measure` takes them.
+    unit
+        `user`, `session`, `query` or `page`. A unit whose pages are not all of one variant has
+        none.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> pages = pl.DataFrame({"page": [0, 1], "query": "q", "user": ["a", "b"], "variant": "x"})
+    >>> results = pl.DataFrame({"page": [0, 0, 1, 1], "rank": [1, 2, 1, 2]})
+    >>> clicks = pl.DataFrame({"page": [1], "rank": [2]})
+    >>> tables = {"pages": pages, "results": results, "clicks": clicks}
+    >>> sums = unit_sums(tables, "CTR")
+    >>> sums.totals.tolist(), sums.numbers.tolist(), sums.variants
+    ([[0.0], [1.0]], [[2.0], [2.0]], ('x',))
+    """
+    check_choice("unit", unit, BY[1:])
+    tables = tables_of(log)
+    found = measure(tables, measures, unit)
+    of_unit = np.full(found.units.height, -1, dtype=np.intp)
+    variants: tuple[str, ...] = ()
+    if "variant" in tables.columns["pages"]:
+        named = page_table(tables, {unit, "variant", "id"} & {"id", "variant", unit})
+        key = "id" if unit == "page" and "id" in named.columns else unit
+        of_key = (
+            named.drop_nulls(key)
+            .group_by(pl.col(key).cast(pl.String).alias(unit))
+            .agg(variant=pl.when(pl.col("variant").n_unique() == 1).then(pl.col("variant").first()))
+        )
+        names = found.units.join(of_key, on=unit, how="left", maintain_order="left")["variant"]
+        names = names.cast(pl.String)
+        variants = tuple(names.drop_nulls().unique().sort().to_list())
+        codes = dict(zip(variants, range(len(variants)), strict=True))
+        of_unit = names.replace_strict(codes, default=-1, return_dtype=pl.Int64).to_numpy()
+    return UnitSums(
+        kind=unit,
+        units=tuple(found.units[unit].to_list()) if found.units.width else (),
+        variant=of_unit.astype(np.intp),
+        variants=variants,
+        names=tuple(map(str, found.measures)),
+        totals=found.totals,
+        numbers=found.numbers,
+    )
+
+
+def counted_rows(one: OnlineMeasure, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
+    """Return the rows of a measure: their keys, sums, and how many values are there or not."""
+    rows = one.rows(pages, list(keys))
+    total, censored = pl.col("total"), pl.col("censored")
+    if "number" not in rows.columns:
+        rows = rows.with_columns(number=total.is_not_null().cast(pl.Int64))
+    if "censored" not in rows.columns:
+        rows = rows.with_columns(censored=pl.lit(0, pl.Int64))
+    number = pl.col("number").fill_null(0)
+    of_rows = one.values_of != "click"
+    there = (number > 0) & total.is_not_null()
+    rows = rows.with_columns(
+        total=pl.when(there).then(total).otherwise(0.0).cast(pl.Float64),
+        number=pl.when(there).then(number).otherwise(0.0).cast(pl.Float64),
+        values=there.cast(pl.Int64) if of_rows else number.cast(pl.Int64),
+        censored=censored.fill_null(0),
+    )
+    missing = (1 - pl.col("values") - pl.col("censored")) if of_rows else pl.lit(0)
+    if "missing" in rows.columns:
+        missing = pl.col("missing").fill_null(0)
+    return rows.with_columns(without=missing.cast(pl.Int64))
+
+
+def _keys(by: str | Sequence[str] | None, tables: LogTables) -> tuple[str, ...]:
+    keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    for key in keys:
+        check_choice("by", key, BY)
+        if tables.lacks([("pages", key)]):
+            raise InputError(f"values by {key} need the {key} of pages", source=tables.source)
+    if len(set(keys)) < len(keys):
+        raise PolicyError(f"by names {quoted(next(k for k in keys if keys.count(k) > 1))} twice")
+    return keys
+
+
+def _asked(
+    measures: Any, keys: Sequence[str], tables: LogTables, labelled: bool
+) -> list[OnlineMeasure]:
+    """Read the measures, and refuse those that the log or the unit does not allow."""
+    known = [("pages", "label")] if labelled else []
+    if measures is None:
+        every = map(parse_online_measure, HOME)
+        fit = [one for one in every if not _too_fine(one, keys)]
+        return [one for one in fit if not tables.lacks(one.needs - {*known})]
+    given = [measures] if isinstance(measures, (str, OnlineMeasure)) else list(measures)
+    asked = list(dict.fromkeys(map(parse_online_measure, given)))
+    if not asked:
+        raise MeasureError("no online measure was given")
+    for one in asked:
+        if fine := _too_fine(one, keys):
+            raise MeasureError(f"{one} is of {one.level}s, and has no value by {fine}")
+        if lacking := tables.lacks(one.needs - {*known}):
+            hint = ", which `labels` give" if ("pages", "label") in one.needs else ""
+            raise InputError(f"{one} needs {lacking}{hint}", source=tables.source)
+    return asked
+
+
+def _too_fine(one: OnlineMeasure, keys: Sequence[str]) -> str:
+    """Return a unit that is smaller than what the measure has a value for."""
+    smaller = {"page": (), "session": ("page", "query"), "user": ("page", "query", "session")}
+    assert one.level in LEVELS
+    return next((key for key in keys if key in smaller[one.level]), "")
+
+
+def _places(rows: pl.DataFrame, units: pl.DataFrame, keys: Sequence[str]) -> Indices:
+    """Find the unit of each row; -1 where it has none."""
+    if not keys:
+        return np.zeros(rows.height, dtype=np.intp)
+    numbered = units.with_row_index("unit")
+    found = rows.select(keys).join(numbered, on=list(keys), how="left", maintain_order="left")
+    return found["unit"].cast(pl.Int64).fill_null(-1).to_numpy().astype(np.intp)
+
+
+def _labelled(pages: pl.DataFrame, labels: Any, source: str) -> pl.DataFrame:
+    """Put labels to pages, by their id."""
+    if not isinstance(labels, Mapping):
+        raise InputError("labels of pages are a mapping from their id", source=source)
+    key = "id" if "id" in pages.columns else "page"
+    given = pl.DataFrame(
+        {key: [str(one) for one in labels], "label": [str(one) for one in labels.values()]},
+        schema={key: pl.String, "label": pl.String},
+    )
+    unknown = given.join(pages.select(pl.col(key).cast(pl.String)), on=key, how="anti")
+    if unknown.height:
+        raise InputError(f"there is no page {quoted(unknown[key][0])} for a label", source=source)
+    return pages.with_columns(
+        pages.select(pl.col(key).cast(pl.String)).join(
+            given, on=key, how="left", maintain_order="left"
+        )["label"]
+    )

@@ -1,0 +1,86 @@
+"""The table of pages: what is known of each, counted on it, and where it stands in its session."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+import narwhals.stable.v2 as nw
+import polars as pl
+
+from cranfield.online.measures.aggregates import Aggregate, aggregate_of
+from cranfield.online.measures.log_tables import LogTables, collected
+
+_IN_SESSION = {
+    "place": pl.int_range(1, pl.len() + 1),
+    "next_query": pl.col("query").shift(-1),
+    "next_time": pl.col("time").shift(-1),
+    "last_in_session": pl.int_range(pl.len()) == pl.len() - 1,
+}
+"""Of pages in a session, in order of time."""
+
+_NEEDS = {
+    "place": ("session",),
+    "next_query": ("session", "query"),
+    "next_time": ("session", "time"),
+    "last_in_session": ("session",),
+}
+
+
+def needs_of(columns: Iterable[str]) -> set[tuple[str, str]]:
+    """Return the columns of the log, with their table, that columns of pages are made from."""
+    needs: set[tuple[str, str]] = set()
+    for column in columns:
+        if (found := aggregate_of(column)) is not None:
+            one, _ = found
+            table = "clicks" if one.table == "clicked" else one.table
+            needs |= {(table, name) for name in ("page", "rank", *one.needs)}
+            if column == "expected":
+                needs.add(("clicks", "rank"))
+        else:
+            needs |= {("pages", name) for name in _NEEDS.get(column, (column,))}
+    return needs
+
+
+def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
+    """Return a row a page, in order of time and `page`, with the columns that are asked for.
+
+    Aggregates are computed where the log is; the rest here.
+    """
+    wanted = dict.fromkeys(columns)
+    counts: dict[str, dict[str, tuple[Aggregate, float]]] = {}
+    for column in wanted:
+        if (found := aggregate_of(column)) is not None:
+            counts.setdefault(found[0].table, {})[column] = found
+    have = tables.columns["pages"]
+    order = ["time", "page"] if "time" in have else ["page"]
+    plain = {name for table, name in needs_of(wanted) if table == "pages"}
+    chosen = dict.fromkeys((*order, *sorted(plain & have)))
+    pages = collected(tables.table("pages").select(*chosen))
+    for table, chosen_counts in counts.items():
+        counted = _by_page(tables, table, chosen_counts)
+        # The key of a page may be narrower in one table than in another.
+        counted = counted.with_columns(pl.col("page").cast(pages["page"].dtype))
+        pages = pages.join(counted, on="page", how="left")
+    zero = [name for own in counts.values() for name, (one, _) in own.items() if one.how == "sum"]
+    inside = [name for name in _IN_SESSION if name in wanted]
+    return pages.sort(order, nulls_last=False).with_columns(
+        pl.col(zero).fill_null(0),
+        *(
+            pl.when(pl.col("session").is_not_null())
+            .then(_IN_SESSION[name].over("session"))
+            .alias(name)
+            for name in inside
+        ),
+    )
+
+
+def _by_page(
+    tables: LogTables, table: str, counts: Mapping[str, tuple[Aggregate, float]]
+) -> pl.DataFrame:
+    """Compute aggregates of a table by page."""
+    rows = tables.table("clicks" if table == "clicked" else table)
+    if table == "clicked":
+        rows = rows.select("page", "rank").unique()
+    values = (one.row(at, tables).alias(name) for name, (one, at) in counts.items())
+    reduced = (getattr(nw.col(name), one.how)() for name, (one, _) in counts.items())
+    return collected(rows.select("page", *values).group_by("page").agg(*reduced))

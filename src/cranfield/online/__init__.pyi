@@ -41,3 +41,14 @@ from .interleaving.interleaver import interleave as interleave
 from .interleaving.methods.catalogue import interleaving_methods as interleaving_methods
 from .interleaving.methods.catalogue import parse_interleaving as parse_interleaving
 from .interleaving.methods.method import InterleavingMethod as InterleavingMethod
+from .click_models.evaluation import (
+    ModelEvaluation as ModelEvaluation,
+    PerplexityGain as PerplexityGain,
+    evaluate_models as evaluate_models,
+    perplexity_gain as perplexity_gain,
+)
+from .click_models.prediction import (
+    RatePrediction as RatePrediction,
+    predict_rates as predict_rates,
+    predict_relevance as predict_relevance,
+)

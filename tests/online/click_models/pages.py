@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import product
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -100,3 +101,20 @@ def hidden_states(
                         if r + 1 < n and examined[r + 1]:
                             went[case, r] += chance
     return total, [one / total for one in (seen, attracts, satisfies, could, went)]
+
+
+def pages_of_ten(seed: int, number: int, *, queries: int = 3, docs: int = 14) -> list[Page]:
+    """Make pages of ten, with numbers that are the same in every version of Python and NumPy."""
+    draw = Random(seed).random
+    worth = [[draw() for _ in range(docs)] for _ in range(queries)]
+    out: list[Page] = []
+    for _ in range(number):
+        q = int(draw() * queries)
+        shown = sorted(range(docs), key=lambda d: d + 6 * draw())[:10]
+        clicks, on = [], 1.0
+        for d in shown:
+            click = draw() < on * worth[q][d]
+            clicks.append(int(click))
+            on *= 0.45 if click else 0.85
+        out.append((f"q{q}", tuple(f"d{d}" for d in shown), tuple(clicks)))
+    return out

@@ -12,6 +12,7 @@ from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import PolicyError
 from cranfield.measures.declared import Declared
 from cranfield.measures.parameters import integer, number, parameter
+from cranfield.online.click_models.items import Items
 from cranfield.online.click_models.patterns import Patterns
 
 Values = Mapping[str, Floats]
@@ -231,3 +232,15 @@ class Climbing(Model):
                 if self.beta > 1:
                     total += (self.beta - 1) * float(np.log(np.maximum(1 - known, TINY)).sum())
         return total
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Trained:
+    """What there is to keep of a model that was fitted; :class:`ClickModel` explains it."""
+
+    model: Model
+    items: Items
+    ranks: int
+    tallies: Tallies
+    objective: Floats
+    pages: int

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +16,9 @@ from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.streams import uniforms
 from cranfield.base.words import counted
-from cranfield.online.click_models.items import Items
-from cranfield.online.click_models.model import Model, Tallies
+from cranfield.online.click_models.model import Trained
 from cranfield.online.click_models.patterns import Patterns, patterns_of
+from cranfield.online.click_models.saved import load, save
 from cranfield.online.log.query_log import QueryLog, made_log
 from cranfield.tabular.frames import Framed
 
@@ -29,7 +30,7 @@ UNSEEN = "unseen"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ClickModel(Framed):
+class ClickModel(Trained, Framed):
     """A click model with its parameters; made by :func:`train`.
 
     Attributes
@@ -56,13 +57,6 @@ class ClickModel(Framed):
     >>> model.parameters["examination"].columns
     ['rank', 'value', 'error', 'hits', 'trials']
     """
-
-    model: Model
-    items: Items
-    ranks: int
-    tallies: Tallies
-    objective: Floats
-    pages: int
 
     @cached_property
     def values(self) -> dict[str, Floats]:
@@ -173,7 +167,7 @@ class ClickModel(Framed):
         from cranfield.collection.files.reading import read_qrels
 
         return read_qrels(
-            self._by_document().select(
+            self.relevance_by_document().select(
                 pl.col("query").alias("topic"),
                 "doc",
                 (pl.col("relevance") >= threshold).cast(pl.Int32).alias("grade"),
@@ -184,15 +178,31 @@ class ClickModel(Framed):
         """Return a run: the documents of each query by relevance."""
         from cranfield.collection.files.reading import read_run
 
-        table = self._by_document()
+        table = self.relevance_by_document()
         return read_run(
             table.select(pl.col("query").alias("topic"), "doc", pl.col("relevance").alias("score"))
         ).renamed(self.model.name)
 
-    def _by_document(self) -> pl.DataFrame:
+    def relevance_by_document(self) -> pl.DataFrame:
+        """Return the relevance, refusing a model that tells no documents apart."""
         if self.items.tied is not None:
             raise PolicyError("a model tied by grade tells no documents of a grade apart")
         return self.relevance()
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file of JSON, whole or not at all."""
+        save(self, path)
+
+    @staticmethod
+    def load(path: str | PathLike[str]) -> ClickModel:
+        """Read a model that was saved; the same numbers come back.
+
+        Raises
+        ------
+        InputError
+            For a file that is none, or whose parts do not fit each other.
+        """
+        return ClickModel(**vars(load(path)))
 
     def user(self) -> ModelUser:
         """Return a simulated user who clicks as the model says."""

@@ -1,0 +1,170 @@
+"""Trained click models as files of JSON."""
+
+from __future__ import annotations
+
+import json
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats
+from cranfield.base.errors import CranfieldError, InputError, quoted
+from cranfield.base.whole_files import whole_file
+from cranfield.online.click_models.catalogue import parse_model
+from cranfield.online.click_models.items import KEYS, Items
+from cranfield.online.click_models.model import Tallies, Tally, Trained
+
+VERSION = 1
+"""Of the form of the file; read are those up to this one."""
+
+KIND = "click model"
+FIELDS = ("kind", "version", "model", "tied", "ranks", "pages", "items", "tallies", "objective")
+
+
+def text_of(model: Trained) -> str:
+    """Write a trained model as JSON; numbers read back as they are."""
+    return json.dumps(
+        {
+            "kind": KIND,
+            "version": VERSION,
+            "model": str(model.model),
+            "tied": model.items.tied,
+            "ranks": model.ranks,
+            "pages": model.pages,
+            "items": model.items.frame.to_dict(as_series=False),
+            "tallies": {
+                name: {"hits": one.hits.tolist(), "trials": one.trials.tolist()}
+                for name, one in model.tallies.items()
+            },
+            "objective": model.objective.tolist(),
+        },
+        indent=None,
+    )
+
+
+def save(model: Trained, path: str | PathLike[str]) -> None:
+    """Write a trained model to a file, whole or not at all."""
+    with whole_file(path) as out:
+        out.write(text_of(model).encode())
+
+
+def load(path: str | PathLike[str]) -> Trained:
+    """Read a trained model from a file.
+
+    Raises
+    ------
+    InputError
+        For a file that is none, or whose parts do not fit each other.
+    """
+    name = fspath(path)
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise InputError("no trained click model: not UTF-8", source=name) from None
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"cannot be read: {reason}", source=name) from None
+    try:
+        return _made(_object(text))
+    except (CranfieldError, _DamagedError) as error:
+        raise InputError(f"no trained click model: {error}", source=name) from None
+
+
+class _DamagedError(Exception):
+    """Says what is wrong."""
+
+
+def _refused(constant: str) -> Any:
+    raise _DamagedError(f"{constant} is no number")
+
+
+def _object(text: str) -> dict[str, Any]:
+    try:
+        found = json.loads(text, parse_constant=_refused)
+    except json.JSONDecodeError as error:
+        raise _DamagedError(f"line {error.lineno}: {error.msg.lower()}") from None
+    except (RecursionError, ValueError, MemoryError):
+        raise _DamagedError("JSON that goes too deep or has too long a number") from None
+    if not isinstance(found, dict) or found.get("kind") != KIND:
+        raise _DamagedError(f"no object of kind {KIND!r}")
+    version: Any = found.get("version")
+    if not _whole(version) or not 1 <= version <= VERSION:
+        raise _DamagedError(f"version {quoted(version)}, known is {VERSION}")
+    for name in FIELDS:
+        if name not in found:
+            raise _DamagedError(f"{name} is missing")
+    return found
+
+
+def _made(found: dict[str, Any]) -> Trained:
+    model = parse_model(found["model"])
+    tied = found["tied"]
+    if tied is not None and tied != "grade":
+        raise _DamagedError(f"tied {quoted(tied)} is neither null nor 'grade'")
+    items = _items(found["items"], tied)
+    for name in ("ranks", "pages"):
+        if not _whole(found[name]) or not 1 <= found[name] < 2**53:
+            raise _DamagedError(f"{name} is no whole number from 1")
+    given = found["tallies"]
+    if not isinstance(given, dict) or set(given) != set(model.by):
+        raise _DamagedError(f"tallies are those of {', '.join(model.by)}")
+    sizes = model.sizes(items.size, found["ranks"])
+    tallies: Tallies = {name: _tally(name, given[name], sizes[name]) for name in model.by}
+    objective = _floats("objective", found["objective"])
+    return Trained(model, items, found["ranks"], tallies, objective, found["pages"])
+
+
+def _items(given: Any, tied: str | None) -> Items:
+    keys = KEYS[tied]
+    if not isinstance(given, dict) or set(given) != set(keys):
+        raise _DamagedError(f"items are lists of {' and '.join(keys)}")
+    columns = [given[key] for key in keys]
+    if not all(isinstance(one, list) and len(one) == len(columns[0]) for one in columns):
+        raise _DamagedError(f"items are lists of {' and '.join(keys)}, as long as each other")
+    for column in columns:
+        for one in column:
+            grade = one is None or (_whole(one) and abs(one) < 2**31)
+            if not (grade if tied else isinstance(one, str)):
+                raise _DamagedError(f"{keys[0] if tied else 'query or doc'} {quoted(one)} in items")
+    kind = pl.Int64 if tied else pl.String
+    try:
+        frame = pl.DataFrame(
+            {key: pl.Series(one, dtype=kind) for key, one in zip(keys, columns, strict=True)}
+        )
+    except (UnicodeEncodeError, pl.exceptions.PolarsError):
+        raise _DamagedError("items that are no text") from None
+    if frame.is_duplicated().any():
+        raise _DamagedError("an item is there twice")
+    return Items(tied, frame)
+
+
+def _tally(name: str, given: Any, size: int) -> Tally:
+    if not isinstance(given, dict) or set(given) != {"hits", "trials"}:
+        raise _DamagedError(f"{name} has hits and trials")
+    hits, trials = (_floats(name, given[one]) for one in ("hits", "trials"))
+    if hits.size != size or trials.size != size:
+        raise _DamagedError(f"{name} has {size} values, not {hits.size} and {trials.size}")
+    # Expected numbers are rounded.
+    if not ((hits >= 0) & (hits <= trials * (1 + 1e-9) + 1e-9)).all():
+        raise _DamagedError(f"{name} has hits below 0 or above its trials")
+    return Tally(hits, trials)
+
+
+def _floats(name: str, given: Any) -> Floats:
+    known = isinstance(given, list) and all(
+        isinstance(one, (int, float)) and not isinstance(one, bool) for one in given
+    )
+    try:
+        numbers = np.array(given if known else [np.nan], dtype=np.float64)
+    except OverflowError:
+        numbers = np.array([np.nan])
+    if not np.isfinite(numbers).all():
+        raise _DamagedError(f"{name} is no list of numbers")
+    return numbers
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -1,0 +1,385 @@
+"""Off-policy estimates: right on average over all lists, the published figures, and limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import permutations, product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+import cranfield as cf
+from cranfield.online import policy_value
+from cranfield.online.log.query_log import made_log
+from tests.conftest import ROOT
+
+List = tuple[int, ...]
+FORCE = {"log": np.array([1.0, 2.0, 4.0, 3.0]), "policy": np.array([3.0, 1.0, 2.0, 7.0])}
+"""Each list is drawn document by document, in proportion to these."""
+
+LENGTH = 3
+
+
+def steps(which: str, docs: List) -> list[float]:
+    """The chance of each document given those above it."""
+    force, left = FORCE[which].copy(), []
+    for doc in docs:
+        left.append(float(force[doc] / force.sum()))
+        force[doc] = 0
+    return left
+
+
+LISTS = [*permutations(range(4), LENGTH)]
+
+
+def mean_over_lists(which: str, value: Callable[[List], float]) -> float:
+    return sum(float(np.prod(steps(which, docs))) * value(docs) for docs in LISTS)
+
+
+def at_position(which: str) -> np.ndarray[Any, Any]:
+    """The chance of each document at each position, whatever stands above; (positions, docs)."""
+    chance = np.zeros((LENGTH, 4))
+    for docs in LISTS:
+        chance[range(LENGTH), docs] += np.prod(steps(which, docs))
+    return chance
+
+
+rng = np.random.default_rng(17)
+ALONE = rng.random((LENGTH, 4))
+BELOW = rng.random((4, 4))
+
+
+def rewards(docs: List, depends: str) -> list[float]:
+    """Rewards of positions that depend on their own document, on those above, on all others."""
+    found = []
+    for k, doc in enumerate(docs):
+        others = {"position": (), "above": docs[:k], "list": docs}[depends]
+        found.append(float(ALONE[k, doc] + sum(BELOW[doc, other] * (k + 1) for other in others)))
+    return found
+
+
+def guess(docs: List, depends: str) -> float:
+    """Some prediction, right or wrong: of the last document of these, given what it depends on."""
+    return float(np.sin(sum((k + 1) * (doc + 2) for k, doc in enumerate(docs)))) + 1.0
+
+
+def frame_of(docs: List, depends: str) -> pl.DataFrame:
+    where = {name: at_position(name) for name in FORCE}
+    own = depends == "position"
+    rows = []
+    for k, doc in enumerate(docs):
+        above = docs[:k]
+        chances = {name: where[name][k, doc] if own else steps(name, docs)[k] for name in FORCE}
+        # What is predicted of a document at a position, given those above it in a cascade.
+        context: Callable[[int], List] = lambda d, above=above: (*above, d)  # noqa: E731
+        if depends == "position":
+            predicted = guess((k, doc), depends)
+            expected = sum(where["policy"][k, d] * guess((k, d), depends) for d in range(4))
+        elif depends == "above":
+            predicted = guess(context(doc), depends)
+            left = [d for d in range(4) if d not in above]
+            expected = sum(
+                steps("policy", context(d))[k] * guess(context(d), depends) for d in left
+            )
+        else:
+            predicted = guess(docs, depends) / LENGTH
+            expected = mean_over_lists("policy", lambda one: guess(one, depends)) / LENGTH
+        rows.append(
+            {
+                "page": "p",
+                "rank": k + 1,
+                "doc": str(doc),
+                "reward": rewards(docs, depends)[k],
+                "propensity": chances["log"],
+                "chance": chances["policy"],
+                "predicted": predicted,
+                "expected": expected,
+            }
+        )
+    return pl.DataFrame(rows)
+
+
+@pytest.mark.parametrize("depends", ["position", "above", "list"])
+@pytest.mark.parametrize("estimator", ["IPS", "DR"])
+def test_right_on_average_over_all_lists(estimator: str, depends: str) -> None:
+    """The mean over all that the log could have been is the value of the policy."""
+    truth = mean_over_lists("policy", lambda docs: sum(rewards(docs, depends)))
+
+    def estimate(docs: List) -> float:
+        return policy_value(frame_of(docs, depends), None, estimator, depends=depends).estimate
+
+    assert mean_over_lists("log", estimate) == pytest.approx(truth, abs=1e-12)
+
+
+def test_an_estimator_that_sees_too_little_is_biased() -> None:
+    truth = mean_over_lists("policy", lambda docs: sum(rewards(docs, "above")))
+
+    def estimate(docs: List) -> float:
+        frame = frame_of(docs, "position").with_columns(reward=pl.Series(rewards(docs, "above")))
+        return policy_value(frame).estimate
+
+    assert abs(mean_over_lists("log", estimate) - truth) > 0.05
+
+
+def test_right_predictions_need_no_rewards() -> None:
+    """DM, and DR whose predictions are right, are the value of the policy on every list."""
+    where = at_position("policy")
+    truth = float((where * ALONE).sum())
+    for docs in LISTS:
+        frame = frame_of(docs, "position").with_columns(
+            predicted=pl.Series([float(ALONE[k, doc]) for k, doc in enumerate(docs)]),
+            expected=pl.Series((where * ALONE).sum(axis=1)),
+        )
+        for estimator in ("DM", "DR"):
+            assert policy_value(frame, None, estimator).estimate == pytest.approx(truth, abs=1e-12)
+
+
+def drawn_lists(documents: int, repeats: bool) -> list[List]:
+    pool = range(documents)
+    return [*product(pool, repeat=LENGTH)] if repeats else [*permutations(pool, LENGTH)]
+
+
+def as_table(q: np.ndarray[Any, Any]) -> pl.DataFrame:
+    cells = [(k + 1, str(a), float(q[k, a])) for k, a in np.ndindex(q.shape)]
+    return pl.DataFrame(cells, schema=["position", "action", "chance"], orient="row")
+
+
+@pytest.mark.parametrize(
+    ("documents", "repeats"), [(3, False), (4, False), (5, False), (3, True), (2, True)]
+)
+def test_pseudo_inverse(documents: int, repeats: bool) -> None:
+    """Weights are those of the numerical inverse, and sums over positions are found on average."""
+    lists = drawn_lists(documents, repeats)
+    draw = np.random.default_rng(documents)
+    chances = draw.dirichlet(np.ones(len(lists)))
+    shown = np.zeros((len(lists), LENGTH, documents))
+    for row, docs in enumerate(lists):
+        shown[row, range(LENGTH), docs] = 1
+    q = np.tensordot(chances, shown, 1)
+    flat = shown.reshape(len(lists), -1)
+    weights = flat @ np.linalg.pinv(flat.T @ flat / len(lists)) @ q.ravel()
+    worth = draw.random((LENGTH, documents))
+    policy = as_table(q)
+    found = []
+    for row, docs in enumerate(lists):
+        frame = pl.DataFrame(
+            {
+                "page": ["p"] * LENGTH,
+                "position": [1, 2, 3],
+                "action": [str(doc) for doc in docs],
+                "reward": [float(worth[k, doc]) for k, doc in enumerate(docs)],
+            }
+        )
+        made = policy_value(frame, policy, "PI", candidates=documents, repeats=repeats)
+        found.append(made.estimate)
+        assert made.estimate == pytest.approx(weights[row] * (shown[row] * worth).sum(), abs=1e-10)
+    assert np.mean(found) == pytest.approx(float((q * worth).sum()), abs=1e-12)
+
+
+def bandit() -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Impressions of the Open Bandit sample, rebuilt from their counts, and the other policy."""
+    table = pl.read_csv(ROOT / "tests/data/online/open_bandit.csv")
+    parts = [
+        table.select("item_id", "position", click=pl.lit(click), times=times)
+        for click, times in ((1, pl.col("clicked")), (0, pl.col("shown") - pl.col("clicked")))
+    ]
+    rows = pl.concat(parts)
+    rows = rows.select(pl.exclude("times").repeat_by("times")).explode(
+        "item_id", "position", "click"
+    )
+    rows = rows.drop_nulls().with_columns(propensity_score=pl.lit(1 / 80))
+    return rows, table.select("item_id", "position", "probability")
+
+
+def test_open_bandit() -> None:
+    """The figures that obp 0.4.1 prints in its README, and their neighbours."""
+    log, policy = bandit()
+    made = policy_value(log, policy)
+    assert made.lists == 10_000
+    assert made.estimate == pytest.approx(0.004552880, abs=5e-10)
+    assert made.relative == pytest.approx(1.198126, abs=5e-7)
+    assert abs(made.estimate - 0.0042) / 0.0042 == pytest.approx(0.084019, abs=5e-7)
+    assert made.ess == pytest.approx(1639.50, abs=5e-3)
+    assert made.weights is not None
+    assert made.weights.mean == pytest.approx(0.953316, abs=5e-7)
+    assert policy_value(log, policy, "SNIPS").estimate == pytest.approx(0.004775833, abs=5e-10)
+    assert made.unseen == 0
+    assert made.warnings == ()
+
+
+def logged(number: int = 400, seed: int = 3) -> pl.DataFrame:
+    """Actions by some users, with two policies of their own."""
+    draw = np.random.default_rng(seed)
+    propensity = draw.uniform(0.1, 0.9, number)
+    return pl.DataFrame(
+        {
+            "reward": draw.binomial(1, 0.3, number),
+            "propensity": propensity,
+            "chance": propensity * draw.uniform(0.5, 1.1, number),
+            "user": draw.integers(0, 40, number).astype(str),
+        }
+    )
+
+
+def test_limits_of_a_mean() -> None:
+    rows = logged()
+    made = policy_value(rows)
+    terms = (rows["chance"] / rows["propensity"] * rows["reward"]).to_numpy()
+    low, high = stats.t.interval(0.95, 399, terms.mean(), stats.sem(terms))
+    assert (made.low, made.high) == pytest.approx((low, high), rel=1e-12)
+    both = stats.ttest_1samp(terms - rows["reward"].to_numpy(), 0).confidence_interval()
+    assert (made.means.low[2], made.means.high[2]) == pytest.approx(tuple(both), rel=1e-12)
+
+
+def test_limits_by_user() -> None:
+    """A linearised ratio of sums by user, written out."""
+    rows = logged().with_columns(w=pl.col("chance") / pl.col("propensity"))
+    made = policy_value(rows, None, "SNIPS", unit="user", confidence=0.9)
+    weights, reward = rows["w"].to_numpy(), rows["reward"].to_numpy()
+    value = (weights * reward).sum() / weights.sum()
+    users = rows["user"].to_numpy()
+    sums = [float((weights * (reward - value))[users == one].sum()) for one in set(users)]
+    error = np.sqrt(len(sums) / (len(sums) - 1) * np.square(sums).sum()) / weights.sum()
+    assert made.estimate == pytest.approx(value, rel=1e-12)
+    assert made.standard_error == pytest.approx(error, rel=1e-12)
+    assert made.high - made.estimate == pytest.approx(
+        error * stats.t.ppf(0.95, len(sums) - 1), rel=1e-9
+    )
+    assert made.units == len(sums)
+
+
+def test_bootstrap_of_users() -> None:
+    rows = logged()
+    made = policy_value(rows, unit="user", resamples=4000, seed=5)
+    plain = policy_value(rows, unit="user")
+    assert (made.high - made.low) == pytest.approx(plain.high - plain.low, rel=0.1)
+    again = policy_value(rows, unit="user", resamples=4000, seed=5)
+    assert (made.means.low == again.means.low).all()
+    assert "bootstrap, 4,000 samples, seed 5" in str(made)
+
+
+def test_the_same_policy_changes_nothing() -> None:
+    rows = logged().with_columns(chance=pl.col("propensity"))
+    for estimator in ("IPS", "SNIPS"):
+        made = policy_value(rows, None, estimator)
+        assert made.estimate == made.logged
+        assert made.means.standard_error[2] == 0
+        assert made.ess == 400
+
+
+def test_clipping_is_told() -> None:
+    rows = logged().with_columns(chance=pl.lit(0.9))
+    made = policy_value(rows, clip=2)
+    weights = np.minimum((rows["chance"] / rows["propensity"]).to_numpy(), 2)
+    assert made.estimate == pytest.approx(float((weights * rows["reward"].to_numpy()).mean()))
+    assert made.weights is not None
+    assert made.weights.largest == 2
+    assert any("cut" in said for said in made.warnings)
+
+
+def shuffled_log() -> Any:
+    """Two queries whose two documents are shown in both orders, half the time each."""
+    pages = [("q1", "ab", "a"), ("q1", "ba", ""), ("q2", "cd", "d"), ("q2", "dc", "d")]
+    results = [
+        (page, rank, doc, 0.5)
+        for page, (_, shown, _) in enumerate(pages)
+        for rank, doc in enumerate(shown, 1)
+    ]
+    clicks = [
+        (page, shown.index(clicked) + 1, clicked)
+        for page, (_, shown, clicked) in enumerate(pages)
+        if clicked
+    ]
+    return made_log(
+        pl.DataFrame({"id": list("1234"), "query": [page[0] for page in pages]}),
+        pl.DataFrame(results, schema=["page", "rank", "doc", "propensity"], orient="row"),
+        pl.DataFrame(clicks, schema=["page", "rank", "doc"], orient="row"),
+    )
+
+
+def test_a_run_and_a_log() -> None:
+    run = cf.read_run({"q1": {"a": 2.0, "b": 1.0}, "q2": {"d": 2.0, "c": 1.0}})
+    made = policy_value(shuffled_log(), run)
+    # Pages 1 and 4 show what the run would, each with weight 2, and have a click each.
+    assert made.estimate == pytest.approx((2 + 0 + 0 + 2) / 4)
+    assert made.logged == pytest.approx(3 / 4)
+    assert made.unseen == 0
+    pi = policy_value(shuffled_log(), run, "PI", candidates=2)
+    assert pi.estimate == pytest.approx(made.estimate)
+
+
+def test_what_was_never_shown_is_told() -> None:
+    run = cf.read_run({"q1": {"a": 2.0, "new": 1.0}, "q2": {"d": 2.0, "c": 1.0}})
+    made = policy_value(shuffled_log(), run)
+    assert made.unseen == pytest.approx(1 / 4)
+    assert any("25.0% of what the policy would show" in said for said in made.warnings)
+    short = cf.read_run({"q1": {"a": 2.0, "b": 1.0}})
+    assert any(
+        "2 lists of queries" in said for said in policy_value(shuffled_log(), short).warnings
+    )
+
+
+def test_a_wrong_mean_weight_is_told() -> None:
+    rows = logged().with_columns(chance=pl.col("propensity") * 0.5)
+    assert any("mean weight" in said for said in policy_value(rows).warnings)
+
+
+def test_one_unit_has_no_limits() -> None:
+    rows = logged().with_columns(user=pl.lit("ann"))
+    made = policy_value(rows, unit="user")
+    assert np.isnan(made.low)
+    assert "no limits" in str(made)
+
+
+def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
+    right = {"reward": [1, 0], "propensity": [0.5, 0.5], "chance": [0.5, 0.5]}
+    yield "zero", right | {"propensity": [0.5, 0.0]}, {}, "row 2: propensity 0 does not lie above 0"
+    yield (
+        "above",
+        right | {"propensity": [1.5, 0.5]},
+        {},
+        "row 1: propensity 1.5 does not lie above",
+    )
+    yield "chance", right | {"chance": [0.5, -0.1]}, {}, "chance -0.1 does not lie from 0 to 1"
+    yield "none", {"reward": [1.0], "propensity": [0.5]}, {}, "IPS needs a column chance"
+    yield "text", right | {"reward": [1, "x"]}, {}, "reward 'x' is not a finite number"
+    yield "page", right | {"page": ["a", "a"]}, {}, "need a column position"
+    twice = right | {"page": ["<b>", "<b>"], "position": [1, 1]}
+    yield "twice", twice, {}, "position 1 is there twice in page '<b>'"
+    yield "unit", right, {"unit": "user"}, "limits by user need a column user"
+    yield "predicted", right, {"estimator": "DR"}, "DR needs a column expected"
+    yield "estimator", right, {"estimator": "DRR"}, "estimator 'DRR' is none of"
+    yield "depends", right, {"depends": "all"}, "depends 'all' is none of"
+    yield "clip", right, {"clip": 0}, "clip is a weight above 0"
+    yield "candidates", right, {"estimator": "PI"}, "PI needs the number of candidates"
+    uneven = right | {"propensity": [0.3, 0.7], "anywhere": [0.5, 0.5]}
+    yield "few", uneven, {"estimator": "PI", "candidates": 2}, "not 1 / candidates"
+
+
+CASES = {name: rest for name, *rest in bad()}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_bad_input(name: str) -> None:
+    rows, options, said = CASES[name]
+    with pytest.raises(cf.CranfieldError) as caught:
+        policy_value(
+            [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)],
+            **options,
+        )
+    assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_bad_policies() -> None:
+    log, policy = bandit()
+    with pytest.raises(cf.PolicyError, match="chances of position '1' sum to 0.989"):
+        policy_value(log, policy[1:])
+    with pytest.raises(cf.InputError, match="action '0' is there twice"):
+        policy_value(log, pl.concat([policy, policy[:1]]))
+    other = pl.DataFrame({"action": ["x"], "chance": [1.0]})
+    with pytest.raises(cf.CranfieldError, match="no logged action is one that the policy"):
+        policy_value(log, other)

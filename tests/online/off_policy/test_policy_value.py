@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import permutations, product
 from typing import Any
 
@@ -66,6 +67,10 @@ def guess(docs: List, depends: str) -> float:
     return float(np.sin(sum((k + 1) * (doc + 2) for k, doc in enumerate(docs)))) + 1.0
 
 
+def _below(above: List, doc: int) -> List:
+    return (*above, doc)
+
+
 def frame_of(docs: List, depends: str) -> pl.DataFrame:
     where = {name: at_position(name) for name in FORCE}
     own = depends == "position"
@@ -74,7 +79,7 @@ def frame_of(docs: List, depends: str) -> pl.DataFrame:
         above = docs[:k]
         chances = {name: where[name][k, doc] if own else steps(name, docs)[k] for name in FORCE}
         # What is predicted of a document at a position, given those above it in a cascade.
-        context: Callable[[int], List] = lambda d, above=above: (*above, d)  # noqa: E731
+        context = partial(_below, above)
         if depends == "position":
             predicted = guess((k, doc), depends)
             expected = sum(where["policy"][k, d] * guess((k, d), depends) for d in range(4))
@@ -359,12 +364,12 @@ def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
     yield "few", uneven, {"estimator": "PI", "candidates": 2}, "not 1 / candidates"
 
 
-CASES = {name: rest for name, *rest in bad()}
+CASES = {case[0]: case for case in bad()}
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_bad_input(name: str) -> None:
-    rows, options, said = CASES[name]
+    _, rows, options, said = CASES[name]
     with pytest.raises(cf.CranfieldError) as caught:
         policy_value(
             [dict(zip(rows, row, strict=True)) for row in zip(*rows.values(), strict=True)],

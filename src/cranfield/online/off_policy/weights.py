@@ -76,9 +76,9 @@ def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Wei
         raise InputError("PI needs lists of one length", source=logged.source)
     if length > m and not repeats:
         raise PolicyError(f"lists of {length} positions have at least {length} candidates")
-    here = np.bincount(code, weights=chance)
+    here: Floats = np.bincount(code, weights=chance).astype(np.float64)
     if repeats:
-        whole = m * here - length + 1.0
+        whole = np.asarray(m * here - length + 1.0)
     else:
         # Where all candidates are shown, so is what the policy shows.
         anywhere = (
@@ -87,10 +87,9 @@ def pseudo_inverse(logged: LoggedActions, candidates: int, repeats: bool) -> Wei
             else np.ones(code.size)
         )
         shown = np.bincount(code, weights=anywhere) / length
-        whole = 1 + (m - 1) * (here - shown)
+        whole = np.asarray(1 + (m - 1) * (here - shown))
         if length < m:
             whole = whole + m * (m - 1) / (m - length) * (shown - length / m)
-    whole = np.asarray(whole, dtype=np.float64)
     return Weights(whole[code], np.ones(code.size), whole)
 
 

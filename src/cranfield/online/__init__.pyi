@@ -51,8 +51,7 @@ from .click_models.prediction import (
     RatePrediction as RatePrediction,
     predict_rates as predict_rates,
     predict_relevance as predict_relevance,
-from .off_policy.policy_value import policy_value as policy_value
-from .off_policy.value_with_limits import (
-    PolicyValue as PolicyValue,
-    WeightSummary as WeightSummary,
 )
+from .off_policy.policy_value import policy_value as policy_value
+from .off_policy.value_with_limits import PolicyValue as PolicyValue
+from .off_policy.value_with_limits import WeightSummary as WeightSummary

@@ -139,7 +139,7 @@ def test_names_go_back_to_trec_eval() -> None:
         ("1", "is no measure"),
         ("", "is no measure"),
         ("(" * 200, "is no measure"),
-        ("x" * 501, "501 characters"),
+        ("x" * 10_001, "10,001 characters"),
         ("P_0", "cutoff=0"),
         ("P.1,x", "is no measure"),
         ("P.1,,2", "is no number"),

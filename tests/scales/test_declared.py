@@ -15,7 +15,21 @@ from cranfield.scales.verdicts.scale_of import scale_of
 
 CUTOFFS = (1, 2, 3, 5)
 GRADES = (1, 2, 3)
-GIVEN = {"IPrec": "IPrec@0.5", "uM": "uM(clicks={1: 0.5})", "rrM": "rrM(clicks={1: 0.5})"}
+GIVEN = {
+    "IPrec": "IPrec@0.5",
+    "uM": "uM(clicks={0: 0.2, 1: 0.5, 2: 0.9}, satisfies={0: 0.1, 1: 0.4, 2: 0.7}, gamma=0.8)",
+    "rrM": "rrM(clicks={0: 0.2, 1: 0.5, 2: 0.9}, satisfies={1: 0.4, 2: 0.7}, gamma=0.8)",
+    "EBU": "EBU(clicks={0: 0.2, 1: 0.5, 2: 0.9}, leaves={1: 0.4, 2: 0.7}, gamma=0.8)",
+    "uUBM": "uUBM(clicks={1: 0.5, 2: 0.9}, examined_after={1: {0: 1}, 2: {0: 0.8, 1: 0.5}})",
+    **{
+        name: f"{name}(clicks={{1: 0.5, 2: 0.9}}, continues={{1: 0.6, 3: 0.4}})"
+        for name in ("uDCM", "rrDCM")
+    },
+    **{
+        name: f"{name}(clicks={{1: 0.5, 2: 0.9}}, tau1=0.9, tau2=0.7, tau3=0.2)"
+        for name in ("uCCM", "rrCCM")
+    },
+}
 
 
 def made(name: str, length: int = 4) -> Measure:

@@ -38,7 +38,8 @@ users.expected_reciprocal_rank: iRBU
 sessions.clicks: ClickU
 sessions.dcg: sDCG nsDCG
 users.wanted_gain: BPM BPMDynamic
-users.clicks: uM rrM
+users.clicks: uM=uDBN=uSDBN=uPBM rrM=rrDBN=rrSDBN
+users.browsing: EBU uUBM uDCM rrDCM uCCM rrCCM
 users.wanted_gain: INST INSQ SDCG
 users.markov: MP=MarkovPrecision
 users.satisfied: NERR8 NERR9 NERR10 NERR11

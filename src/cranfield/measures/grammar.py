@@ -11,11 +11,14 @@ from cranfield.base.errors import MeasureError, quoted
 from cranfield.measures.base import REGISTRY, Measure
 from cranfield.measures.declared import keywords_of, literal
 from cranfield.measures.families import ALIASES
-from cranfield.measures.other_names import from_paper, program_names
+from cranfield.measures.other_names import NO_MEASURES, from_paper, program_names
 from cranfield.measures.trec_eval_names import FAMILIES, rounded, trec_texts
 
-LONGEST = 500
-"""Characters of a measure's text; nothing sensible is longer."""
+LONGEST = 10_000
+"""Characters of a measure's text; a user browsing model of ten ranks has some 1,500."""
+
+DEEPEST = 20
+"""Measures inside each other; nothing sensible is deeper."""
 
 
 def parse_measure(text: str | Measure) -> Measure:
@@ -102,6 +105,8 @@ def _parsed(text: str, compat: str | None) -> list[Measure]:
 def _read(form: str, text: str) -> Measure:
     """Read a text form; `text` is what was given for it."""
     try:
+        if form.count("(") > DEEPEST:
+            raise ValueError
         tree = ast.parse(form, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise MeasureError(
@@ -156,6 +161,8 @@ def _made(
 def _kind(name: str) -> Any:
     if (named := ALIASES.get(name, name)) in REGISTRY:
         return REGISTRY[named]
+    if name in NO_MEASURES:
+        raise MeasureError(f"there is no measure {name}: {NO_MEASURES[name]}")
     known = {known.lower(): known for known in (*FAMILIES, *ALIASES, *REGISTRY) if known.isascii()}
     near = difflib.get_close_matches(name.lower(), known, 3, cutoff=0.6)
     hint = f"; did you mean {' or '.join(known[n] for n in near)}?" if near else ""

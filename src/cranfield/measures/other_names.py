@@ -104,6 +104,15 @@ _ALL = {
 }
 
 
+_NO_EFFORT = "the {} model does not tell whether a click satisfies; {} is its utility"
+
+NO_MEASURES = {
+    "rrUBM": _NO_EFFORT.format("user browsing", "uUBM"),
+    "rrPBM": _NO_EFFORT.format("position-based", "uPBM"),
+}
+"""Names that one could expect, and why they are no measures."""
+
+
 def from_paper(text: str) -> str:
     """Rewrite a name of a paper; any other text comes back as it is."""
     return _rewritten(_PAPERS, text)

@@ -263,6 +263,14 @@ COMPLETED: Mapping[str, Any] = {
     "baseline": "base",
     "protected": "y",
     "clicks": {0: 0.2, 1: 0.5, 2: 0.7, 3: 0.9},
+    "continues": {1: 0.7, 2: 0.5},
+    "tau1": 0.9,
+    "tau2": 0.7,
+    "tau3": 0.2,
+    "examined_after": {
+        rank: {last: 0.9 if last == 0 else 0.9 ** (rank - last) for last in range(rank)}
+        for rank in range(1, 11)
+    },
 }
 """Values for parameters that have to be given."""
 

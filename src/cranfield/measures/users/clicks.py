@@ -1,58 +1,137 @@
 r"""Measures of click models: what users click on is what counts.
 
-Both take the chances of a click model from elsewhere, by grade and by rank. A user who examines
-rank i clicks with the chance c of the grade there. After a click the user is satisfied with the
-chance s of the grade, and examines nothing more. Besides, rank i is examined with the chance e(i):
+The chances of a click model come from elsewhere, by grade and by rank. Users read from the top. Who
+examines rank i clicks with the chance c of the grade there, and goes on to the next rank with a
+chance that each model says in its own way:
 
-.. math:: P[C_i = 1] = e(i) \, c_i \prod_{j<i} (1 - c_j s_j)
+.. math:: P[C_i = 1] = c_i \prod_{j<i} C(j), \quad
+    C(j) = c_j \, P(\text{goes on} \mid \text{click}) + (1 - c_j) P(\text{goes on} \mid \text{none})
 
-Without s this is a position-based model, without e(i) a cascade (Chuklin, Markov and de Rijke
-2015).
+Utility is the sum of P[C = 1] by gain, effort that of 1 / rank where a click satisfies. `uM` and
+`rrM` are those of all models in which only a click that satisfies ends the search: the dynamic
+Bayesian network (DBN), its simple form (SDBN), the cascade, and the position-based model (PBM;
+Chuklin, Markov and de Rijke 2015). :mod:`cranfield.measures.users.browsing` has other models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
 
 import numpy as np
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.base import Measure, measure
 from cranfield.measures.gains import Gain, pairs
-from cranfield.measures.parameters import optional, parameter
+from cranfield.measures.parameters import number, optional, parameter, short
 from cranfield.measures.users.page import Page, pages, viewed
 from cranfield.measures.users.unit_gains import UnitGains
 
-_FAMILY = "user models"
-_SOURCE = "Ferro and Maistro (2024), equation ({}); Chuklin and others (2013)"
-_NEEDS = "chances of clicks, from a click model"
+FAMILY = "user models"
+SOURCE = "Ferro and Maistro (2024), equation ({}); Chuklin and others (2013)"
+NEEDS = "chances of clicks, from a click model"
+
+_SHARE = number(0, 1)
+
+ByGrade = Callable[[Any], Any]
+"""Gives the chances of a mapping by grade: at each rank of a page, or for each grade."""
 
 
-def _chances(value: Any) -> Gain:
-    if isinstance(value, Gain):
-        value = dict(value.kind) if isinstance(value.kind, tuple) else None
-    if isinstance(value, Mapping) and value:
-        checked = pairs(value)
+@dataclass(frozen=True)
+class Chances(Gain):
+    """Chances by grade or rank, and that of documents without a judgment, if it is named."""
+
+    unjudged: float | None = None
+
+    @property
+    def text(self) -> str:
+        known = super().text
+        return known if self.unjudged is None else f"{{None: {short(self.unjudged)}, {known[1:]}"
+
+    @property
+    def pairs(self) -> tuple[tuple[int, float], ...]:
+        assert isinstance(self.kind, tuple)
+        return self.kind
+
+
+def chances(value: Any) -> Chances:
+    """Check a mapping of grades to chances; None stands for documents without a judgment."""
+    if isinstance(value, Chances):
+        return value
+    if isinstance(value, Mapping) and {*value} - {None}:
+        checked = pairs({key: chance for key, chance in value.items() if key is not None})
         if all(0 <= chance <= 1 for _, chance in checked):
-            return Gain(checked)
+            return Chances(checked, _SHARE(value[None]) if None in value else None)
     raise ValueError("a mapping to probabilities, such as {0: 0.3, 1: 0.8}")
 
 
-class _Clicks(Measure):
-    clicks: Gain | None = parameter(
-        None, optional(_chances), "chance of a click by grade; 0 for a grade that is not named"
-    )
-    satisfies: Gain | None = parameter(
-        None, optional(_chances), "chance that a clicked document satisfies, by grade"
-    )
-    examined: Gain | None = parameter(
+def by_rank(value: Any) -> Chances:
+    """Check a mapping of ranks to chances."""
+    checked = chances(value)
+    if checked.unjudged is not None or any(rank < 1 for rank, _ in checked.pairs):
+        raise ValueError("a mapping of ranks to probabilities, such as {1: 1, 2: 0.7}")
+    return checked
+
+
+def at_rank(chances: Gain | None, rank: Any) -> Any:
+    """Chance at a rank: that of the last rank named, down to it; of the first one, if none is."""
+    if chances is None:
+        return 1
+    assert isinstance(chances.kind, tuple)
+    named, values = (np.array(one) for one in zip(*chances.kind, strict=True))
+    return values[np.maximum(np.searchsorted(named, rank, side="right") - 1, 0)]
+
+
+@dataclass(frozen=True, eq=False)
+class Shown:
+    """What users are shown.
+
+    Attributes
+    ----------
+    page
+        Rankings, with the code of each document for a gain: the place of its grade among `grades`,
+        from 1, and 0 where there is no judgment or no document.
+    grades
+        The grades that there are, in order.
+    """
+
+    page: Page
+    grades: Ints
+
+    @cached_property
+    def code(self) -> Indices:
+        return self.page.gains.astype(np.intp)
+
+    def of(self, chances: Chances | None) -> Floats:
+        """Chance at each rank. Unless it is named, a document not judged is as one of grade 0."""
+        if chances is None:
+            return np.zeros(self.code.shape)
+        named = chances.unjudged
+        first = chances.named(np.zeros(1)) if named is None else named
+        return np.asarray(np.append(first, chances.named(self.grades))[self.code])
+
+    def counted(self, chances: Chances | None) -> Bools:
+        """Whether a document is judged, or the chance of those that are not is named."""
+        judged = self.code > 0
+        named = chances is not None and chances.unjudged is not None
+        return judged | self.page.listed if named else judged
+
+
+class Clicks(Measure):
+    """What measures of click models share."""
+
+    clicks: Chances | None = parameter(
         None,
-        optional(_chances),
-        "chance that a rank is examined, by rank; that of the last one named holds below it",
+        optional(chances),
+        "chance of a click by grade; 0 for a grade that is not named. Documents without a judgment"
+        " are as those of grade 0, unless None is named too",
     )
+    wanted: ClassVar[tuple[tuple[str, str], ...]] = ()
+    """Parameters that have to be given besides, with an example."""
 
     def require_complete(self) -> None:
         super().require_complete()
@@ -60,56 +139,131 @@ class _Clicks(Measure):
             raise MeasureError(
                 f"{self.name} needs the chances of a click, such as clicks={{0: 0.3, 1: 0.8}}"
             )
+        for name, example in self.wanted:
+            if getattr(self, name) is None:
+                raise MeasureError(f"{self.name} needs {name}, such as {name}={example}")
 
-    def sums(self, judged: JudgedRuns, worth: Floats, *, by_rank: bool) -> Floats:
-        """Sum of P[C = 1] by worth of the judged rows, over the rank if so wished."""
-        rows = judged.judged()
-        click, last = self._of(self.clicks, rows.grade), self._of(self.satisfies, rows.grade)
-        # Nobody knows what an unjudged document is; it is clicked on as grade 0.
-        none = np.zeros(1, dtype=np.int64)
-        unknown = (self._of(self.clicks, none)[0], self._of(self.satisfies, none)[0])
-        depth = max(int(judged.retrieved.max(initial=0)), 1)
+    def clicked(self, shown: Shown) -> Floats:
+        """P[C = 1]: the chance of a click at each rank."""
+        raise NotImplementedError
 
-        def laid(values: Floats, other: float) -> Iterator[Page]:
-            relevant = judged.recall_base()
-            return pages(judged, rows, values, depth, other=other, relevant=relevant, lengths=None)
+    def worth_of(self, judged: JudgedRuns) -> Iterator[tuple[Shown, Floats]]:
+        """What users are shown, some rankings at a time, and what a click is worth there."""
+        raise NotImplementedError
 
-        stops = laid(click * last, float(unknown[0] * unknown[1]))
-        gains = laid(click * worth, 0.0)
-        parts = []
-        for stop, gain in zip(stops, gains, strict=True):
-            seen = viewed(1.0 - stop.gains) * self._examined(gain.rank)
-            counted = seen / gain.rank if by_rank else seen
-            parts.append(np.einsum("ij,ij->i", counted, gain.gains))
+    def values(self, judged: JudgedRuns) -> Floats:
+        parts = [
+            np.einsum("ij,ij->i", self.clicked(shown), worth)
+            for shown, worth in self.worth_of(judged)
+        ]
         return np.concatenate([*parts, np.empty(0)]).reshape(judged.shape[::-1]).T
 
-    def _examined(self, rank: Any) -> Floats:
-        if self.examined is None:
-            return np.ones(rank.shape)
-        assert isinstance(self.examined.kind, tuple)
-        named, chances = (np.array(one) for one in zip(*self.examined.kind, strict=True))
-        # A rank that is not named is examined as the last one above that is; as the first, if none.
-        at = np.searchsorted(named, rank, side="right") - 1
-        return np.asarray(chances[np.maximum(at, 0)], dtype=np.float64)
+    def laid_out(self, judged: JudgedRuns) -> Iterator[Shown]:
+        rows = judged.judged()
+        grades, code = np.unique(rows.grade, return_inverse=True)
+        for page in _of_judged(judged, code + 1.0):
+            yield Shown(page, grades)
 
-    @staticmethod
-    def _of(chances: Gain | None, grades: Any) -> Floats:
-        return np.zeros(grades.shape) if chances is None else np.asarray(chances.named(grades))
+
+def _of_judged(judged: JudgedRuns, values: Any) -> Iterator[Page]:
+    """Lay out values of the judged documents; 0 elsewhere."""
+    depth = max(int(judged.retrieved.max(initial=0)), 1)
+    base = judged.recall_base()
+    return pages(judged, judged.judged(), values, depth, other=0.0, relevant=base, lengths=None)
+
+
+class Utility(Clicks, UnitGains):
+    """The gain of a document is got by a click on it."""
+
+    def worth_of(self, judged: JudgedRuns) -> Iterator[tuple[Shown, Floats]]:
+        gains = _of_judged(judged, self.worth(judged, judged.judged()))
+        for shown, gain in zip(self.laid_out(judged), gains, strict=True):
+            yield shown, gain.gains
+
+
+class Chain(Clicks):
+    """Users go on from rank to rank by a chance that the document there and its rank decide."""
+
+    def going_on(self, of: ByGrade, rank: Any) -> Any:
+        """C: the chance that who examines a rank examines the next one."""
+        raise NotImplementedError
+
+    def share(self, rank: Any) -> Any:
+        """Share of those who come to a rank who examine it."""
+        return 1
+
+    def clicked(self, shown: Shown) -> Floats:
+        rank = shown.page.rank
+        seen = viewed(self.going_on(shown.of, rank) + np.zeros(shown.code.shape))
+        return np.asarray(seen * self.share(rank) * shown.of(self.clicks))
+
+
+class Effort(Clicks):
+    """A click that satisfies is worth the reciprocal rank."""
+
+    def satisfying(self, of: ByGrade, rank: Any) -> Any:
+        """Chance that a clicked document satisfies."""
+        raise NotImplementedError
+
+    def tells_satisfied(self) -> Chances | None:
+        """The chances that say whether documents without a judgment count."""
+        return self.clicks
+
+    @property
+    def beyond_length(self) -> str:
+        """Where documents of grade 0 may satisfy, those that are there count."""
+
+        def of(chances: Chances | None) -> Any:
+            return 0.0 if chances is None else chances.named(np.zeros(1))[0]
+
+        counts = of(self.clicks) * self.satisfying(of, 1) > 0
+        return "how many documents are retrieved" if counts else ""
+
+    def worth_of(self, judged: JudgedRuns) -> Iterator[tuple[Shown, Floats]]:
+        for shown in self.laid_out(judged):
+            satisfied = self.satisfying(shown.of, shown.page.rank) / shown.page.rank
+            yield shown, shown.counted(self.tells_satisfied()) * satisfied
+
+
+class _Satisfied(Chain):
+    satisfies: Chances | None = parameter(
+        None, optional(chances), "chance that a clicked document satisfies, by grade, as for clicks"
+    )
+    examined: Chances | None = parameter(
+        None,
+        optional(by_rank),
+        "chance that a rank is examined, by rank; that of the last one named holds below it",
+    )
+    gamma: float = parameter(
+        1.0, _SHARE, "chance that a user who is not satisfied goes on to the next rank (DBN)"
+    )
+
+    @property
+    def linear(self) -> bool:
+        return super().linear and self.satisfies is None
+
+    def going_on(self, of: ByGrade, rank: Any) -> Any:
+        return self.gamma * (1 - of(self.clicks) * of(self.satisfies))
+
+    def share(self, rank: Any) -> Any:
+        return at_rank(self.examined, rank)
+
+
+_CHANCE = r"P[C_i = 1] = e(i) \, c_i \, \gamma^{i-1} \prod_{j<i} (1 - c_j s_j)"
 
 
 @measure(
     "uM",
     summary="Gain that a user clicks on, by a click model.",
-    formula=r"\sum_i P[C_i = 1] \, g_i, \quad P[C_i = 1] = e(i) \, c_i \prod_{j<i} (1 - c_j s_j)",
-    source=_SOURCE.format(16),
+    formula=rf"\sum_i P[C_i = 1] \, g_i, \quad {_CHANCE}",
+    source=SOURCE.format(16),
     range=(0.0, float("inf")),
-    family=_FAMILY,
-    inputs=("clicks",),
-    needs=_NEEDS,
+    family=FAMILY,
+    needs=NEEDS,
     linear=True,
 )
-class ClickUtility(_Clicks, UnitGains):
-    """Utility by a click model.
+class ClickUtility(_Satisfied, Utility):
+    """Utility by a click model: uDBN, or uSDBN with `gamma=1`; with `examined` alone uPBM.
 
     Examples
     --------
@@ -120,23 +274,20 @@ class ClickUtility(_Clicks, UnitGains):
     [('run', 1.0)]
     """
 
-    def values(self, judged: JudgedRuns) -> Floats:
-        return self.sums(judged, self.worth(judged, judged.judged()), by_rank=False)
-
 
 @measure(
     "rrM",
     summary="Expected reciprocal rank at which a user is satisfied, by a click model.",
-    formula=r"\sum_i \frac1i \, s_i \, P[C_i = 1],"
-    r" \quad P[C_i = 1] = e(i) \, c_i \prod_{j<i} (1 - c_j s_j)",
-    source=_SOURCE.format(17),
-    family=_FAMILY,
-    inputs=("clicks",),
-    needs=_NEEDS,
+    formula=rf"\sum_i \frac1i \, s_i \, P[C_i = 1], \quad {_CHANCE}",
+    source=SOURCE.format(17),
+    family=FAMILY,
+    needs=NEEDS,
     linear=True,
 )
-class ClickEffort(_Clicks):
-    """Effort by a click model; ERR, if every click satisfies.
+class ClickEffort(_Satisfied, Effort):
+    """Effort by a click model: rrDBN, or rrSDBN with `gamma=1`, which is ERR with R = c s.
+
+    So it is ERR where every click satisfies and clicks have ERR's chances.
 
     Examples
     --------
@@ -147,5 +298,8 @@ class ClickEffort(_Clicks):
     (0.583..., 0.583...)
     """
 
-    def values(self, judged: JudgedRuns) -> Floats:
-        return self.sums(judged, self._of(self.satisfies, judged.judged().grade), by_rank=True)
+    def satisfying(self, of: ByGrade, rank: Any) -> Any:
+        return of(self.satisfies)
+
+    def tells_satisfied(self) -> Chances | None:
+        return self.satisfies

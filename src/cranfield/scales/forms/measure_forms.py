@@ -7,10 +7,17 @@ from typing import Any
 
 from cranfield.measures.base import Measure
 from cranfield.measures.ranked import average_precision, dcg, ntcir, precision, sets
-from cranfield.measures.users import expected_reciprocal_rank, rank_biased, satisfied, wanted_gain
+from cranfield.measures.users import (
+    browsing,
+    clicks,
+    expected_reciprocal_rank,
+    rank_biased,
+    satisfied,
+    wanted_gain,
+)
 from cranfield.measures.users.expectation import ETU, EU
 from cranfield.measures.users.wanted_gain import INSQ, ScaledDCG
-from cranfield.scales.forms import additive, blended, of_users, stateful
+from cranfield.scales.forms import additive, blended, of_clicks, of_users, stateful
 from cranfield.scales.forms.form import Form, Setting
 from cranfield.scales.runs import pool
 
@@ -39,6 +46,11 @@ _MAKERS: dict[Maker, tuple[type[Measure], ...]] = {
         expected_reciprocal_rank.ExpectedReciprocalRank,
         expected_reciprocal_rank.NormalisedExpectedReciprocalRank,
         expected_reciprocal_rank.IntentwiseRankBiasedUtility,
+    ),
+    of_clicks.chained: (
+        *(clicks.ClickUtility, clicks.ClickEffort, browsing.ExpectedBrowsingUtility),
+        *(browsing.DependentUtility, browsing.DependentEffort),
+        *(browsing.ChainUtility, browsing.ChainEffort),
     ),
     blended.q_measure: (ntcir.QMeasure,),
     blended.cumulative_utility: (ntcir.NormalisedCumulativeUtility,),

@@ -1,0 +1,296 @@
+r"""Measures of click models whose users go by what they clicked on: EBU, DCM, CCM and UBM.
+
+=====  ===========================================  ==============================================
+model  chance to go on after a click, and after     satisfied by a click, for the effort
+       none
+=====  ===========================================  ==============================================
+EBU    :math:`1 - l_i`, by grade; :math:`\gamma`    not told
+DCM    :math:`\lambda_i`, by rank; 1                :math:`1 - \lambda_i`
+CCM    :math:`(1-c_i)\tau_2 + c_i\tau_3`;           :math:`c_i`
+       :math:`\tau_1`
+UBM    none: who clicked last at rank j examines    no such thing
+       rank i with the chance :math:`x_{ij}`
+=====  ===========================================  ==============================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.arrays import Floats
+from cranfield.measures.base import measure
+from cranfield.measures.parameters import number, optional, parameter, short
+from cranfield.measures.users.clicks import (
+    FAMILY,
+    NEEDS,
+    SOURCE,
+    ByGrade,
+    Chain,
+    Chances,
+    Effort,
+    Shown,
+    Utility,
+    at_rank,
+    by_rank,
+    chances,
+)
+
+_ABOUT: dict[str, Any] = {"family": FAMILY, "needs": NEEDS}
+_UNBOUNDED: dict[str, Any] = {**_ABOUT, "range": (0.0, float("inf"))}
+_SHARE = number(0, 1)
+_CLICKED = r"\sum_i P[C_i = 1] \, g_i"
+_SATISFIED = r"\sum_i \frac1i \, s_i \, P[C_i = 1]"
+_CHAIN = r", \quad P[C_i = 1] = c_i \prod_{j<i} "
+
+
+@measure(
+    "EBU",
+    summary="Expected browsing utility: gain that a user clicks on, who may leave after a click.",
+    formula=_CLICKED + _CHAIN + r"\left( c_j (1 - l_j) + (1 - c_j) \gamma \right)",
+    source="Yilmaz and others (2010); Chuklin and others (2013)",
+    linear=True,
+    **_UNBOUNDED,
+)
+class ExpectedBrowsingUtility(Chain, Utility):
+    r"""Expected browsing utility.
+
+    Users leave by the grade of what they clicked on, or else by :math:`1 - \gamma`. Where a click
+    makes them leave with the chance :math:`1 - \gamma(1 - s)`, that is the utility of a DBN.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> run = {"q": {"a": 3, "x": 2, "b": 1}}
+    >>> text = "EBU(clicks={0: 0.5, 1: 0.8}, leaves={1: 0.5}, gamma=0.9)"
+    >>> cf.evaluate(run, {"q": {"a": 1, "b": 1}}, text).by_system().rows()
+    [('run', 1.240...)]
+    """
+
+    leaves: Chances | None = parameter(
+        None,
+        optional(chances),
+        "chance that a user leaves after a click, by the grade of what was clicked on; 0 for a"
+        " grade that is not named",
+    )
+    gamma: float = parameter(
+        1.0, _SHARE, "chance that a user who does not click goes on to the next rank"
+    )
+
+    @property
+    def linear(self) -> bool:
+        return super().linear and self.leaves is None and self.gamma == 1
+
+    def going_on(self, of: ByGrade, rank: Any) -> Any:
+        click = of(self.clicks)
+        return click * (1 - of(self.leaves)) + (1 - click) * self.gamma
+
+
+class _DCM(Chain):
+    continues: Chances | None = parameter(
+        None,
+        optional(by_rank),
+        "chance that a user goes on after a click, by rank; that of the last one named holds below",
+    )
+    wanted = (("continues", "{1: 0.6, 2: 0.5}"),)
+
+    def going_on(self, of: ByGrade, rank: Any) -> Any:
+        return 1 - of(self.clicks) * (1 - at_rank(self.continues, rank))
+
+
+_DCM_CHAIN = _CHAIN + r"\left( 1 - c_j (1 - \lambda_j) \right)"
+
+
+@measure(
+    "uDCM",
+    summary="Gain that a user clicks on, by the dependent click model.",
+    formula=_CLICKED + _DCM_CHAIN,
+    source=SOURCE.format(16),
+    **_UNBOUNDED,
+)
+class DependentUtility(_DCM, Utility):
+    """Utility by the dependent click model, in which users go on after a click by rank.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> run = {"q": {"a": 3, "x": 2, "b": 1}}
+    >>> text = "uDCM(clicks={0: 0.2, 1: 0.8}, continues={1: 0.5, 2: 0})"
+    >>> cf.evaluate(run, {"q": {"a": 1, "b": 1}}, text).by_system().rows()
+    [('run', 1.184...)]
+    """
+
+
+@measure(
+    "rrDCM",
+    summary="Expected reciprocal rank at which a user stops, by the dependent click model.",
+    formula=_SATISFIED + r", \quad s_i = 1 - \lambda_i" + _DCM_CHAIN,
+    source=SOURCE.format(17),
+    **_ABOUT,
+)
+class DependentEffort(_DCM, Effort):
+    r"""Effort by the dependent click model: who does not go on after a click is satisfied.
+
+    It is ERR with :math:`R = c(1 - \lambda)` only where :math:`\lambda` is the same at each rank;
+    Ferro and Maistro (2024, footnote 26) leave that out.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> run = {"q": {"a": 3, "x": 2, "b": 1}}
+    >>> texts = ["rrDCM(clicks={1: 0.8}, continues={1: 0.375})", "ERR"]
+    >>> cf.evaluate(run, {"q": {"a": 1, "b": 1}}, texts).by_system().row(0)[1:]
+    (0.583..., 0.583...)
+    """
+
+    def satisfying(self, of: ByGrade, rank: Any) -> Any:
+        return 1 - at_rank(self.continues, rank)
+
+
+class _CCM(Chain):
+    tau1: float | None = parameter(
+        None, optional(_SHARE), "chance that a user who does not click goes on"
+    )
+    tau2: float | None = parameter(
+        None, optional(_SHARE), "chance to go on after a click that does not satisfy"
+    )
+    tau3: float | None = parameter(
+        None, optional(_SHARE), "chance to go on after a click that satisfies"
+    )
+    wanted = (("tau1", "0.9"), ("tau2", "0.8"), ("tau3", "0.3"))
+
+    def going_on(self, of: ByGrade, rank: Any) -> Any:
+        click = of(self.clicks)
+        after_click = (1 - click) * self.tau2 + click * self.tau3
+        return (1 - click) * self.tau1 + click * after_click
+
+
+_CCM_CHAIN = _CHAIN + r"\left( (1-c_j)\tau_1 + c_j((1-c_j)\tau_2 + c_j\tau_3) \right)"
+
+
+@measure(
+    "uCCM",
+    summary="Gain that a user clicks on, by the click chain model.",
+    formula=_CLICKED + _CCM_CHAIN,
+    source=SOURCE.format(16),
+    **_UNBOUNDED,
+)
+class ChainUtility(_CCM, Utility):
+    """Utility by the click chain model.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> run = {"q": {"a": 3, "x": 2, "b": 1}}
+    >>> text = "uCCM(clicks={0: 0, 1: 0.5}, tau1=1, tau2=0.5, tau3=0.5)"
+    >>> cf.evaluate(run, {"q": {"a": 1, "b": 1}}, text).by_system().rows()
+    [('run', 0.875)]
+    """
+
+
+@measure(
+    "rrCCM",
+    summary="Expected reciprocal rank at which a user is satisfied, by the click chain model.",
+    formula=_SATISFIED + r", \quad s_i = c_i" + _CCM_CHAIN,
+    source=SOURCE.format(17),
+    **_UNBOUNDED,
+)
+class ChainEffort(_CCM, Effort):
+    """Effort by the click chain model, in which what attracts satisfies as often.
+
+    Who is satisfied may go on, and be so again: the sum can be above 1.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> run = {"q": {"a": 3, "x": 2, "b": 1}}
+    >>> text = "rrCCM(clicks={0: 0, 1: 0.5}, tau1=1, tau2=0.5, tau3=0.5)"
+    >>> cf.evaluate(run, {"q": {"a": 1, "b": 1}}, text).by_system().rows()
+    [('run', 0.3125)]
+    """
+
+    def satisfying(self, of: ByGrade, rank: Any) -> Any:
+        return of(self.clicks)
+
+
+@dataclass(frozen=True)
+class Browsing:
+    """Chances that a rank is examined: a row a rank, in it one for each last click, 0 for none."""
+
+    rows: tuple[tuple[float, ...], ...]
+
+    @property
+    def text(self) -> str:
+        def inside(row: tuple[float, ...]) -> str:
+            return ", ".join(f"{last}: {short(chance)}" for last, chance in enumerate(row))
+
+        ranks = (f"{rank}: {{{inside(row)}}}" for rank, row in enumerate(self.rows, 1))
+        return "{" + ", ".join(ranks) + "}"
+
+
+def browsing(value: Any) -> Browsing:
+    if isinstance(value, Browsing):
+        return value
+    wanted = (
+        "a mapping of each rank, from 1, to chances after each last click above, 0 for none, such"
+        " as {1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"
+    )
+    if not isinstance(value, Mapping) or not value or {*value} != {*range(1, len(value) + 1)}:
+        raise ValueError(wanted)
+    rows = []
+    for rank in range(1, len(value) + 1):
+        row = value[rank]
+        if not isinstance(row, Mapping) or {*row} != {*range(rank)}:
+            raise ValueError(wanted)
+        rows.append(tuple(_SHARE(row[last]) for last in range(rank)))
+    return Browsing(tuple(rows))
+
+
+@measure(
+    "uUBM",
+    summary="Gain that a user clicks on, by the user browsing model.",
+    formula=_CLICKED
+    + r", \quad P[C_i = 1] = \sum_{j<i} P[\text{last click above } i \text{ at } j]"
+    r" \, c_i \, x_{ij}",
+    source=SOURCE.format(16),
+    **_UNBOUNDED,
+)
+class BrowsingUtility(Utility):
+    """Utility by the user browsing model, whose users know where they clicked last.
+
+    Ranks below the last one that is named are not examined. There is no effort: the model does not
+    tell whether a click satisfies.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> run = {"q": {"a": 3, "x": 2, "b": 1}}
+    >>> seen = "{1: {0: 1}, 2: {0: 0.9, 1: 0.8}, 3: {0: 0.5, 1: 0.5, 2: 1}}"
+    >>> text = f"uUBM(clicks={{0: 0, 1: 0.5}}, examined_after={seen})"
+    >>> cf.evaluate(run, {"q": {"a": 1, "b": 1}}, text).by_system().rows()
+    [('run', 0.75)]
+    """
+
+    examined_after: Browsing | None = parameter(
+        None,
+        optional(browsing),
+        "chance that a rank is examined, by rank and by the rank of the last click above, 0 for"
+        " none; each of them is named",
+    )
+    wanted = (("examined_after", "{1: {0: 1}, 2: {0: 0.9, 1: 0.7}}"),)
+
+    def clicked(self, shown: Shown) -> Floats:
+        assert self.examined_after is not None
+        click = shown.of(self.clicks)
+        out = np.zeros(click.shape)
+        # The chance that each rank is that of the last click so far, the first one that of none.
+        last = np.zeros((len(self.examined_after.rows) + 1, click.shape[0]))
+        last[0] = 1.0
+        for rank, row in enumerate(self.examined_after.rows[: click.shape[1]], 1):
+            here = last[:rank] * (np.array(row)[:, np.newaxis] * click[:, rank - 1])
+            last[:rank] -= here
+            out[:, rank - 1] = last[rank] = here.sum(axis=0)
+        return out

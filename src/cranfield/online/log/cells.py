@@ -20,6 +20,8 @@ _FIRST, _LAST = -719_162 * _DAY, 2_932_897 * _DAY - 1
 Convert = Callable[[pl.Expr, pl.DataType], pl.Expr]
 """Makes values of a column of some type, null where it is none."""
 
+Stages = Callable[[pl.Expr], Sequence[pl.Expr]]
+
 
 @dataclass(frozen=True)
 class Cell(Kind):
@@ -27,10 +29,12 @@ class Cell(Kind):
 
     convert: the values as an expression.
     blank: words that say that there is none, besides null; none of them in a column that is needed.
+    stages: for text, the ways to read it one by one, of which most columns need the first few.
     """
 
     convert: Convert = lambda column, dtype: column
     blank: tuple[str, ...] = _BLANK
+    stages: Stages | None = None
     needed: bool = False
 
     def expression(self, name: str, dtype: pl.DataType) -> pl.Expr:
@@ -44,16 +48,29 @@ class Cell(Kind):
     def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
         series = cells if isinstance(cells, pl.Series) else series_of(cells)
         frame = series.alias("cell").to_frame()
-        made = frame.select(self.expression("cell", series.dtype)).to_series()
+        made = self._read(frame, series.dtype)
         if not made.null_count():
             return made.alias(name), None
-        bad = frame.select(self.unreadable("cell", series.dtype)).to_series().arg_true()
+        nothing = made.is_null()
+        if not self.needed:
+            nothing &= ~frame.select(self._left_out(pl.col("cell"), series.dtype)).to_series()
+        bad = nothing.arg_true()
         if isinstance(cells, pl.Series):
             return made.alias(name), int(bad[0]) if len(bad) else None
         rows = (int(row) for row in made.is_null().arg_true())
         words = frozenset(self.blank)
         some = (row for row in rows if self.needed or not absent(cells[row], words))
         return made.alias(name), next(some, None)
+
+    def _read(self, frame: pl.DataFrame, dtype: pl.DataType) -> pl.Series:
+        if self.stages is None or not isinstance(dtype, pl.String):
+            return frame.select(self.expression("cell", dtype)).to_series()
+        made = pl.Series([None], dtype=self.dtype).new_from_index(0, frame.height)
+        for stage in self.stages(pl.col("cell")):
+            made = frame.select(pl.coalesce(made, stage.cast(self.dtype))).to_series()
+            if not made.null_count():
+                break
+        return made
 
     def _left_out(self, column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         if isinstance(dtype, pl.String):
@@ -187,25 +204,24 @@ _FORMATS = (
 )
 
 
-def _written(text: pl.Expr) -> pl.Expr:
-    iso = text.str.replace("[zZ]$", "+00:00").str.replace(r"^(\d{4}-\d\d-\d\d) +", "${1}T")
-    read = [
-        iso.str.to_datetime(form, time_unit="us", strict=False, exact=True)
-        if "z" in form
-        else iso.str.to_datetime(
-            form, time_unit="us", strict=False, exact=True
-        ).dt.replace_time_zone("UTC")
-        for form in _FORMATS
+def _time_of_text(column: pl.Expr) -> list[pl.Expr]:
+    """List the ways in which a time may be written, the most usual first."""
+    text = column.str.strip_chars()
+    zoned = text.str.replace("[zZ]$", "+00:00").str.replace(r"^(\d{4}-\d\d-\d\d) +", "${1}T")
+    ways = [text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us", strict=False)]
+    ways += [zoned.str.to_datetime(form, time_unit="us", strict=False) for form in _FORMATS]
+    utc = [
+        way.dt.convert_time_zone("UTC") if "z" in form else way.dt.replace_time_zone("UTC")
+        for way, form in zip(ways, ("", *_FORMATS), strict=True)
     ]
-    at = pl.coalesce(read).dt.convert_time_zone("UTC")
-    return pl.when(at.cast(pl.Int64).is_between(_FIRST, _LAST)).then(at)
+    near = [pl.when(at.cast(pl.Int64).is_between(_FIRST, _LAST)).then(at) for at in utc]
+    return [near[0], _since(_real(text, pl.String())), *near[1:]]
 
 
 def _time(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     column, dtype = _told(column, dtype)
     if isinstance(dtype, pl.String):
-        text = column.str.strip_chars()
-        return pl.coalesce(_since(_real(text, dtype)), _written(text))
+        return pl.coalesce(_time_of_text(column))
     if isinstance(dtype, pl.Datetime):
         if dtype.time_zone is None:
             column = column.dt.replace_time_zone("UTC")
@@ -226,8 +242,17 @@ def _cell(
     wanted: str = "",
     blank: tuple[str, ...] = _BLANK,
     needed: bool = False,
+    stages: Stages | None = None,
 ) -> Cell:
-    return Cell(lambda cell: cell, dtype, wanted, convert=convert, blank=blank, needed=needed)
+    return Cell(
+        lambda cell: cell,
+        dtype,
+        wanted,
+        convert=convert,
+        blank=blank,
+        needed=needed,
+        stages=stages,
+    )
 
 
 ID = _cell(_id, pl.String, "not text or an integer", needed=True)
@@ -243,4 +268,8 @@ PROPENSITY = _cell(_between(_real, 0, 1, above=True), pl.Float64, "not above 0 a
 TIMES = _cell(_times, pl.Int64, "neither true nor false, nor a whole number up to a million")
 SECONDS = _cell(_real, pl.Float64, "no number of seconds")
 FLAG = _cell(_flag, pl.Boolean, "neither true nor false")
-TIME = _cell(_time, UTC, "no time (ISO 8601, or a number since 1970)", blank=("", "na"))
+TIME = _cell(
+    *(_time, UTC, "no time (ISO 8601, or a number since 1970)"),
+    blank=("", "na"),
+    stages=_time_of_text,
+)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 
+import numpy as np
 import polars as pl
 
 from cranfield.base.checks import check_choice, check_whole
@@ -101,10 +102,11 @@ def _pages(table: Table, link: _Link) -> pl.DataFrame:
         link.count("pages twice", int(again.sum()), "of which the first is kept")
         frame = frame.filter(~again)
     if "user" in frame.columns and "variant" in frame.columns:
-        variants = frame.group_by("user").agg(pl.col("variant").drop_nulls().n_unique())
-        link.count("users in two variants", int((variants["variant"] > 1).sum()))
+        pairs = frame.select("user", "variant").drop_nulls().unique()
+        several = pairs["user"].filter(pairs["user"].is_duplicated()).n_unique()
+        link.count("users in two variants", several)
     stream = next((name for name in ("session", "user") if name in frame.columns), None)
-    if "time" in frame.columns and stream is not None:
+    if "time" in frame.columns and stream is not None and not frame["time"].is_sorted():
         back = pl.col("time") < pl.col("time").forward_fill().shift(1).over(stream)
         number = frame.filter(pl.col(stream).is_not_null()).select(back.sum()).item()
         link.count("pages before the page above them", int(number))
@@ -115,17 +117,22 @@ def placed(frame: pl.DataFrame, place: pl.DataFrame) -> pl.DataFrame:
     """Put the row of its page for the id of each; null where there is no such page."""
     # Pages mostly stand together, and then one look-up is enough for all their rows.
     run = frame["page"].rle_id()
-    heads = frame.select("page").filter(run != run.shift(1, fill_value=2**32 - 1))
-    if heads.height * 2 < frame.height:
-        found = heads.join(place, left_on="page", right_on="id", how="left", maintain_order="left")
-        return frame.with_columns(page=found["page_right"].gather(run))
-    return (
-        frame.join(
-            place, left_on="page", right_on="id", how="left", maintain_order="left", suffix="_row"
-        )
-        .with_columns(page=pl.col("page_row"))
-        .drop("page_row")
+    heads = frame["page"].filter(run != run.shift(1, fill_value=2**32 - 1))
+    if heads.equals(place["id"]):
+        return frame.with_columns(page=run.cast(pl.Int64))
+    found = heads.to_frame().join(
+        place, left_on="page", right_on="id", how="left", maintain_order="left", suffix="_row"
     )
+    return frame.with_columns(page=found["page_row"].gather(run))
+
+
+def _again(frame: pl.DataFrame) -> pl.Series:
+    """Tell which rows are equal to one above."""
+    some = frame.hash_rows().is_duplicated()
+    if not some.any():
+        return some
+    first = frame.filter(some).select(pl.struct(pl.all()).is_first_distinct()).to_series()
+    return some.scatter(some.arg_true(), ~first)
 
 
 def _results(table: Table | None, place: pl.DataFrame, link: _Link) -> pl.DataFrame:
@@ -157,8 +164,7 @@ def _results(table: Table | None, place: pl.DataFrame, link: _Link) -> pl.DataFr
             table.refuse(bad, lambda row: f"rank {row['rank']} twice on page {quoted(row['page'])}")
         link.count("results twice", int(again.sum()), "of which the first is kept")
         frame = frame.filter(~again)
-    twice = frame.height - frame.select("page", "doc").unique().height
-    link.count("documents twice on a page", twice)
+    link.count("documents twice on a page", int(_again(frame.select("page", "doc")).sum()))
     return frame.drop("row")
 
 
@@ -185,9 +191,8 @@ def _clicks(
     if not {"rank", "doc"} & {*table.names}:
         raise InputError("has neither a rank nor a doc column", source=table.source)
     frame = _named(table, table.frame)
-    nowhere = frame["rank"].is_null() & frame["doc"].is_null()
-    if nowhere.any():
-        table.refuse(nowhere, lambda row: "a click names neither a rank nor a document")
+    nowhere = table.frame["rank"].is_null() & table.frame["doc"].is_null()
+    table.refuse(nowhere, lambda row: "a click names neither a rank nor a document")
     frame = placed(frame, place)
     frame = _dwelt(frame, table, link)
     lost = frame["page"].null_count()
@@ -197,11 +202,11 @@ def _clicks(
     frame = _on_results(frame, shown, table, link)
     frame = frame.drop("row")
     if "time" in frame.columns:
-        once = frame.select(pl.struct(pl.all()).is_first_distinct() | pl.col("time").is_null())
-        link.count("clicks logged twice", int((~once.to_series()).sum()), "left out")
-        frame = frame.filter(once.to_series())
-    repeated = frame.height - frame.select("page", "rank").unique().height
-    link.count("clicks on a result that was clicked before", repeated)
+        twice = _again(frame) & frame["time"].is_not_null()
+        link.count("clicks logged twice", int(twice.sum()), "left out")
+        frame = frame.filter(~twice)
+    distinct = (frame["page"] * 2**32 + frame["rank"]).n_unique()
+    link.count("clicks on a result that was clicked before", frame.height - distinct)
     if "dwell" in frame.columns:
         link.count("clicks of unknown dwell", frame["dwell"].null_count())
     frame = frame.select(
@@ -209,9 +214,9 @@ def _clicks(
     )
     if "time" in frame.columns:
         # A click without a time stays behind the one that stands before it.
-        at = pl.col("time").forward_fill().over("page")
-        frame = frame.with_columns(at=at).sort("page", "at", maintain_order=True)
-        return frame.drop("at")
+        gaps = frame["time"].null_count() > 0
+        at = pl.col("time").forward_fill().over("page") if gaps else pl.col("time")
+        return frame.sort("page", at, maintain_order=True)
     return frame.sort("page", maintain_order=True)
 
 
@@ -248,36 +253,53 @@ def _on_results(
 ) -> pl.DataFrame:
     """Find the result of each click, by its document, or else by its rank."""
     if shown.is_empty():
-        if frame["rank"].null_count():
+        if "rank" not in frame.columns or frame["rank"].null_count():
             raise InputError(
                 "clicks name no rank, and there is no table of results", source=table.source
             )
-        return frame
-    of_clicked = shown.select("page", "rank", "doc").join(
-        frame.select("page").unique(), on="page", how="semi", maintain_order="left"
-    )
-    by_doc = of_clicked.unique(["page", "doc"], keep="first", maintain_order=True)
-    by_doc = by_doc.rename({"rank": "found"})
-    frame = frame.with_columns(pl.col("rank").cast(pl.Int32))
-    frame = frame.join(
-        of_clicked.rename({"doc": "there"}), on=["page", "rank"], how="left", maintain_order="left"
-    ).join(by_doc, on=["page", "doc"], how="left", maintain_order="left")
-    same = pl.col("doc").is_null() | (pl.col("doc") == pl.col("there")).fill_null(False)
-    rank = (
-        pl.when(same).then(pl.when(pl.col("there").is_not_null()).then("rank")).otherwise("found")
-    )
-    moved = (~same & pl.col("rank").is_not_null() & pl.col("found").is_not_null()).sum()
+        return frame if "doc" in frame.columns else frame.with_columns(doc=pl.lit(None, pl.String))
+    at_rank = _row_at(frame, shown)
+    there = shown["doc"].gather(at_rank)
+    if "doc" not in frame.columns:
+        frame = frame.with_columns(doc=pl.lit(None, pl.String))
+    if "rank" not in frame.columns:
+        frame = frame.with_columns(rank=pl.lit(None, pl.Int32))
+    named = frame["doc"].is_not_null()
+    other = named & frame["doc"].ne_missing(there)
+    found = at_rank
+    if other.any():
+        by_doc = _row_of_doc(frame.select("page", "doc").filter(other), shown)
+        found = at_rank.clone().scatter(other.arg_true(), by_doc)
+    moved = other & frame["rank"].is_not_null() & found.is_not_null()
     link.count(
         "clicks whose rank holds another document",
-        int(frame.select(moved).item()),
+        int(moved.sum()),
         "taken as clicks on the document",
     )
-    frame = frame.with_columns(rank=rank, doc=pl.when(same).then("there").otherwise("doc")).drop(
-        "there", "found"
-    )
+    frame = frame.with_columns(rank=shown["rank"].gather(found), doc=shown["doc"].gather(found))
     off = frame["rank"].null_count()
     link.count("clicks on no result", off, "left out")
     return frame.drop_nulls("rank") if off else frame
+
+
+def _row_at(frame: pl.DataFrame, shown: pl.DataFrame) -> pl.Series:
+    """Find the result at the rank of each click; null where there is none."""
+    if "rank" not in frame.columns:
+        return pl.Series([None], dtype=pl.Int64).new_from_index(0, frame.height)
+    keys = shown["page"] * 2**32 + shown["rank"]
+    wanted = (frame["page"] * 2**32 + frame["rank"]).fill_null(-1)
+    row = np.searchsorted(keys.to_numpy(), wanted.to_numpy())
+    row = np.minimum(row, shown.height - 1)
+    there = keys.gather(row) == wanted
+    return pl.select(pl.when(there).then(pl.Series(row, dtype=pl.Int64))).to_series()
+
+
+def _row_of_doc(clicks: pl.DataFrame, shown: pl.DataFrame) -> pl.Series:
+    """Find the highest result of each click that has its document; null where there is none."""
+    rows = shown.select("page", "doc", row=pl.int_range(pl.len(), dtype=pl.Int64))
+    rows = rows.join(clicks, on=["page", "doc"], how="semi", maintain_order="left")
+    rows = rows.unique(["page", "doc"], keep="first", maintain_order=True)
+    return clicks.join(rows, on=["page", "doc"], how="left", maintain_order="left")["row"]
 
 
 def _without_bots(log: QueryLog, most: int) -> QueryLog:

@@ -17,7 +17,6 @@ from cranfield.online.log.records import lines_of_rows, records
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import (
     Columns,
-    columns_of_frame,
     csv_frame,
     parquet_frame,
     read_columns,
@@ -140,6 +139,8 @@ def _made(
 
 
 def _columns(data: Any, schema: Schema) -> Columns:
+    if isinstance(data, pl.DataFrame):
+        return _of_polars(data, schema.kind)
     if not isinstance(data, (str, PathLike)):
         return read_columns(data, schema)
     source = Source(fspath(data))
@@ -150,11 +151,13 @@ def _columns(data: Any, schema: Schema) -> Columns:
     if not raw.strip():
         raise schema.empty(name)
     if form == "parquet":
-        return columns_of_frame(parquet_frame(raw, name), name)
+        return _of_polars(parquet_frame(raw, name), name)
     if form == "jsonl":
         frame = records(raw, name, f"a {schema.kind}")
     else:
         frame = csv_frame(raw, name, "\t" if form == "tsv" else ",", form)
-    plain = columns_of_frame(frame, name)
-    lines = lines_of_rows(raw, frame.height, int(form != "jsonl"))
-    return Columns(plain.source, plain.names, plain.cells, lines)
+    return _of_polars(frame, name, lines_of_rows(raw, frame.height, int(form != "jsonl")))
+
+
+def _of_polars(frame: pl.DataFrame, name: str, lines: Sequence[int] | None = None) -> Columns:
+    return Columns(name, frame.columns, lambda k: frame.get_columns()[k], lines)

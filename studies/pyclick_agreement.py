@@ -1,0 +1,117 @@
+"""Eight click models on Yandex's sample, every figure and rank beside PyClick's.
+
+    python -m studies.pyclick_agreement DATA VALUES [--train FILE] [--test FILE] [--pyclick CODE]
+
+DATA holds the sample in one-line form, of which `oneQueryTrain` and `oneQueryTest` are read unless
+others are named. VALUES holds a file a model, such as `PBM.json`, with what PyClick (98e7e46)
+prints of it: `log_likelihood`, and `perplexity` and `conditional`, each a mean and a list by rank.
+With --pyclick, the folder of PyClick's source, they are made first, which takes seconds for one
+query. Its DBN and CCM are no expectation-maximisation; ours are printed with what they learnt.
+
+Clicks on no result are left out, and several clicks on a result are one, for both.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import warnings
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import cranfield as cf
+
+MODELS = ("GCTR", "RCTR", "DCTR", "PBM", "CM", "UBM", "DCM", "SDBN")
+OURS = {"CM": "CM(floor=1e-6)"}
+EXACT = ("DBN", "CCM")
+TOLERANCE = 1e-9
+
+
+def sessions_of(log: cf.online.QueryLog, code: Path) -> list[Any]:
+    """Make PyClick's sessions of a log."""
+    sys.path.insert(0, str(code))
+    from pyclick.search_session.SearchResult import SearchResult
+    from pyclick.search_session.SearchSession import SearchSession
+
+    sessions = [SearchSession(query) for query in log.pages["query"]]
+    rows = log.shown.select("page", "doc", "clicks")
+    for page, doc, clicks in rows.iter_rows():
+        sessions[page].web_results.append(SearchResult(doc, int(clicks > 0)))
+    return sessions
+
+
+def make_values(train: list[Any], test: list[Any], values: Path) -> None:
+    from pyclick.click_models.Evaluation import LogLikelihood, Perplexity, PerplexityCond
+
+    for name in MODELS:
+        home = "CTR" if name.endswith("CTR") else name
+        model = getattr(import_module(f"pyclick.click_models.{home}"), name)()
+        model.train(train)
+        figures = {
+            "log_likelihood": LogLikelihood().evaluate(model, test),
+            "perplexity": Perplexity().evaluate(model, test),
+            "conditional": PerplexityCond().evaluate(model, test),
+        }
+        (values / f"{name}.json").write_text(json.dumps(figures))
+
+
+def apart(found: cf.online.ModelEvaluation, theirs: dict[str, Any]) -> tuple[float, float]:
+    """Return the largest relative differences of the three figures, and of those by rank."""
+    row = found.to_polars().row(0, named=True)
+    ours = [row["by rank of page"], row["perplexity"], row["conditional perplexity"]]
+    other = [theirs["log_likelihood"], theirs["perplexity"][0], theirs["conditional"][0]]
+    ranks = np.stack([found.perplexity[0], found.conditional_perplexity[0]])
+    printed = np.array([theirs["perplexity"][1], theirs["conditional"][1]])
+    return (
+        float(np.max(np.abs(np.subtract(ours, other)) / np.abs(other))),
+        float(np.max(np.abs(ranks - printed) / printed)),
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("values", type=Path)
+    parser.add_argument("--train", default="oneQueryTrain")
+    parser.add_argument("--test", default="oneQueryTest")
+    parser.add_argument("--pyclick", type=Path)
+    given = parser.parse_args()
+    warnings.simplefilter("ignore", cf.CranfieldWarning)
+    train, test = (
+        cf.online.read_log(given.data / name, format="pyclick")
+        for name in (given.train, given.test)
+    )
+    print(f"train {train}\ntest  {test}")
+    if given.pyclick is not None:
+        given.values.mkdir(parents=True, exist_ok=True)
+        sessions = [sessions_of(log, given.pyclick) for log in (train, test)]
+        make_values(*sessions, given.values)
+    names = [OURS.get(name, name) for name in (*MODELS, *EXACT)]
+    trained = cf.online.train_models(train, names)
+    right = True
+    for name, model in zip((*MODELS, *EXACT), trained, strict=True):
+        found = cf.online.evaluate_models(model, test)
+        row = found.to_polars().row(0, named=True)
+        figures = (row["by rank of page"], row["perplexity"], row["conditional perplexity"])
+        line = f"{name:5}" + "".join(f"{one:16.9f}" for one in figures)
+        if name in EXACT:
+            going = model.parameters["continuation"]["value"].to_list()
+            steps = np.diff(model.objective)
+            line += f"  continuation {' '.join(f'{one:.6f}' for one in going)}"
+            line += f", least step of the objective {steps.min():.2g}"
+        else:
+            theirs = json.loads((given.values / f"{name}.json").read_text())
+            both = apart(found, theirs)
+            right &= max(both) <= TOLERANCE
+            line += f"  apart {both[0]:.1e}, at any rank {both[1]:.1e}"
+        print(line)
+    print("equal to PyClick" if right else "NOT equal to PyClick")
+    sys.exit(not right)
+
+
+if __name__ == "__main__":
+    main()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Indices
@@ -34,10 +35,30 @@ class Items:
     frame: pl.DataFrame
 
     @classmethod
-    def of(cls, log: QueryLog, tied: str | None) -> Items:
-        """Number the results of a log: by first appearance, or grades in order, unjudged first."""
-        frame = keyed(log, tied).select(KEYS[tied]).unique(maintain_order=True)
-        return cls(tied, frame.sort("grade", nulls_last=False) if tied else frame)
+    def of(cls, log: QueryLog, tied: str | None) -> tuple[Items, Indices]:
+        """Number the results of a log by first appearance, or by grade, unjudged first.
+
+        Also returns the item of each result, as :meth:`codes` does.
+        """
+        if tied is not None:
+            rows = keyed(log, tied)
+            items = cls(tied, rows.select("grade").unique().sort("grade", nulls_last=False))
+            return items, items.codes_of(rows)
+        log.require("results", purpose="a click model")
+        # What category a text is given is up to polars; only that they differ counts.
+        query, doc = (
+            one.cast(pl.Categorical).to_physical().to_numpy().astype(np.int64)
+            for one in (log.pages["query"], log.results["doc"])
+        )
+        page = log.results["page"].to_numpy()
+        both = (query[page] << 32) | doc
+        _, first, codes = np.unique(both, return_index=True, return_inverse=True)
+        order = np.argsort(first)
+        number = np.empty_like(order)
+        number[order] = np.arange(order.size)
+        rows = first[order]
+        found = {"query": log.pages["query"].gather(page[rows]), "doc": log.results["doc"][rows]}
+        return cls(tied, pl.DataFrame(found)), number[codes]
 
     @cached_property
     def size(self) -> int:
@@ -48,13 +69,21 @@ class Items:
 
         Shape (results,).
         """
+        return self.codes_of(keyed(log, self.tied))
+
+    def codes_of(self, rows: pl.DataFrame) -> Indices:
+        """Item of each row of the columns that tell results apart."""
         keys = list(KEYS[self.tied])
-        numbered = self.frame.with_row_index("item")
-        found = keyed(log, self.tied).join(
-            numbered, on=keys, how="left", nulls_equal=True, maintain_order="left"
-        )
-        codes = found["item"].cast(pl.Int64).fill_null(self.size)
-        return codes.to_numpy().astype("intp", copy=False)
+        found = rows.join(
+            self._numbered, on=keys, how="left", nulls_equal=True, maintain_order="left"
+        )["item"]
+        if found.null_count():
+            found = found.fill_null(self.size)
+        return found.to_numpy().astype(np.intp, copy=False)
+
+    @cached_property
+    def _numbered(self) -> pl.DataFrame:
+        return self.frame.with_columns(pl.Series("item", np.arange(self.size)))
 
 
 def keyed(log: QueryLog, tied: str | None) -> pl.DataFrame:

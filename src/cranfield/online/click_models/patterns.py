@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
-import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import InputError, quoted
@@ -107,8 +106,8 @@ class Patterns:
         return self.starts[rank - 1] + self.page[page]
 
 
-def patterns_of(log: QueryLog, items: Items) -> Patterns:
-    """Lay the pages of a log out for click models.
+def patterns_of(log: QueryLog, items: Items, codes: Indices | None = None) -> Patterns:
+    """Lay the pages of a log out for click models; `codes` are the items of results, if known.
 
     A click on no result is none, and several clicks on a result are one.
 
@@ -117,7 +116,7 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
     InputError
         For a log without results, or whose ranks have gaps.
     """
-    codes = items.codes(log)
+    codes = items.codes(log) if codes is None else codes
     page = log.results["page"].to_numpy()
     rank = log.results["rank"].to_numpy().astype(np.int64) - 1
     lengths = np.bincount(page, minlength=log.pages.height)
@@ -161,11 +160,10 @@ def patterns_of(log: QueryLog, items: Items) -> Patterns:
 
 def _clicked(log: QueryLog, first: Indices, lengths: Indices) -> Bools:
     """Whether each result of the log has a click."""
-    on = log.clicks.select("page", "rank").filter(pl.col("rank") >= 1).drop_nulls()
-    page, rank = on["page"].to_numpy(), on["rank"].to_numpy().astype(np.int64) - 1
-    listed = rank < lengths[page]
+    page, rank = log.clicks["page"].to_numpy(), log.clicks["rank"].to_numpy()
+    listed = (rank >= 1) & (rank <= lengths[page])  # An unknown rank is NaN, and neither.
     out = np.zeros(log.results.height, dtype=bool)
-    out[first[page[listed]] + rank[listed]] = True
+    out[first[page[listed]] + rank[listed].astype(np.int64) - 1] = True
     return out
 
 

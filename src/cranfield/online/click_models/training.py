@@ -79,7 +79,8 @@ def train_models(
         if tied is None:
             raise PolicyError("judgments are for parameters tied by grade: tied='grade'")
         log = with_grades(log, qrels)
-    return fitted(patterns_of(log, Items.of(log, tied)), known)
+    items, codes = Items.of(log, tied)
+    return fitted(patterns_of(log, items, codes), known)
 
 
 def fitted(pages: Patterns, models: Iterable[Model]) -> tuple[ClickModel, ...]:

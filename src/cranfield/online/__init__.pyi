@@ -4,6 +4,11 @@
 from .log.query_log import QueryLog as QueryLog
 from .log.reading import read_log as read_log
 from .log.simulated import simulated_log as simulated_log
+from .measures.documents import (
+    ExpectedClicks as ExpectedClicks,
+    coec as coec,
+    skip_above as skip_above,
+)
 from .measures.measured import Measured as Measured
 from .measures.measuring import measure as measure, unit_sums as unit_sums
 from .measures.online_measure import (
@@ -11,6 +16,7 @@ from .measures.online_measure import (
     catalogue as catalogue,
     parse_online_measure as parse_online_measure,
 )
+from .measures.survival import Survival as Survival, survival as survival
 from .unit_sums import UnitSums as UnitSums
 from .interleaving.of_log import (
     preference as preference,

@@ -16,7 +16,7 @@ from cranfield.online.measures.catalogue import HOME
 from cranfield.online.measures.log_tables import LogTables, tables_of
 from cranfield.online.measures.measured import Measured
 from cranfield.online.measures.online_measure import LEVELS, OnlineMeasure, parse_online_measure
-from cranfield.online.measures.page_table import page_table
+from cranfield.online.measures.page_table import needs_of, page_table
 from cranfield.online.unit_sums import UnitSums
 
 BY = ("variant", "user", "query", "session", "page")
@@ -77,19 +77,8 @@ def measure(
     >>> found["CTR"].item(), found["ClickRR"].item()
     (0.25, 0.25)
     """
-    tables = tables_of(log)
-    keys = _keys(by, tables)
-    have_labels = labels is not None
-    asked = _asked(measures, keys, tables, have_labels)
-    columns = {name for one in asked for name in one.columns()}
-    pages = page_table(tables, columns | {*keys} - {"page"} | {"id"} & tables.columns["pages"])
-    if have_labels:
-        pages = _labelled(pages, labels, tables.source)
-    elif "label" in columns:
-        pages = pages.with_columns(label=pl.lit(None, pl.String))
-    if "page" in keys and "id" in pages.columns:
-        pages = pages.with_columns(page=pl.col("id"))
-    pages = pages.with_columns(pl.col(keys).cast(pl.String))
+    keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    tables, asked, pages = ready(log, measures, keys, labels)
     units = pages.select(keys).drop_nulls().unique().sort(keys) if keys else pl.DataFrame()
     shape = (max(units.height, 1) if not keys else units.height, len(asked))
     sums = {name: np.zeros(shape) for name in ("totals", "numbers")}
@@ -193,15 +182,35 @@ def counted_rows(one: OnlineMeasure, pages: pl.DataFrame, keys: Iterable[str]) -
     return rows.with_columns(without=missing.cast(pl.Int64))
 
 
-def _keys(by: str | Sequence[str] | None, tables: LogTables) -> tuple[str, ...]:
-    keys = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+def ready(
+    log: Log, measures: Any, keys: Sequence[str], labels: Any = None, *, until: bool = False
+) -> tuple[LogTables, list[OnlineMeasure], pl.DataFrame]:
+    """Read what is asked for, and compute the pages that it is made from, with text as keys.
+
+    With `until`, they have what tells how long a censored value lasted, if the log has it.
+    """
+    tables = tables_of(log)
+    _check_keys(keys, tables)
+    asked = _asked(measures, keys, tables, labels is not None)
+    columns = {name for one in asked for name in one.columns()} | {*keys} - {"page"}
+    if until:
+        more = {name for one in asked for name in one.columns(until=True)}
+        columns |= {name for name in more if not tables.lacks(needs_of([name]))}
+    pages = page_table(tables, columns - {"label"} | {"id"} & tables.columns["pages"])
+    if labels is not None:
+        pages = _labelled(pages, labels, tables.source)
+    if "page" in keys and "id" in pages.columns:
+        pages = pages.with_columns(page=pl.col("id"))
+    return tables, asked, pages.with_columns(pl.col(keys).cast(pl.String))
+
+
+def _check_keys(keys: Sequence[str], tables: LogTables) -> None:
     for key in keys:
         check_choice("by", key, BY)
         if tables.lacks([("pages", key)]):
             raise InputError(f"values by {key} need the {key} of pages", source=tables.source)
     if len(set(keys)) < len(keys):
         raise PolicyError(f"by names {quoted(next(k for k in keys if keys.count(k) > 1))} twice")
-    return keys
 
 
 def _asked(

@@ -15,6 +15,7 @@ from cranfield.base.errors import MeasureError, quoted
 from cranfield.measures.declared import Declared, parse_declared
 from cranfield.measures.parameters import choice, integer, number, optional, parameter
 from cranfield.online.measures.catalogue import ALIASES, HOME
+from cranfield.online.measures.log_tables import LogTables
 from cranfield.online.measures.page_table import needs_of
 
 LEVELS = ("page", "session", "user")
@@ -108,6 +109,17 @@ class OnlineMeasure(Declared):
         inside = pages.filter(pl.col(self.level).is_not_null())
         return inside.group_by(self.level, maintain_order=True).agg(*single, *found.values())
 
+    def durations(
+        self, tables: LogTables, pages: pl.DataFrame, keys: Iterable[str]
+    ) -> pl.DataFrame:
+        """Return how long each value lasts, of a measure that `lasts`: keys, `time`, `seen`."""
+        rows = self.rows(pages, keys)
+        until = pl.col("until") if "until" in rows.columns else pl.lit(0.0)
+        ended = pl.col("total").is_not_null()
+        open_ended = pl.when(pl.col("censored") > 0).then(until)
+        lasted = pl.when(ended).then(pl.col("total")).otherwise(open_ended)
+        return rows.select(*keys, time=lasted.cast(pl.Float64), seen=ended)
+
     def _sees(self, pages: pl.DataFrame) -> bool:
         until = self.until()
         return until is not None and {*until.meta.root_names()} <= {*pages.columns}
@@ -198,7 +210,7 @@ def _made(name: str, **parameters: Any) -> OnlineMeasure:
 
 def class_of(name: str) -> type[OnlineMeasure]:
     """Find the class of a measure by its name in the catalogue."""
-    module = import_module(f"{__package__}.{HOME[name]}")
+    module = import_module(f"{__package__}.formulas.{HOME[name]}")
     classes = (one for one in vars(module).values() if isinstance(one, type))
     return next(one for one in classes if issubclass(one, OnlineMeasure) and one.name == name)
 

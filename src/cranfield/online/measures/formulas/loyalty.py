@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import polars as pl
 
+from cranfield.online.measures.formulas.times_of_clicks import seconds_from
 from cranfield.online.measures.online_measure import OnlineMeasure
-from cranfield.online.measures.times_of_clicks import seconds_from
 
 _LOYALTY = "Ferro and Maistro (2024), section 6.5; Lalmas, O'Brien and Yom-Tov (2014)"
 _DAYS = pl.col("time").dt.date().drop_nulls().n_unique()

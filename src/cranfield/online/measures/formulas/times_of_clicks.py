@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import polars as pl
 
 from cranfield.measures.parameters import choice, parameter
 from cranfield.online.measures.aggregates import SECOND
+from cranfield.online.measures.log_tables import LogTables, collected
 from cranfield.online.measures.online_measure import OnlineMeasure, dwell_of, unknown_dwell
 
 _SAT = "Ferro and Maistro (2024), section 6.5; Fox et al. (2005)"
@@ -86,6 +89,15 @@ class Dwell(OnlineMeasure):
 
     def censored(self) -> pl.Expr | None:
         return pl.col("dwells_censored")
+
+    def durations(
+        self, tables: LogTables, pages: pl.DataFrame, keys: Iterable[str]
+    ) -> pl.DataFrame:
+        clicks = collected(tables.table("clicks").select("page", "dwell", "censored"))
+        of_page = pages.select("page", *keys)
+        clicks = clicks.with_columns(pl.col("page").cast(of_page["page"].dtype))
+        found = of_page.join(clicks, on="page", how="inner")
+        return found.select(*keys, time="dwell", seen=~pl.col("censored"))
 
     def missing(self) -> pl.Expr | None:
         return pl.col("clicks") - pl.col("dwells") - pl.col("dwells_censored")

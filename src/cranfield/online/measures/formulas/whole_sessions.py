@@ -5,9 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from cranfield.measures.parameters import choice, parameter
+from cranfield.online.measures.formulas.satisfied_clicks import Satisfied
+from cranfield.online.measures.formulas.times_of_clicks import seconds_from
 from cranfield.online.measures.online_measure import OnlineMeasure
-from cranfield.online.measures.satisfied_clicks import Satisfied
-from cranfield.online.measures.times_of_clicks import seconds_from
 
 
 class QueriesPerSession(OnlineMeasure):

@@ -1,0 +1,184 @@
+"""What clicks say of documents: clicks over expected clicks, and preferences."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals.stable.v2 as nw
+import numpy as np
+import polars as pl
+
+from cranfield.base.checks import numbers
+from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.words import counted
+from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.qrels import Qrels
+from cranfield.online.measures.log_tables import LogTables, collected, tables_of
+from cranfield.online.measures.measuring import Log
+from cranfield.tabular import from_frame
+from cranfield.tabular.frames import Framed
+
+SHOWN = 20
+"""Rows that print."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ExpectedClicks(Framed):
+    """Clicks on documents over those expected at their ranks; made by :func:`coec`.
+
+    Attributes
+    ----------
+    table
+        A row a query and document, in order of UTF-8 bytes: on how many pages it was `shown` and
+        `clicked`, how many clicks were `expected`, and `coec`, the ratio, null where none was
+        expected.
+    rates
+        Share of the shown results that were clicked, by rank.
+    """
+
+    table: pl.DataFrame
+    rates: dict[int, float]
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table."""
+        return self.table
+
+    def to_qrels(self, cuts: Sequence[float] = (0.5, 1.0), *, shown: int = 1) -> Qrels:
+        """Return judgments by clicks: the grade is the number of cuts that COEC reaches.
+
+        Parameters
+        ----------
+        cuts
+            Ascending, above 0.
+        shown
+            Pages on which a document was shown, at least, to be judged.
+
+        Raises
+        ------
+        PolicyError
+            For cuts that do not ascend from above 0.
+        InputError
+            Where nothing was shown so often.
+        """
+        limits = numbers(list(cuts), "cuts")
+        if not limits.size or limits[0] <= 0 or (np.diff(limits) <= 0).any():
+            raise PolicyError(f"cuts ascend from above 0, not {list(cuts)}")
+        kept = self.table.filter((pl.col("shown") >= shown) & pl.col("coec").is_not_null())
+        if kept.is_empty():
+            raise InputError(f"no document was shown on {counted(shown, 'page')}")
+        grade = np.searchsorted(limits, kept["coec"].to_numpy(), side="right")
+        return read_qrels(kept.select(topic="query", doc="doc").with_columns(grade=grade))
+
+    def __str__(self) -> str:
+        beyond = self.table.height - SHOWN
+        more = f"\n{counted(beyond, 'more row')}" if beyond > 0 else ""
+        return from_frame(self.table[:SHOWN], "Clicks over expected clicks").to_text() + more
+
+    def __repr__(self) -> str:
+        return f"ExpectedClicks({counted(self.table.height, 'query-document pair')})"
+
+
+def coec(log: Log) -> ExpectedClicks:
+    """Compute clicks over expected clicks of each query and document.
+
+    What is expected of a document is the sum, over the pages that show it, of the log's own click
+    rate at the rank where it stands. It corrects for ranks, if what stands there does not differ
+    by query. A result that is clicked again counts once.
+
+    Parameters
+    ----------
+    log
+        As :func:`measure` takes it; results have a `doc`.
+
+    Notes
+    -----
+    Zhang and Jones (2007); so are the implicit judgments of OpenSearch made.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> pages = pl.DataFrame({"page": [0, 1], "query": "q"})
+    >>> results = pl.DataFrame({"page": [0, 0, 1, 1], "rank": [1, 2] * 2, "doc": list("abab")})
+    >>> clicks = pl.DataFrame({"page": [0, 1, 1], "rank": [1, 1, 2]})
+    >>> coec({"pages": pages, "results": results, "clicks": clicks}).table.rows()
+    [('q', 'a', 2, 2, 2.0, 1.0), ('q', 'b', 2, 1, 1.0, 1.0)]
+    """
+    tables = _with_documents(log, "COEC")
+    shown = _shown(tables)
+    number = shown.group_by("query", "doc", "rank").agg(
+        nw.len().alias("shown"), nw.col("clicked").sum().alias("clicked")
+    )
+    # Sums of rates go by rank, so that no engine changes a bit.
+    by_rank = collected(number).sort("query", "doc", "rank")
+    rates = tables.rank_rates
+    expected = pl.col("shown") * pl.col("rank").replace_strict(rates, return_dtype=pl.Float64)
+    table = (
+        by_rank.with_columns(expected=expected)
+        .group_by("query", "doc", maintain_order=True)
+        .agg(pl.col("shown", "clicked").cast(pl.Int64).sum(), pl.col("expected").sum())
+        .with_columns(
+            coec=pl.when(pl.col("expected") > 0).then(pl.col("clicked") / pl.col("expected"))
+        )
+    )
+    return ExpectedClicks(table, rates)
+
+
+def skip_above(log: Log) -> pl.DataFrame:
+    """Tell which documents users preferred: clicked ones over those skipped above them.
+
+    Parameters
+    ----------
+    log
+        As :func:`measure` takes it; results have a `doc`.
+
+    Returns
+    -------
+    DataFrame
+        `query`, `doc`, the document `over` which it was preferred, and on how many `pages`; in
+        order of UTF-8 bytes.
+
+    Notes
+    -----
+    Joachims et al. (2007), strategy 'click > skip above'.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> pages = pl.DataFrame({"page": [0], "query": ["q"]})
+    >>> results = pl.DataFrame({"page": [0] * 3, "rank": [1, 2, 3], "doc": list("abc")})
+    >>> clicks = pl.DataFrame({"page": [0], "rank": [2]})
+    >>> skip_above({"pages": pages, "results": results, "clicks": clicks}).rows()
+    [('q', 'b', 'a', 1)]
+    """
+    shown = _shown(_with_documents(log, "SkipAbove"))
+    clicked = shown.filter(nw.col("clicked") == 1).select("page", "query", "doc", "rank")
+    skipped = shown.filter(nw.col("clicked") == 0).select(
+        "page", nw.col("doc").alias("over"), nw.col("rank").alias("above")
+    )
+    pairs = clicked.join(skipped, on="page", how="inner").filter(
+        (nw.col("above") < nw.col("rank")) & (nw.col("doc") != nw.col("over"))
+    )
+    # A document may stand twice on a page.
+    once = pairs.select("page", "query", "doc", "over").unique()
+    found = collected(once.group_by("query", "doc", "over").agg(nw.len().alias("pages")))
+    return found.with_columns(pl.col("pages").cast(pl.Int64)).sort("query", "doc", "over")
+
+
+def _with_documents(log: Log, what: str) -> LogTables:
+    tables = tables_of(log)
+    needs = [("results", "doc"), ("clicks", "rank"), ("pages", "query")]
+    if lacking := tables.lacks(needs):
+        raise InputError(f"{what} needs {lacking}", source=tables.source)
+    return tables
+
+
+def _shown(tables: LogTables) -> nw.LazyFrame[Any]:
+    """Return the shown results with their query, and whether they were clicked."""
+    clicked = tables.table("clicks").select("page", "rank").unique()
+    clicked = clicked.with_columns(nw.lit(1).alias("clicked"))
+    results = tables.table("results").select("page", "rank", "doc")
+    found = results.join(clicked, on=["page", "rank"], how="left")
+    queries = tables.table("pages").select("page", "query")
+    return found.join(queries, on="page", how="inner").with_columns(nw.col("clicked").fill_null(0))

@@ -1,0 +1,1 @@
+"""The online measures, each by its formula."""

@@ -1,0 +1,83 @@
+"""The same numbers from data frames, files and databases."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldError
+from tests.online.measures.logs import random_log
+
+
+@pytest.fixture(scope="module")
+def log() -> cf.online.QueryLog:
+    return random_log(11, 200)
+
+
+@pytest.fixture(scope="module")
+def files(log: cf.online.QueryLog, tmp_path_factory: Any) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("log")
+    pages = log.pages.with_row_index("page").with_columns(pl.col("page").cast(pl.Int64))
+    # Rows of a database have no order; of these none is that of time.
+    tables = {"pages": pages, "results": log.results, "clicks": log.clicks}
+    for name, frame in tables.items():
+        frame.sample(fraction=1.0, shuffle=True, seed=1).write_parquet(folder / f"{name}.parquet")
+    return {name: folder / f"{name}.parquet" for name in tables}
+
+
+def same(one: cf.online.Measured, other: cf.online.Measured) -> None:
+    for name in ("totals", "numbers", "values", "censored", "without"):
+        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    assert one.units.equals(other.units)
+
+
+@pytest.mark.parametrize("by", [None, "variant", "user", "query", "page", ["query", "variant"]])
+def test_lazy_files_give_the_same_bits(
+    log: cf.online.QueryLog, files: dict[str, Path], by: Any
+) -> None:
+    lazy = {name: pl.scan_parquet(path) for name, path in files.items()}
+    same(cf.online.measure(log, by=by), cf.online.measure(lazy, by=by))
+
+
+@pytest.mark.parametrize("by", [None, "variant", "query"])
+def test_duckdb_gives_the_same_bits(
+    log: cf.online.QueryLog, files: dict[str, Path], by: Any
+) -> None:
+    duckdb = pytest.importorskip("duckdb")
+    relations = {name: duckdb.read_parquet(str(path)) for name, path in files.items()}
+    same(cf.online.measure(log, by=by), cf.online.measure(relations, by=by))
+    assert cf.online.coec(log).table.equals(cf.online.coec(relations).table)
+    assert cf.online.skip_above(log).equals(cf.online.skip_above(relations))
+
+
+def test_pandas_gives_the_same_bits(log: cf.online.QueryLog, files: dict[str, Path]) -> None:
+    frames = {name: pl.read_parquet(path).to_pandas() for name, path in files.items()}
+    same(cf.online.measure(log, ["CTR", "ClickRR"]), cf.online.measure(frames, ["CTR", "ClickRR"]))
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ({}, "a log has pages"),
+        ({"pages": 3}, "pages: int is no table"),
+        ({"pages": {"page": [0]}}, "pages: dict is no table"),
+        ({"pages": pl.DataFrame({"page": [0]})}, "pages have no column query"),
+        ({"sites": pl.DataFrame()}, "no table of a log is called 'sites'"),
+    ],
+)
+def test_what_is_no_log_is_refused(tables: dict[str, Any], said: str) -> None:
+    with pytest.raises(CranfieldError, match=said):
+        cf.online.measure(tables, "UCTR")
+
+
+def test_ranks_below_1_are_refused() -> None:
+    pages = pl.DataFrame({"page": [0], "query": ["q"]})
+    for rank in (0, None):
+        clicks = pl.DataFrame({"page": [0], "rank": [rank]}, schema_overrides={"rank": pl.Int32})
+        with pytest.raises(CranfieldError, match="1 clicks have no rank from 1"):
+            cf.online.measure({"pages": pages, "clicks": clicks}, "UCTR")

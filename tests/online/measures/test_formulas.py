@@ -1,0 +1,273 @@
+"""Every measure against its definition, written out page by page on random logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from itertools import groupby
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.online.measures.catalogue import HOME
+from tests.online.measures.logs import Page, pages_of, random_log
+
+Values = list[float | None]
+
+
+def ratio(pairs: Iterable[tuple[float, float]]) -> float:
+    listed = list(pairs)
+    top, bottom = sum(a for a, _ in listed), sum(b for _, b in listed)
+    return top / bottom if bottom else float("nan")
+
+
+def mean(values: Iterable[float | None]) -> float:
+    known = [one for one in values if one is not None]
+    return sum(known) / len(known) if known else float("nan")
+
+
+def distinct(page: Page) -> set[int]:
+    return {click["rank"] for click in page.clicks}
+
+
+def known(click: dict, limit: float) -> bool | None:
+    """Whether a dwell reaches a limit; None where that is not known."""
+    if click["dwell"] is None or (click["censored"] and click["dwell"] < limit):
+        return None
+    return bool(click["dwell"] >= limit)
+
+
+def sessions(pages: list[Page]) -> list[list[Page]]:
+    ordered = sorted(pages, key=lambda page: (page.row["session"], page.row["time"]))
+    return [list(of) for _, of in groupby(ordered, key=lambda page: page.row["session"])]
+
+
+def users(pages: list[Page]) -> list[list[Page]]:
+    ordered = sorted(pages, key=lambda page: page.row["user"])
+    return [list(of) for _, of in groupby(ordered, key=lambda page: page.row["user"])]
+
+
+def wait_to(page: Page, clicks: list[dict]) -> float | None:
+    return page.waited(clicks[0]) if clicks else None
+
+
+def ctr_at(pages: list[Page], k: int) -> float:
+    return ratio((k in distinct(p), 1) for p in pages if k in p.ranks)
+
+
+def expected(pages: list[Page], page: Page) -> float:
+    return sum(ctr_at(pages, rank) for rank in page.ranks)
+
+
+def first_rr(page: Page) -> float:
+    return 1 / page.clicks[0]["rank"] if page.clicks else 0.0
+
+
+def sat_clicks(page: Page, limit: float = 30) -> list[dict]:
+    return [click for click in page.clicks if known(click, limit)]
+
+
+def followers(pages: list[Page]) -> list[tuple[Page, Page | None]]:
+    return [
+        (page, of[k + 1] if k + 1 < len(of) else None)
+        for of in sessions(pages)
+        for k, page in enumerate(of)
+    ]
+
+
+def reformulated(page: Page, following: Page | None, term: bool) -> bool:
+    if following is None:
+        return False
+    seconds = (following.row["time"] - page.row["time"]).total_seconds()
+    one, other = page.row["query"], following.row["query"]
+    shares = bool(set(one.split()) & set(other.split())) if term else True
+    return one != other and seconds <= 300 and shares
+
+
+def end_of(pages: list[Page]) -> object:
+    times = [page.row["time"] for page in pages]
+    return max([*times, *(click["time"] for page in pages for click in page.clicks)])
+
+
+def success(of: list[Page]) -> float | None:
+    told = [known(click, 30) for page in of for click in page.clicks]
+    return 1.0 if True in told else None if None in told else 0.0
+
+
+def to_sat(of: list[Page]) -> float | None:
+    return next((k for k, page in enumerate(of, 1) if sat_clicks(page)), None)
+
+
+def absences(pages: list[Page]) -> Values:
+    found: Values = []
+    for of in users(pages):
+        spans = sorted((s[0].row["time"], end_of(s)) for s in sessions(of))
+        for (_, end), (start, _) in zip(spans, spans[1:], strict=False):
+            found.append((start - end).total_seconds() if start >= end else None)
+    return found
+
+
+def share_of_clicks(pages: list[Page], limit: float, good: bool) -> float:
+    told = [known(click, limit) for page in pages for click in page.clicks]
+    return mean(float(one is good) for one in told if one is not None)
+
+
+REFERENCE: dict[str, Callable[[list[Page]], float]] = {
+    "CTR": lambda ps: ratio((len(distinct(p)), len(p.ranks)) for p in ps),
+    "CTR@3": lambda ps: ratio(
+        (len([r for r in distinct(p) if r <= 3]), len([r for r in p.ranks if r <= 3])) for p in ps
+    ),
+    "CTR(ranks='at')@2": lambda ps: ctr_at(ps, 2),
+    "CTR(over='pages')": lambda ps: mean(
+        len(distinct(p)) / len(p.ranks) if p.ranks else None for p in ps
+    ),
+    "CTR(repeats='count')": lambda ps: ratio((len(p.clicks), len(p.ranks)) for p in ps),
+    "UCTR": lambda ps: mean(float(bool(p.clicks)) for p in ps),
+    "UCTR@2": lambda ps: mean(float(any(c["rank"] <= 2 for c in p.clicks)) for p in ps),
+    "QCTR": lambda ps: mean(len(p.clicks) for p in ps),
+    "QCTR(repeats='once')": lambda ps: mean(len(distinct(p)) for p in ps),
+    "COEC": lambda ps: ratio((len(distinct(p)), expected(ps, p)) for p in ps),
+    "ClickRank": lambda ps: mean(p.clicks[0]["rank"] for p in ps if p.clicks),
+    "ClickRank(first='rank')": lambda ps: mean(min(distinct(p)) for p in ps if p.clicks),
+    "ClickRR": lambda ps: mean(first_rr(p) for p in ps),
+    "ClickRR(abandoned='drop')": lambda ps: mean(first_rr(p) for p in ps if p.clicks),
+    "MaxRR": lambda ps: mean(1 / min(distinct(p)) for p in ps if p.clicks),
+    "MeanRR": lambda ps: mean(
+        mean(1 / click["rank"] for click in p.clicks) for p in ps if p.clicks
+    ),
+    "MeanRR(repeats='once')": lambda ps: mean(
+        mean(1 / rank for rank in distinct(p)) for p in ps if p.clicks
+    ),
+    "MinRR": lambda ps: mean(1 / max(distinct(p)) for p in ps if p.clicks),
+    "MinRR(abandoned='zero')": lambda ps: mean(
+        1 / max(distinct(p)) if p.clicks else 0.0 for p in ps
+    ),
+    "PLC": lambda ps: mean(len(distinct(p)) / max(distinct(p)) for p in ps if p.clicks),
+    "pSkip": lambda ps: mean(
+        len(set(range(1, max(distinct(p)))) - distinct(p)) / max(distinct(p))
+        for p in ps
+        if p.clicks
+    ),
+    "pSkip(over='results')": lambda ps: ratio(
+        (len(set(range(1, max(distinct(p)))) - distinct(p)), max(distinct(p)))
+        for p in ps
+        if p.clicks
+    ),
+    "TimeToClick": lambda ps: mean(wait_to(p, p.clicks) for p in ps),
+    "TimeToClick(click='last')": lambda ps: mean(wait_to(p, p.clicks[-1:]) for p in ps),
+    "TimeToSAT": lambda ps: mean(wait_to(p, sat_clicks(p)) for p in ps),
+    "TimeToSAT(unknown='sat')": lambda ps: mean(
+        wait_to(p, [c for c in p.clicks if known(c, 30) is not False]) for p in ps
+    ),
+    "Dwell": lambda ps: mean(
+        c["dwell"] for p in ps for c in p.clicks if c["dwell"] is not None and not c["censored"]
+    ),
+    "SATClicks": lambda ps: mean(len(sat_clicks(p)) for p in ps),
+    "SATClicks(seconds=10)": lambda ps: mean(len(sat_clicks(p, 10)) for p in ps),
+    "SATRate": lambda ps: share_of_clicks(ps, 30, True),
+    "SATRate(unknown='sat')": lambda ps: mean(
+        float(known(c, 30) is not False) for p in ps for c in p.clicks
+    ),
+    "SATRate(unknown='not')": lambda ps: mean(
+        float(known(c, 30) is True) for p in ps for c in p.clicks
+    ),
+    "DSAT": lambda ps: mean(sum(known(c, 15) is False for c in p.clicks) for p in ps),
+    "DSATRate": lambda ps: share_of_clicks(ps, 15, False),
+    "Abandonment": lambda ps: mean(float(not p.clicks) for p in ps),
+    "ZeroResults": lambda ps: mean(float(not p.ranks) for p in ps),
+    "AbandonedLast": lambda ps: mean(
+        float(not page.clicks and following is None) for page, following in followers(ps)
+    ),
+    "Reformulation": lambda ps: mean(float(reformulated(*two, False)) for two in followers(ps)),
+    "Reformulation(shares='term')": lambda ps: mean(
+        float(reformulated(*two, True)) for two in followers(ps)
+    ),
+    "QueriesPerSession": lambda ps: mean(len(of) for of in sessions(ps)),
+    "SessionLength": lambda ps: mean(
+        (end_of(of) - of[0].row["time"]).total_seconds() for of in sessions(ps)
+    ),
+    "SessionLength(until_last='page')": lambda ps: mean(
+        (of[-1].row["time"] - of[0].row["time"]).total_seconds() for of in sessions(ps)
+    ),
+    "SessionClicks": lambda ps: mean(sum(len(p.clicks) for p in of) for of in sessions(ps)),
+    "SessionSuccess": lambda ps: mean(map(success, sessions(ps))),
+    "QueriesToSAT": lambda ps: mean(map(to_sat, sessions(ps))),
+    "QueriesPerUser": lambda ps: mean(len(of) for of in users(ps)),
+    "SessionsPerUser": lambda ps: mean(len({p.row["session"] for p in of}) for of in users(ps)),
+    "ActiveDays": lambda ps: mean(len({p.row["time"].date() for p in of}) for of in users(ps)),
+    "QueriesPerActiveDay": lambda ps: mean(
+        len(of) / len({p.row["time"].date() for p in of}) for of in users(ps)
+    ),
+    "AbsenceTime": lambda ps: mean(absences(ps)),
+}
+
+
+def test_every_measure_has_a_reference() -> None:
+    tested = {cf.online.parse_online_measure(text).name for text in REFERENCE}
+    assert tested | {"GoodAbandonment"} == {*HOME}
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.integers(1, 40))
+def test_measures_are_their_definitions(seed: int, size: int) -> None:
+    log = random_log(seed, size)
+    names = [name for name in REFERENCE if log.results.height or not needs_results(name)]
+    pages = list(pages_of(log))
+    found = cf.online.measure(log, names)
+    assert [str(one) for one in found.measures] == [
+        str(cf.online.parse_online_measure(name)) for name in names
+    ]
+    want = [REFERENCE[name](pages) for name in names]
+    np.testing.assert_allclose(found.means[0], want, rtol=1e-9, atol=1e-12)
+
+
+def needs_results(name: str) -> bool:
+    return any(table == "results" for table, _ in cf.online.parse_online_measure(name).needs)
+
+
+BY_UNIT = [name for name in REFERENCE if name != "COEC"]
+
+
+@pytest.mark.parametrize("by", ["variant", "user", "session", "query"])
+def test_values_by_unit_are_those_of_its_pages(by: str) -> None:
+    log = random_log(3, 60)
+    fit = [
+        name
+        for name in BY_UNIT
+        if by in {"variant", "user"}
+        or cf.online.parse_online_measure(name).level == "page"
+        or (by == "session" and cf.online.parse_online_measure(name).level == "session")
+    ]
+    if by == "query":
+        fit = [one for one in fit if not one.startswith(("Reformulation", "AbandonedLast"))]
+    found = cf.online.measure(log, fit, by)
+    pages = list(pages_of(log))
+    assert found.units[by].to_list() == sorted({page.row[by] for page in pages})
+    for row, unit in enumerate(found.units[by]):
+        own = [page for page in pages if page.row[by] == unit]
+        want = [REFERENCE[name](own) for name in fit]
+        np.testing.assert_allclose(found.means[row], want, rtol=1e-9, err_msg=unit)
+
+
+def test_good_abandonment_goes_by_labels() -> None:
+    log = random_log(5, 40)
+    empty = [page.row["id"] for page in pages_of(log) if not page.clicks]
+    labels = {empty[0]: "good", empty[1]: "bad", empty[2]: "good"}
+    found = cf.online.measure(log, "GoodAbandonment", labels=labels)
+    assert found["GoodAbandonment"].item() == 2 / 3
+    assert found.values.item() == 3
+    bad = cf.online.measure(log, "GoodAbandonment(label='bad')", labels=labels)
+    assert bad.means.item() == 1 / 3
+
+
+def test_counts_add_up_to_the_rows() -> None:
+    log = random_log(9, 50)
+    found = cf.online.measure(log)
+    of = {"page": 50, "click": log.clicks.height}
+    of["session"] = log.pages["session"].n_unique()
+    of["user"] = log.pages["user"].n_unique()
+    of["absence"] = of["session"]
+    every = (found.values + found.censored + found.without)[0]
+    assert every.tolist() == [of[one.values_of] for one in found.measures]

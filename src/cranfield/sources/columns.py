@@ -11,7 +11,7 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.schemas import Lines, Schema
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
@@ -73,7 +73,7 @@ def columns_of_frame(data: Any, source: str) -> Columns:
     """Take a data frame of any library that narwhals knows."""
     import narwhals.stable.v1 as nw
 
-    with _refusing(f"{type(data).__name__} is no data frame that can be read", source, Exception):
+    with refusing(f"{type(data).__name__} is no data frame that can be read", source, Exception):
         # Each library has its own ways to refuse a frame, such as one with a name twice.
         frame = nw.from_native(data)
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
@@ -178,17 +178,17 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
 
 def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.DataFrame:
     """Read CSV as a table of text; rows and lines are not the same where a cell has several."""
-    with _refusing(f"is no readable {readable}", source):
+    with refusing(f"is no readable {readable}", source):
         return pl.read_csv(raw, separator=separator, infer_schema=False)
 
 
 def parquet_frame(raw: bytes, source: str, readable: str = "") -> pl.DataFrame:
-    with _refusing(f"is no readable {readable or 'parquet'}", source):
+    with refusing(f"is no readable {readable or 'parquet'}", source):
         return pl.read_parquet(io.BytesIO(raw))
 
 
 @contextmanager
-def _refusing(
+def refusing(
     what: str,
     source: str,
     errors: Any = (pl.exceptions.PolarsError, pl.exceptions.PanicException),
@@ -196,6 +196,8 @@ def _refusing(
     """Turn what a library raises into an InputError of one line."""
     try:
         yield
+    except CranfieldError:
+        raise
     except errors as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
         raise InputError(f"{what}: {reason}", source=source) from None

@@ -37,13 +37,25 @@ class Cell(Kind):
     stages: Stages | None = None
     needed: bool = False
 
-    def expression(self, name: str, dtype: pl.DataType) -> pl.Expr:
+    def expression(self, name: str, dtype: pl.DataType, stage: int | None = None) -> pl.Expr:
+        """Turn a column into values, or by one stage of several only."""
+        if stage is not None and self.stages is not None:
+            return self.stages(pl.col(name))[stage].cast(self.dtype)
         return self.convert(pl.col(name), dtype).cast(self.dtype)
 
-    def unreadable(self, name: str, dtype: pl.DataType) -> pl.Expr:
+    def unreadable(self, name: str, dtype: pl.DataType, stage: int | None = None) -> pl.Expr:
         """Tell which cells hold something that is no such value."""
-        nothing = self.expression(name, dtype).is_null()
+        nothing = self.expression(name, dtype, stage).is_null()
         return nothing if self.needed else nothing & ~self._left_out(pl.col(name), dtype)
+
+    def stage_of(self, some: pl.Series) -> int | None:
+        """Tell the stage that reads some values of a column; None where it takes all stages."""
+        if self.stages is None or not isinstance(some.dtype, pl.String) or some.is_empty():
+            return None
+        tried = some.alias("cell").drop_nulls().to_frame()
+        ways = enumerate(self.stages(pl.col("cell")))
+        fits = (k for k, way in ways if not tried.select(way).to_series().null_count())
+        return next(fits, None)
 
     def column(self, name: str, cells: Cells) -> tuple[pl.Series, int | None]:
         series = cells if isinstance(cells, pl.Series) else series_of(cells)

@@ -82,13 +82,18 @@ def _folder(folder: Path, form: str) -> tuple[Any, Any, Any, str]:
         queries, events = (_file(folder, name) for name in _UBI)
         if queries is not None:
             return queries, None, events, "ubi"
+    if form not in {"auto", "tables"}:
+        raise InputError(f"holds no log of format {form}", source=str(folder))
+    return *tables_in(folder), "tables"
+
+
+def tables_in(folder: Path) -> tuple[str, str | None, str | None]:
+    """Find the files of pages, results and clicks in a folder."""
     pages, results, clicks = (_file(folder, name) for name in _NAMES)
-    if form not in {"auto", "tables"} or pages is None:
-        names = " nor ".join(
-            f"{name}{end}" for name, end in (("pages", ".csv"), (_UBI[0], ".jsonl"))
-        )
-        raise InputError(f"holds neither {names} or the like", source=str(folder))
-    return pages, results, clicks, "tables"
+    if pages is None:
+        reason = "holds neither pages.csv (or .parquet, …) nor ubi_queries.jsonl"
+        raise InputError(reason, source=str(folder))
+    return pages, results, clicks
 
 
 def _file(folder: Path, name: str) -> str | None:

@@ -12,7 +12,7 @@ import cranfield as cf
 from cranfield import PolicyError
 from tests.online.interleaving.enumeration import by_name, made
 
-METHODS = ["Balanced", "TeamDraft"]
+METHODS = [*cf.online.interleaving_methods()["method"], "Probabilistic(replace=False)"]
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -25,7 +25,9 @@ def test_draws_follow_the_distribution(method: str) -> None:
     listed = np.c_[law.lists, law.teams].tolist()
     of = dict(zip(map(tuple, listed), law.probabilities, strict=True))
     p = np.array([of[tuple(row)] for row in rows.tolist()])
-    assert (np.abs(counts / 20_000 - p) <= 4.5 * np.sqrt(p * (1 - p) / 20_000) + 1e-15).all()
+    often = p * 20_000 > 50  # Of rare lists numbers are not normal.
+    error = np.sqrt(p * (1 - p) / 20_000)
+    assert often.sum() >= 2 and (np.abs(counts / 20_000 - p) <= 4.5 * error)[often].all()
     assert np.isclose(law.probabilities.sum(), 1, atol=1e-12)
 
 
@@ -62,7 +64,8 @@ def test_an_impression_sees_the_same_list_whoever_else_is_asked() -> None:
 @pytest.mark.parametrize("method", METHODS)
 def test_short_lists_and_few_documents(method: str) -> None:
     assert by_name(made("a", "a", method=method).distribution()) == {"a": 1.0}
-    assert set(by_name(made("abc", "cab", method=method, length=1).distribution())) == {"a", "c"}
+    tops = set(by_name(made("abc", "cab", method=method, length=1).distribution()))
+    assert tops == ({"a", "b", "c"} if method.startswith("Prob") else {"a", "c"})
     padded = made("ab", "ba", method=method, length=5).draw(3, seed=1)
     assert (padded.lists[:, 2:] == -1).all() and (padded.teams[:, 2:] == -1).all()
     fifty = [chr(200 + k) for k in range(50)]

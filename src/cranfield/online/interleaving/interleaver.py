@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple, cast
@@ -186,15 +186,18 @@ class Interleaver:
         >>> made.credits([[0, 1, 2]], [[True, False, False]], [[0, 1, 1]]).tolist()
         [[1.0, 0.0]]
         """
-        return self.method.credits(self.rankings, *self._checked(lists, clicks, teams))
+        parts = [
+            self.method.credits(self.rankings, *part) for part in self._parts(lists, clicks, teams)
+        ]
+        return np.concatenate([np.empty((0, len(self.rankers))), *parts])
 
     def outcomes(
         self, lists: Any, clicks: Any, teams: Any = None, pair: tuple[int, int] = (0, 1)
     ) -> Floats:
         """Return how each impression compares two rankers, shape (impressions,).
 
-        1 where the first one wins, -1 where the second one does, 0 for a tie; numbers between are
-        expected values of methods that do not know which ranker gave a document.
+        Above 0 where the first one wins, 0 for a tie: the sign of the difference of credits, or the
+        difference, as the method says by its `outcome`. Of marginal scoring, the expected sign.
 
         Parameters
         ----------
@@ -206,8 +209,19 @@ class Interleaver:
         both = indices(pair, "rankers", len(self.rankers)).tolist()
         if len(both) != 2:
             raise PolicyError(f"outcomes compare a pair of rankers, not {len(both)}")
-        checked = self._checked(lists, clicks, teams)
-        return self.method.outcomes(self.rankings, *checked, (both[0], both[1]))
+        compared = both[0], both[1]
+        parts = [
+            self.method.outcomes(self.rankings, *part, compared)
+            for part in self._parts(lists, clicks, teams)
+        ]
+        return np.concatenate([np.empty(0), *parts])
+
+    def _parts(
+        self, lists: Any, clicks: Any, teams: Any
+    ) -> Iterator[tuple[Indices, Bools, Indices]]:
+        shown, clicked, owners = self._checked(lists, clicks, teams)
+        for rows in row_slices(len(shown), self._breadth, _AT_A_TIME):
+            yield shown[rows], clicked[rows], owners[rows]
 
     def _checked(self, lists: Any, clicks: Any, teams: Any) -> tuple[Indices, Bools, Indices]:
         shown = self._codes(lists, "lists", len(self.docs))

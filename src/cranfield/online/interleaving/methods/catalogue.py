@@ -9,18 +9,30 @@ import polars as pl
 from cranfield.measures.declared import parse_declared
 from cranfield.online.interleaving.methods.balanced import Balanced
 from cranfield.online.interleaving.methods.method import InterleavingMethod
-from cranfield.online.interleaving.methods.team_draft import TeamDraft
+from cranfield.online.interleaving.methods.optimised import Optimised, OptimisedMultileaving
+from cranfield.online.interleaving.methods.pairwise_preference import PairwisePreference
+from cranfield.online.interleaving.methods.probabilistic import Probabilistic
+from cranfield.online.interleaving.methods.team_draft import SOSM, TeamDraft
 
-METHODS: dict[str, type[InterleavingMethod]] = {kind.name: kind for kind in (Balanced, TeamDraft)}
+METHODS: dict[str, type[InterleavingMethod]] = {
+    kind.name: kind
+    for kind in (
+        *(Balanced, TeamDraft, Probabilistic, Optimised),
+        *(OptimisedMultileaving, SOSM, PairwisePreference),
+    )
+}
 """Methods by name."""
 
-_ALIASES = {
-    "BI": "Balanced",
-    "TD": "TeamDraft",
-    "TDI": "TeamDraft",
-    "TDM": "TeamDraft",
-    "TeamDraftMultileaving": "TeamDraft",
+_OTHERS = {
+    "Balanced": "BI",
+    "TeamDraft": "TD TDI TDM TeamDraftMultileaving",
+    "Probabilistic": "PI PM ProbabilisticMultileaving",
+    "Optimised": "OI Optimized",
+    "OptimisedMultileaving": "OM OptimizedMultileaving",
+    "SOSM": "SampleOnlyScoredMultileaving",
+    "PairwisePreference": "PPM PairwisePreferenceMultileaving",
 }
+_ALIASES = {other: name for name, others in _OTHERS.items() for other in others.split()}
 
 
 def parse_interleaving(text: str | InterleavingMethod) -> InterleavingMethod:

@@ -9,6 +9,7 @@ import numpy as np
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.errors import PolicyError
 from cranfield.measures.declared import Declared
+from cranfield.measures.parameters import choice, parameter
 from cranfield.online.interleaving.distribution import Distribution
 from cranfield.online.interleaving.rankings import Rankings
 
@@ -43,6 +44,11 @@ class InterleavingMethod(Declared):
     """Where the definition stands."""
     most: ClassVar[int | None] = None
     """Number of rankers that it takes; None for two or more."""
+    outcome: str = parameter(
+        "sign",
+        choice("sign", "difference"),
+        "of an impression: the sign of the difference of credits, or the difference",
+    )
 
     @classmethod
     def called(cls) -> str:
@@ -69,13 +75,18 @@ class InterleavingMethod(Declared):
         teams: Indices,
         pair: tuple[int, int],
     ) -> Floats:
-        """How clearly each list says that the first ranker of a pair is better, from -1 to 1."""
-        credits = self.credits(rankings, lists, clicks, teams)
-        return signs(credits[:, pair[0]], credits[:, pair[1]])
+        """Outcome of each list between the rankers of a pair, above 0 if the first one wins."""
+        first, second = self.credits(rankings, lists, clicks, teams)[:, list(pair)].T
+        difference = first - second
+        # Sums that differ by rounding alone are equal.
+        equal = np.abs(difference) <= 1e-12 * (np.abs(first) + np.abs(second))
+        difference[equal] = 0
+        outcomes: Floats = difference if self.outcome == "difference" else np.sign(difference)
+        return outcomes
 
 
-def signs(first: Floats, second: Floats) -> Floats:
-    """Compare sums that may differ by rounding: 1, 0 or -1."""
-    difference = first - second
-    equal = np.abs(difference) <= 1e-12 * (np.abs(first) + np.abs(second))
-    return np.where(equal, 0.0, np.sign(difference))
+def divided(above: Floats, below: Floats, otherwise: float) -> Floats:
+    """Divide where there is something to divide by."""
+    out = np.full(below.shape, otherwise)
+    np.divide(above, below, out=out, where=below > 0)
+    return out

@@ -94,6 +94,16 @@ class Steps:
         return shown.lists, shown.teams
 
     def enumerated(self, limit: int) -> Distribution:
+        listed = self.listed(limit)
+        if listed is None:
+            raise PolicyError(
+                f"there are more than {limit:,} lists; a greater limit or a smaller length"
+                " lets them be enumerated, and any number of them can be drawn"
+            )
+        return listed
+
+    def listed(self, limit: int) -> Distribution | None:
+        """List all of them; None where there are more than `limit`."""
         shown = Shown.nothing(1, self.length, len(self.rankings.docs))
         probabilities = np.ones(1)
         for _ in range(self._ranks):
@@ -102,10 +112,7 @@ class Steps:
             total = chances.sum(axis=1)
             ended = np.flatnonzero(total <= 0)
             if row.size + ended.size > limit:
-                raise PolicyError(
-                    f"there are more than {limit:,} lists; a greater limit or a smaller length"
-                    " lets them be enumerated, and any number of them can be drawn"
-                )
+                return None
             share = probabilities[row] * chances[row, option] / total[row]
             probabilities = np.r_[share, probabilities[ended]]
             nobody = np.full(ended.size, NOBODY)

@@ -51,6 +51,29 @@ class TeamDraft(InterleavingMethod):
         return own_clicks(rankings, clicks, teams)
 
 
+class SOSM(TeamDraft):
+    """Shown as team draft; a click is worth r^-3, r being the document's rank among those shown.
+
+    Sample-only scored multileaving: the documents of the list alone are ranked, as the ranker
+    orders them, and those that it lacks behind.
+    """
+
+    name = "SOSM"
+    source = "Brost et al. (2016)"
+
+    @property
+    def by_team(self) -> bool:
+        return False
+
+    def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
+        ranks = np.where(lists >= 0, rankings.ranks[:, lists], np.iinfo(np.int64).max)
+        credits = np.zeros((len(lists), len(ranks)))
+        for place in range(lists.shape[1]):
+            among = 1 + (ranks < ranks[:, :, place, None]).sum(axis=2)
+            credits += clicks[:, place, None] * among.T**-3.0
+        return credits
+
+
 def own_clicks(rankings: Rankings, clicks: Bools, teams: Indices) -> Floats:
     """Count the clicks on the documents of each team."""
     rankers = range(len(rankings.rankers))

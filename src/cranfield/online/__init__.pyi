@@ -62,3 +62,6 @@ from .click_models.prediction import (
 from .off_policy.policy_value import policy_value as policy_value
 from .off_policy.value_with_limits import PolicyValue as PolicyValue
 from .off_policy.value_with_limits import WeightSummary as WeightSummary
+from .off_policy.rank_propensities import RankPropensities as RankPropensities
+from .off_policy.rank_propensities import rank_propensities as rank_propensities
+from .off_policy.run_value import run_value as run_value

@@ -354,7 +354,7 @@ def bad() -> Iterator[tuple[str, dict[str, Any], dict[str, Any], str]]:
     yield "page", right | {"page": ["a", "a"]}, {}, "need a column position"
     twice = right | {"page": ["<b>", "<b>"], "position": [1, 1]}
     yield "twice", twice, {}, "position 1 is there twice in page '<b>'"
-    yield "unit", right, {"unit": "user"}, "limits by user need a column user"
+    yield "unit", right, {"unit": "user"}, "limits by user need the user"
     yield "predicted", right, {"estimator": "DR"}, "DR needs a column expected"
     yield "estimator", right, {"estimator": "DRR"}, "estimator 'DRR' is none of"
     yield "depends", right, {"depends": "all"}, "depends 'all' is none of"

@@ -120,7 +120,6 @@ def policy_value(
     """
     check_choice("estimator", estimator, ESTIMATORS)
     check_choice("depends", depends, DEPENDS)
-    check_choice("unit", unit, UNITS)
     how = LimitsBy(confidence, resamples, seed)
     check_clip(clip)
     if (estimator == "PI") != (candidates is not None):
@@ -144,7 +143,8 @@ def policy_value(
         if not below.any():
             raise InputError("SNIPS has no weight above 0", source=read.source)
     totals = np.stack([np.bincount(code, weights=part) for part in (value, reward)], axis=1)
-    unit_code, units = _units(read, unit)
+    firsts = read.rows.filter(pl.col("list").is_first_distinct())
+    unit_code, units = unit_codes(firsts, unit, read.source)
     pairs = np.stack([below, np.ones(lists)], axis=1)
     means = two_means(totals, pairs, unit_code, units, how)
     said = None if weights is None else WeightSummary.of(weights.drawn, clip)
@@ -182,16 +182,14 @@ def _contributions(
     return np.asarray(weights.each * reward)
 
 
-def _units(read: LoggedActions, unit: str) -> tuple[Indices, int]:
-    """Number the unit of each list."""
-    first = read.rows.filter(pl.col("list").is_first_distinct())
+def unit_codes(lists: pl.DataFrame, unit: str, source: str) -> tuple[Indices, int]:
+    """Number the unit of each list, a row each; and how many there are."""
+    check_choice("unit", unit, UNITS)
     if unit == "list":
-        return np.arange(first.height), first.height
-    if unit not in first.columns:
-        raise InputError(f"limits by {unit} need a column {unit}", source=read.source)
-    if first[unit].null_count():
-        raise InputError(f"limits by {unit} need the {unit} of all", source=read.source)
-    code = first[unit].rank("dense").to_numpy().astype(np.intp) - 1
+        return np.arange(lists.height), lists.height
+    if unit not in lists.columns or lists[unit].null_count():
+        raise InputError(f"limits by {unit} need the {unit} of each list", source=source)
+    code = lists[unit].rank("dense").to_numpy().astype(np.intp) - 1
     return code, int(code.max()) + 1
 
 

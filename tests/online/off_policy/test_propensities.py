@@ -1,0 +1,186 @@
+"""Propensities of ranks, and what clicks on old pages say of a new ranker."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import optimize
+
+import cranfield as cf
+from cranfield.online import QueryLog, rank_propensities, run_value
+from cranfield.online.log.query_log import made_log
+from cranfield.online.off_policy.harvesting import Harvest, all_pairs
+
+
+def log_of(pages: list[tuple[str, str, str]], **results: Any) -> QueryLog:
+    """A log of pages: a query, the documents in order, and those clicked; a letter each."""
+    shown = [(p, r, d) for p, (_, docs, _) in enumerate(pages) for r, d in enumerate(docs, 1)]
+    clicks = [(p, docs.index(d) + 1, d) for p, (_, docs, hit) in enumerate(pages) for d in hit]
+    columns = {"page": pl.Int64, "rank": pl.Int32, "doc": pl.String}
+    return made_log(
+        pl.DataFrame(
+            {"id": [str(p) for p in range(len(pages))], "query": [page[0] for page in pages]}
+        ),
+        pl.DataFrame(shown, schema=columns, orient="row").with_columns(**results),
+        pl.DataFrame(clicks, schema=columns, orient="row"),
+    )
+
+
+def exact_log(looks: list[float], attracts: dict[str, float], orders: list[str]) -> QueryLog:
+    """Sixteen pages of each order, whose documents are clicked as often as they should be."""
+    pages = []
+    for query in ("q1", "q2"):
+        for docs in orders:
+            often = [round(16 * looks[k] * attracts[d]) for k, d in enumerate(docs)]
+            assert often == [16 * looks[k] * attracts[d] for k, d in enumerate(docs)]
+            pages += [
+                (query, docs, "".join(d for d, n in zip(docs, often, strict=True) if i < n))
+                for i in range(16)
+            ]
+    return log_of(pages)
+
+
+LOOKS = [1.0, 0.5, 0.25]
+ATTRACTS = {"a": 1.0, "b": 0.5, "c": 0.25}
+
+
+@pytest.mark.parametrize("method", ["swaps", "AllPairs"])
+def test_clicks_as_they_should_be(method: str) -> None:
+    """Where clicks are what the position-based model expects, its chances are found exactly."""
+    log = exact_log(LOOKS, ATTRACTS, ["abc", "bac", "cba"])
+    found = rank_propensities(log, method, depth=3)
+    assert found.values == pytest.approx(LOOKS, abs=1e-9)
+    assert found.low == pytest.approx(LOOKS, abs=1e-6)  # both queries say the same
+
+
+def test_orders_shown_unequally_often_weigh_the_same() -> None:
+    often = exact_log(LOOKS[:2], {"a": 1.0, "b": 0.5}, ["ab", "ab", "ab", "ba"])
+    for method in ("swaps", "AllPairs"):
+        assert rank_propensities(often, method, depth=2).values == pytest.approx(LOOKS[:2])
+
+
+def test_em_is_the_position_based_model() -> None:
+    log = cf.online.simulated_log()
+    found = rank_propensities(log, "EM", depth=4)
+    values = cf.online.train(log, "PBM").parameters["examination"]["value"].to_numpy()
+    assert found.values == pytest.approx(values[:4] / values[0])
+    assert np.isnan(found.low).all()
+
+
+def harvested(seed: int, depth: int) -> Harvest:
+    draw = np.random.default_rng(seed)
+    rows = [(q, k, j) for q in range(6) for k, j in np.ndindex(depth, depth) if k != j]
+    query, rank, other = np.array(rows).T
+    number = draw.integers(1, 5, len(rows)).astype(np.float64)
+    clicked = number * draw.uniform(0.02, 0.6, len(rows))
+    return Harvest(query, rank + 1, other + 1, clicked, number - clicked, len(rows) // 2)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_all_pairs_is_the_maximum(seed: int) -> None:
+    """The same likelihood in the chances themselves, maximised by SciPy."""
+    depth = 4
+    found = harvested(seed, depth)
+    pairs = {pair: i for i, pair in enumerate((k, j) for k in range(1, 5) for j in range(k + 1, 5))}
+    own = np.array([pairs[min(p), max(p)] for p in zip(found.rank, found.other, strict=True)])
+
+    def loss(z: Any) -> float:
+        chance = np.exp(z[found.rank - 1] + z[depth + own])
+        if (chance >= 1).any():
+            return 1e9
+        return -float(
+            (found.clicked * np.log(chance) + found.not_clicked * np.log1p(-chance)).sum()
+        )
+
+    best = optimize.minimize(
+        loss, np.full(depth + len(pairs), -1.0), method="BFGS", options={"gtol": 1e-7}
+    )
+    value, error = all_pairs(found, depth)
+    assert value == pytest.approx(np.exp(best.x[:depth] - best.x[0]), rel=2e-4)
+    assert (error[1:] > 0).all()
+
+
+def test_error_is_near_that_of_the_jackknife() -> None:
+    found = harvested(1, 4)
+    value, error = all_pairs(found, 4)
+    left = []
+    for query in range(6):
+        keep = found.query != query
+        part = Harvest(*(column[keep] for column in found[:5]), 1)
+        part = part._replace(query=np.unique(part.query, return_inverse=True)[1])
+        left.append(np.log(all_pairs(part, 4)[0][1:]))
+    spread = np.sqrt(5 / 6 * np.square(np.array(left) - np.mean(left, axis=0)).sum(axis=0))
+    assert error[1:] == pytest.approx(spread, rel=0.25)
+
+
+def test_what_nothing_links_is_unknown() -> None:
+    log = exact_log([1.0, 0.5, 0.25], ATTRACTS, ["abc", "bac"])
+    found = rank_propensities(log, depth=4)
+    assert np.isnan(found.values[2:]).all()
+    assert found.notes == ("nothing links rank 3, 4 with rank 1",)
+    none = log_of([("q", "ab", "b"), ("q", "ba", "b")])
+    # What rank 2 would be worth, rank 1 without clicks of a cannot tell; rank 2 has no zero.
+    assert rank_propensities(none, depth=2).values[0] == 1
+    with pytest.raises(cf.InputError, match="nothing was shown at two ranks"):
+        rank_propensities(log_of([("q", "ab", "b")]))
+
+
+def test_ranks_without_clicks() -> None:
+    log = log_of([("q", "ab", "a"), ("q", "ba", "b"), ("r", "ab", "a"), ("r", "ba", "")])
+    assert rank_propensities(log, depth=2).values.tolist() == [1.0, 0.0]
+
+
+RELEVANT = {"a": 0.75, "b": 0.5, "c": 0.25}
+
+
+@pytest.mark.parametrize("measure", ["DCG@2", "P@3", "RBP(p=0.8)"])
+def test_right_on_average_over_all_clicks(measure: str) -> None:
+    """The mean over all that users could click is the measure of the new ranking."""
+    run = cf.read_run({"q": {"c": 3.0, "a": 2.0, "b": 1.0}})
+    mean = 0.0
+    for hits in product([False, True], repeat=3):
+        chance = 1.0
+        for rank, (doc, hit) in enumerate(zip("abc", hits, strict=True)):
+            click = LOOKS[rank] * RELEVANT[doc]
+            chance *= click if hit else 1 - click
+        log = log_of([("q", "abc", "".join(d for d, h in zip("abc", hits, strict=True) if h))])
+        mean += chance * run_value(log, run, measure, LOOKS).estimate
+    score = {
+        "DCG@2": 0.25 + 0.75 / np.log2(3),
+        "P@3": 1.5 / 3,
+        "RBP(p=0.8)": 0.2 * (0.25 + 0.75 * 0.8 + 0.5 * 0.64),
+    }[measure]
+    assert mean == pytest.approx(score, abs=1e-12)
+
+
+def test_what_is_told_of_a_run() -> None:
+    log = log_of([("q", "ab", "b"), ("r", "ab", "a")])
+    run = cf.read_run({"q": {"b": 3.0, "x": 2.0}})
+    found = run_value(log, run, "DCG@2", {1: 1.0})
+    assert found.estimate == 0
+    assert "1 page of queries that the run lacks" in found.warnings[0]
+    assert "1 click at ranks of unknown examination" in found.warnings[1]
+    share = (1 / np.log2(3)) / (1 + 1 / np.log2(3))
+    assert found.unseen == pytest.approx(share)
+    assert found.warnings[-1] == "no click counts"
+    clipped = run_value(log, run, "DCG@2", [1.0, 0.1], clip=4)
+    assert clipped.estimate == pytest.approx(4 / 2)
+
+
+def test_propensities_of_the_log_itself() -> None:
+    log = log_of([("q", "ab", "b")], propensity=pl.Series([1.0, 0.5]))
+    run = cf.read_run({"q": {"b": 3.0, "a": 2.0}})
+    assert run_value(log, run, "DCG@2").estimate == pytest.approx(2.0)
+    bad = log_of([("q", "ab", "b")], propensity=pl.Series([1.0, 0.0]))
+    with pytest.raises(cf.InputError, match="the chance 0 to look at rank 2 does not lie above 0"):
+        run_value(bad, run, "DCG@2")
+    with pytest.raises(cf.InputError, match="needs the propensity of results"):
+        run_value(log_of([("q", "ab", "b")]), run)
+    with pytest.raises(cf.MeasureError, match="nDCG@2 is no sum over documents"):
+        run_value(log, run, "nDCG@2")
+    with pytest.raises(cf.InputError, match="the chance 1.2 to look at rank 1"):
+        run_value(log, run, "DCG@2", [1.2, 0.5])

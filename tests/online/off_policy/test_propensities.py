@@ -110,8 +110,9 @@ def test_error_is_near_that_of_the_jackknife() -> None:
     left = []
     for query in range(6):
         keep = found.query != query
-        part = Harvest(*(column[keep] for column in found[:5]), 1)
-        part = part._replace(query=np.unique(part.query, return_inverse=True)[1])
+        kept = {name: getattr(found, name)[keep] for name in found._fields[:5]}
+        kept["query"] = np.unique(kept["query"], return_inverse=True)[1]
+        part = Harvest(**kept, pairs=1)
         left.append(np.log(all_pairs(part, 4)[0][1:]))
     spread = np.sqrt(5 / 6 * np.square(np.array(left) - np.mean(left, axis=0)).sum(axis=0))
     assert error[1:] == pytest.approx(spread, rel=0.25)

@@ -85,8 +85,8 @@ def rank_propensities(
     clicks at k by those at 1, where both orders weigh the same. That is an experiment if a coin
     decided on the order (Joachims, Swaminathan and Schnabel, 2017, section 6).
     **AllPairs**: intervention harvesting, without an experiment: what different rankers, or the
-    same one in time, showed at different ranks; maximum likelihood over all pairs of ranks (Agarwal et
-    al., 2019). It assumes that users and their needs do not differ between the rankers.
+    same one in time, showed at different ranks; maximum likelihood over all pairs of ranks (Agarwal
+    et al., 2019). It assumes that users and their needs do not differ between the rankers.
     **EM**: examination of the position-based model as :func:`train` fits it, with its priors.
 
     Parameters

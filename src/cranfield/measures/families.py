@@ -39,6 +39,7 @@ sessions.clicks: ClickU
 sessions.dcg: sDCG nsDCG
 users.wanted_gain: BPM BPMDynamic
 users.clicks: uM=uDBN=uSDBN=uPBM rrM=rrDBN=rrSDBN
+users.continuing: CWL
 users.browsing: EBU uUBM uDCM rrDCM uCCM rrCCM
 users.wanted_gain: INST INSQ SDCG
 users.markov: MP=MarkovPrecision

@@ -263,6 +263,7 @@ COMPLETED: Mapping[str, Any] = {
     "baseline": "base",
     "protected": "y",
     "clicks": {0: 0.2, 1: 0.5, 2: 0.7, 3: 0.9},
+    "by_grade": {0: 0.9, 1: 0.7, 2: 0.6, 3: 0.4},
     "continues": {1: 0.7, 2: 0.5},
     "tau1": 0.9,
     "tau2": 0.7,

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -69,6 +69,9 @@ class UserModel(UnitGains):
     >>> del cf.measures.REGISTRY["Bored"]  # the name is free again
     """
 
+    reads_grades: ClassVar[bool] = False
+    """Whether the model goes by grades themselves, and not by gains alone."""
+
     @property
     def reads_lengths(self) -> bool:
         """Whether the model needs the lengths of documents."""
@@ -104,7 +107,13 @@ class UserModel(UnitGains):
             found = judged.views[key] = self.expected(judged, depth=depth, best=best)
         return found
 
-    def read(self, gains: ArrayLike, *, lengths: ArrayLike | None = None) -> Reading:
+    def read(
+        self,
+        gains: ArrayLike,
+        *,
+        lengths: ArrayLike | None = None,
+        grades: ArrayLike | None = None,
+    ) -> Reading:
         """Read rankings of gains, as long as they are: C, V, W and L, and what users can expect.
 
         Parameters
@@ -113,8 +122,12 @@ class UserModel(UnitGains):
             Gains by rank, shape (ranks,) or (rankings, ranks).
         lengths
             Lengths of the documents, in the same shape, for models that need them.
+        grades
+            Their grades, NaN where there is no judgment, for models that need them.
         """
-        page = page_of(gains, lengths)
+        page = page_of(gains, lengths, grades)
+        if self.reads_grades and page.grades is None:
+            raise MeasureError(f"{self} needs the grades of documents, and none are given")
         if self.reads_lengths and page.lengths is None:
             raise MeasureError(f"{self} needs the lengths of documents, and none are given")
         price = self.costs(page)
@@ -175,6 +188,7 @@ class UserModel(UnitGains):
         """Lay judged runs out in pages, with their costs; parameters as for `expected`."""
         rows = judged.judged()
         needed = self.reads_lengths or costs is not None
+        grade = float(judged.judgments.max_grade) if best else np.nan
         unknown = 0
         for page in pages(
             judged,
@@ -184,6 +198,7 @@ class UserModel(UnitGains):
             other=self.most(judged) if best else 0.0,
             relevant=judged.recall_base(self.rel),
             lengths=judged.lengths(str(self)) if needed else None,
+            grade=grade if self.reads_grades else None,
         ):
             price = (costs or self.costs)(page)
             unknown += int(np.isnan(price).sum())

@@ -43,6 +43,9 @@ class Page:
         if lengths do not matter.
     costs
         What it costs to read each rank; shape (rankings, ranks).
+    grades
+        Grade of the document at each rank, NaN where there is no judgment or no document; None if
+        a model does not ask for grades.
     """
 
     gains: Floats
@@ -50,6 +53,7 @@ class Page:
     relevant: Ints
     lengths: Floats | None = None
     costs: Floats = field(default_factory=lambda: np.ones((1, 1)))
+    grades: Floats | None = None
 
     @cached_property
     def rank(self) -> Ints:
@@ -151,16 +155,21 @@ def filled(page: Page, missing: float | None) -> Floats:
     return np.where(page.listed, page.lengths, 0.0)
 
 
-def page_of(gains: ArrayLike, lengths: ArrayLike | None = None) -> Page:
+def page_of(
+    gains: ArrayLike, lengths: ArrayLike | None = None, grades: ArrayLike | None = None
+) -> Page:
     """Make a page of gains alone; all relevant documents are taken to be retrieved."""
     worth = _table("gains", gains)
     if not (worth >= 0).all():
         raise MeasureError("gains has a value that is not at least 0")
     long = None if lengths is None else _table("lengths", lengths)
-    if long is not None and long.shape != worth.shape:
-        raise MeasureError(f"lengths of shape {long.shape} do not fit gains of {worth.shape}")
+    known = None if grades is None else _table("grades", grades)
+    for name, one in (("lengths", long), ("grades", known)):
+        if one is not None and one.shape != worth.shape:
+            raise MeasureError(f"{name} of shape {one.shape} do not fit gains of {worth.shape}")
     retrieved = np.full((worth.shape[0], 1), worth.shape[1])
-    return Page(worth, retrieved, np.count_nonzero(worth, axis=1)[:, None], long)
+    relevant = np.count_nonzero(worth, axis=1)[:, None]
+    return Page(worth, retrieved, relevant, long, grades=known)
 
 
 def pages(
@@ -172,12 +181,14 @@ def pages(
     other: float,
     relevant: Ints,
     lengths: Rows | None,
+    grade: float | None = None,
 ) -> Iterator[Page]:
     """Lay rankings out rank by rank down to a depth, some at a time, in order of cell.
 
     `gains` are those of the rows of judged documents, `other` that of all other ranks: of documents
     without a judgment, and beyond the list. `relevant` are the relevant documents of each topic, of
-    shape (topics, 1), `lengths` rows of documents with a known length, if lengths matter.
+    shape (topics, 1), `lengths` rows of documents with a known length, if lengths matter, and
+    `grade` that of all other ranks, if grades do.
     """
     cells = judged.shape[0] * judged.shape[1]
     retrieved = judged.retrieved.T.reshape(-1, 1)
@@ -190,7 +201,10 @@ def pages(
         long = None
         if lengths is not None:
             long = _laid_out(lengths, lengths.gains, start, shape, np.nan)
-        yield Page(worth, retrieved[start:stop], base[start:stop], long)
+        known = None
+        if grade is not None:
+            known = _laid_out(rows, rows.grade.astype(np.float64), start, shape, grade)
+        yield Page(worth, retrieved[start:stop], base[start:stop], long, grades=known)
 
 
 def _laid_out(

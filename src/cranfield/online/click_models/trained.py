@@ -16,6 +16,9 @@ from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.streams import uniforms
 from cranfield.base.words import counted
+from cranfield.measures.base import Measure
+from cranfield.measures.users.continuing import Continuing
+from cranfield.online.click_models.as_measures import measure_of, user_of_model
 from cranfield.online.click_models.model import Trained
 from cranfield.online.click_models.patterns import Patterns, patterns_of
 from cranfield.online.click_models.saved import load, save
@@ -203,6 +206,81 @@ class ClickModel(Trained, Framed):
             For a file that is none, or whose parts do not fit each other.
         """
         return ClickModel(**vars(load(path)))
+
+    def measure(
+        self,
+        kind: str = "utility",
+        *,
+        unjudged: bool = False,
+        digits: int | None = None,
+        **options: Any,
+    ) -> Measure:
+        """Return a model tied by grade as a measure of rankings.
+
+        Parameters
+        ----------
+        kind
+            `utility`, the gain that users click on, or `effort`, the expected reciprocal rank
+            where a click satisfies, of models that know satisfaction.
+        unjudged
+            Whether documents without a judgment keep the chances that they had in the log; by
+            default they are as those of grade 0.
+        digits
+            Decimals of the chances, for a shorter text; all of them by default.
+        options
+            Other parameters of the measure, such as `gains='graded'` or `cutoff=10`. By default the
+            cutoff is the length of the longest page, for models with chances by rank.
+
+        Returns
+        -------
+        Measure
+            One that any command takes: its text form has all parameters and reads back the same.
+
+        Raises
+        ------
+        PolicyError
+            For parameters by query and document, and models that are no such measure.
+
+        Examples
+        --------
+        >>> import cranfield as cf
+        >>> model = cf.online.train(cf.online.simulated_log(), "SDBN", tied="grade")
+        >>> effort = model.measure("effort", digits=2)
+        >>> cf.parse_measure(str(effort)) == effort
+        True
+        """
+        return measure_of(self, self.parameters, kind, unjudged=unjudged, digits=digits, **options)
+
+    def user_model(self, *, unjudged: bool = False, **options: Any) -> Continuing:
+        """Return the users of a model tied by grade as a C/W/L user model.
+
+        They go on with :math:`C(i) = \\gamma (1 - a_i s_i)` by DBN and SDBN, with
+        :math:`(1-a)\\tau_1 + a((1-a)\\tau_2 + a\\tau_3)` by CCM, and by PBM with
+        :math:`x_{i+1} / x_i`, where that is at most 1. All users of a user model read the first
+        rank.
+
+        Parameters
+        ----------
+        unjudged
+            As for :meth:`measure`.
+        options
+            Other parameters of the user model, such as `gains='graded'`.
+
+        Returns
+        -------
+        Measure
+            `CWL(...)`, inside which `EU`, `ETU`, `EC`, `Depth` and `Residual` tell what users can
+            expect.
+
+        Raises
+        ------
+        PolicyError
+            For parameters by query and document, and models whose users do not go on by rank.
+        MeasureError
+            For a PBM in which a rank is examined more often than the one above it, and DCM, whose
+            users go on by grade and rank together.
+        """
+        return user_of_model(self, self.parameters, unjudged=unjudged, **options)
 
     def user(self) -> ModelUser:
         """Return a simulated user who clicks as the model says."""

@@ -63,7 +63,8 @@ class Page:
     clicks: list[dict[str, Any]]
 
     def waited(self, click: dict[str, Any]) -> float:
-        return (click["time"] - self.row["time"]) / timedelta(microseconds=1) / 1e6
+        between: timedelta = click["time"] - self.row["time"]
+        return between / timedelta(microseconds=1) / 1e6
 
 
 def pages_of(log: QueryLog) -> Iterator[Page]:

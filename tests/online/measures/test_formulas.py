@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from cranfield.online.measures.catalogue import HOME
 from tests.online.measures.logs import Page, pages_of, random_log
 
 Values = list[float | None]
+Click = dict[str, Any]
 
 
 def ratio(pairs: Iterable[tuple[float, float]]) -> float:
@@ -32,7 +34,7 @@ def distinct(page: Page) -> set[int]:
     return {click["rank"] for click in page.clicks}
 
 
-def known(click: dict, limit: float) -> bool | None:
+def known(click: Click, limit: float) -> bool | None:
     """Whether a dwell reaches a limit; None where that is not known."""
     if click["dwell"] is None or (click["censored"] and click["dwell"] < limit):
         return None
@@ -49,7 +51,7 @@ def users(pages: list[Page]) -> list[list[Page]]:
     return [list(of) for _, of in groupby(ordered, key=lambda page: page.row["user"])]
 
 
-def wait_to(page: Page, clicks: list[dict]) -> float | None:
+def wait_to(page: Page, clicks: list[Click]) -> float | None:
     return page.waited(clicks[0]) if clicks else None
 
 
@@ -65,7 +67,7 @@ def first_rr(page: Page) -> float:
     return 1 / page.clicks[0]["rank"] if page.clicks else 0.0
 
 
-def sat_clicks(page: Page, limit: float = 30) -> list[dict]:
+def sat_clicks(page: Page, limit: float = 30) -> list[Click]:
     return [click for click in page.clicks if known(click, limit)]
 
 

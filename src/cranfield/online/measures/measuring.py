@@ -18,9 +18,20 @@ from cranfield.online.measures.measured import Measured
 from cranfield.online.measures.online_measure import LEVELS, OnlineMeasure, parse_online_measure
 from cranfield.online.measures.page_table import needs_of, page_table
 from cranfield.online.unit_sums import UnitSums
+from cranfield.sources.columns import two_columns
+from cranfield.sources.schemas import Column, schema_of_lines
+from cranfield.sources.tables import read_table
+from cranfield.sources.values import ID
 
 BY = ("variant", "user", "query", "session", "page")
 """What values can be asked for by."""
+
+LABELS = schema_of_lines(
+    "table of labels of pages",
+    Column("page", ID, "id page_id"),
+    Column("label", ID),
+    mapping=two_columns("page", "label"),
+)
 
 Log = QueryLog | Mapping[str, Any] | LogTables
 
@@ -48,7 +59,8 @@ def measure(
         `variant`, `user`, `query`, `session` or `page`, or several of them; by default the whole
         log. A session is of a user, variant or query if all its pages are.
     labels
-        Labels of pages, for good abandonment: a mapping from the id of a page.
+        Labels of pages, for good abandonment: a mapping from the id of a page, or a table with
+        columns `page` and `label`, in memory or a file.
 
     Returns
     -------
@@ -253,18 +265,16 @@ def _places(rows: pl.DataFrame, units: pl.DataFrame, keys: Sequence[str]) -> Ind
 
 def _labelled(pages: pl.DataFrame, labels: Any, source: str) -> pl.DataFrame:
     """Put labels to pages, by their id."""
-    if not isinstance(labels, Mapping):
-        raise InputError("labels of pages are a mapping from their id", source=source)
+    given = read_table(labels, LABELS)
     key = "id" if "id" in pages.columns else "page"
-    given = pl.DataFrame(
-        {key: [str(one) for one in labels], "label": [str(one) for one in labels.values()]},
-        schema={key: pl.String, "label": pl.String},
-    )
-    unknown = given.join(pages.select(pl.col(key).cast(pl.String)), on=key, how="anti")
-    if unknown.height:
-        raise InputError(f"there is no page {quoted(unknown[key][0])} for a label", source=source)
+    ids = pages.select(page=pl.col(key).cast(pl.String))
+    frame = given.frame.select("page", "label")
+    if (twice := frame["page"].is_duplicated()).any():
+        page = frame["page"].filter(twice)[0]
+        raise InputError(f"page {quoted(page)} has two labels", source=given.source)
+    if (unknown := frame.join(ids, on="page", how="anti")).height:
+        page = unknown["page"][0]
+        raise InputError(f"{source} has no page {quoted(page)}", source=given.source)
     return pages.with_columns(
-        pages.select(pl.col(key).cast(pl.String)).join(
-            given, on=key, how="left", maintain_order="left"
-        )["label"]
+        ids.join(frame, on="page", how="left", maintain_order="left")["label"]
     )

@@ -108,6 +108,8 @@ class Survival(Framed):
         that `adjusted` for all pairs.
     correction
         How p-values are adjusted.
+    outside
+        Values of no variant, which are left out.
     """
 
     measure: str
@@ -117,6 +119,7 @@ class Survival(Framed):
     horizon: float
     tests: pl.DataFrame
     correction: str
+    outside: int = 0
 
     def to_polars(self) -> pl.DataFrame:
         """Return the table."""
@@ -127,6 +130,8 @@ class Survival(Framed):
         if self.tests.height:
             parts.append(from_frame(self.tests, f"Log-rank, {self.correction}").to_text())
             parts.append(f"note: {INDEPENDENT}\n")
+        if self.outside:
+            parts.append(f"note: {counted(self.outside, 'value')} of no variant left out\n")
         return "\n".join(parts).rstrip("\n")
 
     def __repr__(self) -> str:
@@ -200,7 +205,9 @@ def survival(
     if not one.lasts:
         raise MeasureError(f"{one} is no time that can be censored")
     rows = one.durations(tables, pages, keys)
-    rows = rows if by is None else rows.drop_nulls(by)
+    inside = rows if by is None else rows.drop_nulls(by)
+    outside = rows.height - inside.height
+    rows = inside
     groups = (tables.source,) if by is None else tuple(rows[by].unique().sort().to_list())
     parts = [rows if by is None else rows.filter(pl.col(by) == name) for name in groups]
     known = [part.filter(pl.col("time").is_not_null()) for part in parts]
@@ -224,6 +231,7 @@ def survival(
         horizon=until,
         tests=_tests(groups, given, correction),
         correction=correction,
+        outside=outside,
     )
 
 

@@ -1,0 +1,103 @@
+"""`cranfield online measure`: tables of measures and times, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pytest
+
+import cranfield as cf
+from tests.cli.running import cranfield
+
+
+@pytest.fixture
+def logged(tmp_path: Path) -> Path:
+    (tmp_path / "pages.csv").write_text(
+        "page,query,user,time,variant\n"
+        "p1,cats,u,2026-03-01T10:00:00Z,a\np2,cats food,u,2026-03-01T10:01:00Z,a\n"
+        "p3,dogs,v,2026-03-01T11:00:00Z,b\np4,<b>dogs</b>,v,2026-03-01T15:00:00Z,b\n"
+    )
+    rows = [f"{page},{rank},d{rank}" for page in ("p1", "p2", "p3", "p4") for rank in (1, 2)]
+    (tmp_path / "results.csv").write_text("\n".join(["page,rank,doc", *rows]))
+    (tmp_path / "clicks.csv").write_text(
+        "page,rank,time,dwell\np2,2,2026-03-01T10:01:20Z,40\np3,1,2026-03-01T11:00:10Z,5\n"
+    )
+    (tmp_path / "labels.csv").write_text("page,label\np1,good\np4,bad\n")
+    return tmp_path
+
+
+TABLES = ("pages.csv", "results.csv", "clicks.csv")
+
+
+def test_values_are_those_of_the_library(logged: Path) -> None:
+    out, err = cranfield(logged, "online", "measure", *TABLES, "--format", "json")
+    assert err == ""
+    log = cf.online.read_log(*(logged / name for name in TABLES))
+    found = cf.online.measure(log).to_polars()
+    assert json.loads(out)["measures"] == found.to_dicts()
+
+
+def test_by_query_and_variant(logged: Path) -> None:
+    out, _ = cranfield(
+        logged, "online", "measure", *TABLES, "-m", "CTR", "--by", "query", "--by", "variant",
+        "--format", "csv",
+    )  # fmt: skip
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["query"] for row in rows] == ["<b>dogs</b>", "cats", "cats food", "dogs"]
+    assert [row["value"] for row in rows] == ["0.0", "0.0", "0.5", "0.5"]
+    out, _ = cranfield(
+        logged, "online", "measure", *TABLES, "-m", "CTR", "--by", "query", "--format", "html"
+    )
+    assert "<b>dogs" not in out
+    assert "&lt;b&gt;dogs" in out
+
+
+def test_times_and_sessions(logged: Path) -> None:
+    out, _ = cranfield(
+        logged, "online", "measure", *TABLES, "--session-timeout", "30m", "--survival",
+        "-m", "AbsenceTime", "-m", "TimeToClick", "-m", "QueriesPerSession",
+    )  # fmt: skip
+    assert "QueriesPerSession" in out
+    assert "Kaplan and Meier" in out
+    assert "Log-rank tests, holm" in out
+    assert "TimeToClick: the mean of 2 pages; 50.0% (2) are censored" in out
+
+
+def test_labels_and_list(logged: Path) -> None:
+    out, _ = cranfield(
+        logged, "online", "measure", *TABLES, "-m", "GoodAbandonment", "--labels", "labels.csv"
+    )
+    assert "GoodAbandonment  0.5000" in out
+    listed, _ = cranfield(logged, "online", "measure", "--list", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(listed)))
+    assert [row["measure"] for row in rows] == cf.online.catalogue()["measure"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ((), "no LOG was given"),
+        ((*TABLES, "-m", "CTRR"), "did you mean CTR"),
+        ((*TABLES, "-m", "CTR@x"), "a whole number of ranks stands behind the @"),
+        ((*TABLES, "-m", "ClickRR@3"), "ClickRR takes no cutoff"),
+        ((*TABLES, "-m", "SATRate(seconds=-1)"), "seconds=-1 is not a number of at least 0"),
+        ((*TABLES, "-m", "QueriesPerSession"), "QueriesPerSession needs the session of pages"),
+        ((*TABLES, "-m", "GoodAbandonment"), "needs the label of pages, which `labels` give"),
+        (("pages.csv", "clicks.csv", "-m", "CTR"), "CTR needs what was shown"),
+        ((*TABLES, "-m", "QueriesPerUser", "--by", "query"), "is of users, and has no value by"),
+        ((*TABLES, "--by", "session"), "values by session need the session of pages"),
+        ((*TABLES, "-m", "CTR", "--survival"), "--survival is for times"),
+        ((*TABLES, "--table", "survival"), "survival"),
+        ((*TABLES, "-o", "pages.csv"), "is a file that is read"),
+        ((*TABLES, "clicks.csv"), "a log is one file"),
+        (("pages.csv", "clicks.csv", "-m", "TimeToSAT", "--labels", "clicks.csv"), "label"),
+    ],
+)
+def test_what_is_refused(logged: Path, arguments: tuple[str, ...], said: str) -> None:
+    out, err = cranfield(logged, "online", "measure", *arguments, status=2)
+    assert out == ""
+    assert said in err
+    assert err.count("\n") == 1

@@ -28,4 +28,8 @@ from .of_studies.scales import (
     scale_tau_chart as scale_tau_chart,
 )
 from .of_studies.stability import stability_chart as stability_chart
+from .of_users.clicks import (
+    clicks_by_rank_chart as clicks_by_rank_chart,
+    perplexity_chart as perplexity_chart,
+)
 from .saving import save as save

@@ -1,0 +1,1 @@
+"""Charts of users: what they clicked, how models foresee it, what experiments find."""

@@ -38,6 +38,8 @@ from .of_topics.generalizability import generalizability as generalizability
 from .of_topics.resampling import stability as stability
 from .of_topics.sample_study import Stability as Stability
 from .of_topics.variance_components import Generalizability as Generalizability
+from .of_users.interleaving import interleaving_sensitivity as interleaving_sensitivity
+from .of_users.sensitivity import Sensitivity as Sensitivity
 from .reproduction.of_runs import replicate as replicate, reproduce as reproduce
 from .reproduction.of_scores import (
     replicate_scores as replicate_scores,

@@ -31,6 +31,7 @@ STUDIES = {
     "reproduction": "Reproduction",
     "correlations": "Correlations",
     "extrapolation": "Extrapolation",
+    "interleaving": "Sensitivity",
 }
 """The studies that there are: by name, the class of their result in :mod:`cranfield.meta`."""
 

@@ -23,6 +23,7 @@ from .measures.survival import (
     survival as survival,
 )
 from .unit_sums import UnitSums as UnitSums
+from .interleaving.impressions_needed import impressions_needed as impressions_needed
 from .interleaving.of_log import (
     preference as preference,
     preference_matrix as preference_matrix,

@@ -55,7 +55,7 @@ def preference(
     >>> import cranfield as cf
     >>> found = cf.online.preference(cf.online.simulated_log(), unit="user")
     >>> found.names, found.wins, found.losses, found.ties
-    (('control', 'treatment'), 180, 249, 279)
+    (('control', 'treatment'), 211, 281, 216)
     """
     made = team_credits(log, clicks)
     kind, code, number, notes = units_of(log, made.pages, unit)

@@ -1,0 +1,1 @@
+"""Studies of users: how many of them a comparison takes."""

@@ -8,7 +8,10 @@ from cranfield.cli.options.command_group import CommandGroup
 
 COMMANDS = {
     name: f"cranfield.cli.studies.{name}:{name}"
-    for name in ("tests", "collection", "pooling", "reproduction", "measures", "scales")
+    for name in (
+        *("tests", "collection", "pooling", "reproduction", "measures", "scales"),
+        "interleaving",
+    )
 }
 """Where each command stands."""
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import polars as pl
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError
 from cranfield.base.streams import stream
 from cranfield.base.words import counted
 from cranfield.collection.files.many_runs import read_runs
@@ -20,12 +20,11 @@ from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.policies import policies as judging_policies
 from cranfield.collection.qrels import Qrels
 from cranfield.evaluation.evaluation import score
-from cranfield.measures import Measure, parse_measure
-from cranfield.meta.of_users.sensitivity import Sensitivity, effects, summarised
+from cranfield.measures import Measure, parse_measures
+from cranfield.meta.of_users.sensitivity import KIND, PAIR, Sensitivity, effects, summarised
 from cranfield.meta.of_users.shown_lists import shown_lists
 from cranfield.meta.of_users.simulation import AB, Simulated, Task, User, simulated
 from cranfield.meta.work.options import (
-    Numbers,
     OneOf,
     Proportion,
     Repeats,
@@ -130,7 +129,9 @@ def interleaving_sensitivity(
     [('TeamDraft', 6.0, 1.0), ('A/B', 4.0, 1.0)]
     """
     check_options(interleaving_sensitivity, locals(), judge)
-    wanted = parse_measure(measure, compat=compat)
+    wanted, *more = parse_measures(measure, compat=compat)
+    if more:
+        raise PolicyError("signs are compared with those of one measure")
     chosen = tuple(dict.fromkeys(str(parse_interleaving(one)) for one in _several(methods)))
     many, judgments = read_runs(runs), read_qrels(qrels).flat()
     known = judging_policies(compat, **policies)
@@ -169,13 +170,11 @@ def interleaving_sensitivity(
     )
     pages = given.impressions * len(shown.topics)
     sign = -1.0 if wanted.info.lower_is_better else 1.0
-    overall = pl.DataFrame({"system": offline.systems, "value": sign * offline.overall()})
-    found = (
-        effects(rows, pages, float(power), float(alpha))
-        .join(overall.rename({"system": "first", "value": "a"}), on="first", maintain_order="left")
-        .join(overall.rename({"system": "second", "value": "b"}), on="second", maintain_order="left")
-        .with_columns(difference=pl.col("a") - pl.col("b"))
-        .drop("a", "b")
+    overall = dict(zip(offline.systems, (sign * offline.overall()).tolist(), strict=True))
+    first, second = (pl.col(name).replace_strict(overall) for name in PAIR)
+    made = effects(rows, pages, float(power), float(alpha))
+    found = made.select(
+        *KIND, *PAIR, (first - second).alias("difference"), pl.exclude(*KIND, *PAIR)
     )
     # User by user, methods in the order in which they were given.
     found = pl.concat(found.filter(pl.col("user") == name) for name in given.users)
@@ -215,8 +214,8 @@ def _users(
     except PolicyError as error:
         if all(name in PRESETS for name in names):
             raise PolicyError(
-                f"simulated users know 2, 3 or 5 grades, and these judgments have {grades}: say which"
-                " grade is relevant, such as rel=1, or give users of your own"
+                f"simulated users know 2, 3 or 5 grades, and these judgments have {grades}: say"
+                " which grade is relevant, such as rel=1, or give users of your own"
             ) from error
         raise
 

@@ -100,10 +100,9 @@ class Sensitivity(
         return [from_frame(self.sensitivity, title, places=places)]
 
     def __repr__(self) -> str:
-        return (
-            f"Sensitivity({counted(len(self.methods), 'method')}, {counted(len(self.users), 'user')}"
-            f", {counted(self.pairs.select(PAIR).n_unique(), 'pair')})"
-        )
+        users, pairs = counted(len(self.users), "user"), self.pairs.select(PAIR).n_unique()
+        methods = counted(len(self.methods), "method")
+        return f"Sensitivity({methods}, {users}, {counted(pairs, 'pair')})"
 
 
 def effects(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -76,14 +77,16 @@ def shown_lists(
         }
     )
     places = pl.DataFrame({"topic": topics, "place": np.arange(len(topics))})
-    rows = (
+    found = (
         pl.concat(parts)
         .join(places, on="topic", how="inner", maintain_order="left")
         .join(known, on=["topic", "doc"], how="left", maintain_order="left")
         .with_columns(code=pl.struct("place", "doc").rank("dense").cast(pl.Int64) - 1)
     )
     docs = np.full((len(systems), len(topics), length), -1, dtype=np.intp)
-    docs[tuple(rows[name].to_numpy() for name in ("system", "place", "rank"))] = rows["code"]
+    columns: Any = found.select("system", "place", "rank", "code").to_numpy().T
+    system, place, rank, code = columns
+    docs[system, place, rank] = code
     grade = np.zeros(docs.max(initial=-1) + 1, dtype=np.int64)
-    grade[rows["code"].to_numpy()] = rows["grade"].fill_null(0).to_numpy()
+    grade[code] = found["grade"].fill_null(0).to_numpy()
     return ShownLists(tuple(systems), tuple(topics), docs, grade)

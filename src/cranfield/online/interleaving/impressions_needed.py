@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import bdtr, ndtri
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.checks import check_probability
 from cranfield.base.errors import PolicyError
 
@@ -60,10 +60,10 @@ def impressions_needed(
     if about <= EXACT:
         number = np.arange(1, int(2 * about) + 100)
         about = float(np.flatnonzero(_power(number, share, alpha) < power).max(initial=-1)) + 2
-    return float(np.ceil(about)) / decided
+    return float(np.ceil(np.ceil(about) / decided))
 
 
-def _power(number: Floats, share: float, alpha: float) -> Floats:
+def _power(number: Indices, share: float, alpha: float) -> Floats:
     """Return the power of the exact test of so many impressions that decide."""
     # The most losses that are rejected: the chance of as few is at most half of alpha.
     near = np.floor(number / 2 + ndtri(alpha / 2) * np.sqrt(number) / 2)

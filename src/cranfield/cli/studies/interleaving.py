@@ -1,0 +1,86 @@
+"""`cranfield study interleaving`: how many impressions it takes to tell systems apart."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from cranfield.base.errors import PolicyError
+from cranfield.cli.options.judging import (
+    OF_DOCUMENTS,
+    alpha_option,
+    measures_option,
+    opened_runs,
+    wanted_measures,
+)
+from cranfield.cli.options.scores import refuse
+from cranfield.cli.studies.study_options import StudyOptions, option, study_options
+from cranfield.collection.files.reading import read_qrels
+from cranfield.meta.of_users.interleaving import METHODS, USERS, interleaving_sensitivity
+from cranfield.meta.of_users.sensitivity import Sensitivity
+
+EPILOG = """\b
+Examples:
+  cranfield study interleaving qrels.txt runs/*.xz -m nDCG@10
+  cranfield study interleaving qrels.txt runs/*.xz --methods "TeamDraft,Probabilistic(tau=1)"
+  cranfield study interleaving qrels.txt runs/*.xz --users perfect --resume work/ --jobs 4
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("qrels")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@measures_option(("nDCG@10",))
+@option(
+    interleaving_sensitivity,
+    "methods",
+    "Methods of interleaving, with commas between them; A/B tests are always done.",
+    default=",".join(METHODS),
+)
+@option(
+    interleaving_sensitivity,
+    "users",
+    "Simulated users, with commas between them.",
+    default=",".join(USERS),
+)
+@option(interleaving_sensitivity, "stop", "Where users may stop.")
+@option(interleaving_sensitivity, "pairs", "Pairs of systems; of more, so many are drawn.")
+@option(interleaving_sensitivity, "impressions", "Simulated impressions of each topic.")
+@option(interleaving_sensitivity, "length", "Ranks that are shown.")
+@option(interleaving_sensitivity, "power", "Chance to find the better system.")
+@alpha_option
+@study_options()
+def interleaving(
+    qrels: str, runs: tuple[str, ...], asked: tuple[str, ...], options: StudyOptions, **more: Any
+) -> None:
+    """Simulate users of pairs of systems: impressions needed, by interleaving and by A/B tests.
+
+    The share of wins and of ties tells how many impressions the sign test needs, and clicks a page
+    how many an A/B test does; signs are compared with those of an offline measure. With --rel,
+    users know two grades.
+    """
+    judging = options.judging
+    refuse(("unjudged", "depth"), "does not go with simulated users")
+    refuse(OF_DOCUMENTS, "does not go with simulated users")
+    rel, compat = judging["rel"], judging["compat"]
+    wanted = wanted_measures(asked, rel, compat)
+    if len(wanted) != 1:
+        raise PolicyError("signs are compared with those of one measure")
+    options.check_table(Sensitivity)
+    reading = {"format": judging["input_format"], "encoding": judging["encoding"]}
+    many = opened_runs(qrels, runs, *reading.values())
+    policies = {name: judging[name] for name in ("ties", "topics", "negative")}
+    with options.work("interleaving") as work:
+        found = interleaving_sensitivity(
+            many,
+            read_qrels(qrels, **reading),
+            wanted[0],
+            rel=rel,
+            seed=options.seed,
+            compat=compat,
+            **policies,
+            **more,
+            **work,
+        )
+    options.show(found)

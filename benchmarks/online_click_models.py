@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -45,10 +46,10 @@ def drawn(pages: int, seed: int = SEED) -> cf.online.QueryLog:
     attracts, satisfies = rng.beta(1.2, 3, (QUERIES, 30)), rng.beta(2, 2, (QUERIES, 30))
     on = np.ones(pages, dtype=bool)
     clicks = np.zeros((pages, 10), dtype=bool)
-    for rank in range(10):
-        doc = docs[:, rank]
-        clicks[:, rank] = on & (rng.random(pages) < attracts[query, doc])
-        left = clicks[:, rank] & (rng.random(pages) < satisfies[query, doc])
+    for at in range(10):
+        doc = docs[:, at]
+        clicks[:, at] = on & (rng.random(pages) < attracts[query, doc])
+        left = clicks[:, at] & (rng.random(pages) < satisfies[query, doc])
         on &= ~left & (rng.random(pages) < 0.93)
     page = np.repeat(np.arange(pages), 10)
     names = pl.Series([f"d{k}" for k in range(30)])
@@ -118,15 +119,15 @@ def main() -> None:
     print(f"{PAGES:,} pages, {clicks:,} clicked results, {len(laid):,} different (page, clicks)")
     for name in ("PBM", "UBM", "DBN", "CCM"):
         kind = cf.online.parse_model(name)
-        all_of_it = best(lambda kind=kind: cf.online.train(log, kind))
-        alone = best(lambda kind=kind: kind.fit(laid))
+        all_of_it = best(partial(cf.online.train, log, kind))
+        alone = best(partial(kind.fit, laid))
         print(f"{name} x 50 iterations: {all_of_it:.3f} s, without laying out {alone:.3f} s")
     if len(sys.argv) > 1:
         sys.path.insert(0, sys.argv[1])
         few = drawn(FEW)
         for name in ("UBM", "DBN"):
             kind = cf.online.parse_model(name)(iterations=5)
-            ours = best(lambda kind=kind: cf.online.train(few, kind))
+            ours = best(partial(cf.online.train, few, kind))
             theirs = peer(few, name, 5)
             print(
                 f"{name}, {FEW:,} pages x 5 iterations: {1000 * ours:.1f} ms, PyClick "

@@ -34,27 +34,25 @@ TOLERANCE = 1e-9
 def sessions_of(log: cf.online.QueryLog, code: Path) -> list[Any]:
     """Make PyClick's sessions of a log."""
     sys.path.insert(0, str(code))
-    from pyclick.search_session.SearchResult import SearchResult
-    from pyclick.search_session.SearchSession import SearchSession
-
-    sessions = [SearchSession(query) for query in log.pages["query"]]
+    session = import_module("pyclick.search_session.SearchSession").SearchSession
+    result = import_module("pyclick.search_session.SearchResult").SearchResult
+    sessions = [session(query) for query in log.pages["query"]]
     rows = log.shown.select("page", "doc", "clicks")
     for page, doc, clicks in rows.iter_rows():
-        sessions[page].web_results.append(SearchResult(doc, int(clicks > 0)))
+        sessions[page].web_results.append(result(doc, int(clicks > 0)))
     return sessions
 
 
 def make_values(train: list[Any], test: list[Any], values: Path) -> None:
-    from pyclick.click_models.Evaluation import LogLikelihood, Perplexity, PerplexityCond
-
+    evaluation = import_module("pyclick.click_models.Evaluation")
     for name in MODELS:
         home = "CTR" if name.endswith("CTR") else name
         model = getattr(import_module(f"pyclick.click_models.{home}"), name)()
         model.train(train)
         figures = {
-            "log_likelihood": LogLikelihood().evaluate(model, test),
-            "perplexity": Perplexity().evaluate(model, test),
-            "conditional": PerplexityCond().evaluate(model, test),
+            "log_likelihood": evaluation.LogLikelihood().evaluate(model, test),
+            "perplexity": evaluation.Perplexity().evaluate(model, test),
+            "conditional": evaluation.PerplexityCond().evaluate(model, test),
         }
         (values / f"{name}.json").write_text(json.dumps(figures))
 
@@ -88,8 +86,8 @@ def main() -> None:
     print(f"train {train}\ntest  {test}")
     if given.pyclick is not None:
         given.values.mkdir(parents=True, exist_ok=True)
-        sessions = [sessions_of(log, given.pyclick) for log in (train, test)]
-        make_values(*sessions, given.values)
+        theirs = [sessions_of(log, given.pyclick) for log in (train, test)]
+        make_values(theirs[0], theirs[1], given.values)
     names = [OURS.get(name, name) for name in (*MODELS, *EXACT)]
     trained = cf.online.train_models(train, names)
     right = True
@@ -104,8 +102,7 @@ def main() -> None:
             line += f"  continuation {' '.join(f'{one:.6f}' for one in going)}"
             line += f", least step of the objective {steps.min():.2g}"
         else:
-            theirs = json.loads((given.values / f"{name}.json").read_text())
-            both = apart(found, theirs)
+            both = apart(found, json.loads((given.values / f"{name}.json").read_text()))
             right &= max(both) <= TOLERANCE
             line += f"  apart {both[0]:.1e}, at any rank {both[1]:.1e}"
         print(line)

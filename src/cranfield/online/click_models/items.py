@@ -56,8 +56,8 @@ class Items:
         order = np.argsort(first)
         number = np.empty_like(order)
         number[order] = np.arange(order.size)
-        rows = first[order]
-        found = {"query": log.pages["query"].gather(page[rows]), "doc": log.results["doc"][rows]}
+        at = first[order]
+        found = {"query": log.pages["query"].gather(page[at]), "doc": log.results["doc"].gather(at)}
         return cls(tied, pl.DataFrame(found)), number[codes]
 
     @cached_property

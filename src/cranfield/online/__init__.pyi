@@ -70,3 +70,5 @@ from .off_policy.value_with_limits import WeightSummary as WeightSummary
 from .off_policy.rank_propensities import RankPropensities as RankPropensities
 from .off_policy.rank_propensities import rank_propensities as rank_propensities
 from .off_policy.run_value import run_value as run_value
+from .interleaving.checks import Bias as Bias, Fidelity as Fidelity
+from .interleaving.checks import bias as bias, fidelity as fidelity

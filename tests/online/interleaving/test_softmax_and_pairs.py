@@ -191,8 +191,8 @@ def test_printed_values_of_pairwise_preferences() -> None:
     scores = three.credits([[0, 1, 2, 3, 4]] * 3, clicks)
     assert scores.tolist() == [[2, 2, -2], [-3, -3, 3], [-1, -1, 1]]
     mean = made("01234", "01243", "21403", method="PPM(mean=True)")
-    of_three_pairs = mean.credits([[0, 1, 2, 3, 4]], clicks[1:2])
-    assert of_three_pairs == pytest.approx(np.array([[-1, -1, 1]]))
+    of_two_pairs = mean.credits([[0, 1, 2, 3, 4]], clicks[1:2])
+    assert of_two_pairs == pytest.approx(np.array([[-1.5, -1.5, 1.5]]))
 
 
 def test_what_is_clicked_alone_and_ranked_higher_by_the_second() -> None:

@@ -19,7 +19,7 @@ NEEDED = {"pages": ("page", "query"), "results": ("page", "rank"), "clicks": ("p
 
 
 LONGEST = 1e9
-"""Seconds of dwell; what is longer, or below 0, is not known."""
+"""Seconds of dwell; what is longer, or not above 0, is not known."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ def _complete(clicks: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
         known = nw.col("censored").fill_null(False) if "censored" in have else nw.lit(False)
         dwell = nw.col("dwell").cast(nw.Float64)
         clicks = clicks.with_columns(
-            nw.when((dwell >= 0) & (dwell <= LONGEST)).then(dwell).alias("dwell"),
+            nw.when((dwell > 0) & (dwell <= LONGEST)).then(dwell).alias("dwell"),
             known.alias("censored"),
         )
     return clicks

@@ -99,11 +99,12 @@ def measure(
     for column, one in enumerate(asked):
         rows = counted_rows(one, pages, keys)
         place = _places(rows, units, keys)
-        inside = place >= 0
-        outside = max(outside, int((~inside).sum()))
+        if (lost := int((place < 0).sum())) > 0:
+            outside = max(outside, lost)
+            rows, place = rows.filter(place >= 0), place[place >= 0]
         for name, out in {**sums, **counts}.items():
             given = rows[name.removesuffix("s") if name in sums else name].to_numpy()
-            out[:, column] = np.bincount(place[inside], given[inside], shape[0])
+            out[:, column] = np.bincount(place, given, shape[0])
     return Measured(
         by=keys,
         units=units,

@@ -10,13 +10,17 @@ import polars as pl
 from cranfield.online.measures.aggregates import Aggregate, aggregate_of
 from cranfield.online.measures.log_tables import LogTables, collected
 
+_ROW = pl.int_range(pl.len(), dtype=pl.Int64)
+_SESSION = pl.col("session")
+_GOES_ON = _SESSION.eq(_SESSION.shift(-1)).fill_null(False)
+_STARTS = _SESSION.ne(_SESSION.shift(1)).fill_null(True)
 _IN_SESSION = {
-    "place": pl.int_range(1, pl.len() + 1),
-    "next_query": pl.col("query").shift(-1),
-    "next_time": pl.col("time").shift(-1),
-    "last_in_session": pl.int_range(pl.len()) == pl.len() - 1,
+    "place": _ROW - pl.when(_STARTS).then(_ROW).forward_fill() + 1,
+    "next_query": pl.when(_GOES_ON).then(pl.col("query").shift(-1)),
+    "next_time": pl.when(_GOES_ON).then(pl.col("time").shift(-1)),
+    "last_in_session": ~_GOES_ON,
 }
-"""Of pages in a session, in order of time."""
+"""Of pages in order of session, and of time in each."""
 
 _NEEDS = {
     "place": ("session",),
@@ -62,15 +66,22 @@ def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
         counted = counted.with_columns(pl.col("page").cast(pages["page"].dtype))
         pages = pages.join(counted, on="page", how="left")
     zero = [name for own in counts.values() for name, (one, _) in own.items() if one.how == "sum"]
-    inside = [name for name in _IN_SESSION if name in wanted]
-    return pages.sort(order, nulls_last=False).with_columns(
-        pl.col(zero).fill_null(0),
-        *(
-            pl.when(pl.col("session").is_not_null())
-            .then(_IN_SESSION[name].over("session"))
-            .alias(name)
-            for name in inside
-        ),
+    pages = pages.sort(order, nulls_last=False).with_columns(pl.col(zero).fill_null(0))
+    asked = [name for name in _IN_SESSION if name in wanted]
+    return pages.hstack(_in_session(pages, asked)) if asked else pages
+
+
+def _in_session(pages: pl.DataFrame, asked: list[str]) -> list[pl.Series]:
+    """Say where pages, in order of time, stand in their session; null of no session."""
+    needed = sorted({name for one in asked for name in _NEEDS[one]})
+    inside = pl.col("session").is_not_null()
+    return (
+        pages.select(*needed, row=_ROW)
+        .sort("session", maintain_order=True)
+        .select("row", *(pl.when(inside).then(_IN_SESSION[one]).alias(one) for one in asked))
+        .sort("row")
+        .drop("row")
+        .get_columns()
     )
 
 

@@ -36,7 +36,7 @@ from cranfield.meta.work.parts import Progress, run_parts
 from cranfield.online.interleaving.methods.catalogue import parse_interleaving
 from cranfield.online.interleaving.simulated_users import PRESETS, STOP, simulated_user
 
-METHODS = ("Balanced", "TeamDraft")
+METHODS = ("Balanced", "TeamDraft", "Probabilistic", "Optimised", "PairwisePreference")
 """Methods that are compared by default."""
 
 USERS = ("perfect", "navigational", "informational")

@@ -75,6 +75,21 @@ def click_weights(
     return best, notes
 
 
+def teams_of(log: QueryLog) -> tuple[str, ...]:
+    """Return the teams of a log, in order of UTF-8 bytes.
+
+    Raises
+    ------
+    InputError
+        For a log without teams.
+    """
+    log.require("results", "team", purpose="a preference")
+    names = log.results["team"].drop_nulls().unique()
+    if names.is_empty():
+        raise InputError("no result has a team", source=log.source)
+    return tuple(sorted(names, key=str.encode))
+
+
 def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     """Give each ranker the clicks on the results of its team.
 
@@ -85,11 +100,8 @@ def team_credits(log: QueryLog, clicks: str = "all") -> LogCredits:
     InputError
         For a log without teams.
     """
-    log.require("results", "team", purpose="a preference")
+    names = teams_of(log)
     owned = log.results.filter(pl.col("team").is_not_null())
-    if owned.is_empty():
-        raise InputError("no result has a team", source=log.source)
-    names = tuple(sorted(owned["team"].unique(), key=str.encode))
     weights, notes = click_weights(log, clicks, owned)
     each = (
         owned.join(weights, on=["page", "rank"], how="left")

@@ -1,0 +1,74 @@
+"""Two rankers that users like equally well, interleaved 10,000 times: how often tests object.
+
+    python -m studies.interleaving_null
+
+40 users ask the same query again and again, from 1 to 15 times. Half of all users, on average, seek
+a document that ranker A has first and B has second, the others the one that B has first: as many
+prefer A as prefer B. Team draft interleaves the two, and users click as the navigational user does.
+Impressions of one user are alike, so that a test that counts them as independent finds preferences
+that there are not. The second part lets each user ask once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats, Indices
+from cranfield.base.streams import stream, uniforms
+from cranfield.online import interleave, preference_by_credits, simulated_user
+from cranfield.tabular import from_frame
+
+EXPERIMENTS = 10_000
+WITH_LIMITS = 1000
+USERS, MOST = 40, 15
+TESTS = ("sign test", "t of credit", "Delta leaves out 0")
+A, B = ["x", "y", "z", "w"], ["y", "x", "z", "w"]
+
+
+def simulated(most: int, seed: int) -> tuple[Floats, Indices, Indices]:
+    """Return credits, users and experiments of all impressions."""
+    source = stream(seed, 0)
+    users = EXPERIMENTS * USERS
+    often = source.integers(1, most + 1, users)
+    user = np.repeat(np.arange(users), often)
+    seeks = source.integers(0, 2, users)[user]
+    made = interleave([A, B], "TeamDraft", length=4)
+    shown = made.draw(len(user), seed)
+    grades = (shown.lists == seeks[:, None]).astype(int)
+    clicked = simulated_user("navigational").clicks(grades, uniforms(seed, 0, len(user), 8, 1))
+    return made.credits(shown.lists, clicked, shown.teams), user, user // USERS
+
+
+def rejections(most: int, seed: int) -> pl.DataFrame:
+    credits, user, experiment = simulated(most, seed)
+    starts = np.searchsorted(experiment, np.arange(EXPERIMENTS + 1))
+    out = []
+    for unit in ("user", "impression"):
+        found: dict[str, list[bool]] = {name: [] for name in TESTS}
+        for k in range(EXPERIMENTS):
+            part = slice(starts[k], starts[k + 1])
+            resamples = 1000 if k < WITH_LIMITS else 1
+            one = preference_by_credits(
+                credits[part],
+                user[part] if unit == "user" else None,
+                unit=unit,
+                resamples=resamples,
+                seed=k,
+            )
+            found["sign test"].append(one.pvalue <= 0.05)
+            found["t of credit"].append(one.credit_pvalue <= 0.05)
+            if k < WITH_LIMITS:
+                low, high = one.delta_limits
+                found["Delta leaves out 0"].append(low > 0 or high < 0)
+        for name, of in found.items():
+            share = float(np.mean(of))
+            error = float(np.sqrt(share * (1 - share) / len(of)))
+            out.append((f"1 to {most}" if most > 1 else "1", unit, name, len(of), share, error))
+    names = ["impressions a user", "unit", "test", "experiments", "rejected", "standard error"]
+    return pl.DataFrame(out, schema=names, orient="row")
+
+
+if __name__ == "__main__":
+    made = pl.concat([rejections(MOST, seed=1), rejections(1, seed=2)])
+    print(from_frame(made, "Preferences found at .05 where there is none"))

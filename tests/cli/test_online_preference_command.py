@@ -1,0 +1,84 @@
+"""The command `online preference`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from cranfield.online import preference, preference_matrix, read_log
+from tests.cli.running import cranfield
+
+FIELDS = ("page", "query", "user", "rank", "doc", "team", "clicked")
+
+
+@pytest.fixture(scope="module")
+def logs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Logs of two and of three rankers, of eight pages of four users."""
+    folder = tmp_path_factory.mktemp("logs")
+    for name, teams in (("two", "ab"), ("three", "abc")):
+        rows = [
+            (f"p{page}", "q", f"u{page % 4}", rank, f"d{rank}", team, int(rank == 1 + page % 3))
+            for page in range(8)
+            for rank, team in enumerate(teams, 1)
+        ]
+        frame = pl.DataFrame(rows, schema=FIELDS, orient="row")
+        frame.write_csv(folder / f"{name}.csv")
+    return folder
+
+
+def test_it_says_what_the_library_says(logs: Path) -> None:
+    out, err = cranfield(logs, "online", "preference", "two.csv", "--unit", "user", "--seed", "3")
+    assert err == ""
+    found = preference(read_log(logs / "two.csv"), "user", seed=3)
+    assert str(found) in out
+    assert found.summary() in out
+    more = ("--rankers", "b,a", "--clicks", "first", "--format", "json")
+    out, _ = cranfield(logs, "online", "preference", "two.csv", "--unit", "user", *more)
+    turned = preference(read_log(logs / "two.csv"), "user", names=("b", "a"), clicks="first")
+    said = json.loads(out)
+    assert (said["wins"], said["losses"], said["pvalue"]) == (
+        turned.wins,
+        turned.losses,
+        turned.pvalue,
+    )
+    assert said["preference"][1]["value"] == pytest.approx(turned.delta)
+
+
+def test_three_rankers_are_a_table_of_pairs(logs: Path) -> None:
+    more = ("--unit", "user", "--format", "csv", "--table", "pairs", "--correction", "bh")
+    out, _ = cranfield(logs, "online", "preference", "three.csv", *more)
+    made = preference_matrix(
+        read_log(logs / "three.csv"), "user", correction="bh", resamples=10_000
+    )
+    assert pl.read_csv(out.encode()).equals(made.to_polars())
+
+
+def test_counts_need_no_log(logs: Path) -> None:
+    out, _ = cranfield(logs, "online", "preference", "--counts", "40,109,374", "--expected", "0.28")
+    assert "p 0.7852" in out
+    assert "Delta -0.0660" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "no LOG was given"),
+        (("two.csv",), "users come again (4 users, 8 pages)"),
+        (("two.csv", "--unit", "shop"), "unit 'shop' is none of"),
+        (("two.csv", "--unit", "user", "--rankers", "a,c"), "no ranker 'c'"),
+        (("two.csv", "--unit", "user", "--table", "pairs"), "pairs"),
+        (("three.csv", "--unit", "user", "--expected", "0.3"), "--expected is of two rankers"),
+        (("--counts", "1"), "--counts takes"),
+        (("--counts", "0,0,0"), "no impression"),
+        (("two.csv", "--counts", "1,2,3"), "no LOG"),
+        (("two.csv", "--unit", "user", "-o", "two.csv"), "two.csv"),
+    ],
+)
+def test_wrong_questions(logs: Path, arguments: tuple[str, ...], message: str) -> None:
+    out, err = cranfield(logs, "online", "preference", *arguments, status=2)
+    assert out == ""
+    assert message in err
+    assert err.count("\n") == 1

@@ -48,6 +48,10 @@ class Cell(Kind):
         nothing = self.expression(name, dtype, stage).is_null()
         return nothing if self.needed else nothing & ~self._left_out(pl.col(name), dtype)
 
+    def reason(self, name: str, cell: Any) -> str:
+        nothing = cell is None or (isinstance(cell, str) and cell == "")
+        return f"has no {name}" if nothing else super().reason(name, cell)
+
     def stage_of(self, some: pl.Series) -> int | None:
         """Tell the stage that reads some values of a column; None where it takes all stages."""
         if self.stages is None or not isinstance(some.dtype, pl.String) or some.is_empty():
@@ -213,6 +217,7 @@ def _since(number: pl.Expr) -> pl.Expr:
 _FORMATS = (
     *("%Y-%m-%dT%H:%M:%S%.f%:z", "%Y-%m-%dT%H:%M:%S%.f%z"),
     *("%Y-%m-%dT%H:%M:%S%.f", "%Y-%m-%dT%H:%M", "%Y-%m-%d"),
+    *("%Y-%m-%dT%H:%M%:z", "%a, %d %b %Y %H:%M:%S %z"),
 )
 
 

@@ -66,7 +66,8 @@ def linked(
     """
     link = _Link(source, policies)
     for what, number in (odd or {}).items():
-        link.count(what, number, "left out")
+        # Other events, such as purchases, are no part of a log.
+        link.count(what, number, "left out" if what.startswith("clicks") else "")
     frame = _pages(pages, link)
     place = frame.select("id", page=pl.int_range(pl.len(), dtype=pl.Int64))
     shown = _results(results, place, link)
@@ -156,7 +157,7 @@ def _results(table: Table | None, place: pl.DataFrame, link: _Link) -> pl.DataFr
     if not key.is_sorted():
         frame = frame.sort("page", "rank", maintain_order=True)
         key = frame["page"] * 2**32 + frame["rank"]
-    again = key == key.shift(1)
+    again = (key == key.shift(1)).fill_null(False)
     if again.any():
         if link.policies.odd == "refuse":
             bad = pl.Series([False]).new_from_index(0, table.frame.height)

@@ -43,7 +43,7 @@ def _mapping(kind: str) -> Any:
 
 
 def _schema(kind: str, *columns: Column) -> Schema:
-    return Schema(kind, columns, mapping=_mapping(kind), tuples=None)
+    return Schema(kind, columns, mapping=_mapping(kind))
 
 
 _PAGE = "page_id pageid impression impression_id query_id serp serp_id"

@@ -1,0 +1,121 @@
+"""Exports are read back the same, from any text in any column."""
+
+from __future__ import annotations
+
+import warnings
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from polars.testing import assert_frame_equal
+
+import cranfield as cf
+from cranfield.base.errors import InputError, PolicyError
+
+DATA = Path(__file__).parents[2] / "data" / "online"
+FORMATS = ("csv", "parquet", "jsonl", "ubi")
+
+
+def same(log: cf.online.QueryLog, other: cf.online.QueryLog) -> None:
+    assert_frame_equal(log.pages, other.pages)
+    assert_frame_equal(log.results, other.results)
+    assert_frame_equal(log.clicks, other.clicks)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", ["session2013", "simulated"])
+def test_read_back(tmp_path: Path, form: str, name: str) -> None:
+    log = (
+        cf.online.simulated_log()
+        if name == "simulated"
+        else cf.online.read_log(DATA / "session2013.xml.xz")
+    )
+    log.write(tmp_path / "log", format=form)
+    back = cf.online.read_log(tmp_path / "log")
+    same(back, log)
+    assert back.odd == log.odd
+
+
+NAME = st.text(
+    st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=5
+)
+AT = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1)).map(lambda at: at.replace(tzinfo=UTC))
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> cf.online.QueryLog:
+    """Logs with any ids, with and without what is optional."""
+    ids = draw(st.lists(NAME, min_size=1, max_size=3, unique=True))
+    optional: dict[str, Any] = {"user": NAME, "session": NAME, "variant": NAME, "method": NAME}
+    optional |= {"time": AT, "found": st.integers(0, 10**12)}
+    chosen = draw(st.sets(st.sampled_from(sorted(optional))))
+    pages = [
+        {"page": page, "query": draw(NAME)}
+        | {name: draw(st.none() | optional[name]) for name in sorted(chosen)}
+        for page in ids
+    ]
+    places = draw(st.sets(st.tuples(st.sampled_from(ids), st.integers(1, 6)), min_size=1))
+    of_result: dict[str, Any] = {"team": NAME, "grade": st.integers(-5, 5)}
+    of_result["propensity"] = st.floats(1e-6, 1)
+    chosen = draw(st.sets(st.sampled_from(sorted(of_result))))
+    results = [
+        {"page": page, "rank": rank, "doc": draw(NAME)}
+        | {name: draw(st.none() | of_result[name]) for name in sorted(chosen)}
+        for page, rank in sorted(places)
+    ]
+    of_click: dict[str, Any] = {"dwell": st.floats(1e-3, 1e6), "censored": st.booleans()}
+    of_click["time"] = st.datetimes(datetime(2201, 1, 1), datetime(2202, 1, 1))
+    chosen = draw(st.sets(st.sampled_from(sorted(of_click))))
+    clicks = [
+        {"page": page, "rank": rank}
+        | {name: draw(st.none() | of_click[name]) for name in sorted(chosen)}
+        for page, rank in draw(st.lists(st.sampled_from(sorted(places)), min_size=1, max_size=4))
+    ]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return cf.online.read_log(pages, results, clicks)
+
+
+@settings(max_examples=60, deadline=None)
+@given(logs(), st.sampled_from(FORMATS))
+def test_any_log_is_read_back(log: cf.online.QueryLog, form: str) -> None:
+    with TemporaryDirectory() as folder:
+        log.write(folder, format=form)
+        same(cf.online.read_log(folder), log)
+
+
+@pytest.mark.parametrize("form", ["csv", "parquet"])
+def test_a_log_without_clicks_or_impressions(tmp_path: Path, form: str) -> None:
+    shown = cf.online.read_log([{"page": 1, "query": "q"}], [{"page": 1, "rank": 1, "doc": "a"}])
+    shown.write(tmp_path / "shown", format=form)
+    same(cf.online.read_log(tmp_path / "shown"), shown)
+    clicked = cf.online.read_log([{"page": 1, "query": "q"}], None, [{"page": 1, "rank": 1}])
+    clicked.write(tmp_path / "clicked", format=form)
+    same(cf.online.read_log(tmp_path / "clicked"), clicked)
+
+
+def test_what_cannot_be_written(tmp_path: Path) -> None:
+    log = cf.online.simulated_log()
+    with pytest.raises(PolicyError, match="format 'xml' is none of"):
+        log.write(tmp_path, format="xml")
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(InputError, match="cannot be made"):
+        log.write(tmp_path / "file" / "below")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+
+def test_the_simulated_log() -> None:
+    log = cf.online.simulated_log()
+    assert log is cf.online.simulated_log()
+    assert (log.pages.height, log.results.height, log.clicks.height) == (3209, 31720, 4813)
+    of_user = log.pages.group_by("user").agg(pl.col("variant").unique().len())
+    assert (of_user["variant"] == 1).all()
+    drafted = log.pages["method"].is_not_null().arg_true()
+    teams = log.results.filter(pl.col("page").is_in(drafted.cast(pl.Int64).implode()))
+    assert teams["team"].null_count() == 0 and set(teams["team"]) == {"control", "treatment"}
+    assert set(log.results["grade"].drop_nulls()) == {0, 1, 2}

@@ -1,0 +1,211 @@
+"""Logs of other forms: sessions, UBI, living labs, Yandex and its sample."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldWarning, InputError
+from cranfield.sessions import read_sessions
+
+DATA = Path(__file__).parents[2] / "data" / "online"
+AT = datetime(2026, 1, 1, 10, tzinfo=UTC)
+
+
+def lines(path: Path, records: list[Any]) -> Path:
+    path.write_text("".join(f"{json.dumps(record)}\n" for record in records), encoding="utf-8")
+    return path
+
+
+def test_session_2013() -> None:
+    """The counts that others have found in this log, by another program."""
+    log = cf.online.read_log(DATA / "session2013.xml.xz")
+    assert log.pages["session"].n_unique() == 133
+    assert (log.pages.height, log.results.height, log.clicks.height) == (401, 4449, 586)
+    assert log.clicks.select("page", "rank").unique().height == 558
+    assert log.odd == {
+        "pages without results": 2,
+        "clicks on a result that was clicked before": 28,
+        "clicks of unknown dwell": 14,
+    }
+    dwell = log.clicks["dwell"].drop_nulls()
+    assert dwell.len() == 572 and (dwell >= 30).sum() == 218
+    assert round(float(dwell.mean() or 0), 6) == 44.857769  # type: ignore[arg-type]
+    assert round(float(dwell.median() or 0), 6) == 20.642689  # type: ignore[arg-type]
+    assert log.clicks["page"].n_unique() == 249
+
+
+def test_sessions_of_tables() -> None:
+    rows = {
+        "session": ["s", "s", "s"],
+        "query": [1, 1, 2],
+        "rank": [1, 2, 1],
+        "doc": ["a", "b", "c"],
+    }
+    sessions = read_sessions(
+        rows, clicks={"session": ["s"], "query": [1], "rank": [2], "start": [3], "end": [9]}
+    )
+    log = cf.online.read_log(sessions)
+    assert log.pages.rows() == [("s-1", "s-1", "s"), ("s-2", "s-2", "s")]
+    assert log.shown["clicks"].to_list() == [0, 1, 0]
+    assert log.clicks["dwell"].to_list() == [6.0]
+
+
+def test_living_labs(tmp_path: Path) -> None:
+    path = lines(
+        tmp_path / "feedback.jsonl",
+        [
+            {
+                "sid": "s1",
+                "qid": 7,
+                "time": "2026-01-01T10:00:00Z",
+                "other": {"x": 1},
+                "ranking": [
+                    {"docid": "a", "clicked": True, "team": "site"},
+                    {"docid": 5, "clicked": False, "team": "participant"},
+                ],
+            },
+            {"sid": "s2", "qid": "q", "ranking": [{"docid": "a", "clicked": 0}]},
+            {"sid": "s2", "qid": "q", "time": None, "ranking": []},
+        ],
+    )
+    log = cf.online.read_log(path)
+    assert log.pages.select("id", "query", "session", "method").rows() == [
+        ("1", "7", "s1", "TeamDraft"),
+        ("2", "q", "s2", None),
+        ("3", "q", "s2", None),
+    ]
+    assert log.pages["time"].to_list() == [AT, None, None]
+    assert log.results.rows() == [
+        (0, 1, "a", "site"),
+        (0, 2, "5", "participant"),
+        (1, 1, "a", None),
+    ]
+    assert log.clicks.rows() == [(0, 1, "a")]
+    assert log.odd == {"pages without results": 1}
+
+
+@pytest.mark.parametrize(
+    ("bad", "said"),
+    [
+        ('{"sid":"s","qid":"q","ranking":[{"docid":"a","team":"us"}]}', "team 'us' is neither"),
+        ('{"sid":"s","qid":"q","ranking":[{"docid":"a","clicked":"maybe"}]}', "clicks 'maybe'"),
+        ('{"sid":"s","qid":"q","ranking":3}', "is no record of living labs"),
+        ('{"sid":"s","ranking":[]}', "has no query"),
+        ('{"sid":"s","qid":"q","ranking":[{"clicked":true}]}', "is clicked, and has no document"),
+        ('{"sid":"s",', "is no valid JSON"),
+        ("[1]", "is no object"),
+        ('{"sid":"\\ud800","qid":"q","ranking":[]}', "is no valid JSON: half of a"),
+    ],
+)
+def test_bad_lines_of_living_labs(tmp_path: Path, bad: str, said: str) -> None:
+    good = '{"sid":"s","qid":"q","ranking":[{"docid":"a","clicked":true}]}\n'
+    path = tmp_path / "log.jsonl"
+    path.write_text(f"{good * 5}{bad}\n{good}", encoding="utf-8")
+    with pytest.raises(InputError) as caught:
+        cf.online.read_log(path)
+    assert f"log.jsonl:6: {said}" in str(caught.value)
+
+
+def query(name: str, hits: list[Any], **more: Any) -> dict[str, Any]:
+    return {"query_id": name, "user_query": "cats", "query_response_hit_ids": hits} | more
+
+
+def event(action: str, name: str | None, doc: Any, ordinal: int, at: str, **more: Any) -> Any:
+    attributes = {"object": {"object_id": doc}, "position": {"ordinal": ordinal}} | more
+    return {
+        "action_name": action,
+        "query_id": name,
+        "timestamp": at,
+        "session_id": "s1",
+        "event_attributes": attributes,
+    }
+
+
+def test_ubi(tmp_path: Path) -> None:
+    queries = lines(
+        tmp_path / "queries.ndjson",
+        [
+            query("q1", ["a", "b"], client_id="c", user_id="u", timestamp="2026-01-01T10:00:00Z"),
+            query("q2", [1, 2, 3], client_id="c", timestamp="2026-01-01T10:00:10+00:00"),
+            query("q3", []),
+        ],
+    )
+    events = lines(
+        tmp_path / "events.ndjson",
+        [
+            event("click", "q1", "b", 2, "2026-01-01T10:00:05Z", dwell=3.5),
+            event("impression", "q2", 2, 1, "2026-01-01T10:00:11Z"),
+            event("impression", "q2", 1, 4, "2026-01-01T10:00:11Z"),
+            event("impression", "q2", 1, 4, "2026-01-01T10:00:12Z"),
+            event("click", "q2", "1", 4, "2026-01-01T10:00:20Z"),
+            event("click", None, "1", 4, "2026-01-01T10:00:20Z"),
+            event("add_to_cart", "q2", "1", 4, "2026-01-01T10:00:20Z"),
+            {
+                "action_name": "click",
+                "query_id": "q1",
+                "timestamp": "2026-01-01T10:00:09Z",
+                "event_attributes": {
+                    "object": {"object_id": "a"},
+                    "position": {"xy": {"x": 1, "y": 2}},
+                },
+            },
+        ],
+    )
+    with pytest.warns(CranfieldWarning, match="1 click on no page, left out"):
+        log = cf.online.read_log(queries, clicks=events)
+    assert log.pages["user"].to_list() == ["u", "c", None]
+    assert log.pages["session"].to_list() == ["s1", "s1", None]
+    assert log.results.rows() == [(0, 1, "a"), (0, 2, "b"), (1, 1, "2"), (1, 4, "1")]
+    assert log.clicks.select("page", "rank", "doc", "dwell").rows() == [
+        (0, 2, "b", 3.5),
+        (0, 1, "a", None),
+        (1, 4, "1", None),
+    ]
+    assert log.odd["events of other kinds"] == 1
+    assert cf.online.read_log(queries).clicks.is_empty()
+
+
+def test_yandex(tmp_path: Path) -> None:
+    path = tmp_path / "log"
+    path.write_text("1\t0\tQ\t77\t13\ta\tb\tc\n1\t5\tC\tb\n2\t0\tQ\t78\t13\ta\n1\t9\tC\tz\n")
+    with pytest.warns(CranfieldWarning, match="1 click on no result"):
+        log = cf.online.read_log(path)
+    assert log.pages.select("query", "session").rows() == [("77_13", "1"), ("78_13", "2")]
+    assert log.results["doc"].to_list() == ["a", "b", "c", "a"]
+    assert log.clicks.drop("time").rows() == [(0, 2, "b")]
+    path.write_text("1\t0\tQ\t77\t13\ta\n1\t0\tX\tb\n")
+    with pytest.raises(InputError, match="log:2: .* is no line of Yandex"):
+        cf.online.read_log(path)
+
+
+def test_the_sample_of_pyclick(tmp_path: Path) -> None:
+    path = tmp_path / "sample"
+    page = "7_1\ta,b,c :"
+    path.write_text(f"{page} b , a; {page}; {page} c , c , z; \n7_2\tx : x;\n")
+    with pytest.warns(CranfieldWarning, match="1 click on no result, left out"):
+        log = cf.online.read_log(path)
+    assert log.pages["query"].to_list() == ["7_1", "7_1", "7_1", "7_2"]
+    assert log.shown["clicks"].to_list() == [1, 1, 0, 0, 0, 0, 0, 0, 2, 1]
+    path.write_text("7_1\ta,b : b\n7_1 a b\n")
+    with pytest.raises(InputError, match="sample:2: '7_1 a b' is no line of pages"):
+        cf.online.read_log(path)
+
+
+def test_json_lines_whose_fields_come_late(tmp_path: Path) -> None:
+    rows: list[dict[str, Any]] = [
+        {"page": k, "query": "q", "doc": f"d{k}", "rank": 1} for k in range(3000)
+    ]
+    rows.append({"page": 3000, "query": 4, "doc": "x", "rank": 1, "team": "A", "clicked": True})
+    log = cf.online.read_log(lines(tmp_path / "flat.jsonl", rows))
+    assert log.results["team"].drop_nulls().to_list() == ["A"]
+    assert log.clicks.height == 1
+    assert_frame_equal(log.results, cf.online.read_log(rows).results)
+    assert isinstance(log.results.schema["team"], pl.String)

@@ -1,0 +1,183 @@
+"""What is odd about logs: counted, left out or refused; and a reading by loops."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldWarning, InputError
+
+PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"], "time": [100, 200]}
+RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
+
+
+def log_of(*given: Any, **options: Any) -> cf.online.QueryLog:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", CranfieldWarning)
+        return cf.online.read_log(*given, **options)
+
+
+def test_clicks_off_the_list_are_counted_and_said() -> None:
+    clicks = {"page": ["p", "p", "x", "q"], "rank": [3, 1, 1, None], "doc": [None, "z", None, "c"]}
+    with (
+        pytest.warns(CranfieldWarning, match="2 clicks on no result, left out"),
+        pytest.warns(CranfieldWarning, match="1 click on no page, left out"),
+    ):
+        log = cf.online.read_log(PAGES, RESULTS, clicks)
+    assert log.odd == {"clicks on no page": 1, "clicks on no result": 2}
+    assert log.clicks.rows() == [(1, 1, "c")]
+    assert repr(log) == (
+        "QueryLog(2 pages, 3 results, 1 click; 1 click on no page, 2 clicks on no result)"
+    )
+
+
+def test_a_click_goes_to_the_document_that_it_names() -> None:
+    log = log_of(PAGES, RESULTS, {"page": ["p"], "rank": [1], "doc": ["b"]})
+    assert log.clicks.rows() == [(0, 2, "b")]
+    assert log.odd == {"clicks whose rank holds another document": 1}
+
+
+def test_pages_twice() -> None:
+    pages = {"page": ["p", "p"], "query": ["cats", "dogs"]}
+    with pytest.raises(InputError, match="table of pages: page 'p' twice"):
+        cf.online.read_log(pages, RESULTS)
+    log = log_of(pages, {"page": ["p", "p"], "rank": [1, 1], "doc": ["a", "b"]}, odd="count")
+    assert log.pages["query"].to_list() == ["cats"] and log.results["doc"].to_list() == ["a"]
+    assert log.odd == {"pages twice": 1, "results twice": 1}
+
+
+def test_clicks_before_their_page() -> None:
+    clicks = {"page": ["p", "q"], "rank": [1, 1], "time": [100, 199.9]}
+    with pytest.raises(InputError, match="a click before its page 'q'"):
+        cf.online.read_log(PAGES, RESULTS, clicks)
+    log = log_of(PAGES, RESULTS, clicks, odd="count")
+    assert log.clicks["time"].is_null().to_list() == [False, True]
+    assert log.odd == {"clicks before their page": 1}
+
+
+def test_repeated_and_doubled_clicks() -> None:
+    clicks = {"page": ["p"] * 4, "rank": [1, 1, 1, 2], "time": [120, 110, 110, 130]}
+    log = log_of(PAGES, RESULTS, clicks)
+    assert log.odd == {
+        "clicks logged twice": 1,
+        "clicks on a result that was clicked before": 1,
+    }
+    assert log.clicks["time"].dt.epoch("s").to_list() == [110, 120, 130]
+
+
+def test_dwell_of_nothing_is_unknown() -> None:
+    clicks = {"page": ["p"] * 4, "rank": [1] * 4, "dwell": [0, -3, None, 2]}
+    log = log_of(PAGES, RESULTS, clicks)
+    assert log.clicks["dwell"].to_list() == [None, None, None, 2.0]
+    assert log.odd["clicks of unknown dwell"] == 3
+
+
+def test_users_clocks_and_documents() -> None:
+    pages = {
+        "page": [1, 2, 3, 4],
+        "query": ["a"] * 4,
+        "user": ["u", "u", "v", "v"],
+        "variant": ["A", "B", "A", None],
+        "time": [10, 5, 1, 2],
+    }
+    log = log_of(pages, {"page": [1, 1, 2], "rank": [1, 2, 1], "doc": ["a", "a", "a"]})
+    assert log.odd == {
+        "users in two variants": 1,
+        "pages before the page above them": 1,
+        "pages without results": 2,
+        "documents twice on a page": 1,
+    }
+
+
+def test_robots_are_left_out() -> None:
+    pages = {"page": [1, 2, 3, 4], "query": ["a"] * 4, "user": ["bot", "u", "bot", "bot"]}
+    log = log_of(pages, {"page": [1, 2], "rank": [1, 1], "doc": ["a", "b"]}, max_queries=2)
+    assert log.pages["id"].to_list() == ["2"] and log.results.rows() == [(0, 1, "b")]
+    assert log.odd["pages of users with more than 2 pages"] == 3
+    with pytest.raises(InputError, match="max_queries needs the user or the session"):
+        cf.online.read_log({"page": [1], "query": ["a"]}, max_queries=1)
+
+
+def test_a_log_without_impressions() -> None:
+    log = log_of(PAGES, None, {"page": ["p", "p"], "rank": [30, 2]})
+    assert log.results.is_empty() and log.clicks.rows() == [(0, 30, None), (0, 2, None)]
+    with pytest.raises(InputError, match="no table of results"):
+        cf.online.read_log(PAGES, None, {"page": ["p"], "doc": ["a"]})
+
+
+IDS = st.sampled_from(["p", "q", "r"])
+DOCS = st.sampled_from(["a", "b", "c", "d"])
+SHOWN = st.dictionaries(st.tuples(IDS, st.integers(1, 4)), DOCS, max_size=8)
+CLICKED = st.lists(
+    st.tuples(
+        st.sampled_from(["p", "q", "r", "s"]),
+        st.none() | st.integers(1, 5),
+        st.none() | DOCS,
+        st.none() | st.integers(50, 60),
+        st.none() | st.integers(-1, 2),
+    ).filter(lambda click: click[1] is not None or click[2] is not None),
+    max_size=10,
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.permutations(["p", "q", "r"]), SHOWN, CLICKED)
+def test_reading_by_loops(ids: list[str], shown: Any, clicked: Any) -> None:
+    """Every click goes where a plain reading of the documentation puts it."""
+    if not shown:
+        shown = {("p", 1): "a"}
+    places: dict[tuple[str, str], int] = {}
+    for (page, rank), doc in sorted(shown.items(), key=lambda item: item[0][1]):
+        places.setdefault((page, doc), rank)
+    kept: dict[str, list[Any]] = {page: [] for page in ids}
+    odd = {"page": 0, "result": 0, "moved": 0, "twice": 0}
+    seen = set()
+    for page, rank, doc, time, dwell in clicked:
+        if page not in ids:
+            odd["page"] += 1
+            continue
+        if doc is None or shown.get((page, rank)) == doc:
+            found = rank if (page, rank) in shown else None
+        else:
+            found = places.get((page, doc))
+            odd["moved"] += found is not None and rank is not None
+        if found is None:
+            odd["result"] += 1
+            continue
+        event = (page, found, time, None if dwell is None or dwell <= 0 else float(dwell))
+        if event in seen and time is not None:
+            odd["twice"] += 1
+            continue
+        seen.add(event)
+        kept[page].append(event)
+    rows = []
+    for place, page in enumerate(ids):
+        last, timed = float("-inf"), []
+        for event in kept[page]:
+            last = event[2] if event[2] is not None else last
+            timed.append((last, place, *event[1:]))
+        rows += [row[1:] for row in sorted(timed, key=lambda row: row[0])]
+    names = ["page", "rank", "doc", "time", "dwell"]
+    columns: dict[str, Any] = {name: [row[k] for row in clicked] for k, name in enumerate(names)}
+    frame = pl.DataFrame(
+        columns,
+        schema=dict(zip(names, (pl.String, pl.Int64, pl.String, pl.Int64, pl.Int64), strict=True)),
+    )
+    results = [{"page": page, "rank": rank, "doc": doc} for (page, rank), doc in shown.items()]
+    log = log_of({"page": ids, "query": ids}, results, frame)
+    assert log.odd.get("clicks on no page", 0) == odd["page"]
+    assert log.odd.get("clicks on no result", 0) == odd["result"]
+    assert log.odd.get("clicks whose rank holds another document", 0) == odd["moved"]
+    assert log.odd.get("clicks logged twice", 0) == odd["twice"]
+    read = log.clicks
+    for name in ("time", "dwell"):
+        if name not in read.columns:
+            read = read.with_columns(pl.lit(None).alias(name))
+    seconds = read["time"].cast(pl.Datetime("us", "UTC")).dt.epoch("s")
+    assert read.select("page", "rank", seconds, "dwell").rows() == rows

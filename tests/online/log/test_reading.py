@@ -1,0 +1,231 @@
+"""Reading logs from tables: columns, types, times, and errors with their lines."""
+
+from __future__ import annotations
+
+import gzip
+import warnings
+from datetime import UTC, datetime, timedelta, timezone
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import cranfield as cf
+from cranfield.base.errors import InputError, PolicyError
+
+PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"], "time": [100, 200]}
+RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
+CLICKS = {"page": ["q", "p"], "rank": [1, 2], "time": [250, 130.5], "dwell": [40, None]}
+
+
+def same(log: cf.online.QueryLog, other: cf.online.QueryLog) -> None:
+    assert_frame_equal(log.pages, other.pages)
+    assert_frame_equal(log.results, other.results)
+    assert_frame_equal(log.clicks, other.clicks)
+
+
+def text(path: Path, content: str) -> Path:
+    path.write_text(content, encoding="utf-8")
+    return path
+
+
+def test_three_tables() -> None:
+    log = cf.online.read_log(PAGES, RESULTS, CLICKS)
+    assert log.pages.rows() == [
+        ("p", "cats", datetime(1970, 1, 1, 0, 1, 40, tzinfo=UTC)),
+        ("q", "dogs", datetime(1970, 1, 1, 0, 3, 20, tzinfo=UTC)),
+    ]
+    assert log.results.rows() == [(0, 1, "a"), (0, 2, "b"), (1, 1, "c")]
+    assert log.clicks.drop("time").rows() == [(0, 2, "b", None), (1, 1, "c", 40.0)]
+    assert log.shown["clicks"].to_list() == [0, 1, 1]
+    assert log.odd == {"clicks of unknown dwell": 1}
+
+
+def test_the_same_from_every_kind_of_table(tmp_path: Path) -> None:
+    log = cf.online.read_log(PAGES, RESULTS, CLICKS)
+    given = [PAGES, RESULTS, CLICKS]
+    frames = [pl.DataFrame(table, strict=False) for table in given]
+    records = [frame.to_dicts() for frame in frames]
+    same(cf.online.read_log(*frames), log)
+    same(cf.online.read_log(*records), log)
+    same(cf.online.read_log(*(pd.DataFrame(table) for table in given)), log)
+    for k, frame in enumerate(frames):
+        frame.write_csv(tmp_path / f"{k}.csv")
+        frame.write_csv(tmp_path / f"{k}.tsv", separator="\t")
+        frame.write_parquet(tmp_path / f"{k}.parquet")
+        frame.write_ndjson(tmp_path / f"{k}.jsonl")
+        (tmp_path / f"{k}.csv.gz").write_bytes(gzip.compress((tmp_path / f"{k}.csv").read_bytes()))
+    for end in ("csv", "tsv", "parquet", "jsonl", "csv.gz"):
+        same(cf.online.read_log(*(tmp_path / f"{k}.{end}" for k in range(3))), log)
+
+
+def test_other_names_of_columns() -> None:
+    log = cf.online.read_log(
+        [{"Impression-ID": 7, "user_query": "x", "Client_ID": 3, "timestamp": "1970-01-01T00:00Z"}],
+        [{"impression id": 7, "docno": "d", "Position": 1, "pscore": 0.5, "label": 2}],
+        [{"query_id": 7, "object_id": "d", "time": 5, "end": 8}],
+    )
+    assert log.pages.drop("time").rows() == [("7", "x", "3")]
+    assert log.results.columns == ["page", "rank", "doc", "propensity", "grade"]
+    assert log.clicks["dwell"].to_list() == [3.0]
+
+
+def test_results_without_ranks_are_in_order() -> None:
+    table = {"page": ["q", "p", "q"], "doc": ["a", "b", "c"]}
+    assert cf.online.read_log(PAGES, table).results.rows() == [
+        (0, 1, "b"),
+        (1, 1, "a"),
+        (1, 2, "c"),
+    ]
+
+
+def test_a_flat_table() -> None:
+    flat = {
+        "page": ["x", "x", "y", "z"],
+        "query": [1, 1, 2, 3],
+        "user": ["u", "u", "v", None],
+        "rank": [1, 2, 1, None],
+        "doc": ["a", "b", "c", None],
+        "clicked": [False, True, True, None],
+        "click_time": [None, "2026-01-01T00:00:01Z", "2026-01-01T00:00:02Z", None],
+        "time": ["2026-01-01"] * 4,
+    }
+    log = cf.online.read_log(flat)
+    assert log.pages.select("id", "query", "user").rows() == [
+        ("x", "1", "u"),
+        ("y", "2", "v"),
+        ("z", "3", None),
+    ]
+    assert log.results.rows() == [(0, 1, "a"), (0, 2, "b"), (1, 1, "c")]
+    assert log.clicks.select("page", "rank", "doc").rows() == [(0, 2, "b"), (1, 1, "c")]
+    assert log.odd == {"pages without results": 1}
+    repeated = cf.online.read_log(
+        {"page": [1, 1], "query": 2 * ["q"], "doc": ["a", "b"], "clicks": [3, 0]}
+    )
+    assert repeated.shown["clicks"].to_list() == [3, 0]
+
+
+@pytest.mark.parametrize(
+    ("cell", "seconds"),
+    [
+        *(("1970-01-01T00:01:40Z", 100), ("1970-01-01 00:01:40", 100), ("1970-01-01", 0)),
+        ("Thu, 01 Jan 1970 00:01:40 -0000", 100),
+        *(("1970-01-01T02:01:40.25+02:00", 100.25), ("1970-01-01T00:01", 60), ("100.5", 100.5)),
+        *((1_700_000_000, 1_700_000_000), (1_700_000_000_123, 1_700_000_000.123)),
+        *((1_700_000_000_123_456, 1_700_000_000.123456), (-5, -5)),
+        (1_700_000_000_123_456_789, 1_700_000_000.123457),
+        (datetime(1970, 1, 1, 0, 1, 40), 100),
+        (datetime(1970, 1, 1, 1, 1, 40, tzinfo=timezone(timedelta(hours=1))), 100),
+    ],
+)
+def test_times(cell: Any, seconds: float) -> None:
+    log = cf.online.read_log([{"page": 1, "query": "q", "time": cell}])
+    assert log.pages["time"].dt.epoch("us")[0] == round(seconds * 1e6)
+    both = cf.online.read_log(
+        [{"page": k, "query": "q", "time": time} for k, time in enumerate([cell, "1999-12-31"])]
+    )
+    assert both.pages["time"].dt.epoch("us")[0] == round(seconds * 1e6)
+
+
+PAGES_TEXT = "page,query,time\n1,cats,2026-01-01T10:00:00Z\n2,dogs,2026-01-01T11:00:00Z\n"
+
+
+@pytest.mark.parametrize(
+    ("results", "clicks", "said"),
+    [
+        (
+            "page,rank,doc\n1,1,a\n1,0,b\n",
+            "",
+            "results.csv:3: rank '0' is not a whole number from 1",
+        ),
+        ("page,rank,doc\n1,1,a\n1,1,b\n", "", "results.csv:3: rank 1 twice on page '1'"),
+        ("page,rank,doc\n1,1,a\n2,x,b\n", "", "results.csv:3: rank 'x' is not a whole"),
+        ("page,rank,doc\n1,1,\n", "", "results.csv:2: has no doc"),
+        ("page,rank,doc,propensity\n1,1,a,0\n", "", "propensity '0' is not above 0 and up to 1"),
+        ("page,rank,doc,propensity\n1,1,a,1.01\n", "", "'1.01' is not above 0 and up to 1"),
+        ("page,rank,doc,propensity\n1,1,a,inf\n", "", "results.csv:2: propensity 'inf'"),
+        (
+            "",
+            "page,rank,time\n2,1,2026-01-01T10:59:59Z\n",
+            "clicks.csv:2: a click before its page '2'",
+        ),
+        ("", "page,rank,time\n1,1,NaN\n", "clicks.csv:2: time 'NaN' is no time"),
+        ("", "page,rank,time\n1,1,soon\n", "clicks.csv:2: time 'soon' is no time"),
+        ("", "page,rank,dwell\n1,1,long\n", "clicks.csv:2: dwell 'long' is no number of seconds"),
+        ("", "page,rank,doc\n1,,\n", "clicks.csv:2: a click names neither a rank nor a document"),
+        ("", "page,time\n1,3\n", "clicks.csv: has neither a rank nor a doc column"),
+        ("", "rank\n1\n", "clicks.csv: has no page column"),
+    ],
+)
+def test_what_is_refused(tmp_path: Path, results: str, clicks: str, said: str) -> None:
+    pages = text(tmp_path / "pages.csv", PAGES_TEXT)
+    shown = text(tmp_path / "results.csv", results or "page,rank,doc\n1,1,a\n2,1,b\n")
+    clicked = text(tmp_path / "clicks.csv", clicks) if clicks else None
+    with pytest.raises(InputError) as caught:
+        cf.online.read_log(pages, shown, clicked)
+    assert said in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("pages", "said"),
+    [
+        ("page,query\n1,a\n2,b\n1,a\n", "pages.csv:4: page '1' twice"),
+        ("page,query,time\n1,a,NaN\n", "pages.csv:2: time 'NaN' is no time"),
+        ("page,query\n1,\n", "pages.csv:2: has no query"),
+        ("page,query\n", "is empty: a table of pages has at least one row"),
+        ("", "is empty: a table of pages has at least one row"),
+        ("page\n1\n", "has no query column"),
+        ("page,query,found\n1,a,-2\n", "pages.csv:2: found '-2' is not a whole number from 0"),
+    ],
+)
+def test_pages_that_are_refused(tmp_path: Path, pages: str, said: str) -> None:
+    path = text(tmp_path / "pages.csv", pages)
+    with pytest.raises(InputError, match=".") as caught:
+        cf.online.read_log(path, RESULTS)
+    assert said in str(caught.value)
+
+
+def test_nan_times_of_frames_are_refused() -> None:
+    with pytest.raises(InputError, match="row 1: time 'nan' is no time"):
+        cf.online.read_log(pl.DataFrame({"page": [1], "query": ["a"], "time": [float("nan")]}))
+
+
+def test_a_page_with_two_queries(tmp_path: Path) -> None:
+    path = text(tmp_path / "log.csv", "page,query,doc,rank\n1,cats,a,1\n1,dogs,b,2\n")
+    with pytest.raises(InputError, match=r"log.csv:3: page '1' has query 'cats' and 'dogs'"):
+        cf.online.read_log(path)
+
+
+@pytest.mark.parametrize(
+    "options", [{"format": "x"}, {"odd": "drop"}, {"max_queries": 0}, {"max_queries": 1.5}]
+)
+def test_options(options: dict[str, Any]) -> None:
+    with pytest.raises(PolicyError):
+        cf.online.read_log(PAGES, RESULTS, **options)
+
+
+def test_what_is_no_log(tmp_path: Path) -> None:
+    for source in (3, b"x", None, [], [3], {"page": "x"}, {"page": [1], "query": [1, 2]}):
+        with pytest.raises(InputError):
+            cf.online.read_log(source)
+    with pytest.raises(InputError, match="none of the forms"):
+        cf.online.read_log(text(tmp_path / "log.txt", "hello\n"))
+    with pytest.raises(InputError, match="holds neither pages.csv"):
+        cf.online.read_log(tmp_path)
+    with pytest.raises(InputError, match="takes no table of clicks"):
+        cf.online.read_log(text(tmp_path / "log.xml", "<a/>"), clicks=CLICKS)
+
+
+def test_ids_with_markup_stay_text() -> None:
+    log = cf.online.read_log({"page": ["<b>"], "query": ["<script>x</script>"]})
+    assert "<script>" not in log._repr_html_()
+    assert log.pages["query"].to_list() == ["<script>x</script>"]
+
+
+def test_no_warning_without_reason() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cf.online.read_log(PAGES, RESULTS, CLICKS)

@@ -81,7 +81,7 @@ def logs(draw: st.DrawFn) -> cf.online.QueryLog:
         return cf.online.read_log(pages, results, clicks)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(logs(), st.sampled_from(FORMATS))
 def test_any_log_is_read_back(log: cf.online.QueryLog, form: str) -> None:
     with TemporaryDirectory() as folder:

@@ -113,7 +113,7 @@ def _events(rows: pl.DataFrame, action: str, pages: pl.DataFrame) -> pl.DataFram
         how="left",
         maintain_order="left",
     )
-    at = "time" if "time" in rows.columns else "page_time"
+    at = "time" if action == "click" else "page_time"
     attributes = pl.struct(
         pl.struct(object_id="doc").alias("object"),
         pl.struct(ordinal="rank").alias("position"),

@@ -72,3 +72,8 @@ from .off_policy.rank_propensities import rank_propensities as rank_propensities
 from .off_policy.run_value import run_value as run_value
 from .interleaving.checks import Bias as Bias, Fidelity as Fidelity
 from .interleaving.checks import bias as bias, fidelity as fidelity
+from .calibration.click_moves import ClickMoves as ClickMoves, click_moves as click_moves
+from .calibration.persistence import (
+    Persistence as Persistence,
+    rbp_persistence as rbp_persistence,
+)

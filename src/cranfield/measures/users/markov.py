@@ -3,19 +3,102 @@ r"""Markov precision: precision, averaged over where a user who moves up and dow
 The user moves from rank i to rank j with a chance in proportion to w(i, j), which goes by the
 distance and is the same both ways. Such a walk is at rank i in proportion to the sum of w(i, j)
 over j, and no system of equations has to be solved for its invariant distribution.
+
+Chances of moves may also be given, such as how often users of a log clicked on rank j after rank i
+(:func:`cranfield.online.click_moves`). They need not be the same both ways, and equations are
+solved. In continuous time users stay at each rank for a while: where they are found goes by the
+invariant distribution times the mean stay.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import measure
-from cranfield.measures.parameters import choice, flag, parameter
+from cranfield.measures.gains import Gain, pairs
+from cranfield.measures.parameters import choice, flag, number, optional, parameter, short
 from cranfield.measures.ranked.precision import OfRelevance
+from cranfield.measures.users.clicks import at_rank
+
+_WEIGHT = number(0, 1e15)
+
+
+@dataclass(frozen=True)
+class Moves:
+    """How often users move from each rank to each; a row a rank."""
+
+    rows: tuple[tuple[float, ...], ...]
+
+    @property
+    def text(self) -> str:
+        def of(row: tuple[float, ...]) -> str:
+            return ", ".join(f"{to}: {short(often)}" for to, often in enumerate(row, 1) if often)
+
+        return "{" + ", ".join(f"{at}: {{{of(row)}}}" for at, row in enumerate(self.rows, 1)) + "}"
+
+    def among(self, states: Indices, loops: bool) -> Floats:
+        """Solve for where a user is found who moves among some ranks alone.
+
+        Parameters
+        ----------
+        states
+            Places of as many ranks, from 0; shape (chains, states).
+
+        Returns
+        -------
+        numpy.ndarray
+            Invariant distribution of each chain, shape (chains, states).
+        """
+        weight = np.array(self.rows)
+        if not loops or states.shape[1] == 1:
+            np.fill_diagonal(weight, float(states.shape[1] == 1))
+        chance = weight[states[:, :, np.newaxis], states[:, np.newaxis, :]]
+        chance /= chance.sum(axis=2, keepdims=True)
+        equations = np.swapaxes(chance, 1, 2) - np.eye(states.shape[1])
+        equations[:, -1] = 1.0  # One of them follows from the others; the sum is 1.
+        whole = np.zeros((*states.shape, 1))
+        whole[:, -1] = 1.0
+        return np.asarray(np.linalg.solve(equations, whole)[:, :, 0])
+
+
+def moves(value: Any) -> str | Moves:
+    if isinstance(value, Moves) or (isinstance(value, str) and value in {"global", "local"}):
+        return value
+    wanted = (
+        "'global', 'local', or a mapping of each rank to how often users go from it to each other,"
+        " above 0, such as {1: {2: 3}, 2: {1: 1}}"
+    )
+    if not isinstance(value, Mapping) or {*value} != {*range(1, len(value) + 1)} or len(value) < 2:
+        raise ValueError(wanted)
+    rows = []
+    for rank in range(1, len(value) + 1):
+        row = value[rank]
+        if not isinstance(row, Mapping) or {*row, rank} != {*value}:
+            raise ValueError(wanted)
+        often = tuple(_WEIGHT(row.get(to, 0)) for to in range(1, len(value) + 1))
+        if not all(one > 0 for to, one in enumerate(often, 1) if to != rank):
+            raise ValueError(wanted)
+        rows.append(often)
+    return Moves(tuple(rows))
+
+
+def _stays(value: Any) -> Gain:
+    if isinstance(value, Gain):
+        return value
+    if isinstance(value, Mapping) and value:
+        checked = pairs(value)
+        if all(stay > 0 for _, stay in checked):
+            return Gain(checked)
+    raise ValueError("a mapping to mean times above 0, such as {1: 40, 2: 25}")
 
 
 @measure(
@@ -28,7 +111,7 @@ from cranfield.measures.ranked.precision import OfRelevance
     scale_note="not interval: the steps between ranks are unequal",
 )
 class MarkovPrecision(OfRelevance):
-    r"""Markov precision in discrete time.
+    r"""Markov precision.
 
     The invariant distribution is restricted to the ranks of relevant documents, where it adds up
     to 1. In the terms of the authors' own program (MATTERS) `states` is OR or AD, `moves` G or L,
@@ -37,6 +120,11 @@ class MarkovPrecision(OfRelevance):
 
     Whoever moves anywhere with equal chances is everywhere as often: with `recall`, which
     multiplies by the share of the relevant documents that is retrieved, that is AP.
+
+    With `moves` as a mapping users know those ranks and go no further down: relevant documents
+    below count for nothing, and so does `distance`. With `dwell` time is continuous: where users
+    are found goes by :math:`\pi_i \mu_i`, with the mean time :math:`\mu_i` at a rank, or at a
+    document of a grade.
 
     Examples
     --------
@@ -51,8 +139,11 @@ class MarkovPrecision(OfRelevance):
     states: str = parameter(
         "all", choice("all", "relevant"), "where the user may be: all ranks, or relevant ones"
     )
-    moves: str = parameter(
-        "global", choice("global", "local"), "whether users move anywhere, or to neighbours alone"
+    moves: str | Moves = parameter(
+        "global",
+        moves,
+        "whether users move anywhere, or to neighbours alone ('local'); or a mapping of each rank"
+        " to how often users go from it to each other one, and to itself for loops",
     )
     distance: str = parameter(
         "inverse",
@@ -60,9 +151,23 @@ class MarkovPrecision(OfRelevance):
         "how the chance of a move goes by distance: inversely, to its logarithm, or not at all",
     )
     loops: bool = parameter(False, flag, "whether users may stay where they are")
+    dwell: Gain | None = parameter(
+        None,
+        optional(_stays),
+        "mean time that users stay, by rank or grade; that of the next one below holds for one that"
+        " is not named",
+    )
+    dwell_by: str = parameter(
+        "rank", choice("rank", "grade"), "whether users stay by rank or by grade"
+    )
     recall: bool = parameter(
         False, flag, "whether to multiply by the share of relevant documents that is retrieved"
     )
+
+    def require_complete(self) -> None:
+        super().require_complete()
+        if isinstance(self.moves, Moves) and self.distance != "inverse":
+            raise MeasureError("MP: moves that are given do not go by distance")
 
     @property
     def beyond_length(self) -> str:
@@ -73,11 +178,18 @@ class MarkovPrecision(OfRelevance):
     def values(self, judged: JudgedRuns) -> Floats:
         hits = judged.relevant(self.rel)
         precision = hits.seen / hits.rank
-        often = self._among_all(judged, hits) if self.states == "all" else self._among(hits)
-        if self.loops:
-            often = often + self._weight(np.zeros(1))
-        # Whoever has but one state is always there.
-        often = np.where(often > 0, often, 1.0)
+        if isinstance(self.moves, Moves):
+            often = self._moving(self.moves, judged, hits)
+        else:
+            often = self._among_all(judged, hits) if self.states == "all" else self._among(hits)
+            if self.loops:
+                often = often + self._weight(np.zeros(1))
+            # Whoever has but one state is always there.
+            often = np.where(often > 0, often, 1.0)
+        if self.dwell is not None:
+            often = often * at_rank(
+                self.dwell, hits.rank if self.dwell_by == "rank" else hits.grade
+            )
         found = ratio(hits.total(often * precision), hits.total(often))
         if self.recall:
             found = found * ratio(hits.count, judged.recall_base(self.rel))
@@ -109,4 +221,28 @@ class MarkovPrecision(OfRelevance):
             # Each row occurs once in each.
             often[later] += weight
             often[later - step] += weight
+        return often
+
+    def _moving(self, moves: Moves, judged: JudgedRuns, hits: Rows) -> Floats:
+        """Solve for where users are found, once for lists of a length, or for ranks of hits."""
+        ranks = len(moves.rows)
+        if self.states == "all":
+            users = np.zeros((ranks + 1, ranks + 1))
+            for last in range(1, ranks + 1):
+                users[last, :last] = moves.among(np.arange(last)[np.newaxis], self.loops)[0]
+            length = np.minimum(hits.at(judged.retrieved), ranks)
+            return np.asarray(users[length, np.minimum(hits.rank - 1, ranks)])
+        near = hits.rank <= ranks
+        cells, chain = np.unique(hits.cell[near], return_inverse=True)
+        there: Bools = np.zeros((cells.size, ranks), dtype=bool)
+        there[chain, hits.rank[near] - 1] = True
+        kinds, kind = np.unique(there, axis=0, return_inverse=True)
+        users = np.zeros(kinds.shape)
+        sizes = kinds.sum(axis=1)
+        for size in np.unique(sizes).tolist():
+            same = np.flatnonzero(sizes == size)
+            states = np.nonzero(kinds[same])[1].reshape(-1, size)
+            users[same[:, np.newaxis], states] = moves.among(states, self.loops)
+        often = np.zeros(hits.cell.size)
+        often[near] = users[kind.reshape(-1)[chain], hits.rank[near] - 1]
         return often

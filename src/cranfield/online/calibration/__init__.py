@@ -1,0 +1,1 @@
+"""Parameters of measures from logs: moves between ranks, times at them, persistence."""

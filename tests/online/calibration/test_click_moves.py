@@ -1,0 +1,81 @@
+"""Moves between clicks, and times at them, counted by hand."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldError
+from cranfield.online.log.query_log import QueryLog, made_log
+
+
+def some_log(*, dwell: bool = True) -> QueryLog:
+    clicks = [  # page, rank, dwell, censored
+        (0, 2, 10.0, False),
+        (0, 1, 30.0, False),
+        (0, 1, None, False),
+        (0, 3, 50.0, True),
+        (1, 4, 5.0, False),
+        (2, 1, 20.0, False),
+        (2, 12, 7.0, False),
+        (2, 2, 40.0, False),
+    ]
+    frame = pl.DataFrame(clicks, ["page", "rank", "dwell", "censored"], orient="row")
+    frame = frame.with_columns(doc=pl.format("d{}", "rank"))
+    results = pl.DataFrame({"page": [0, 1, 2], "rank": [list(range(1, 13))] * 3}).explode("rank")
+    results = results.with_columns(doc=pl.format("d{}", "rank"), grade=pl.col("rank") % 2)
+    pages = pl.DataFrame({"id": ["a", "b", "c"], "query": ["q", "q", "r"]})
+    return made_log(pages, results, frame if dwell else frame.drop("dwell", "censored"))
+
+
+def test_moves_are_counted_in_order() -> None:
+    moves = cf.online.click_moves(some_log(), ranks=4)
+    assert moves.counts.tolist() == [[1, 0, 1, 0], [1, 0, 0, 0], [0] * 4, [0] * 4]
+    assert (moves.pages, moves.left_out, moves.unknown) == (1, 2, 1)
+    assert str(moves) == "ClickMoves(3 moves, 4 ranks, 1 page, 2 left out)"
+    assert moves.to_polars()["moves"].sum() == 3
+
+
+def test_times_of_censored_clicks_count() -> None:
+    moves = cf.online.click_moves(some_log(), ranks=4)
+    known = {(by, value): mean for by, value, mean, *_ in moves.stays.iter_rows()}
+    # Rank 3 has a censored time alone; of grade 1 are ranks 1 and 3.
+    assert known == {
+        ("rank", 1): 25.0,
+        ("rank", 2): 25.0,
+        ("rank", 4): 5.0,
+        ("grade", 0): pytest.approx(55 / 3),
+        ("grade", 1): 50.0,
+    }
+
+
+def test_one_is_added_to_moves() -> None:
+    moves = cf.online.click_moves(some_log(), ranks=3)
+    made = moves.measure()
+    assert str(made) == "MP(moves={1: {2: 1, 3: 2}, 2: {1: 2, 3: 1}, 3: {1: 1, 2: 1}})"
+    assert cf.parse_measure(str(made)) == made
+    loops = moves.measure(loops=True, prior=0.5)
+    assert "1: {1: 1.5, 2: 0.5, 3: 1.5}" in str(loops)
+    timed = moves.measure(stays="grade", states="relevant")
+    assert "dwell={0: 25, 1: 50}, dwell_by='grade'" in str(timed)
+    assert cf.parse_measure(str(timed)) == timed
+
+
+def test_mistakes() -> None:
+    with pytest.raises(CranfieldError, match="ranks"):
+        cf.online.click_moves(some_log(), ranks=1)
+    moves = cf.online.click_moves(some_log(dwell=False))
+    assert moves.unknown == 7
+    with pytest.raises(CranfieldError, match="no dwell times by rank"):
+        moves.measure(stays="rank")
+    with pytest.raises(CranfieldError, match="stays"):
+        moves.measure(stays="page")
+    with pytest.raises(CranfieldError, match="prior=0"):
+        moves.measure(prior=0)
+
+
+def test_an_empty_log() -> None:
+    moves = cf.online.click_moves(made_log(pl.DataFrame({"id": ["a"], "query": ["q"]})))
+    assert moves.counts.sum() == 0 and moves.pages == 0
+    assert cf.parse_measure(str(moves.measure())) == moves.measure()

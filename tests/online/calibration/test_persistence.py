@@ -1,0 +1,137 @@
+"""Persistence of users whose depth is known, and of models against all that may be hidden."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldError
+from cranfield.online.calibration.examination import examined
+from cranfield.online.log.query_log import QueryLog, made_log
+from tests.online.click_models.test_as_measures import some_log, trained
+
+
+def geometric_log(p: float, pages: int, length: int, seed: int = 0) -> QueryLog:
+    """Users click on all that they read."""
+    rng = np.random.default_rng(seed)
+    depth = np.minimum(rng.geometric(1 - p, pages), length)
+    page = np.repeat(np.arange(pages), depth)
+    rank = np.arange(page.size) - np.repeat(np.cumsum(depth) - depth, depth) + 1
+    shown = pl.DataFrame({"page": np.arange(pages), "rank": [list(range(1, length + 1))] * pages})
+    names = [f"{one}" for one in range(pages)]
+    users = [f"u{one // 5}" for one in range(pages)]
+    return made_log(
+        pl.DataFrame({"id": names, "query": names, "user": users}),
+        shown.explode("rank").with_columns(doc=pl.format("d{}", "rank"), grade=pl.lit(1)),
+        pl.DataFrame({"page": page, "rank": rank}).with_columns(doc=pl.format("d{}", "rank")),
+    )
+
+
+def test_users_who_go_on_with_the_same_chance() -> None:
+    log = geometric_log(0.7, 4000, 10)
+    found = cf.online.rbp_persistence(log)
+    # What is censored at rank 10 is no stop: the mean of plain depths would be too low.
+    assert abs(found.p - 0.7) < 4 * found.error
+    depth = log.clicks.group_by("page").agg(pl.col("rank").max())["rank"].to_numpy()
+    assert found.p == pytest.approx((depth - 1).sum() / np.minimum(depth, 9).sum(), abs=1e-12)
+    # The information of the likelihood says much the same.
+    trials = np.minimum(depth, 9).sum()
+    assert found.error == pytest.approx(np.sqrt(found.p * (1 - found.p) / trials), rel=0.05)
+    assert found.interval[0] < found.p < found.interval[1]
+    assert str(found.measure()) == f"RBP(p={found.p!r})"
+    by_user = cf.online.rbp_persistence(log, unit="user")
+    assert by_user.units == 800 and by_user.p == found.p
+    assert by_user.error == pytest.approx(found.error, rel=0.15)
+
+
+def test_limits_cover() -> None:
+    covered = 0
+    for seed in range(200):
+        low, high = cf.online.rbp_persistence(geometric_log(0.6, 150, 8, seed)).interval
+        covered += low <= 0.6 <= high
+    assert 180 <= covered <= 199
+
+
+@pytest.mark.parametrize("name", ["CM", "SDBN", "DCM", "DBN", "CCM"])
+def test_examination_given_all_clicks(name: str) -> None:
+    """Each page against all depths at which its user may have stopped, one after another."""
+    model = trained(name)
+    kept = {key: one["value"].to_list() for key, one in model.parameters.items()}
+    grades = model.items.frame["grade"].to_list()
+    pages = model.patterns(some_log())
+    seen = examined(model.model, model.values, pages)
+    for pattern in range(0, len(pages), 7):
+        here = np.flatnonzero(pages.pattern == pattern)
+        clicks = pages.clicks[here]
+        if name == "CM" and clicks.sum() > 1:
+            continue  # Impossible by that model.
+        items = pages.codes[here]
+        assert len(grades) > items.max()
+        chance = np.zeros(len(here))
+        for depth in range(1, len(here) + 1):
+            total = 0.0
+            for happy in product((0, 1), repeat=depth):
+                one = 1.0
+                for at in range(len(here)):
+                    if at >= depth:
+                        one *= not clicks[at]
+                        continue
+                    a = kept["attractiveness"][items[at]]
+                    s = {"CM": 1.0, "CCM": a, "DCM": 0.0}.get(name)
+                    s = kept["satisfaction"][items[at]] if s is None else s
+                    one *= a if clicks[at] else 1 - a
+                    joy = s if clicks[at] else 0.0
+                    one *= joy if happy[at] else 1 - joy
+                    if name == "CCM":
+                        on = kept["continuation"][0 if not clicks[at] else 1 + happy[at]]
+                    elif name == "DCM":
+                        on = kept["continuation"][at] if clicks[at] else 1.0
+                    else:
+                        on = kept.get("continuation", [1.0])[0] * (not happy[at])
+                    if at < depth - 1:
+                        one *= on
+                    elif depth < len(here):
+                        one *= 1 - on
+                total += one
+            chance[:depth] += total
+        np.testing.assert_allclose(seen[here], chance / chance[0], atol=1e-12)
+
+
+def test_depth_by_a_model() -> None:
+    """Users who click on all they read are known; by the model others may have read on."""
+    log = geometric_log(0.7, 3000, 10)
+    model = cf.online.train(log, "DBN(alpha=1, beta=1)", tied="grade")
+    found = cf.online.rbp_persistence(log, model=model)
+    assert found.pages == 3000 and found.by == "DBN(alpha=1, beta=1)"
+    assert found.p == pytest.approx(cf.online.rbp_persistence(log).p, abs=0.01)
+    some = cf.online.rbp_persistence(some_log(), model=trained("DBN"))
+    assert some.p > cf.online.rbp_persistence(some_log()).p
+
+
+def test_pages_without_a_click_are_counted() -> None:
+    log = geometric_log(0.5, 20, 4)
+    log = made_log(log.pages, log.results, log.clicks.filter(pl.col("page") >= 3))
+    found = cf.online.rbp_persistence(log)
+    assert (found.pages, found.left_out) == (17, 3)
+
+
+def test_mistakes_and_edges() -> None:
+    one = geometric_log(0.5, 1, 3)
+    found = cf.online.rbp_persistence(one)
+    assert np.isnan(found.error) and "nan" not in repr(found)
+    first = geometric_log(0.5, 30, 1)
+    with pytest.raises(CranfieldError, match="no page on which a user could go on"):
+        cf.online.rbp_persistence(first)
+    silent = made_log(first.pages, first.results)
+    with pytest.raises(CranfieldError, match="no page on which"):
+        cf.online.rbp_persistence(silent)
+    with pytest.raises(CranfieldError, match="session"):
+        cf.online.rbp_persistence(one, unit="session")
+    with pytest.raises(CranfieldError, match="do not read down"):
+        cf.online.rbp_persistence(some_log(), model=trained("PBM"))
+    with pytest.raises(CranfieldError, match="confidence"):
+        cf.online.rbp_persistence(one, confidence=1)

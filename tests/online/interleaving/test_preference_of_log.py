@@ -9,12 +9,15 @@ import polars as pl
 import pytest
 
 from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.streams import uniforms
 from cranfield.online import (
+    interleave,
     preference,
     preference_by_credits,
     preference_matrix,
     preference_matrix_by_credits,
     simulated_log,
+    simulated_user,
 )
 from cranfield.online.log.query_log import QueryLog, made_log
 from cranfield.significance.corrections.of_pvalues import adjusted
@@ -182,3 +185,74 @@ def test_matrix_of_a_log() -> None:
 def test_wrong_questions(ask: Any, message: str) -> None:
     with pytest.raises(CranfieldError, match=message):
         ask(_log())
+
+
+def _interleaved(method: str) -> tuple[QueryLog, Any, np.ndarray[Any, Any]]:
+    """Draw pages of two queries, click them, and keep them as a log; with their outcomes."""
+    lists = {
+        "q": {"old": ["a", "b", "c"], "new": ["b", "c", "a"]},
+        "r": {"old": ["x", "y"], "new": ["z", "x"]},
+    }
+    pages: list[Any] = []
+    results: list[Any] = []
+    clicks: list[Any] = []
+    wanted: list[float] = []
+    for query, of in lists.items():
+        made = interleave(of, method, 3)
+        drawn = made.draw(20, 4)
+        grades = np.where(drawn.lists >= 0, drawn.lists % 2, -1)
+        clicked = simulated_user("informational").clicks(grades, uniforms(2, 0, 20, 6))
+        wanted += made.outcomes(drawn.lists, clicked, drawn.teams).tolist()
+        for k in range(20):
+            page = len(pages)
+            pages.append((f"{query}{k}", query, method))
+            for rank, (code, team) in enumerate(zip(drawn.lists[k], drawn.teams[k], strict=True)):
+                if code >= 0:
+                    owner = None if team < 0 else made.rankers[team]
+                    results.append((page, rank + 1, made.docs[code], owner))
+                    clicks += [(page, rank + 1, made.docs[code])] * int(clicked[k, rank])
+    log = made_log(
+        pl.DataFrame(pages, schema=["id", "query", "method"], orient="row"),
+        pl.DataFrame(results, schema=["page", "rank", "doc", "team"], orient="row"),
+        pl.DataFrame(clicks, schema=["page", "rank", "doc"], orient="row"),
+    )
+    return log, lists, np.array(wanted)
+
+
+@pytest.mark.parametrize(
+    "method", ["Balanced", "TeamDraft", "Probabilistic", "Optimised", "PairwisePreference"]
+)
+def test_pages_are_compared_as_their_method_does(method: str) -> None:
+    log, lists, wanted = _interleaved(method)
+    found = preference(log, lists=lists, names=("old", "new"), resamples=10)
+    assert found.wins == (wanted > 1e-9).sum()
+    assert found.losses == (wanted < -1e-9).sum()
+    assert found.credit == pytest.approx(wanted.mean(), abs=1e-12)
+    # By default A and B are in order of their names.
+    assert preference(log, lists=lists, resamples=10).wins == found.losses
+    without = made_log(log.pages.drop("method"), log.results, log.clicks)
+    told = preference(without, lists=lists, method=method, resamples=10)
+    assert told.wins == found.losses
+
+
+def test_teams_and_team_draft_say_the_same() -> None:
+    log, lists, _ = _interleaved("TeamDraft")
+    one, other = preference(log, resamples=10), preference(log, lists=lists, resamples=10)
+    assert (one.wins, one.losses, one.ties) == (other.wins, other.losses, other.ties)
+
+
+def test_wrong_lists() -> None:
+    log, lists, _ = _interleaved("Balanced")
+    half = {"q": lists["q"]}
+    found = preference(log, lists=half, resamples=10)
+    assert found.impressions == 20
+    assert "20 pages without lists or a method left aside" in found.notes
+    for given, message in (
+        ({"lists": {"s": lists["q"]}}, "no page has both lists and a method"),
+        ({"lists": {"q": {"old": ["a"], "new": ["b"]}}}, "document that no ranker has"),
+        ({"lists": lists, "names": ("old", "third")}, "no list of 'third' for the query 'q'"),
+        ({"lists": lists, "clicks": "dwell"}, "clicks of a method 'dwell'"),
+        ({"method": "Balanced"}, "needs the lists"),
+    ):
+        with pytest.raises(CranfieldError, match=message):
+            preference(log, **given)

@@ -8,6 +8,7 @@ from typing import Any
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.online.interleaving.credits_of_log import LogCredits, team_credits, units_of
 from cranfield.online.interleaving.of_many import PreferenceMatrix, matrix_from
+from cranfield.online.interleaving.outcomes_by_method import Lists, outcomes_by_method
 from cranfield.online.interleaving.preference import Preference, of_two, preference_from
 from cranfield.online.log.query_log import QueryLog
 
@@ -18,6 +19,8 @@ def preference(
     *,
     names: Sequence[str] | None = None,
     clicks: str = "all",
+    lists: Lists | None = None,
+    method: str | None = None,
     expected: float = 0.5,
     confidence: float = 0.95,
     resamples: int = 10_000,
@@ -40,6 +43,12 @@ def preference(
     clicks
         `all` clicked results are worth 1; the `first` or `last` one of a page; `sat`: those with a
         dwell of 30 seconds at least; or a column of clicks that says what each is worth.
+    lists
+        By query, and by ranker, documents, the best first: pages are compared as the method that
+        interleaved them does it. By default by teams, which is right for team draft.
+    method
+        With lists: a method by its text form, such as `Probabilistic`; by default that of each
+        page.
     expected, confidence, resamples, seed
         As for :func:`preference_of`.
 
@@ -57,7 +66,12 @@ def preference(
     >>> found.names, found.wins, found.losses, found.ties
     (('control', 'treatment'), 211, 281, 216)
     """
-    made = team_credits(log, clicks)
+    if lists is not None:
+        made = outcomes_by_method(log, lists, method, clicks, names)
+    elif method is not None:
+        raise PolicyError("a method needs the lists that it interleaved")
+    else:
+        made = team_credits(log, clicks)
     kind, code, number, notes = units_of(log, made.pages, unit)
     pair = tuple(made.rankers if names is None else names)
     if len(pair) != 2:

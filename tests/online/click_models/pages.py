@@ -75,11 +75,12 @@ def hidden_states(
     could, went = np.zeros((3, n)), np.zeros((3, n))
     for examined in product((0, 1), repeat=n):
         for attracted in product((0, 1), repeat=n):
+            if any(e * t != c for e, t, c in zip(examined, attracted, clicks, strict=True)):
+                continue  # Its chance is 0, and so it saves time.
             for satisfied in product((0, 1), repeat=n):
                 chance = float(examined[0] == 1)
                 for r in range(n):
                     click = examined[r] * attracted[r]
-                    chance *= float(click == clicks[r])
                     chance *= a[r] if attracted[r] else 1 - a[r]
                     worth = s[r] if click else 0.0
                     chance *= worth if satisfied[r] else 1 - worth

@@ -1,0 +1,111 @@
+"""Evaluation of click models beside plain sums, and what is refused."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.stats import mannwhitneyu
+
+import cranfield as cf
+from tests.online.click_models.pages import log_of, pages_of_ten, random_pages
+
+PAGES = random_pages(8, 300, longest=6)
+OLD, NEW = log_of(PAGES[:200]), log_of(PAGES[200:])
+MODELS = cf.online.train_models(OLD, ["GCTR", "PBM", "DBN"])
+
+
+def test_figures_by_plain_sums() -> None:
+    found = cf.online.evaluate_models(MODELS, NEW)
+    assert found.to_polars()["model"].to_list() == ["GCTR", "PBM", "DBN"]
+    for place, model in enumerate(MODELS):
+        given = model.conditional(NEW)["chance"].to_list()
+        full = model.chances(NEW)["chance"].to_list()
+        total, of_pages, at = 0.0, [], 0
+        by_rank: Any = defaultdict(list)
+        scored = []
+        for _, _, clicks in PAGES[200:]:
+            logs = [np.log(one) for one in given[at : at + len(clicks)]]
+            for r, click in enumerate(clicks):
+                chance = full[at + r]
+                by_rank[r].append((np.log2(chance if click else 1 - chance), logs[r]))
+                scored.append((chance, click))
+            at += len(clicks)
+            total += sum(logs)
+            of_pages.append(np.mean(logs))
+        perplexities = [2 ** -np.mean([one for one, _ in by_rank[r]]) for r in sorted(by_rank)]
+        conditional = [np.exp(-np.mean([one for _, one in by_rank[r]])) for r in sorted(by_rank)]
+        assert found.log_likelihood[place] == pytest.approx(total)
+        assert found.of_ranks[place] == pytest.approx(np.mean(of_pages))
+        np.testing.assert_allclose(found.perplexity[place], perplexities)
+        np.testing.assert_allclose(found.conditional_perplexity[place], conditional)
+        clicked = [one for one, click in scored if click]
+        missed = [one for one, click in scored if not click]
+        area = mannwhitneyu(clicked, missed).statistic / len(clicked) / len(missed)
+        assert found.area[place] == pytest.approx(area)
+        square = np.mean([(one - click) ** 2 for one, click in scored])
+        assert found.error[place] == pytest.approx(square**0.5)
+    assert found.pages.tolist() == [len(by_rank[r]) for r in sorted(by_rank)]
+    assert found.by_rank().height == 3 * found.pages.size
+    assert "3 models, likeliest" in repr(found)
+
+
+def test_a_second_click_is_impossible_for_the_cascade_model() -> None:
+    model = cf.online.train(OLD, "CM")
+    found = cf.online.evaluate_models(model, NEW)
+    assert found.impossible[0] == sum(max(0, sum(clicks) - 1) for _, _, clicks in PAGES[200:])
+    assert found.log_likelihood[0] == -np.inf
+    assert np.isfinite(found.perplexity).all()
+
+
+def test_gain_and_its_limits() -> None:
+    rank, pbm = cf.online.train_models(OLD, ["RCTR", "PBM"])
+    found = cf.online.perplexity_gain(pbm, rank, NEW, resamples=400, seed=2)
+    both = cf.online.evaluate_models([rank, pbm], NEW).perplexity
+    a, b = both.mean(axis=1)
+    assert found.gain == pytest.approx((a - b) / (a - 1))
+    np.testing.assert_allclose(found.by_rank, (both[0] - both[1]) / (both[0] - 1))
+    assert found.low < found.gain < found.high
+    assert found.queries == 5
+    again = cf.online.perplexity_gain(pbm, rank, NEW, resamples=400, seed=2)
+    assert (again.low, again.high) == (found.low, found.high)
+    one = cf.online.perplexity_gain(pbm, rank, NEW.where(pl.col("query") == "q1"))
+    assert np.isnan(one.low)
+    assert "one query: no limits" in repr(one)
+    same = cf.online.perplexity_gain(rank, rank, NEW)
+    assert (same.gain, same.low, same.high) == (0, 0, 0)
+
+
+def test_relevance_beside_judgments() -> None:
+    model = cf.online.train(OLD, "DCTR")
+    worth = model.relevance()
+    qrels = {
+        query: {doc: int(value > 0.25) for doc, value in rows.select("doc", "relevance").rows()}
+        for (query,), rows in worth.group_by("query")
+    }
+    found = cf.online.predict_relevance([model], qrels, ["nDCG@3", "P@1"])
+    assert found.row(0) == ("DCTR", worth.height, 1.0, 1.0, 1.0)
+    half = {query: dict.fromkeys(docs, 1) for query, docs in qrels.items()}
+    assert np.isnan(cf.online.predict_relevance(model, half)["AUC"][0])
+
+
+def test_rates_of_first_ranks_without_them() -> None:
+    pages = pages_of_ten(3, 60, queries=2)
+    found = cf.online.predict_rates(log_of(pages), "DCTR")
+    for query, doc, number, rate, predicted in found.frame.iter_rows():
+        own = [one for one in pages if one[0] == query]
+        first = [clicks[0] for _, docs, clicks in own if docs[0] == doc]
+        rest = [
+            clicks[docs.index(doc)] for _, docs, clicks in own if doc in docs and docs[0] != doc
+        ]
+        assert (number, rate) == (len(first), np.mean(first))
+        assert predicted == pytest.approx((sum(rest) + 1) / (len(rest) + 2))
+    frame = found.frame
+    apart = (frame["rate"] - frame["predicted"]).to_numpy() ** 2
+    assert found.error == pytest.approx(np.average(apart, weights=frame["pages"]) ** 0.5)
+    never = cf.online.predict_rates(log_of([("q", ("a", "b"), (1, 0))]), "DCTR")
+    assert np.isnan(never.error)
+    assert never.frame.is_empty()

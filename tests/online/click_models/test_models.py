@@ -1,0 +1,269 @@
+"""Click models on lists of any length, beside plain loops over pages, results and clicks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.online.click_models.catalogue import MODELS
+from tests.online.click_models.pages import Page, hidden_states, log_of, random_pages
+
+PAGES = [*random_pages(8, 300, longest=6), ("q0", ("d9",), (1,)), ("q0", ("d9",), (0,))]
+LOG = log_of(PAGES)
+Counts = dict[Any, list[float]]
+
+
+def value(counts: Counts, key: Any) -> float:
+    hits, trials = counts[key]
+    return (hits + 1) / (trials + 2)
+
+
+def counted(name: str) -> dict[str, Counts]:
+    found: dict[str, Counts] = defaultdict(lambda: defaultdict(lambda: [0.0, 0.0]))
+
+    def add(parameter: str, key: Any, hit: float) -> None:
+        found[parameter][key][0] += hit
+        found[parameter][key][1] += 1
+
+    for query, docs, clicks in PAGES:
+        on = [r for r, c in enumerate(clicks) if c]
+        for r, (doc, click) in enumerate(zip(docs, clicks, strict=True)):
+            key = (query, doc)
+            if name in {"GCTR", "RCTR", "DCTR"}:
+                add("rate", {"GCTR": (), "RCTR": (r + 1,), "DCTR": key}[name], click)
+            elif name == "CM":
+                if not on or r <= on[0]:
+                    add("attractiveness", key, click)
+            else:
+                if not on or r <= on[-1]:
+                    add("attractiveness", key, click)
+                if click and name == "DCM":
+                    add("continuation", (r + 1,), r != on[-1])
+                if click and name == "SDBN":
+                    add("satisfaction", key, r == on[-1])
+    return found
+
+
+def check(model: cf.online.ClickModel, found: dict[str, Counts]) -> None:
+    for name, frame in model.parameters.items():
+        keys = [one for one in frame.columns if one not in {"value", "error", "hits", "trials"}]
+        for row in frame.iter_rows(named=True):
+            counts = found[name][tuple(row[key] for key in keys)]
+            np.testing.assert_allclose([row["hits"], row["trials"]], counts, rtol=1e-12)
+            a, b = counts[0] + 2, counts[1] - counts[0] + 2
+            spread = (a * b / (a + b + 1)) ** 0.5 / (a + b)
+            expected = [(counts[0] + 1) / (counts[1] + 2), spread]
+            np.testing.assert_allclose([row["value"], row["error"]], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["GCTR", "RCTR", "DCTR", "CM", "DCM", "SDBN"])
+def test_counted_models_count(name: str) -> None:
+    check(cf.online.train(LOG, name), counted(name))
+
+
+@pytest.mark.parametrize("name", ["PBM", "UBM"])
+def test_examination_by_plain_loops(name: str) -> None:
+    values: dict[str, Any] = {
+        "attractiveness": defaultdict(lambda: 0.5),
+        "examination": defaultdict(lambda: 0.5),
+    }
+    found: dict[str, Counts] = {}
+    for _ in range(4):
+        found = {one: defaultdict(lambda: [0.0, 0.0]) for one in values}
+        for query, docs, clicks in PAGES:
+            last = 0
+            for r, (doc, click) in enumerate(zip(docs, clicks, strict=True), 1):
+                keys = (query, doc), ((r,) if name == "PBM" else (r, last))
+                a, x = values["attractiveness"][keys[0]], values["examination"][keys[1]]
+                both = 1 - a * x
+                hits = (1.0, 1.0) if click else (a * (1 - x) / both, x * (1 - a) / both)
+                for one, key, hit in zip(values, keys, hits, strict=True):
+                    found[one][key][0] += hit
+                    found[one][key][1] += 1
+                last = r if click else last
+        values = {one: {key: value(found[one], key) for key in found[one]} for one in found}
+    for counts in found.values():
+        counts.default_factory = lambda: [0.0, 0.0]  # type: ignore[attr-defined]
+    model = cf.online.train(LOG, f"{name}(iterations=4)")
+    check(model, found)
+    # Cells that no page has hold the mean of the prior.
+    empty = model.parameters["examination"].filter(pl.col("trials") == 0)
+    assert (empty["value"] == 0.5).all()
+
+
+@pytest.mark.parametrize("name", ["DBN", "CCM"])
+def test_steps_of_hidden_states_by_enumeration(name: str) -> None:
+    pages = random_pages(2, 60, longest=4)
+    a: Any = defaultdict(lambda: 0.5)
+    s: Any = defaultdict(lambda: 0.5)
+    going = (0.5, 0.5, 0.0) if name == "DBN" else (0.5, 0.5, 0.5)
+    likelihood = []
+    for _ in range(3):
+        by_item: Counts = defaultdict(lambda: [0.0, 0.0])
+        satisfied: Counts = defaultdict(lambda: [0.0, 0.0])
+        cases = np.zeros((3, 2))
+        total = 0.0
+        for query, docs, clicks in pages:
+            keys = [(query, doc) for doc in docs]
+            attract = [a[key] for key in keys]
+            satisfy = [s[key] for key in keys] if name == "DBN" else attract
+            chance, parts = hidden_states(attract, satisfy, going, clicks)
+            total += np.log(chance)
+            for r, key in enumerate(keys):
+                by_item[key][0] += parts[1][r]
+                by_item[key][1] += 1
+                if clicks[r]:
+                    satisfied[key][0] += parts[2][r]
+                    satisfied[key][1] += 1
+            cases += np.stack([parts[4][:, :-1].sum(axis=1), parts[3][:, :-1].sum(axis=1)], axis=1)
+        likelihood.append(total)
+        if name == "DBN":
+            on, could = cases[:2].sum(axis=0)
+            gamma = (on + 1) / (could + 2)
+            going = (gamma, gamma, 0.0)
+            s = {key: value(satisfied, key) if key in satisfied else 0.5 for key in by_item}
+        else:
+            for key, (hits, trials) in satisfied.items():
+                by_item[key][0] += hits
+                by_item[key][1] += trials
+            going = tuple((on + 1) / (could + 2) for on, could in cases)
+        a = {key: value(by_item, key) for key in by_item}
+    model = cf.online.train(log_of(pages), f"{name}(iterations=3)")
+    learnt = model.parameters["continuation"]["value"].to_list()
+    np.testing.assert_allclose(learnt, going[: len(learnt)] if name == "CCM" else going[:1])
+    for query, doc, one in (
+        model.parameters["attractiveness"].select("query", "doc", "value").rows()
+    ):
+        assert one == pytest.approx(a[query, doc], abs=1e-12)
+    values = 2 * len(a) + 1 if name == "DBN" else len(a) + 3
+    prior = values * np.log(0.25)
+    assert model.objective[0] == pytest.approx(likelihood[0] + prior, abs=1e-9)
+
+
+def test_gamma_may_be_given() -> None:
+    model = cf.online.train(LOG, "DBN(gamma=0.9)")
+    row = model.parameters["continuation"].row(0, named=True)
+    assert row["value"] == 0.9
+    assert row["error"] is None
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_chances_are_the_marginals_of_a_distribution(name: str) -> None:
+    """Over all clicks there may be on a page, conditional chances multiply to a distribution."""
+    model = cf.online.train(LOG, name)
+    docs = ("d3", "d0", "d5", "unheard of", "d1")
+    every = list(product((0, 1), repeat=5))
+    log = log_of([("q1", docs, one) for one in every])
+    found = model.conditional(log)
+    chance = found["chance"].to_numpy().reshape(32, 5).prod(axis=1)
+    assert chance.sum() == pytest.approx(1, abs=1e-12)
+    marginal = chance @ np.array(every)
+    full = model.chances(log)["chance"].to_numpy().reshape(32, 5)
+    np.testing.assert_allclose(full, np.tile(marginal, (32, 1)), atol=1e-12)
+    unseen = found["unseen"].to_numpy().reshape(32, 5)[0].tolist()
+    assert unseen == [False, False, False, "item" in model.model.by.values(), False]
+
+
+@pytest.mark.parametrize("name", list(MODELS))
+def test_simulated_clicks_have_these_chances(name: str) -> None:
+    model = cf.online.train(LOG, name)
+    lists = {"q1": ["d3", "d0", "d5", "d1"], "q2": ["d1"], "q3": []}
+    log = model.simulate(lists, 4000, seed=3)
+    assert log.pages.height == 12_000
+    shown = log.shown.with_columns(query=log.pages["query"].gather(log.shown["page"]))
+    seen = shown.group_by("query", "rank").agg(pl.col("clicks").mean()).sort("query", "rank")
+    one = model.chances(log_of([("q1", tuple(lists["q1"]), (0,) * 4), ("q2", ("d1",), (0,))]))
+    chance = one["chance"].to_numpy()
+    spread = np.sqrt(chance * (1 - chance) / 4000)
+    assert (np.abs(seen["clicks"].to_numpy() - chance) <= 5 * spread).all()
+    few = model.simulate(lists, 10, seed=3)
+    same = log.shown.filter(pl.col("page") < 10)["clicks"]
+    assert few.shown.filter(pl.col("page") < 10)["clicks"].equals(same)
+
+
+def test_models_deeper_than_training_take_the_prior() -> None:
+    model = cf.online.train(log_of([("q", ("a", "b"), (1, 0))] * 3), "PBM")
+    deep = model.chances(log_of([("q", ("b", "a", "a"), (0, 0, 0))]))
+    attract = model.parameters["attractiveness"]["value"][0]
+    assert deep["chance"][2] == pytest.approx(attract * 0.5)
+    assert deep["unseen"].to_list() == [False, False, True]
+
+
+def test_tied_by_grade_unjudged_is_a_class() -> None:
+    grades = {(f"q{q}", f"d{d}"): (q + d) % 3 for q in range(5) for d in range(5)}
+    graded = log_of(PAGES, grades)
+    model = cf.online.train(graded, "SDBN", tied="grade")
+    assert model.parameters["attractiveness"]["grade"].to_list() == [None, 0, 1, 2]
+    qrels: Any = defaultdict(dict)
+    for (query, doc), grade in grades.items():
+        qrels[query][doc] = grade
+    again = cf.online.train(LOG, "SDBN", tied="grade", qrels=dict(qrels))
+    for name, frame in model.parameters.items():
+        assert frame.equals(again.parameters[name])
+    clicked = sum(sum(clicks) for _, _, clicks in PAGES)
+    assert model.parameters["satisfaction"]["trials"].sum() == clicked
+    user = model.user()
+    grades_shown = np.array([[0, 2, -1], [2, 0, 1], [7, -1, -1]])
+    numbers = np.zeros((3, 6))
+    assert user.clicks(grades_shown, numbers).tolist() == [
+        [True, True, False],
+        [True, True, True],
+        [True, False, False],
+    ]
+    with pytest.raises(cf.PolicyError, match="tells no documents of a grade apart"):
+        model.as_qrels()
+
+
+def test_what_is_worth_to_users() -> None:
+    model = cf.online.train(LOG, "SDBN")
+    worth = model.relevance()
+    a, s = (model.parameters[one]["value"] for one in ("attractiveness", "satisfaction"))
+    assert worth["relevance"].equals((a * s).alias("relevance"))
+    qrels = model.as_qrels(0.3)
+    assert int(qrels.grades.sum()) == int((worth["relevance"] >= 0.3).sum())
+    run = model.as_run()
+    assert len(run) == worth.height
+    for name in ("GCTR", "RCTR"):
+        with pytest.raises(cf.PolicyError, match="says nothing of documents"):
+            cf.online.train(LOG, name).relevance()
+
+
+def test_repeated_clicks_and_clicks_off_the_list() -> None:
+    pages: list[Page] = [("q", ("a", "b"), (1, 0)), ("q", ("b", "a"), (0, 1))]
+    plain = log_of(pages)
+    clicks = pl.concat(
+        [plain.clicks, plain.clicks, plain.clicks.with_columns(rank=pl.lit(9, dtype=pl.Int32))]
+    )
+    odd = cf.online.QueryLog(plain.pages, plain.results, clicks)
+    for name in MODELS:
+        ours, theirs = (cf.online.train(one, name).parameters for one in (odd, plain))
+        assert all(ours[one].equals(theirs[one]) for one in ours)
+
+
+def test_refusals() -> None:
+    for text, said in (
+        ("DBN(gamma=1.5)", "gamma"),
+        ("PBM(alpha=0.5)", "alpha"),
+        ("XYZ", "no click model"),
+        ("UBM(iterations=0)", "iterations"),
+    ):
+        with pytest.raises(cf.PolicyError, match=said):
+            cf.online.train(LOG, text)
+    with pytest.raises(cf.PolicyError, match="tied"):
+        cf.online.train(LOG, "DBN", tied="doc")
+    with pytest.raises(cf.InputError, match="grade"):
+        cf.online.train(LOG, "DBN", tied="grade")
+    with pytest.raises(cf.InputError, match="what was shown"):
+        cf.online.train(log_of(PAGES).where(pl.lit(False)), "DBN")
+    holes = log_of(PAGES)
+    holes = cf.online.QueryLog(holes.pages, holes.results.filter(pl.col("rank") != 2), holes.clicks)
+    with pytest.raises(cf.InputError, match="has gaps"):
+        cf.online.train(holes, "DBN")
+    with pytest.raises(cf.PolicyError, match="for parameters tied by grade"):
+        cf.online.train(LOG, "DBN", qrels={"q0": {"d1": 1}})

@@ -1,0 +1,102 @@
+"""Models saved and read back; damaged and hostile files are refused in one line."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import cranfield as cf
+from cranfield.online.click_models.catalogue import MODELS
+from tests.online.click_models.pages import log_of, random_pages
+
+PAGES = random_pages(8, 60, longest=5)
+GRADES = {("q0", "d0"): 1, ("q0", "d1"): -2, ("q1", "d1"): 0}
+LOG = log_of(PAGES, GRADES)
+
+
+@pytest.mark.parametrize("name", [*MODELS, "DBN(gamma=0.9)", "PBM(alpha=1, beta=3)"])
+@pytest.mark.parametrize("tied", [None, "grade"])
+def test_the_same_comes_back(name: str, tied: str | None, tmp_path: Path) -> None:
+    model = cf.online.train(LOG, name, tied=tied)
+    model.save(tmp_path / "model.json")
+    again = cf.online.ClickModel.load(tmp_path / "model.json")
+    assert repr(again) == repr(model)
+    assert again.objective.tolist() == model.objective.tolist()
+    assert all(frame.equals(again.parameters[name]) for name, frame in model.parameters.items())
+    assert again.chances(LOG).equals(model.chances(LOG))
+
+
+def spoilt(change: Any, tmp_path: Path) -> str:
+    model = cf.online.train(LOG, "DBN")
+    path = tmp_path / "m.json"
+    model.save(path)
+    found = json.loads(path.read_text())
+    change(found)
+    path.write_text(json.dumps(found))
+    with pytest.raises(cf.InputError) as error:
+        cf.online.ClickModel.load(path)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda m: m.update(version=2), "version '2', known is 1"),
+        (lambda m: m.update(version=True), "version"),
+        (lambda m: m.update(kind="x"), "no object of kind"),
+        (lambda m: m.pop("ranks"), "ranks is missing"),
+        (lambda m: m.update(model="XXX"), "no click model"),
+        (lambda m: m.update(model=["DBN"]), "neither a click model nor its text"),
+        (lambda m: m.update(model="CCM"), "tallies are those of"),
+        (lambda m: m.update(tied="\x1b[31m"), "neither null"),
+        (lambda m: m.update(tied=["grade"]), "neither null"),
+        (lambda m: m.update(tied="grade"), "items are lists of grade"),
+        (lambda m: m["items"].update(doc=[1]), "as long as each other"),
+        (lambda m: m["items"]["doc"].__setitem__(0, 7), "query or doc '7' in items"),
+        (lambda m: m["items"]["doc"].__setitem__(0, "\ud800"), "no text"),
+        (lambda m: m["items"]["doc"].__setitem__(slice(None), ["d"] * 30), "click model"),
+        (lambda m: m["tallies"]["continuation"].update(hits=[1, 2]), "has 1 values, not 2 and 1"),
+        (lambda m: m["tallies"]["continuation"].update(hits=[1e9]), "above its trials"),
+        (lambda m: m["tallies"]["continuation"].update(hits=[-1]), "below 0"),
+        (lambda m: m["tallies"]["continuation"].update(hits=["1"]), "no list of numbers"),
+        (lambda m: m["tallies"]["continuation"].update(hits=[float("nan")]), "NaN is no number"),
+        (lambda m: m["tallies"]["continuation"].update(hits=[10**400]), "no list of numbers"),
+        (lambda m: m["tallies"].update(continuation=[]), "has hits and trials"),
+        (lambda m: m.update(objective=3), "objective is no list of numbers"),
+        (lambda m: m.update(ranks=0), "ranks is no whole number"),
+        (lambda m: m.update(pages=1.5), "pages is no whole number"),
+    ],
+)
+def test_damaged_files(change: Any, said: str, tmp_path: Path) -> None:
+    assert said in spoilt(change, tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "{", "[" * 100_000, "9" * 5000, "\ud800", '{"a": Infinity}'])
+def test_what_is_no_model(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    path.write_bytes(text.encode(errors="surrogatepass"))
+    with pytest.raises(cf.InputError, match="no trained click model"):
+        cf.online.ClickModel.load(path)
+    with pytest.raises(cf.InputError, match="cannot be read"):
+        cf.online.ClickModel.load(tmp_path)
+
+
+def test_random_damage_is_refused_or_harmless(tmp_path: Path) -> None:
+    path = tmp_path / "m.json"
+    cf.online.train(LOG, "CCM(iterations=2)").save(path)
+    raw = path.read_bytes()
+    draw = random.Random(4)
+    for _ in range(300):
+        spoiled = bytearray(raw)
+        for _ in range(draw.randrange(1, 4)):
+            spoiled[draw.randrange(len(raw))] = draw.randrange(256)
+        path.write_bytes(bytes(spoiled))
+        try:
+            cf.online.ClickModel.load(path)
+        except cf.InputError as error:
+            assert "\n" not in str(error)

@@ -96,15 +96,15 @@ def test_simulated_pages_give_their_parameters_back() -> None:
         1,
     )
     parts = [
-        truth.simulate({"q": [f"d{k}" for k in rng.permutation(20)[:10]]}, 5000, seed=seed)
-        for seed in range(40)
+        truth.simulate({"q": [f"d{k}" for k in rng.permutation(20)[:10]]}, 1000, seed=seed)
+        for seed in range(200)
     ]
-    first = np.repeat(np.arange(40), [one.pages.height for one in parts]) * 5000
+    first = np.repeat(np.arange(200), [one.pages.height for one in parts]) * 1000
     assert first.size == 200_000
     shift = [
         (
-            one.results.with_columns(page=pl.col("page") + 5000 * k),
-            one.clicks.with_columns(page=pl.col("page") + 5000 * k),
+            one.results.with_columns(page=pl.col("page") + 1000 * k),
+            one.clicks.with_columns(page=pl.col("page") + 1000 * k),
         )
         for k, one in enumerate(parts)
     ]

@@ -1,11 +1,11 @@
 """Time, memory and exactness of online measures on large logs.
 
-    python -m benchmarks.online_measures [--pages 1000000] [--folder DIR] [--duckdb]
+    python -m benchmarks.online_measures [--pages 1000000] [--folder DIR] [--ways lazy read duckdb]
 
 Simulated logs of as many pages, of ten results each, and of four times as many are written as
-Parquet, and all measures of pages are computed: of lazy files, and of a log that is read. With
---duckdb, the same from DuckDB has to be the same to the bit. Each is a process of its own, whose
-time and peak memory are printed.
+Parquet, and all measures of pages are computed: of lazy files, of a log that is read,
+and by DuckDB, which has to find the same to the bit. Each is a process of its own, whose time and
+peak memory are printed.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import numpy as np
 import polars as pl
 
 NAMES = ("pages", "results", "clicks")
+WAYS = ("lazy", "read", "duckdb")
 BATCH = 500_000
 
 
@@ -116,7 +117,7 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--pages", type=int, default=1_000_000)
     parser.add_argument("--folder", type=Path)
-    parser.add_argument("--duckdb", action="store_true")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS[:2])
     parser.add_argument("--times", type=int, nargs="*", default=[1, 4])
     parser.add_argument("--way", help=argparse.SUPPRESS)
     asked = parser.parse_args()
@@ -129,7 +130,7 @@ def main() -> None:
         if not (own / "clicks.parquet").exists():
             write_log(own, asked.pages * times)
         first: dict[str, str] = {}
-        for way in ("lazy", "read", *(["duckdb"] if asked.duckdb else [])):
+        for way in asked.ways:
             command = [sys.executable, "-m", __spec__.name, "--folder", str(own), "--way", way]
             found = json.loads(subprocess.check_output(command))
             first = first or found["values"]

@@ -95,8 +95,8 @@ def main(folder: Path) -> int:
             f"{what:<28} {value:>14.{places}f} {want:>14.{places}f} {'' if good else 'DIFFERENT'}"
         )
 
-    for name, want in SIZES.items():
-        check(name, getattr(log, name).height, want, 0)
+    for name, size in SIZES.items():
+        check(name, getattr(log, name).height, size, 0)
     found = cf.online.measure(log, FIGURES)
     for name, want in FIGURES.items():
         places = 4 if name.startswith("CTR(") else 6

@@ -11,7 +11,7 @@ from .measures.documents import (
     skip_above as skip_above,
 )
 from .measures.measured import Measured as Measured
-from .measures.measuring import measure as measure, unit_sums as unit_sums
+from .measures.measuring import measure as measure, sums_by_unit as sums_by_unit
 from .measures.online_measure import (
     OnlineMeasure as OnlineMeasure,
     catalogue as catalogue,

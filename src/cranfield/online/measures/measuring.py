@@ -119,7 +119,7 @@ def measure(
     )
 
 
-def unit_sums(
+def sums_by_unit(
     log: Log, measures: Iterable[str | OnlineMeasure] | str | None = None, unit: str = "user"
 ) -> UnitSums:
     """Return sums of measures by unit, with the variant of each, for experiments.
@@ -139,7 +139,7 @@ def unit_sums(
     >>> results = pl.DataFrame({"page": [0, 0, 1, 1], "rank": [1, 2, 1, 2]})
     >>> clicks = pl.DataFrame({"page": [1], "rank": [2]})
     >>> tables = {"pages": pages, "results": results, "clicks": clicks}
-    >>> sums = unit_sums(tables, "CTR")
+    >>> sums = sums_by_unit(tables, "CTR")
     >>> sums.totals.tolist(), sums.numbers.tolist(), sums.variants
     ([[0.0], [1.0]], [[2.0], [2.0]], ('x',))
     """
@@ -170,6 +170,9 @@ def unit_sums(
         totals=found.totals,
         numbers=found.numbers,
     )
+
+
+unit_sums = sums_by_unit
 
 
 def counted_rows(one: OnlineMeasure, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:

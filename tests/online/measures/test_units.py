@@ -1,0 +1,169 @@
+"""Values by unit as scores and sums, text forms, and what a log does not tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldError, InputError, MeasureError, PolicyError
+from cranfield.online.log.query_log import made_log
+from cranfield.online.measures.catalogue import HOME
+from cranfield.online.measures.online_measure import class_of
+from tests.conftest import ROOT
+from tests.online.measures.logs import pages_of, random_log
+
+
+@pytest.mark.parametrize("name", HOME)
+def test_text_forms_read_back(name: str) -> None:
+    one = cf.online.parse_online_measure(name)
+    assert str(one) == name == one.name
+    for parameter in one.parameters.values():
+        assert parameter.doc
+    assert all((type(one).formula, type(one).source, type(one).__doc__))
+    assert type(one).better in {"higher", "lower", ""}
+    changed = {"first": "rank", "seconds": 12.5, "unknown": "sat", "over": "pages", "click": "last"}
+    own = {key: value for key, value in changed.items() if key in one.parameters}
+    if own:
+        assert cf.online.parse_online_measure(str(one(**own))) == one(**own)
+    if "cutoff" in one.parameters:
+        assert str(one @ 7) == f"{name}@7"
+        assert cf.online.parse_online_measure(f"{name}@7") == one(cutoff=7)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("CTR@0", "cutoff=0 is not an integer"),
+        ("CTR@three", "a whole number of ranks stands behind the @"),
+        ("pSkip@3", "pSkip takes no cutoff"),
+        ("CTR(rank=3)", "CTR has no parameter 'rank'"),
+        ("Dwell(__import__('os'))", "parameters are given as name=value"),
+        ("SATRate(unknown='maybe')", "is not one of 'drop', 'sat', 'not'"),
+        ("x" * 300, "is no online measure"),
+    ],
+)
+def test_wrong_texts_are_refused(text: str, said: str) -> None:
+    with pytest.raises(MeasureError, match=said):
+        cf.online.parse_online_measure(text)
+
+
+def test_the_guide_names_every_measure() -> None:
+    guide = (ROOT / "docs/online-measures.md").read_text(encoding="utf-8")
+    listed = {line.split("`")[1] for line in guide.splitlines() if line.startswith("| `")}
+    assert {cf.online.parse_online_measure(one).name for one in listed} == {*HOME}
+
+
+def test_scores_by_query_are_compared() -> None:
+    log = cf.online.simulated_log()
+    found = cf.online.measure(log, ["CTR", "ClickRank"], by=["query", "variant"])
+    scores = found.scores("CTR")
+    assert scores.systems == ("control", "treatment")
+    row = cf.online.measure(log.where(pl.col("variant") == "control"), "CTR", "query")
+    np.testing.assert_array_equal(scores.select(systems="control").values[:, 0], row["CTR"])
+    assert not scores.lower_is_better
+    assert found.scores("ClickRank").lower_is_better
+    comparison = cf.compare(scores, test="t")
+    assert comparison.to_polars().height == 1
+    alone = cf.online.measure(log, "CTR", "query").scores("CTR")
+    assert alone.systems == ("simulated log",)
+    with pytest.raises(PolicyError, match="by one unit"):
+        cf.online.measure(log, "CTR", "variant").scores("CTR")
+    with pytest.raises(MeasureError, match="UCTR was not measured"):
+        found.scores("UCTR")
+
+
+@pytest.mark.parametrize("unit", ["user", "session", "query", "page"])
+def test_sums_by_unit_are_those_of_pages(unit: str) -> None:
+    log = random_log(8, 70)
+    sums = cf.online.sums_by_unit(log, ["CTR", "QCTR"], unit)
+    pages = list(pages_of(log))
+    key = "id" if unit == "page" else unit
+    assert list(sums.units) == sorted({page.row[key] for page in pages})
+    for place, name in enumerate(sums.units):
+        own = [page for page in pages if page.row[key] == name]
+        assert sums.totals[place].tolist() == [
+            sum(len({click["rank"] for click in page.clicks}) for page in own),
+            sum(len(page.clicks) for page in own),
+        ]
+        assert sums.numbers[place].tolist() == [sum(len(page.ranks) for page in own), len(own)]
+        variants = {page.row["variant"] for page in own}
+        want = sums.variants.index(variants.pop()) if len(variants) == 1 else -1
+        assert sums.variant[place] == want
+
+
+def test_pages_of_no_user_are_said() -> None:
+    pages = pl.DataFrame({"id": ["a", "b", "c"], "query": "q", "user": ["u", None, "u"]})
+    clicks = pl.DataFrame({"page": [1], "rank": [1], "doc": ["d"]})
+    found = cf.online.measure(made_log(pages, None, clicks), "UCTR", "user")
+    assert found.outside == 1
+    assert "1 rows are of no user" in str(found)
+    assert found["UCTR"].tolist() == [0.0]
+
+
+@pytest.mark.parametrize("pages", [1, 2])
+def test_logs_without_clicks_or_results_have_values_where_there_are_any(pages: int) -> None:
+    log = made_log(pl.DataFrame({"id": list("ab")[:pages], "query": "q"}))
+    found = cf.online.measure(log, ["Abandonment", "ClickRR", "ClickRank", "pSkip"])
+    assert found.means[0, :2].tolist() == [1.0, 0.0]
+    assert np.isnan(found.means[0, 2:]).all()
+    with pytest.raises(InputError, match="CTR needs what was shown"):
+        cf.online.measure(log, "CTR")
+    with pytest.raises(InputError, match="TimeToClick needs the time of clicks"):
+        cf.online.measure(log, "TimeToClick")
+
+
+def test_what_is_asked_for_wrongly() -> None:
+    log = random_log(1)
+    for options, said in (
+        ({"measures": []}, "no online measure was given"),
+        ({"by": "colour"}, "by 'colour' is none of variant, user"),
+        ({"by": ["user", "user"]}, "by names 'user' twice"),
+        ({"measures": "QueriesPerUser", "by": "session"}, "is of users, and has no value by"),
+        ({"measures": "GoodAbandonment", "labels": {"nobody": "good"}}, "has no page 'nobody'"),
+    ):
+        with pytest.raises(CranfieldError, match=said):
+            cf.online.measure(log, **options)
+    with pytest.raises(CranfieldError, match="int is no log"):
+        cf.online.measure(3)  # type: ignore[arg-type]
+
+
+def test_class_names_are_found_once() -> None:
+    assert len({class_of(name) for name in HOME}) == len(HOME)
+
+
+def test_documents() -> None:
+    log = random_log(6, 80)
+    pages = list(pages_of(log))
+    found = cf.online.coec(log)
+    rates = {
+        rank: sum(any(c["rank"] == rank for c in p.clicks) for p in pages if rank in p.ranks)
+        / sum(rank in p.ranks for p in pages)
+        for rank in range(1, 8)
+    }
+    shown = log.shown.with_columns(query=log.pages["query"].gather(log.shown["page"]))
+    for query, doc, number, clicked, expected, ratio in found.table.iter_rows():
+        own = shown.filter((pl.col("query") == query) & (pl.col("doc") == doc))
+        want = sum(rates[rank] for rank in own["rank"])
+        assert (number, clicked) == (own.height, (own["clicks"] > 0).sum())
+        np.testing.assert_allclose([expected, ratio], [want, clicked / want], rtol=1e-9)
+    qrels = found.to_qrels((0.5, 1.0, 2.0), shown=2).to_polars()
+    kept = found.table.filter(pl.col("shown") >= 2)
+    assert qrels.height == kept.height
+    both = qrels.join(kept, left_on=["topic", "doc"], right_on=["query", "doc"])
+    assert (both["grade"] == sum((both["coec"] >= cut).cast(pl.Int64) for cut in (0.5, 1, 2))).all()
+    with pytest.raises(PolicyError, match="cuts ascend from above 0"):
+        found.to_qrels((1.0, 0.5))
+    pairs: dict[tuple[str, str, str], set[int]] = {}
+    for row in shown.filter(pl.col("clicks") > 0).iter_rows(named=True):
+        above = shown.filter(
+            (pl.col("page") == row["page"])
+            & (pl.col("rank") < row["rank"])
+            & (pl.col("clicks") == 0)
+            & (pl.col("doc") != row["doc"])
+        )
+        for other in above["doc"]:
+            pairs.setdefault((row["query"], row["doc"], other), set()).add(row["page"])
+    want_pairs = sorted((*key, len(on)) for key, on in pairs.items())
+    assert cf.online.skip_above(log).rows() == want_pairs

@@ -50,6 +50,8 @@ from .interleaving.distribution import Distribution as Distribution
 from .interleaving.interleaver import Drawn as Drawn
 from .interleaving.interleaver import Interleaver as Interleaver
 from .interleaving.interleaver import interleave as interleave
+from .interleaving.of_runs import InterleavedRuns as InterleavedRuns
+from .interleaving.of_runs import interleave_runs as interleave_runs
 from .interleaving.methods.catalogue import interleaving_methods as interleaving_methods
 from .interleaving.methods.catalogue import parse_interleaving as parse_interleaving
 from .interleaving.methods.method import InterleavingMethod as InterleavingMethod

@@ -111,7 +111,7 @@ def bias(
     for one in sets:
         clicks = np.zeros(law.lists.shape, dtype=bool)
         clicks[:, :ranks] = one
-        within: Bools = (filled | ~clicks).all(axis=1)
+        within = np.asarray((filled | ~clicks).all(axis=1))
         clicks &= within[:, None]
         own = made.credits(law.lists, clicks, law.teams)
         # Of a list of n documents each one has a chance of 1/n, and each set one of 1/2^n.

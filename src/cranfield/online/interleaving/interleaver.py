@@ -23,8 +23,9 @@ from cranfield.online.interleaving.rankings import (
     Given,
     Id,
     Rankings,
+    names_of,
+    ranked,
     rankings_of,
-    rankings_of_runs,
 )
 
 _AT_A_TIME = 1 << 20
@@ -296,21 +297,35 @@ def interleave(
     b a c d 0.25
     b a d c 0.25
     """
-    parsed = parse_interleaving(method)
-    check_whole("length", length, 1, 10_000)
     if topic is not None and not isinstance(topic, str):
         raise PolicyError(f"topic is an id, not {quoted(topic)}")
     runs = [] if isinstance(lists, Mapping) else [one for one in lists if isinstance(one, Run)]
-    if runs:
-        if len(runs) < len(lists):
-            raise PolicyError("interleave lists of ids, or runs, not both")
-        if topic is None or not any(topic in run.topics for run in runs):
-            said = "is not said" if topic is None else f"{quoted(topic)} is in none of them"
-            raise PolicyError(f"runs are interleaved for a topic, which {said}")
-        rankings = rankings_of_runs(runs, topic, ties)
-    else:
-        rankings = rankings_of(cast("Given", lists))
-    most = parsed.most
-    if most is not None and len(rankings.rankers) > most:
-        raise PolicyError(f"{parsed} takes {most} rankings, not {len(rankings.rankers)}")
-    return Interleaver(parsed, rankings, length, topic or "")
+    parsed = checked_method(method, length, len(lists))
+    if not runs:
+        return Interleaver(parsed, rankings_of(cast("Given", lists)), length, topic or "")
+    if len(runs) < len(lists):
+        raise PolicyError("interleave lists of ids, or runs, not both")
+    if topic is None or not any(topic in run.topics for run in runs):
+        said = "is not said" if topic is None else f"{quoted(topic)} is in none of them"
+        raise PolicyError(f"runs are interleaved for a topic, which {said}")
+    own = [_of_topic(run, topic, ties) for run in runs]
+    named = dict(zip(names_of(runs), own, strict=True))
+    return Interleaver(parsed, rankings_of(named), length, topic)
+
+
+def _of_topic(run: Run, topic: str, ties: str) -> list[str]:
+    """Return the documents that a run has for a topic; none where it lacks the topic."""
+    if topic not in run.topics:
+        return []
+    return ranked(run.restricted(run.codes == run.topics.index(topic)), ties)[topic]
+
+
+def checked_method(
+    method: str | InterleavingMethod, length: int, rankers: int
+) -> InterleavingMethod:
+    """Read a method that is to interleave so many rankings."""
+    parsed = parse_interleaving(method)
+    check_whole("length", length, 1, 10_000)
+    if parsed.most is not None and rankers > parsed.most:
+        raise PolicyError(f"{parsed} takes {parsed.most} rankings, not {rankers}")
+    return parsed

@@ -111,12 +111,6 @@ def _ids(row: Iterable[Id], name: str) -> list[Id]:
     return docs
 
 
-def rankings_of_runs(runs: Sequence[Run], topic: str, ties: str = "trec") -> Rankings:
-    """Number the documents that several runs have for a topic; a run without it is empty."""
-    lists = [ranked(run, topic, ties) for run in runs]
-    return rankings_of(dict(zip(names_of(runs), lists, strict=True)))
-
-
 def names_of(runs: Sequence[Run]) -> list[str]:
     """Names of runs; refuses two of one name."""
     names = [run.name for run in runs]
@@ -126,9 +120,11 @@ def names_of(runs: Sequence[Run]) -> list[str]:
     return names
 
 
-def ranked(run: Run, topic: str, ties: str = "trec") -> list[str]:
-    """Return the documents that a run has for a topic, best first."""
-    if topic not in run.topics:
-        return []
-    own = run.restricted(run.codes == run.topics.index(topic))
-    return own.docs.gather(order_of(own, ties).rows).to_list()
+def ranked(run: Run, ties: str) -> dict[str, list[str]]:
+    """Return the documents that a run has for each topic, best first."""
+    order = order_of(run, ties)
+    docs = run.docs.gather(order.rows)
+    starts = order.starts.tolist()
+    ends = [*starts[1:], len(docs)]
+    places = zip(run.topics, starts, ends, strict=True)
+    return {topic: docs[start:end].to_list() for topic, start, end in places}

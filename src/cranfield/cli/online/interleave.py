@@ -1,0 +1,123 @@
+"""`cranfield online interleave`: lists made of several runs, for systems that show them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from cranfield.base.errors import PolicyError
+from cranfield.base.words import counted, some_of
+from cranfield.cli.options.judging import one_of, opened_runs, paths_of
+from cranfield.cli.options.output import keep_inputs, output_option, write
+from cranfield.collection.files.reading import FORMATS
+from cranfield.collection.files.writing import write_lines, write_table
+from cranfield.collection.judged.policies import CHOICES
+from cranfield.tabular import from_frame
+
+if TYPE_CHECKING:
+    import polars as pl
+
+EPILOG = """\b
+Examples:
+  cranfield online interleave a.run b.run --impressions 1000 -o lists.jsonl
+  cranfield online interleave a.run b.run -m "Probabilistic(tau=1)" --keys pages.csv -o lists.tsv
+  cranfield online interleave runs/ -m PPM --length 5 --impressions 100 --seed 7 --format trec
+  cranfield online interleave --list
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("runs", metavar="RUN...", nargs=-1)
+@click.option(
+    "--method",
+    "-m",
+    default="TeamDraft",
+    show_default=True,
+    help="Such as Balanced, Probabilistic, Optimised, OM, SOSM or PPM, with parameters.",
+)
+@click.option(
+    "--length", type=click.IntRange(1), default=10, show_default=True, help="Documents of a list."
+)
+@click.option("--impressions", "-n", type=click.IntRange(1), help="Lists to draw for each topic.")
+@click.option("--keys", metavar="FILE", help="Table of pages to draw a list for: page, query.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draws.")
+@one_of("--ties", CHOICES["ties"], "Order of documents with equal scores.", "trec")
+@one_of("--input-format", FORMATS, "Format of RUN; auto looks at the suffix.", "auto")
+@click.option("--encoding", default="utf-8", show_default=True, help="Of TREC text.")
+@click.option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result.")
+@click.option("--list", "listed", is_flag=True, help="List the methods there are.")
+@one_of(
+    "--format",
+    ("auto", "jsonl", "tsv", "csv", "parquet", "trec"),
+    "A line a page (jsonl), a row a document, or a run with pages as topics; auto: by suffix.",
+    "auto",
+)
+@output_option
+def interleave(
+    runs: tuple[str, ...],
+    method: str,
+    length: int,
+    impressions: int | None,
+    keys: str | None,
+    seed: int,
+    ties: str,
+    input_format: str,
+    encoding: str,
+    jobs: int | None,
+    listed: bool,
+    format: str,
+    output: str | None,
+) -> None:
+    """Interleave runs: lists of their documents, and which run gave each.
+
+    A page always gets the same list, whatever else is drawn. What users then clicked is analysed by
+    `cranfield online preference`.
+    """
+    from cranfield import online
+
+    if listed:
+        write(str(from_frame(online.interleaving_methods(), "Methods of interleaving")), output)
+        return
+    if len(runs) == 0:
+        raise PolicyError("no RUN was given; --list lists the methods")
+    if (impressions is None) == (keys is None):
+        raise PolicyError("say how many lists by --impressions, or for which pages by --keys")
+    form = _form(format, output)
+    chosen = online.parse_interleaving(method)
+    many = opened_runs(None, runs, input_format, encoding)
+    keep_inputs([output], [keys, *paths_of(many)])
+    made = online.interleave_runs(many, chosen, length, ties=ties)
+    if keys is None:
+        drawn = made.draw(impressions or 0, seed, jobs=jobs)
+    else:
+        drawn = made.draw_for(keys, seed, jobs=jobs)
+    _write(drawn, form, output or "-")
+    if made.missing:
+        topics = counted(len(made.missing), "topic")
+        click.echo(f"not in all runs: {topics} ({some_of(made.missing, 5)})", err=True)
+
+
+def _form(format: str, output: str | None) -> str:
+    suffix = (output or "").rpartition(".")[2].lower()
+    if format == "auto":
+        form = {"run": "trec", "txt": "trec", "trec": "trec"}.get(suffix, suffix)
+        return form if form in {"jsonl", "tsv", "csv", "parquet", "trec"} else "jsonl"
+    if format == "parquet" and output in {None, "-"}:
+        raise PolicyError("--format parquet needs --output FILE")
+    return format
+
+
+def _write(drawn: pl.DataFrame, form: str, output: str) -> None:
+    import polars as pl
+
+    if form == "trec":
+        tag = pl.col("method").str.replace_all(r"\s", "")
+        score = (pl.col("rank").max() + 1 - pl.col("rank")).over("page")
+        columns = (pl.col("page").alias("topic"), pl.lit("Q0"), "doc", "rank", score.alias("score"))
+        write_lines(drawn.select(*columns, tag), output)
+    elif form == "jsonl":
+        pages = drawn.group_by("page", "query", "method", maintain_order=True)
+        write_table(pages.agg(results=pl.struct("rank", "doc", "team")), output, form)
+    else:
+        write_table(drawn, output, form)

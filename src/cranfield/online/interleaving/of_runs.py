@@ -103,7 +103,7 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         Parameters
         ----------
         pages
-            Table of `page` and `query`: a file, a data frame, a dict of columns.
+            Table of `page` and `query`: a file, a data frame, a list of dicts.
         seed
             Of the draws.
         jobs
@@ -121,11 +121,11 @@ class InterleavedRuns(Mapping[str, Interleaver]):
         """
         check_whole("seed", seed, 0)
         table = read_table(pages, _PAGES)
-        table.refuse(~table.frame["page"].is_first_distinct(), lambda row: "page twice")
-        table.refuse(
-            ~table.frame["query"].is_in([*self]),
-            lambda row: f"topic {quoted(row['query'])} is not in all runs",
-        )
+        pages, topics = table.frame["page"], table.frame["query"]
+        for row in (~pages.is_first_distinct()).arg_true():
+            raise table.wrong(row, f"page {quoted(pages[row])} twice")
+        for row in (~topics.is_in([*self])).arg_true():
+            raise table.wrong(row, f"topic {quoted(topics[row])} is not in all runs")
         groups = table.frame.with_row_index("row").partition_by("query", maintain_order=True)
 
         def of(group: pl.DataFrame) -> pl.DataFrame:

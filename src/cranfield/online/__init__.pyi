@@ -79,3 +79,17 @@ from .calibration.persistence import (
     Persistence as Persistence,
     rbp_persistence as rbp_persistence,
 )
+from .experiments.always_valid import always_valid as always_valid
+from .experiments.analysis import analyse_experiment as analyse_experiment
+from .experiments.design.assignment import (
+    Experiment as Experiment,
+    check_assignment as check_assignment,
+)
+from .experiments.metrics import Metric as Metric
+from .experiments.report import ExperimentReport as ExperimentReport
+from .experiments.sample_ratio import SampleRatio as SampleRatio, sample_ratio as sample_ratio
+from .experiments.design.sizes import (
+    ExperimentSize as ExperimentSize,
+    experiment_size as experiment_size,
+)
+from .experiments.replays import Replays as Replays, replay_aa as replay_aa

@@ -62,3 +62,26 @@ def t_limits(
     """Return limits by Student's t: plus or minus a multiple of the standard error."""
     half = t_quantile(level, df) * error
     return difference - half, difference + half
+
+
+def fieller_limits(
+    below: Floats, above: Floats, own: Floats, other: Floats, shared: Floats, squared: Floats
+) -> tuple[Floats, Floats]:
+    r"""Return limits of the ratio of two means; infinite where that below may be 0.
+
+    They hold the ratios r with
+
+    .. math:: \frac{(a - r b)^2}{v_a - 2 r c + r^2 v_b} \le t^2
+
+    with the squared standard errors `own` of b and `other` of a, their covariance `shared`, and the
+    `squared` quantile. NaN where b is 0 without error. Source: Fieller (1954).
+    """
+    # p r^2 - 2 q r + s <= 0
+    p = below**2 - squared * own
+    q, s = below * above - squared * shared, above**2 - squared * other
+    root = np.sqrt(np.maximum(0.0, q * q - p * s))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low = np.where(p > 0, (q - root) / p, -np.inf)
+        high = np.where(p > 0, (q + root) / p, np.inf)
+    nothing = (below == 0) & (own == 0)
+    return np.where(nothing, np.nan, low), np.where(nothing, np.nan, high)

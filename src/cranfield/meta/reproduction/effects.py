@@ -10,11 +10,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtrit
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.scores import Scores
+from cranfield.significance.difference_by_error import fieller_limits, t_quantile
 from cranfield.significance.pairs import ROUNDING, TINY
 from cranfield.significance.prepare import LARGEST, as_scores
 
@@ -102,15 +102,10 @@ def effect_ratio_limits(
         scaled = own * (second / first) ** 2 if first else 0.0
         parts = scaled**2 / (x.size - 1) + other**2 / (y.size - 1)
         df = (scaled + other) ** 2 / parts if parts > 0 else df
-    t2 = float(stdtrit(df, (1 + CONFIDENCE) / 2)) ** 2
-    # a r^2 - 2 b r + c <= 0
-    a, b, c = first**2 - t2 * own, first * second - t2 * shared, second**2 - t2 * other
-    if not first and not own:
-        return NAN, NAN
-    if a <= 0:
-        return -np.inf, np.inf
-    root = np.sqrt(max(0.0, b * b - a * c))
-    return (b - root) / a, (b + root) / a
+    squared = t_quantile(CONFIDENCE, df) ** 2
+    parts_of = (first, second, own, other, shared, squared)
+    low, high = fieller_limits(*(np.asarray(part, dtype=np.float64) for part in parts_of))
+    return float(low), float(high)
 
 
 def checked_bounds(bounds: Any) -> tuple[float, float]:

@@ -61,14 +61,18 @@ def power_t(
     """
     check_choice("alternative", alternative, ALTERNATIVES)
     n = _checked(topics, alpha, difference=difference, variance=variance)
-    half = n * difference**2 / (4 * variance)
+    return t_power(n * difference**2 / (4 * variance), n - 1, alpha, alternative)
+
+
+def t_power(half: Floats, df: Floats, alpha: float, alternative: str) -> Floats:
+    """Compute the power of a test by Student's t with half its squared noncentrality."""
     if alternative == "two-sided":
-        return _tail(1.0, n - 1, half, alpha)
+        return _tail(1.0, df, half, alpha)
     if alpha >= 0.5:
         raise PolicyError(f"alpha of a one-sided test must be below 0.5, not {alpha:g}")
     # What both tails share, and what tells them apart.
     return np.asarray(
-        (_tail(1.0, n - 1, half, 2 * alpha) + _tail(1.0, n - 1, half, 2 * alpha, odd=True)) / 2
+        (_tail(1.0, df, half, 2 * alpha) + _tail(1.0, df, half, 2 * alpha, odd=True)) / 2
     )
 
 

@@ -1,0 +1,278 @@
+"""Analysis of an experiment, by the unit that was randomised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.arrays import Floats
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.online.experiments.always_valid import Sequential, parse_sequential
+from cranfield.online.experiments.comparisons import (
+    OEC,
+    How,
+    arm_limits,
+    compared,
+    not_worse,
+    overall,
+)
+from cranfield.online.experiments.design.assignment import checked_weights
+from cranfield.online.experiments.effects import Effects
+from cranfield.online.experiments.log_units import directed, units_of_log
+from cranfield.online.experiments.metrics import Metric, arm_means, read_metrics
+from cranfield.online.experiments.moments import moments
+from cranfield.online.experiments.report import ExperimentReport
+from cranfield.online.experiments.sample_ratio import ALARM, sample_ratio
+from cranfield.online.experiments.segments import effects_by_segment, sample_ratios
+from cranfield.online.experiments.unit_table import Units, read_units
+from cranfield.online.log.query_log import QueryLog
+from cranfield.online.unit_sums import UnitSums
+from cranfield.significance.corrections.of_pvalues import adjusted
+
+SRM = ("stop", "warn")
+"""What a sample ratio mismatch does to the verdict."""
+
+
+def analyse_experiment(
+    data: Any,
+    metrics: Any,
+    *,
+    unit: str | None = None,
+    variant: str = "variant",
+    control: str | None = None,
+    weights: Any = None,
+    srm: str = "stop",
+    mixed: str = "drop",
+    missing: str = "error",
+    before: Any = None,
+    theta: str = "pooled",
+    lift: str = "log",
+    errors: str = "delta",
+    correction: str = "holm",
+    alpha: float = 0.05,
+    segments: Sequence[str] = (),
+    time: str | None = None,
+    sequential: str | Sequential | None = None,
+    looks: Sequence[int] | None = None,
+    oec: Mapping[str, float] | None = None,
+    resamples: int = 2000,
+    draws: str = "poisson",
+    seed: int = 0,
+) -> ExperimentReport:
+    r"""Analyse an experiment: first whether it can be trusted, then what differs.
+
+    Units are what was randomised, such as users. A metric is a mean over units, or a ratio of two
+    means such as clicks per page, whose error follows from the units too, by the delta method: who
+    tests clicks page by page where users were randomised takes pages of a user for independent,
+    and errs far more often than alpha.
+
+    The p-value is Welch's. Limits of the lift, the difference as a share of the control's mean,
+    are of its logarithm, or `linear` or `fieller`. With a covariate from before the experiment, a
+    mean is adjusted (CUPED). Nothing is tested while the numbers of units are not what they should
+    be: a sample ratio mismatch at p < .0005, in all or at a level of a segment.
+
+    Sources: Kohavi, Tang and Xu (2020); Deng et al. (2013, 2018); Fabijan et al. (2019).
+
+    Parameters
+    ----------
+    data
+        A table with a row a unit, or with several rows for a `unit`, which are summed: a file, a
+        data frame, a mapping of columns. Or a :class:`QueryLog`, or sums by unit of its measures.
+    metrics
+        Columns by name, such as `{"revenue": "revenue", "ctr": "clicks/pages"}`, or
+        :class:`Metric` of them; of a log the text of measures, such as `["CTR", "ClickRR"]`.
+    unit
+        Column of the unit; by default a row is a unit. Of a log `user` by default.
+    variant
+        Column of the variant. Rows without one are left out, and counted.
+    control
+        The variant that others are compared with: by default `control`, or the first one.
+    weights
+        Share of units that each variant should have; by default equal ones.
+    srm
+        What a sample ratio mismatch does: `stop`, there is no verdict; or `warn`.
+    mixed
+        What becomes of units in two variants: `drop`, or `error`.
+    missing
+        What becomes of a value that is missing: `error`; `drop`, the unit is left out of that
+        metric; or `zero`.
+    before
+        Of a log: the log of the same users before the experiment; its measures are covariates.
+    theta
+        Coefficient of a covariate: `pooled` over all units, or over units `within` variants.
+    lift
+        Limits of lifts: `log`, `linear` or `fieller`.
+    errors
+        `delta`, or `bootstrap` over units, with limits by percentiles.
+    correction
+        For all metrics and variants together: `holm`, `bonferroni`, `bh`, `by`, `none`.
+    alpha
+        Significance level.
+    segments
+        Columns of which each level is analysed too, with a test that levels differ.
+    time
+        Column of the time of a unit: sample ratios by day, and the order of looks.
+    sequential
+        `CS(tuned=5000)` or `mSPRT(tau=0.1)`: p-values and limits that hold at every look, as in
+        :func:`always_valid`. tau is in the unit of the metric.
+    looks
+        Numbers of units at which one looks, in order of time; by default at the end.
+    oec
+        Weights of metrics in an overall evaluation criterion: the sum of means by the standard
+        deviation of a unit of the control, with a minus where `down` is good (Roy, 2001).
+    resamples, draws, seed
+        Of the bootstrap: how many, `poisson` or `multinomial` weights of units, the seed.
+
+    Returns
+    -------
+    ExperimentReport
+        Arrays by metric and variant.
+
+    Raises
+    ------
+    PolicyError
+        For an option that there is not, or out of its range.
+    InputError
+        For a column that is not there, or values that are no numbers.
+    CranfieldError
+        For one variant, or a variant without two units.
+
+    Examples
+    --------
+    >>> table = {
+    ...     "variant": ["control"] * 4 + ["treatment"] * 4,
+    ...     "clicks": [1, 0, 2, 1, 3, 2, 2, 4],
+    ...     "pages": [4, 3, 5, 4, 4, 4, 5, 5],
+    ... }
+    >>> found = analyse_experiment(table, {"ctr": "clicks/pages"})
+    >>> found.pvalues.round(4).tolist()
+    [[0.0322]]
+    """
+    check_choice("srm", srm, SRM)
+    method = None if sequential is None else parse_sequential(sequential)
+    how = How(theta, lift, errors, correction, alpha, method, looks, resamples, draws, seed)
+    named = read_metrics(metrics)
+    shares = None if weights is None else checked_weights(weights)
+    variants = None if shares is None else tuple(shares)
+    if isinstance(data, (QueryLog, UnitSums)):
+        if segments or time is not None:
+            raise PolicyError("segments and time are columns of a table of units")
+        named = directed(named)
+        units = units_of_log(
+            data,
+            named,
+            unit=unit or "user",
+            before=before,
+            mixed=mixed,
+            control=control,
+            variants=variants,
+        )
+    else:
+        if before is not None:
+            raise PolicyError("before is of a log; in a table a covariate is a column")
+        units = read_units(
+            data,
+            named,
+            variant=variant,
+            unit=unit,
+            control=control,
+            variants=variants,
+            segments=segments,
+            time=time,
+            mixed=mixed,
+            missing=missing,
+        )
+    return reported(units, named, how, shares, srm=srm, segments=segments, oec=oec)
+
+
+def reported(
+    units: Units,
+    metrics: Mapping[str, Metric],
+    how: How,
+    weights: Mapping[str, float] | None,
+    *,
+    srm: str,
+    segments: Sequence[str],
+    oec: Mapping[str, float] | None,
+) -> ExperimentReport:
+    """Analyse units that were read."""
+    if len(units.variants) < 2:
+        raise CranfieldError(f"{units.source}: an experiment has two variants, not one")
+    for name, count in units.counts.items():
+        if count < 2:
+            raise CranfieldError(f"variant {quoted(name)} has fewer than two units")
+    checks = sample_ratio(units.counts, weights)
+    by_level = sample_ratios(units, checks.expected / checks.counts.sum())
+    stopped = srm == "stop" and (checks.alarm or bool((by_level["adjusted_p"] < ALARM).any()))
+    found = moments(units.columns, units.arm, (len(units.variants),))
+    arms = {name: arm_means(found, one, how.theta) for name, one in units.placed.items()}
+    if oec is not None:
+        arms[OEC] = overall(found, arms, metrics, oec)
+    others = range(1, len(units.variants))
+    effects = {(name, j): Effects.of(arms[name], 0, j) for name in arms for j in others}
+    shape = (len(arms), len(others))
+    result = compared(units, arms, effects, how)
+    by_segment, apart, notes = None, None, units.notes
+    if segments and not stopped:
+        by_segment, apart = effects_by_segment(units, segments, how)
+        notes += tuple(_said(how))
+    # What is not to be trusted is not shown; a standardised sum has no lift.
+    shown = np.nan if stopped else 1.0
+    lifted = np.where([[name == OEC] for name in arms], np.nan, 1.0)
+    family = np.broadcast_to(np.isnan(lifted), shape)
+    together = np.empty(shape)
+    for one in (family, ~family):
+        together[one] = adjusted(result.pvalues[one], how.correction)
+    mean_low, mean_high = arm_limits(units, arms, 1 - how.alpha)
+
+    def each(values: Iterable[Floats | float]) -> Floats:
+        return np.array(list(values), dtype=np.float64).reshape(shape)
+
+    margins = (not_worse(one, metrics.get(name), how) for (name, _), one in effects.items())
+    return ExperimentReport(
+        source=units.source,
+        unit=units.kind,
+        variants=units.variants,
+        metrics=tuple(arms),
+        sample_ratio=checks,
+        sample_ratios=by_level,
+        units=found.count.astype(np.intp),
+        means=np.stack([one.value for one in arms.values()]),
+        mean_low=mean_low,
+        mean_high=mean_high,
+        difference=each(one.difference for one in effects.values()),
+        error=each(one.error for one in effects.values()),
+        low=result.low * shown,
+        high=result.high * shown,
+        lift=each(one.lift for one in effects.values()) * lifted,
+        lift_low=result.lift_low * lifted * shown,
+        lift_high=result.lift_high * lifted * shown,
+        pvalues=result.pvalues * shown,
+        adjusted_pvalues=together * shown,
+        not_worse=each(margins) * shown,
+        good=tuple(metrics[name].good or "up" if name in metrics else "up" for name in arms),
+        alpha=how.alpha,
+        correction=how.correction,
+        lift_method=how.lift,
+        errors=how.errors,
+        theta=how.theta,
+        sequential="" if how.sequential is None else str(how.sequential),
+        looks=None if stopped else result.looks,
+        segments=by_segment,
+        interactions=apart,
+        stopped=stopped,
+        resamples=how.resamples if how.errors == "bootstrap" else 0,
+        seed=how.seed,
+        notes=notes,
+    )
+
+
+def _said(how: How) -> list[str]:
+    if how.sequential is not None:
+        return ["p-values and limits by segment are for one look"]
+    if how.errors == "bootstrap":
+        return ["p-values and limits by segment are by the delta method"]
+    return []

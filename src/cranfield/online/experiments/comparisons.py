@@ -1,0 +1,228 @@
+"""How variants are compared: options, and what they make of estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats, Indices
+from cranfield.base.checks import check_choice, check_probability, check_whole
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.shares import wilson
+from cranfield.online.experiments.always_valid import Sequential, always_valid, half_width
+from cranfield.online.experiments.cluster_bootstrap import percentiles, resampled_means, two_sided
+from cranfield.online.experiments.effects import LIFTS, Critical, Effects
+from cranfield.online.experiments.metrics import THETAS, ArmMeans, Metric, arm_means
+from cranfield.online.experiments.moments import Moments, moments
+from cranfield.online.experiments.unit_table import Units
+from cranfield.significance.corrections.of_pvalues import adjusted
+from cranfield.significance.difference_by_error import t_limits, t_quantile
+
+ERRORS = ("delta", "bootstrap")
+OEC = "OEC"
+
+
+@dataclass(frozen=True)
+class How:
+    """Options of :func:`analyse_experiment`, as it explains them."""
+
+    theta: str
+    lift: str
+    errors: str
+    correction: str
+    alpha: float
+    sequential: Sequential | None
+    looks: Sequence[int] | None
+    resamples: int
+    draws: str
+    seed: int
+
+    def __post_init__(self) -> None:
+        check_choice("lift", self.lift, LIFTS)
+        check_choice("theta", self.theta, THETAS)
+        check_choice("errors", self.errors, ERRORS)
+        check_probability("alpha", self.alpha)
+        adjusted([], self.correction)
+        if self.sequential is None and self.looks is not None:
+            raise PolicyError("looks go with a sequential method, such as CS(tuned=5000)")
+        if self.sequential is not None and self.errors == "bootstrap":
+            raise PolicyError("a sequential method has no bootstrap")
+
+    def level(self, comparisons: int) -> float:
+        """Return the confidence level of each of some comparisons."""
+        return 1 - self.alpha / (max(1, comparisons) if self.correction == "bonferroni" else 1)
+
+
+@dataclass(frozen=True, eq=False)
+class Compared:
+    """Limits and p-values by metric and variant, and with a sequential method by look."""
+
+    low: Floats
+    high: Floats
+    lift_low: Floats
+    lift_high: Floats
+    pvalues: Floats
+    looks: pl.DataFrame | None = None
+
+
+Pair = tuple[str, int]
+
+
+def compared(
+    units: Units, arms: Mapping[str, ArmMeans], effects: Mapping[Pair, Effects], how: How
+) -> Compared:
+    """Compare each variant with the control, by the way that was asked for."""
+    shape = (len(arms), len(units.variants) - 1)
+    if how.errors == "bootstrap":
+        return _bootstrapped(units, arms, how)
+    looks, pvalues = None, [one.pvalue() for one in effects.values()]
+    if how.sequential is not None:
+        looks, pvalues = _looked(units, arms, how, how.sequential)
+    plain: Critical = partial(t_quantile, how.level(len(effects)))
+    wide = [
+        plain if how.sequential is None else _constant(how.sequential, one, how.alpha)
+        for one in effects.values()
+    ]
+    both = list(zip(effects.values(), wide, strict=True))
+    limits = np.array([one.limits(critical) for one, critical in both])
+    lifts = np.array([one.lift_limits(critical, how.lift) for one, critical in both])
+    parts = [limits[:, 0], limits[:, 1], lifts[:, 0], lifts[:, 1], np.array(pvalues)]
+    low, high, lift_low, lift_high, tested = (part.reshape(shape) for part in parts)
+    return Compared(low, high, lift_low, lift_high, tested, looks)
+
+
+def _constant(method: Sequential, one: Effects, alpha: float) -> Critical:
+    units = one.control_count + one.other_count
+    width = half_width(method.ratio(one.error**2, units, alpha), alpha)
+    return lambda df: np.broadcast_to(width, np.shape(df))
+
+
+def not_worse(one: Effects, kind: Metric | None, how: How) -> float:
+    """Return the p-value that what is lost is less than the margin; always valid, if asked for."""
+    if kind is None or kind.margin is None:
+        return np.nan
+    good = kind.good or "up"
+    tested = one.against(kind.margin, good)
+    if how.sequential is None:
+        return float(tested.pvalue("greater" if good == "up" else "less"))
+    units = one.control_count + one.other_count
+    seen = (tested.difference[None], tested.error[None], units)
+    pvalue = always_valid(*seen, how.sequential, alpha=how.alpha)[2]
+    # Two-sided: it holds for the side on which the difference is.
+    return float(pvalue[0]) if (tested.difference > 0) == (good == "up") else 1.0
+
+
+def _looked(
+    units: Units, arms: Mapping[str, ArmMeans], how: How, method: Sequential
+) -> tuple[pl.DataFrame, list[Floats]]:
+    """Compare variants at each look; return the table, and the p-values at the last one."""
+    number, variants = len(units.arm), len(units.variants)
+    at = _looks(how.looks, number)
+    part = np.searchsorted(at, np.arange(number), side="right")
+    whole = moments(units.columns, part * variants + units.arm, (at.size, variants)).so_far()
+    rows, last = [], []
+    for name, now in arms.items():
+        # An overall criterion is standardised by all units: it is looked at in the end.
+        alone = name not in units.placed
+        one = now if alone else arm_means(whole, units.placed[name], how.theta)
+        for other in range(1, variants):
+            some = Effects.of(one, 0, other)
+            difference, error = np.atleast_1d(some.difference), np.atleast_1d(some.error)
+            total = np.atleast_1d(some.control_count + some.other_count)
+            low, high, p = always_valid(difference, error, total, method, alpha=how.alpha)
+            rows.append(
+                pl.DataFrame(
+                    {
+                        "metric": name,
+                        "variant": units.variants[other],
+                        "units": at[-1:] if alone else at,
+                        "difference": difference,
+                        "low": low,
+                        "high": high,
+                        "p": p,
+                    }
+                )
+            )
+            last.append(p[-1])
+    return pl.concat(rows), last
+
+
+def _looks(asked: Sequence[int] | None, number: int) -> Indices:
+    if asked is None:
+        return np.array([number], dtype=np.intp)
+    for one in (given := list(asked)):
+        check_whole("a look", one, 1)
+    if not given or given != sorted(set(given)):
+        raise PolicyError("looks are ascending numbers of units, one at least")
+    # Whoever came after the last look is looked at now.
+    return np.unique([*(one for one in given if one < number), number]).astype(np.intp)
+
+
+def _bootstrapped(units: Units, arms: Mapping[str, ArmMeans], how: How) -> Compared:
+    """Return percentile limits and p-values, with coefficients of covariates as they are."""
+    drawn = resampled_means(
+        units.columns,
+        units.arm,
+        len(units.variants),
+        resamples=how.resamples,
+        weights=how.draws,
+        seed=how.seed,
+    )
+    variants = len(units.variants)
+    level = how.level(len(arms) * (variants - 1))
+    out = np.full((5, len(arms), variants - 1), np.nan)
+    for k, one in enumerate(arms.values()):
+        values = one.at(drawn)
+        for j in range(1, variants):
+            difference = values[j] - values[0]
+            with np.errstate(divide="ignore", invalid="ignore"):
+                lifted = values[j] / values[0] - 1
+            limits = (*percentiles(difference, level), *percentiles(lifted, level))
+            out[:, k, j - 1] = (*limits, two_sided(difference))
+    return Compared(*out)
+
+
+def overall(
+    found: Moments,
+    arms: Mapping[str, ArmMeans],
+    kinds: Mapping[str, Metric],
+    weights: Any,
+) -> ArmMeans:
+    """Sum up standardised metrics; their covariances follow from those of the columns."""
+    if not isinstance(weights, Mapping) or not weights:
+        raise PolicyError("an OEC is weights by metric")
+    gradient, factors = np.zeros_like(found.mean), dict[str, float]()
+    for name, weight in weights.items():
+        if name not in arms:
+            raise PolicyError(f"the OEC weighs {quoted(name)}, which is no metric")
+        if not (isinstance(weight, (int, float)) and np.isfinite(weight)):
+            raise PolicyError(f"weight {quoted(weight)} of {quoted(name)} is no number")
+        one = arms[name]
+        deviation = float(np.sqrt(one.squared[0] * one.count[0]))
+        if not deviation > 0:
+            raise CranfieldError(f"{name} does not vary in the control: it cannot be standardised")
+        factors[name] = weight / deviation * (-1 if kinds[name].good == "down" else 1)
+        gradient = gradient + factors[name] * one.gradient
+
+    def at(mean: Floats) -> Floats:
+        return np.asarray(sum(factor * arms[name].at(mean) for name, factor in factors.items()))
+
+    squared = np.einsum("...i,...ij,...j->...", gradient, found.covariance, gradient) / found.count
+    return ArmMeans(at(found.mean), np.maximum(squared, 0.0), found.count, gradient, at)
+
+
+def arm_limits(units: Units, arms: Mapping[str, ArmMeans], level: float) -> tuple[Floats, Floats]:
+    """Return limits of the mean of each variant; of shares Wilson's."""
+    limits = []
+    for name, one in arms.items():
+        if name in units.placed and units.share(units.placed[name]):
+            limits.append(wilson(one.value, one.count, t_quantile(level, np.inf)))
+        else:
+            limits.append(t_limits(one.value, np.sqrt(one.squared), one.count - 1, level))
+    low, high = zip(*limits, strict=True)
+    return np.stack(low), np.stack(high)

@@ -1,0 +1,1 @@
+"""Before an experiment: who is in which variant, and how many units it takes."""

@@ -1,0 +1,206 @@
+"""A/A replays: the same units in variants that do not differ, assigned anew again and again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+from scipy.stats import kstest
+
+from cranfield.base.arrays import Bools, Floats, Indices, row_slices
+from cranfield.base.checks import check_choice, check_probability, check_whole
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.base.shares import wilson
+from cranfield.base.words import counted
+from cranfield.online.experiments.design.assignment import checked_weights
+from cranfield.online.experiments.design.hashing import by_md5
+from cranfield.online.experiments.effects import Effects
+from cranfield.online.experiments.log_units import measures_of, units_of_sums
+from cranfield.online.experiments.metrics import THETAS, arm_means, read_metrics
+from cranfield.online.experiments.moments import Moments
+from cranfield.online.experiments.sample_ratio import chi_square
+from cranfield.online.experiments.unit_table import Units, read_units
+from cranfield.online.log.query_log import QueryLog
+from cranfield.online.measures.measuring import unit_sums
+from cranfield.online.unit_sums import UnitSums
+from cranfield.significance.difference_by_error import t_quantile
+from cranfield.tabular import from_frame
+from cranfield.tabular.frames import Framed
+from cranfield.tabular.text import grid
+
+AT_A_TIME = 2**21
+"""Pairs of a replay and a unit that are in memory at a time."""
+
+SRM = "(sample ratio)"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Replays(Framed):
+    """What tests say of variants that do not differ.
+
+    Attributes
+    ----------
+    source, unit, units
+        What was assigned, and how many there are.
+    names
+        The metrics, and the sample ratio.
+    pvalues
+        Shape (names, replays).
+    alpha, salt
+        Significance level, and what the salts of the replays start with.
+    """
+
+    source: str
+    unit: str
+    units: int
+    names: tuple[str, ...]
+    pvalues: Floats
+    alpha: float
+    salt: str
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return a table: the share of replays that reject, with Wilson's limits, and uniformity.
+
+        `uniform p` is that of Kolmogorov and Smirnov's test that p-values are uniform;
+        NaN where p-values are few different ones, as of counts of some hundred units.
+        """
+        share = (self.pvalues <= self.alpha).mean(axis=1)
+        number = self.pvalues.shape[1]
+        low, high = wilson(share, np.full(share.shape, number), t_quantile(0.95, np.inf))
+        uniform = [
+            float(kstest(row, "uniform").pvalue) if np.unique(row).size > number / 2 else np.nan
+            for row in self.pvalues
+        ]
+        return pl.DataFrame(
+            {
+                "test": pl.Series(self.names, dtype=pl.String),
+                "replays": [number] * len(self.names),
+                "rejected": share,
+                "low": low,
+                "high": high,
+                "uniform p": uniform,
+            }
+        )
+
+    def __str__(self) -> str:
+        return f"{self!r}\n\n{grid(from_frame(self.to_polars(), ''))}"
+
+    def __repr__(self) -> str:
+        replays = counted(self.pvalues.shape[1], "replay")
+        return f"Replays({replays} of {counted(self.units, self.unit)}, alpha {self.alpha:g})"
+
+
+def replay_aa(
+    data: Any,
+    metrics: Any,
+    *,
+    unit: str | None = None,
+    replays: int = 1000,
+    weights: Any = None,
+    theta: str = "pooled",
+    missing: str = "error",
+    alpha: float = 0.05,
+    salt: str = "replay",
+) -> Replays:
+    """Assign units to two variants again and again, and test whether tests keep their level.
+
+    Units keep what they did, whichever variant they had; their variants are hashed anew with the
+    salts `replay-0`, `replay-1` and so on. There is nothing to find, so p-values of a valid test
+    are uniform: it rejects in alpha of the replays. What rejects more often takes things for
+    independent that are not, or has too few units for what they do.
+
+    Parameters
+    ----------
+    data, metrics, unit, theta, missing
+        As for :func:`analyse_experiment`; no variant is needed.
+    replays
+        How many.
+    weights
+        Shares of the two variants; by default equal ones.
+    alpha
+        Significance level.
+    salt
+        Start of the salts.
+
+    Returns
+    -------
+    Replays
+        P-values, of the sample ratio too.
+
+    Raises
+    ------
+    PolicyError, InputError, CranfieldError
+        As :func:`analyse_experiment`.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> found = replay_aa(cf.online.simulated_log(), "CTR", replays=100)
+    >>> found.names, found.pvalues.shape
+    (('CTR', '(sample ratio)'), (2, 100))
+    """
+    check_whole("replays", replays, 1, 10**6)
+    check_choice("theta", theta, THETAS)
+    check_probability("alpha", alpha)
+    shares = np.array([*checked_weights(weights or ("control", "treatment")).values()])
+    if shares.size != 2:
+        raise PolicyError(f"replays have two variants, not {shares.size}")
+    units = _units(data, metrics, unit, missing)
+    number = len(units.arm)
+    if number < 4:
+        raise CranfieldError(f"replays need four units, not {number}")
+    ids = units.ids
+    if ids is None:
+        ids = pl.Series(np.arange(number)).cast(pl.String)
+    columns = units.columns
+    middle = columns.mean(axis=0)
+    apart = columns - middle
+    first, second = np.triu_indices(columns.shape[1])
+    products = apart[:, first] * apart[:, second]
+    found = np.empty((len(units.placed) + 1, replays))
+    for part in row_slices(replays, number, AT_A_TIME):
+        chances = [by_md5(f"{salt}-{k}", ids) for k in range(part.start, part.stop)]
+        other = np.stack(chances) >= shares[0]
+        both = _moments(apart, products, middle, (first, second), other)
+        for k, one in enumerate(units.placed.values()):
+            found[k, part] = Effects.of(arm_means(both, one, theta), 0, 1).pvalue()
+        found[-1, part] = chi_square(both.count, shares)[1]
+    names = (*units.placed, SRM)
+    return Replays(units.source, units.kind, number, names, found, alpha, salt)
+
+
+def _units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
+    named = read_metrics(metrics)
+    if not isinstance(data, (QueryLog, UnitSums)):
+        return read_units(data, named, variant=None, unit=unit, variants=("all",), missing=missing)
+    texts = {name: str(one) for name, one in measures_of(named).items()}
+    whole = isinstance(data, QueryLog)
+    sums = unit_sums(data, texts.values(), unit=unit or "user") if whole else data
+    together = replace(sums, variant=np.zeros(len(sums.units), dtype=np.intp), variants=("all",))
+    return units_of_sums(together, texts, variants=("all",))
+
+
+def _moments(
+    apart: Floats,
+    products: Floats,
+    middle: Floats,
+    places: tuple[Indices, Indices],
+    other: Bools,
+) -> Moments:
+    """Return moments of both variants of each replay, shape (replays, 2), by sums around a middle.
+
+    Assigned at random, both means are near the middle, so that nothing cancels.
+    """
+    inside = np.stack([~other, other], axis=1).astype(np.float64)
+    count = inside.sum(axis=-1)
+    width = middle.size
+    with np.errstate(divide="ignore", invalid="ignore"):
+        mean = (inside @ apart) / count[..., None]
+    scatter = np.empty((*count.shape, width, width))
+    sums = inside @ products
+    scatter[..., places[0], places[1]] = sums
+    scatter[..., places[1], places[0]] = sums
+    scatter -= count[..., None, None] * mean[..., :, None] * mean[..., None, :]
+    return Moments(count, mean + middle, scatter)

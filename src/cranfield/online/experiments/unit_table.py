@@ -1,0 +1,263 @@
+"""Tables of units: who was in which variant, and what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Bools, Floats, Indices
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
+from cranfield.base.words import counted
+from cranfield.online.experiments.metrics import ONES, Metric, Placed
+from cranfield.sources.schemas import Column, Schema
+from cranfield.sources.tables import read_table
+from cranfield.sources.values import ID, NUMBER, TAG, Cells, Kind, absent
+
+MIXED = ("drop", "error")
+"""What becomes of a unit that is in two variants."""
+
+MISSING = ("error", "drop", "zero")
+"""What becomes of a unit without a value."""
+
+_MEASURED = replace(NUMBER, missing=absent)
+_TIME = Kind(lambda cell: None if absent(cell) else str(cell), wanted="no time", missing=absent)
+
+
+def _as_columns(data: Mapping[Any, Any], source: str) -> Mapping[str, Cells]:
+    if not all(isinstance(one, (list, tuple, np.ndarray, pl.Series)) for one in data.values()):
+        raise InputError("a mapping of a table of units has a list for each column", source=source)
+    if len({len(one) for one in data.values()}) > 1:
+        raise InputError("columns differ in length", source=source)
+    return {
+        str(name): one.tolist() if isinstance(one, np.ndarray) else one
+        for name, one in data.items()
+    }
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Units of an experiment, a row each.
+
+    Attributes
+    ----------
+    source
+        Where they came from, for messages.
+    kind
+        What a unit is.
+    ids
+        Their ids, or None where a row is a unit.
+    variants
+        The variants, the control first.
+    arm
+        Variant of each unit.
+    columns
+        What metrics are of, shape (units, columns); the first column is all 1.
+    placed
+        Where the columns of each metric are.
+    segments
+        Of each segment its levels, and the level of each unit; -1 where it has none.
+    order
+        Place of each unit in time, and the day of each; None where it is not known.
+    notes
+        What was left out or put together.
+    """
+
+    source: str
+    kind: str
+    ids: pl.Series | None
+    variants: tuple[str, ...]
+    arm: Indices
+    columns: Floats
+    placed: dict[str, Placed]
+    segments: dict[str, tuple[tuple[str, ...], Indices]] = field(default_factory=dict)
+    order: Indices | None = None
+    notes: tuple[str, ...] = ()
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Units by variant."""
+        number = np.bincount(self.arm, minlength=len(self.variants))
+        return dict(zip(self.variants, map(int, number), strict=True))
+
+    def share(self, metric: Placed) -> bool:
+        """Whether a metric is the share of units that did something, each 0 or 1."""
+        plain = metric.below == ONES and metric.covariate < 0
+        column = self.columns[:, metric.above]
+        return plain and bool(((column == 0) | (column == 1)).all())
+
+
+def read_units(
+    data: Any,
+    metrics: Mapping[str, Metric],
+    *,
+    variant: str | None = "variant",
+    unit: str | None = None,
+    control: str | None = None,
+    variants: Sequence[str] | None = None,
+    segments: Sequence[str] = (),
+    time: str | None = None,
+    mixed: str = "drop",
+    missing: str = "error",
+) -> Units:
+    """Read a table with the variant of each unit and the columns of metrics.
+
+    Without the column of a variant, all units are in the one variant that is named.
+    """
+    check_choice("mixed", mixed, MIXED)
+    check_choice("missing", missing, MISSING)
+    names = list(dict.fromkeys(name for one in metrics.values() for name in one.parts() if name))
+    if clash := [name for name in names if name in {variant, unit}]:
+        raise PolicyError(f"column {quoted(clash[0])} cannot be a metric: it names units")
+    labels = [one for one in dict.fromkeys([*segments, time]) if one and one not in names]
+    columns = [Column(variant, TAG)] if variant else []
+    columns += [Column(unit, ID)] if unit else []
+    columns += [Column(name, _MEASURED) for name in names]
+    columns += [
+        Column(name, _TIME if name == time else TAG)
+        for name in labels
+        if name not in {variant, unit}
+    ]
+    schema = Schema("table of units", tuple(columns), mapping=_as_columns)
+    table = read_table(data, schema)
+    frame, notes = table.frame, list[str]()
+    if variant is None:
+        variant = "(variant)"
+        frame = frame.with_columns(pl.lit((variants or ("all",))[0]).alias(variant))
+    for name in names:
+        if (gaps := frame[name].null_count()) and missing == "error":
+            raise InputError(
+                f"column {quoted(name)} has no value in {counted(gaps, 'row')}; missing='drop'"
+                " leaves them out of its means, missing='zero' takes 0",
+                source=table.source,
+            )
+    if unit:
+        frame, notes = _by_unit(frame, unit, variant, names, labels, mixed, table.source)
+    if none := frame[variant].null_count():
+        notes.append(f"{counted(none, 'row')} without a variant left out")
+        frame = frame.filter(pl.col(variant).is_not_null())
+    if missing == "zero":
+        if gaps := sum(frame[name].null_count() for name in names):
+            notes.append(f"{counted(gaps, 'missing value')} taken for 0")
+        frame = frame.with_columns(pl.col(names).fill_null(0.0))
+    elif gaps := sum(frame[name].null_count() for name in names):
+        notes.append(f"{counted(gaps, 'missing value')} left out of the means of their metrics")
+    order = None
+    if time is not None:
+        if frame[time].null_count():
+            raise InputError(f"column {quoted(time)} has no time in a row", source=table.source)
+        frame = frame[_in_time(frame[time]).arg_sort()]
+        order = np.arange(frame.height)
+    arms = ordered_variants(frame[variant], control, variants, table.source)
+    values, placed = _placed(frame, metrics)
+    found = {name: _levels(frame[name]) for name in segments}
+    if time is not None and "day" not in found and _in_time(frame[time]).dtype == pl.String:
+        found["day"] = _levels(frame[time].str.slice(0, 10))
+    code = {name: k for k, name in enumerate(arms)}
+    return Units(
+        source=table.source,
+        kind=unit or "unit",
+        ids=frame[unit] if unit else None,
+        variants=arms,
+        arm=frame[variant].replace_strict(code, return_dtype=pl.Int64).to_numpy().astype(np.intp),
+        columns=values,
+        placed=placed,
+        segments=found,
+        order=order,
+        notes=tuple(notes),
+    )
+
+
+def _in_time(given: pl.Series) -> pl.Series:
+    """Return what times are ordered by: numbers, or else text that starts with year and month."""
+    number = given.cast(pl.Float64, strict=False)
+    return given if number.null_count() else number
+
+
+def _by_unit(
+    frame: pl.DataFrame,
+    unit: str,
+    variant: str,
+    names: list[str],
+    labels: list[str],
+    mixed: str,
+    source: str,
+) -> tuple[pl.DataFrame, list[str]]:
+    """Make one row of all rows of a unit."""
+    notes = []
+    sums = [
+        pl.when(pl.col(name).is_not_null().any()).then(pl.col(name).sum()).alias(name)
+        for name in names
+    ]
+    grouped = frame.group_by(unit, maintain_order=True).agg(
+        pl.col(variant).drop_nulls().first(),
+        pl.col(variant).drop_nulls().n_unique().alias("(variants)"),
+        *sums,
+        *(pl.col(name).drop_nulls().first() for name in labels if name not in {unit, variant}),
+    )
+    if grouped.height < frame.height:
+        rows = counted(frame.height, "row")
+        notes.append(f"{rows} are summed by {unit}: {counted(grouped.height, 'unit')}")
+    both = grouped.filter(pl.col("(variants)") > 1)
+    if both.height:
+        said = f"{counted(both.height, 'unit')} in more than one variant"
+        if mixed == "error":
+            raise InputError(f"{said}, such as {quoted(both[unit][0])}", source=source)
+        notes.append(f"{said} left out")
+    return grouped.filter(pl.col("(variants)") < 2).drop("(variants)"), notes
+
+
+def ordered_variants(
+    given: pl.Series, control: str | None, variants: Sequence[str] | None, source: str
+) -> tuple[str, ...]:
+    """Return the variants, the control first: the one named, or `control`, or the first one."""
+    there = given.unique().drop_nulls().sort().to_list()
+    names = list(variants) if variants is not None else there
+    if unknown := [name for name in there if name not in names]:
+        raise CranfieldError(f"{source}: variant {quoted(unknown[0])} has no weight")
+    if not names:
+        raise CranfieldError(f"{source}: no unit has a variant")
+    first = control if control is not None else next((n for n in names if n == "control"), names[0])
+    if first not in names:
+        raise PolicyError(f"there is no variant {quoted(first)}; there are {', '.join(names[:9])}")
+    return (first, *(name for name in names if name != first))
+
+
+def _levels(given: pl.Series) -> tuple[tuple[str, ...], Indices]:
+    levels = given.unique().drop_nulls().sort().to_list()
+    codes = {name: k for k, name in enumerate(levels)}
+    found = given.replace_strict(codes, default=-1, return_dtype=pl.Int64)
+    return tuple(levels), found.fill_null(-1).to_numpy().astype(np.intp)
+
+
+def _placed(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Floats, dict[str, Placed]]:
+    """Put the columns of all metrics side by side, each once.
+
+    Where a value is missing, a mean is the sum of those that there are over their number.
+    """
+    made: dict[tuple[str, ...], Floats] = {("1",): np.ones(frame.height)}
+
+    def place(above: str, below: str) -> tuple[int, int]:
+        values = [frame[name].to_numpy() for name in (above, below) if name]
+        known: Bools = ~np.isnan(np.sum(values, axis=0))
+        if known.all():
+            for name, one in zip((above, below), values, strict=False):
+                made.setdefault((name,), one)
+            keys = ((above,), (below,) if below else ("1",))
+        else:
+            keys = ((above, below, "above"), (above, below, "below"))  # type: ignore[assignment]
+            made[keys[0]] = np.where(known, values[0], 0.0)
+            made[keys[1]] = np.where(known, values[1] if below else 1.0, 0.0)
+        listed = list(made)
+        return listed.index(keys[0]), listed.index(keys[1])
+
+    placed = {}
+    for name, one in metrics.items():
+        above, below, covariate, under = one.parts()
+        more = place(covariate, under) if covariate else (-1, ONES)
+        placed[name] = Placed(*place(above, below), *more)
+    return np.column_stack(list(made.values())), placed

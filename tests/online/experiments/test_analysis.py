@@ -1,0 +1,371 @@
+"""Analysis of experiments, against tea-tasting, gbstats, statsmodels and naive loops."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.stats import ttest_ind
+
+from cranfield.base.errors import CranfieldError, InputError, PolicyError
+from cranfield.online.experiments.analysis import analyse_experiment
+from cranfield.online.experiments.effects import Effects
+from cranfield.online.experiments.metrics import Metric, Placed, arm_means
+from cranfield.online.experiments.moments import Moments, moments
+from cranfield.significance.difference_by_error import t_quantile
+
+DATA = Path(__file__).parents[2] / "data" / "online"
+USERS = DATA / "users.csv"
+
+# tea-tasting 1.14.0, Experiment(...).analyze(make_users_data(n_users=..., seed=42,
+# covariates=True)): control, treatment, effect_size with limits, rel_effect_size with limits, p.
+OF_4000: dict[str, tuple[Placed, list[float]]] = {
+    "orders": (
+        Placed(2),
+        [
+            *(0.5304003954522986, 0.5730905412240769),
+            *(0.04269014577177832, -0.010800201598205522, 0.09618049314176216),
+            *(0.08048664016431273, -0.019515294044061937, 0.1906880061278886),
+            0.11773177998716207,
+        ],
+    ),
+    "revenue by its past": (
+        Placed(3, 0, 6, 0),
+        [
+            *(5.121453608942883, 5.852468057212222),
+            *(0.731014448269339, 0.20228702469056814, 1.25974187184811),
+            *(0.14273573561085673, 0.03772857689110709, 0.2583685084150027),
+            0.0067439292812049734,
+        ],
+    ),
+    "orders/sessions": (
+        Placed(2, 1),
+        [
+            *(0.2657256067360079, 0.28903061224489796),
+            *(0.02330500550889003, -0.0024594336679094504, 0.04906944468568951),
+            *(0.0877032732944063, -0.008944184133335975, 0.19377576095526305),
+            0.07623759978168303,
+        ],
+    ),
+    "orders/sessions by their past": (
+        Placed(2, 1, 5, 4),
+        [
+            *(0.261558559079533, 0.29329282211631386),
+            *(0.03173426303678084, 0.01134447701776042, 0.05212404905580126),
+            *(0.1213275648423009, 0.041648832528977664, 0.20710115387201333),
+            0.002292943842523407,
+        ],
+    ),
+}
+
+OF_200 = {
+    "orders": [
+        *(0.4423076923076923, 0.5833333333333334),
+        *(0.14102564102564108, -0.11902434280376561, 0.4010756248550478),
+        *(0.318840579710145, -0.2116137482816277, 1.2062034578851577),
+        0.2861449181178176,
+    ],
+    "revenue": [
+        *(4.650989143704244, 5.861636760987068),
+        *(1.2106476172828238, -1.1782750634119994, 3.599570297977647),
+        *(0.26029895574398454, -0.1995878440187534, 0.9844194593748681),
+        0.3187507789380875,
+    ],
+    "rate": [
+        *(0.21455238711335883, 0.29663882622556365),
+        *(0.08208643911220481, -0.015481317839995318, 0.17965419606440494),
+        *(0.3825939213103904, -0.05807752952107281, 1.0294302462839564),
+        0.09864762251498248,
+    ],
+}
+
+METRICS = {
+    "orders": Metric("orders"),
+    "revenue": Metric("revenue", covariate="revenue_covariate"),
+    "rate": Metric("orders/sessions", covariate="orders_covariate/sessions_covariate"),
+}
+
+
+def shown(one: Effects, lift: str = "log") -> list[float]:
+    critical = partial(t_quantile, 0.95)
+    parts = (one.control, one.other, one.difference, *one.limits(critical))
+    return [float(x) for x in (*parts, one.lift, *one.lift_limits(critical, lift), one.pvalue())]
+
+
+@pytest.mark.parametrize("name", OF_4000)
+def test_sufficient_statistics_give_what_tea_tasting_gives(name: str) -> None:
+    known = json.loads((DATA / "users_4000.json").read_text())
+    mean, scatter = np.ones((2, 7)), np.zeros((2, 7, 7))
+    mean[:, 1:], scatter[:, 1:, 1:] = known["mean"], known["scatter"]
+    found = Moments(np.array(known["count"], dtype=float), mean, scatter)
+    placed, expected = OF_4000[name]
+    np.testing.assert_allclose(shown(Effects.of(arm_means(found, placed), 0, 1)), expected, 1e-10)
+
+
+def test_a_table_gives_what_tea_tasting_gives() -> None:
+    found = analyse_experiment(USERS, METRICS, unit="user", correction="none")
+    names = (
+        "control mean",
+        "mean",
+        "difference",
+        "low",
+        "high",
+        "lift",
+        "lift low",
+        "lift high",
+        "p",
+    )
+    table = found.to_polars().select(names)
+    for row, name in zip(table.iter_rows(), METRICS, strict=True):
+        np.testing.assert_allclose(row, OF_200[name], 1e-10)
+    # The same in any order of rows, and with rows that are parts of a user.
+    frame = pl.read_csv(USERS)
+    halves = pl.concat([frame, frame]).with_columns(pl.exclude("user", "variant") / 2)
+    again = analyse_experiment(
+        halves.sample(fraction=1, shuffle=True, seed=1), METRICS, unit="user"
+    )
+    np.testing.assert_allclose(again.pvalues, found.pvalues, 1e-9)
+    assert any("400 rows are summed by user" in note for note in again.notes)
+
+
+def test_theta_within_variants_is_the_analysis_of_covariance() -> None:
+    """statsmodels 0.15.0: ols("revenue ~ variant + revenue_covariate")."""
+    found = analyse_experiment(USERS, {"x": METRICS["revenue"]}, theta="within")
+    assert found.difference[0, 0] == pytest.approx(1.210649623580731, abs=1e-10)
+
+
+def summed(number: int, total: float, squares: float) -> tuple[float, float, float]:
+    mean = total / number
+    return mean, (squares - total**2 / number) / (number - 1) / number, number
+
+
+def test_figures_of_gbstats() -> None:
+    """Tests of gbstats 0.8.0 (MIT): absolute, and relative by the linear delta method."""
+    a, b = summed(3407, 1396.87, 52377.9767), summed(3461, 2422.7, 134698.29)
+    parts = [np.array(one) for pair in zip(a, b, strict=True) for one in pair]
+    found = shown(Effects(*parts), "linear")
+    assert [round(x, 5) for x in found[2:5]] == [0.29, 0.04538, 0.53462]
+    assert [round(x, 5) for x in found[5:8]] == [0.70732, -0.03526, 1.44989]
+    assert round(found[8], 5) == 0.02016
+
+
+@settings(max_examples=25)
+@given(st.lists(st.integers(0, 5), min_size=8, max_size=30), st.data())
+def test_p_values_are_those_of_welch(values: list[int], data: Any) -> None:
+    arm = [k % 2 for k in range(len(values))]
+    shift = data.draw(st.sampled_from([0.0, 1e6]))
+    table = {"variant": ["ab"[k] for k in arm], "x": [one + shift for one in values]}
+    x, y = (np.array(values, dtype=float)[np.array(arm) == k] for k in (0, 1))
+    found = analyse_experiment(table, "x", control="a")
+    if min(x.std(), y.std()) == 0:
+        if max(x.std(), y.std()) == 0:
+            assert found.pvalues[0, 0] == (1.0 if x[0] == y[0] else 0.0)
+        return
+    assert found.pvalues[0, 0] == pytest.approx(ttest_ind(y, x, equal_var=False).pvalue, rel=1e-6)
+
+
+@settings(max_examples=20)
+@given(st.integers(0, 10**6))
+def test_moments_of_groups_add_up(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    columns = random.normal(size=(40, 3)) + 1e5
+    group = random.integers(-1, 6, 40)
+    found = moments(columns, group, (3, 2))
+    for k in range(3):
+        inside = columns[(group >= 0) & (group // 2 <= k)]
+        whole = found.together(1).so_far()[k]
+        assert whole.count == len(inside)
+        if len(inside) > 1:
+            np.testing.assert_allclose(whole.mean, inside.mean(axis=0), rtol=1e-12)
+            np.testing.assert_allclose(whole.covariance, np.cov(inside.T), atol=1e-8)
+
+
+def test_lifts_by_three_methods_agree_where_means_are_sure() -> None:
+    known = (np.array(10.0), np.array(11.0), np.array(1e-6), np.array(1e-6), *[np.array(1e4)] * 2)
+    limits = [shown(Effects(*known), how)[6:8] for how in ("log", "linear", "fieller")]
+    np.testing.assert_allclose(limits[0], limits[1], atol=1e-7)
+    np.testing.assert_allclose(limits[0], limits[2], atol=1e-7)
+    # A control that may be 0 has no end by Fieller, and none of the logarithm below 0.
+    unsure = Effects(*map(np.array, (0.1, 1.0, 1.0, 1.0, 50.0, 50.0)))
+    assert shown(unsure, "fieller")[6:8] == [-np.inf, np.inf]
+    negative = Effects(*map(np.array, (-0.1, 1.0, 1.0, 1.0, 50.0, 50.0)))
+    assert np.isnan(shown(negative)[6:8]).all()
+
+
+def test_sample_ratio_comes_first_and_stops_the_verdict() -> None:
+    table = {"variant": ["a"] * 300 + ["b"] * 200, "x": np.arange(500) % 7}
+    found = analyse_experiment(table, "x")
+    assert str(found).startswith("SAMPLE RATIO MISMATCH")
+    assert found.stopped
+    assert np.isnan(found.pvalues).all()
+    assert np.isnan(found.lift_low).all()
+    assert found.verdicts == (("no verdict",),)
+    warned = analyse_experiment(table, "x", srm="warn")
+    assert str(warned).startswith("SAMPLE RATIO MISMATCH")
+    assert np.isfinite(warned.pvalues).all()
+    as_planned = analyse_experiment(table, "x", weights={"a": 0.6, "b": 0.4})
+    assert not as_planned.stopped
+
+
+def test_a_mismatch_of_one_day_stops_it_too() -> None:
+    days = np.repeat(["2026-03-01", "2026-03-02"], 400)
+    variant = np.tile(["a", "b"], 400)
+    variant[:40] = "a"
+    table = {"variant": variant, "x": np.arange(800) % 7, "time": days}
+    assert not analyse_experiment(table, "x").stopped
+    found = analyse_experiment(table, "x", time="time")
+    variant[40:90] = "a"
+    variant[400:490] = "b"
+    stopped = analyse_experiment({**table, "variant": variant}, "x", time="time")
+    assert found.sample_ratios["level"].to_list() == ["2026-03-01", "2026-03-02"]
+    assert not found.stopped
+    assert stopped.stopped
+    assert not stopped.sample_ratio.alarm
+
+
+def test_units_in_two_variants_are_counted() -> None:
+    table = {
+        "user": ["a", "a", "b", "c", "d", "e", "f", "f"],
+        "variant": ["x", "y", "x", "x", "y", "y", None, None],
+        "n": [1.0] * 8,
+    }
+    found = analyse_experiment(table, "n", unit="user")
+    assert found.units.tolist() == [2, 2]
+    assert any("1 unit in more than one variant left out" in note for note in found.notes)
+    assert any("1 row without a variant" in note for note in found.notes)
+    with pytest.raises(InputError, match="'a'"):
+        analyse_experiment(table, "n", unit="user", mixed="error")
+
+
+def test_missing_values_are_an_error_or_said() -> None:
+    random = np.random.default_rng(1)
+    x = random.normal(size=60).tolist()
+    table = {"variant": ["a", "b"] * 30, "x": [None, *x[1:]]}
+    with pytest.raises(InputError, match="no value in 1 row"):
+        analyse_experiment(table, "x")
+    dropped = analyse_experiment(table, "x", missing="drop")
+    assert dropped.means[0].tolist() == pytest.approx([np.mean(x[2::2]), np.mean(x[1::2])])
+    zero = analyse_experiment(table, "x", missing="zero")
+    assert zero.means[0, 0] == pytest.approx(sum(x[2::2]) / 30)
+
+
+def test_a_share_has_wilsons_limits() -> None:
+    """statsmodels 0.15.0: proportion_confint(30, 200, method="wilson")."""
+    table = {"variant": ["a"] * 200 + ["b"] * 200, "x": ([1] * 30 + [0] * 170) * 2}
+    found = analyse_experiment(table, "x")
+    limits = found.mean_low[0, 0], found.mean_high[0, 0]
+    assert limits == pytest.approx((0.10713593562241994, 0.2060557928416666), abs=1e-12)
+
+
+def test_the_overall_criterion_has_the_variance_of_the_sum() -> None:
+    frame = pl.read_csv(USERS)
+    weights = {"orders": 0.7, "revenue": -0.2}
+    found = analyse_experiment(frame, ["orders", "revenue"], oec=weights)
+    control = frame.filter(pl.col("variant") == 0)
+    total = sum(w * frame[name] / control[name].std() for name, w in weights.items())
+    other = analyse_experiment(frame.with_columns(total=total), "total")  # type: ignore[arg-type]
+    assert found.metrics[-1] == "OEC"
+    assert found.pvalues[-1, 0] == pytest.approx(other.pvalues[0, 0], rel=1e-10)
+    assert found.difference[-1, 0] == pytest.approx(other.difference[0, 0], rel=1e-10)
+    assert np.isnan(found.lift[-1, 0])
+
+
+def test_segments_and_their_interaction() -> None:
+    random = np.random.default_rng(5)
+    device = np.repeat(["phone", "desk"], 400)
+    variant = np.tile(["a", "b"], 400)
+    x = random.normal(size=800) + (device == "phone") * (variant == "b")
+    table = {"variant": variant, "x": x, "device": device}
+    found = analyse_experiment(table, "x", segments=["device"])
+    assert found.segments is not None
+    assert found.interactions is not None
+    for level, difference, p in found.segments.select("level", "difference", "p").iter_rows():
+        own = [x[(device == level) & (variant == one)] for one in "ab"]
+        assert difference == pytest.approx(own[1].mean() - own[0].mean())
+        assert p == pytest.approx(ttest_ind(*own, equal_var=False).pvalue)
+    effects = [found.segments["difference"].to_numpy(), np.empty(2)]
+    errors = [
+        sum(x[(device == level) & (variant == one)].var(ddof=1) / 200 for one in "ab")
+        for level in ("desk", "phone")
+    ]
+    expected = (effects[0][1] - effects[0][0]) ** 2 / sum(errors)
+    assert found.interactions["statistic"][0] == pytest.approx(expected)
+    assert found.interactions["p"][0] < 1e-6
+
+
+def test_several_variants_are_corrected_together() -> None:
+    random = np.random.default_rng(2)
+    table = {"variant": list("abc") * 50, "x": random.normal(size=150)}
+    plain = analyse_experiment(table, "x", correction="none", control="b")
+    holm = analyse_experiment(table, "x", control="b")
+    assert plain.variants == ("b", "a", "c")
+    low, high = sorted(plain.pvalues[0])
+    assert sorted(holm.adjusted_pvalues[0]) == pytest.approx(
+        [min(1, 2 * low), max(high, min(1, 2 * low))]
+    )
+    wide = analyse_experiment(table, "x", correction="bonferroni", control="b")
+    assert (wide.high > plain.high).all()
+
+
+def test_non_inferiority_is_a_shifted_test() -> None:
+    random = np.random.default_rng(3)
+    x, y = random.normal(10, 1, 200), random.normal(9.95, 1, 200)
+    table = {"variant": ["a"] * 200 + ["b"] * 200, "x": np.concatenate([x, y])}
+    found = analyse_experiment(table, {"x": Metric("x", margin=0.05)})
+    expected = ttest_ind(y, 0.95 * x, equal_var=False, alternative="greater").pvalue
+    assert found.not_worse[0, 0] == pytest.approx(expected)
+    assert found.verdicts == (("not worse",),)
+    assert "p not worse" in found.to_polars().columns
+
+
+def test_reports_print_and_convert() -> None:
+    found = analyse_experiment(USERS, METRICS, oec={"orders": 1.0})
+    assert found.to_pandas().shape[0] == 4
+    assert "\\toprule" in found.to_latex()
+    assert repr(found).startswith("ExperimentReport(4 metrics, 2 variants, 104 : 96 units")
+    assert "<table" in found._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("table", "how", "error"),
+    [
+        ({"variant": ["a", "a"], "x": [1, 2]}, {}, CranfieldError),
+        ({"variant": ["a", "b"], "x": [1, 2]}, {}, CranfieldError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, "z"]}, {}, InputError),
+        ({"variant": ["a", "b"] * 2, "y": [1, 2, 3, 4]}, {}, InputError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 2, 3]}, {}, InputError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}, {"control": "z"}, PolicyError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}, {"theta": "z"}, PolicyError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}, {"alpha": 2}, PolicyError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}, {"correction": "tukey"}, PolicyError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}, {"sequential": "z"}, PolicyError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}, {"looks": [2]}, PolicyError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}, {"oec": {"q": 1}}, PolicyError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 1, 1, 1]}, {"oec": {"x": 1}}, CranfieldError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}, {"segments": ["q"]}, InputError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}, {"weights": {"a": 1.0}}, PolicyError),
+    ],
+)
+def test_what_cannot_be_analysed_is_refused(
+    table: dict[str, Any], how: dict[str, Any], error: type[Exception]
+) -> None:
+    with pytest.raises(error) as caught:
+        analyse_experiment(table, "x", **how)
+    assert "\n" not in str(caught.value)
+
+
+def test_nothing_varies_and_nothing_warns() -> None:
+    same = analyse_experiment({"variant": ["a", "b"] * 3, "x": [0.1] * 6}, "x")
+    assert same.pvalues.tolist() == [[1.0]]
+    empty = analyse_experiment(
+        {"variant": ["a", "b"] * 3, "x": [1, 2, 3, 4, 5, 6], "n": [0] * 6}, "x/n"
+    )
+    assert np.isnan(empty.pvalues).all()
+    assert empty.verdicts == (("undecided",),)

@@ -1,0 +1,51 @@
+"""Sample ratio mismatch, against published figures and SciPy."""
+
+from __future__ import annotations
+
+import pytest
+from scipy.stats import binomtest, chisquare
+
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.online.experiments.sample_ratio import sample_ratio
+
+
+def test_published_counts() -> None:
+    """Kohavi, Tang and Xu (2020), chapter 21: p = 1.8E-6."""
+    found = sample_ratio({"control": 821_588, "treatment": 815_482})
+    assert found.pvalue == pytest.approx(1.82179e-6, rel=1e-5)
+    assert found.alarm
+
+
+def test_users_of_tea_tasting() -> None:
+    counts = {"0": 2023, "1": 1977}
+    assert sample_ratio(counts).pvalue == pytest.approx(0.46702758, abs=1e-8)
+    assert sample_ratio(counts, method="exact").pvalue == pytest.approx(0.47677126, abs=1e-8)
+
+
+def test_against_scipy() -> None:
+    weights = {"a": 0.2, "b": 0.3, "c": 0.5}
+    found = sample_ratio({"a": 450, "b": 640, "c": 910}, weights)
+    expected = chisquare([450, 640, 910], [400, 600, 1000])
+    assert found.statistic == pytest.approx(expected.statistic, rel=1e-12)
+    assert found.pvalue == pytest.approx(expected.pvalue, rel=1e-10)
+    few = sample_ratio({"a": 7, "b": 20}, {"a": 0.4, "b": 0.6})
+    assert few.method == "exact"
+    assert few.pvalue == pytest.approx(binomtest(7, 27, 0.4).pvalue, rel=1e-10)
+    three = sample_ratio({"a": 0, "b": 0, "c": 30}, weights)
+    assert three.pvalue == pytest.approx(3 * binomtest(30, 30, 0.5).pvalue, rel=1e-10)
+
+
+def test_a_variant_without_units_counts() -> None:
+    assert sample_ratio({"a": 40}, {"a": 0.5, "b": 0.5}).alarm
+    table = sample_ratio({"a": 40}, {"a": 0.5, "b": 0.5}).to_polars()
+    assert table["units"].to_list() == [40, 0]
+    assert table["expected"].to_list() == [20.0, 20.0]
+
+
+def test_wrong_counts_are_refused() -> None:
+    with pytest.raises(PolicyError):
+        sample_ratio({"a": 1, "x": 3}, {"a": 0.5, "b": 0.5})
+    with pytest.raises(CranfieldError):
+        sample_ratio({"a": 0, "b": 0})
+    with pytest.raises(PolicyError):
+        sample_ratio({"a": -1, "b": 3})

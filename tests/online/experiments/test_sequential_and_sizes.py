@@ -1,0 +1,189 @@
+"""Always-valid limits, the bootstrap over units, sizes and replays, against other programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from cranfield.base.errors import PolicyError
+from cranfield.online.experiments.always_valid import always_valid, half_width, parse_sequential
+from cranfield.online.experiments.analysis import analyse_experiment
+from cranfield.online.experiments.cluster_bootstrap import percentiles, resampled_means
+from cranfield.online.experiments.design.sizes import experiment_size
+from cranfield.online.experiments.effects import Effects
+from cranfield.online.experiments.replays import replay_aa
+from cranfield.online.log.simulated import simulated_log
+
+
+def test_sequential_figures_of_gbstats() -> None:
+    """Tests of gbstats 0.8.0 (MIT), relative, tuned for 1,000 and 5,000 units."""
+
+    def found(tuned: int, *arms: tuple[float, float, float]) -> list[float]:
+        parts = [np.array(one) for pair in zip(*arms, strict=True) for one in pair]
+        method = parse_sequential(f"CS(tuned={tuned})")
+        width = half_width(method.ratio(parts[2], parts[4] + parts[5], 0.05), 0.05)
+        one = Effects(*parts)
+        low, high = one.lift_limits(lambda _: width, "linear")
+        return [round(float(x), 5) for x in (one.lift, low, high)]
+
+    def mean(n: int, total: float, squares: float) -> tuple[float, float, float]:
+        return total / n, (squares - total**2 / n) / (n - 1) / n, float(n)
+
+    def share(n: int, total: int) -> tuple[float, float, float]:
+        p = total / n
+        return p, p * (1 - p) / n, float(n)
+
+    a, b = mean(3000, 1396.87, 52377.9767), mean(3461, 2422.7, 134698.29)
+    assert found(1000, a, b) == [0.50336, -0.55844, 1.56516]
+    assert found(5000, share(3000, 1396), share(3461, 2422))[1:] == [0.40098, 0.60675]
+
+
+def test_the_formulas_written_out() -> None:
+    d, s, n, alpha, tau = 0.3, 0.11, 800.0, 0.05, 0.2
+    rho2 = (-2 * np.log(alpha) + np.log(1 - 2 * np.log(alpha))) / 5000
+    half = s * np.sqrt(2 * (n * rho2 + 1) / (n * rho2) * np.log(np.sqrt(n * rho2 + 1) / alpha))
+    low, high, _ = always_valid([d], [s], [n], "CS(tuned=5000)", alpha=alpha)
+    assert (low[0], high[0]) == pytest.approx((d - half, d + half))
+    v = s**2 * n
+    big = np.sqrt(v / (v + n * tau**2)) * np.exp(n**2 * tau**2 * d**2 / (2 * v * (v + n * tau**2)))
+    assert always_valid([d], [s], [n], "mSPRT(tau=0.2)")[2][0] == pytest.approx(1 / big)
+
+
+def test_p_is_below_alpha_where_limits_leave_out_0_and_never_rises() -> None:
+    random = np.random.default_rng(0)
+    n = np.arange(10, 500)
+    d, s = random.normal(0, 1, 490).cumsum() / n + 0.15, 1 / np.sqrt(n)
+    for method in ("CS(tuned=300)", "mSPRT(tau=0.3)"):
+        low, high, p = always_valid(d, s, n, method)
+        outside = (low > 0) | (high < 0)
+        assert ((np.maximum.accumulate(outside)) == (p <= 0.05)).all()
+        assert (np.diff(p) <= 0).all()
+    assert always_valid([1.0], [0.0], [10.0])[2].tolist() == [1.0]
+    with pytest.raises(PolicyError):
+        parse_sequential("mSPRT(tau=0)")
+
+
+def test_looks_are_those_of_the_units_so_far() -> None:
+    random = np.random.default_rng(4)
+    table = {
+        "variant": random.choice(["a", "b"], 300),
+        "x": random.normal(size=300),
+        "t": random.permutation(300),
+    }
+    found = analyse_experiment(table, "x", sequential="CS(tuned=100)", looks=[50, 120], time="t")
+    assert found.looks is not None
+    assert found.looks["units"].to_list() == [50, 120, 300]
+    order = np.argsort(table["t"])[:120]
+    x, variant = table["x"][order], table["variant"][order]
+    difference = x[variant == "b"].mean() - x[variant == "a"].mean()
+    assert found.looks["difference"][1] == pytest.approx(difference)
+    assert found.pvalues[0, 0] == pytest.approx(found.looks["p"][-1])
+    assert found.low[0, 0] == pytest.approx(found.looks["low"][-1])
+    assert "always valid, CS(tuned=100)" in str(found)
+
+
+@pytest.mark.parametrize("weights", ["poisson", "multinomial"])
+def test_the_bootstrap_is_a_loop_over_resamples(weights: str) -> None:
+    random = np.random.default_rng(8)
+    columns = np.column_stack([np.ones(60), random.lognormal(size=60), random.poisson(3, 60)])
+    arm = np.repeat([0, 1], [25, 35])
+    found = resampled_means(columns, arm, 2, resamples=4000, weights=weights, seed=3)
+    again = resampled_means(columns, arm, 2, resamples=4000, weights=weights, seed=3)
+    assert (found == again).all()
+    ratio = found[1, :, 1] / found[1, :, 2]
+    naive = []
+    for _ in range(4000):
+        some = random.integers(0, 35, 35)
+        if weights == "poisson":
+            some = np.repeat(np.arange(35), random.poisson(1, 35))
+        own = columns[25:][some]
+        naive.append(own[:, 1].sum() / own[:, 2].sum())
+    assert ratio.std() == pytest.approx(np.std(naive), rel=0.06)
+    assert np.quantile(ratio, [0.1, 0.9]) == pytest.approx(np.quantile(naive, [0.1, 0.9]), rel=0.05)
+
+
+def test_percentiles_leave_whole_tails() -> None:
+    assert percentiles(np.arange(1.0, 1000.0), 0.95) == (25.0, 975.0)
+    assert percentiles(np.arange(3.0), 0.95) == (-np.inf, np.inf)
+
+
+def test_bootstrap_and_delta_agree_on_many_units() -> None:
+    random = np.random.default_rng(6)
+    pages = random.poisson(4, 3000) + 1
+    table = {
+        "variant": np.tile(["a", "b"], 1500),
+        "clicks": random.binomial(pages, random.beta(2, 5, 3000)),
+        "pages": pages,
+    }
+    delta = analyse_experiment(table, "clicks/pages")
+    boot = analyse_experiment(table, "clicks/pages", errors="bootstrap", seed=1)
+    assert boot.low[0, 0] == pytest.approx(delta.low[0, 0], abs=0.1 * delta.error[0, 0])
+    assert boot.lift_high[0, 0] == pytest.approx(delta.lift_high[0, 0], abs=0.006)
+    assert boot.pvalues[0, 0] == pytest.approx(delta.pvalues[0, 0], abs=0.03)
+    assert (boot.resamples, boot.seed) == (2000, 1)
+
+
+def test_published_sizes() -> None:
+    """Kohavi et al. (2009): 16 s^2 / d^2 units in each variant."""
+    rate = experiment_size(mean=0.05, deviation=(0.05 * 0.95) ** 0.5, lift=0.05)
+    assert rate.rule / 2 == pytest.approx(121_600)
+    revenue = experiment_size(mean=3.75, deviation=30, lift=0.05)
+    assert revenue.rule / 2 == pytest.approx(409_600)
+    assert abs(rate.units / rate.rule - 1) < 0.02
+
+
+def test_sizes_of_statsmodels() -> None:
+    """statsmodels 0.15.0: TTestIndPower().power and .solve_power."""
+    one = {"mean": 1.0, "deviation": 1.0}
+    assert experiment_size(**one, lift=0.1).units == 3142  # 2 x 1570.733
+    assert experiment_size(**one, lift=0.1, alternative="greater").units == 2475  # 2 x 1237.188
+    found = experiment_size(**one, units=3000, share=2 / 3, power=0.8)
+    assert found.lift == pytest.approx(0.10853956930843847, abs=1e-9)
+    found = experiment_size(**one, units=375, share=0.6, lift=0.2)
+    assert found.power == pytest.approx(0.4731568976166253, abs=1e-9)
+    found = experiment_size(**one, units=375, share=0.6, lift=0.2, alternative="greater")
+    assert found.power == pytest.approx(0.5983468593752835, abs=1e-9)
+
+
+def test_a_covariate_saves_units() -> None:
+    plain = experiment_size(mean=2, deviation=3, lift=0.1)
+    helped = experiment_size(mean=2, deviation=3, lift=0.1, correlation=0.6, daily=100)
+    assert helped.units / plain.units == pytest.approx(0.64, abs=0.002)
+    assert helped.days == np.ceil(helped.units / 100)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{}, {"lift": 0.1, "units": 50, "power": 0.8}, {"units": 3}, {"lift": 0}, {"lift": 1e-9}],
+)
+def test_what_is_no_plan_is_refused(wrong: dict[str, float]) -> None:
+    with pytest.raises(PolicyError):
+        experiment_size(mean=1, deviation=1, **wrong)  # type: ignore[arg-type]
+
+
+def test_replays_are_analyses_of_assigned_units() -> None:
+    random = np.random.default_rng(9)
+    from cranfield.online.experiments.design.assignment import Experiment
+
+    table = {
+        "user": [f"u{k}" for k in range(200)],
+        "clicks": random.poisson(2, 200),
+        "pages": random.poisson(4, 200) + 1,
+        "past": random.poisson(2, 200),
+    }
+    from cranfield.online.experiments.metrics import Metric
+
+    metrics = {"ctr": Metric("clicks/pages", covariate="past")}
+    found = replay_aa(table, metrics, unit="user", replays=20)
+    for k in (0, 7, 19):
+        variant = Experiment(f"replay-{k}").assign(table["user"]).to_list()
+        one = analyse_experiment({**table, "variant": variant}, metrics, unit="user")
+        assert found.pvalues[0, k] == pytest.approx(one.pvalues[0, 0], rel=1e-9)
+
+
+def test_replays_of_a_log_keep_the_level() -> None:
+    found = replay_aa(simulated_log(), ["CTR", "Abandonment"], replays=300)
+    table = found.to_polars()
+    assert table["test"].to_list() == ["CTR", "Abandonment", "(sample ratio)"]
+    assert (table["low"] < 0.05).all()
+    assert (table["high"] > 0.05).all()

@@ -81,3 +81,34 @@ def test_ranks_below_1_are_refused() -> None:
         clicks = pl.DataFrame({"page": [0], "rank": [rank]}, schema_overrides={"rank": pl.Int32})
         with pytest.raises(CranfieldError, match="1 clicks have no rank from 1"):
             cf.online.measure({"pages": pages, "clicks": clicks}, "UCTR")
+
+
+PAGES = pl.DataFrame({"page": [0, 1], "query": "q", "time": 1}).with_columns(
+    time=pl.from_epoch("time", "us")
+)
+CLICKS = pl.DataFrame({"page": [0], "rank": [1]})
+
+
+@pytest.mark.parametrize(
+    ("tables", "said"),
+    [
+        ({"pages": PAGES.with_columns(time=pl.lit("now"))}, "the time of pages is a time, not Str"),
+        ({"pages": PAGES.with_columns(page=pl.lit(0))}, "page '0' is there twice"),
+        ({"pages": PAGES.with_columns(page=pl.lit(None, pl.Int64))}, "is there twice, or none"),
+        ({"clicks": CLICKS.with_columns(page=pl.lit("a"))}, "the page of clicks is String"),
+        ({"clicks": CLICKS.with_columns(rank=pl.lit("a"))}, "the rank of clicks is a whole number"),
+        ({"clicks": CLICKS.with_columns(dwell=pl.lit("a"))}, "the dwell of clicks is a number"),
+        ({"clicks": CLICKS.with_columns(censored=pl.lit(1))}, "the censored of clicks is true"),
+    ],
+)
+def test_tables_of_wrong_types_are_refused(tables: dict[str, Any], said: str) -> None:
+    with pytest.raises(CranfieldError, match=said):
+        cf.online.measure({"pages": PAGES, "clicks": CLICKS, **tables}, "UCTR")
+
+
+@pytest.mark.parametrize("dwell", [float("nan"), float("inf"), -1.0, 0.0, 1e300, None])
+def test_dwell_that_is_none_is_unknown(dwell: float | None) -> None:
+    clicks = CLICKS.with_columns(dwell=pl.lit(dwell, pl.Float64))
+    found = cf.online.measure({"pages": PAGES, "clicks": clicks}, ["Dwell", "SATRate"])
+    assert found.without.tolist() == [[1, 1]]
+    assert np.isnan(found.means).all()

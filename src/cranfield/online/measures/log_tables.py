@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -118,7 +118,7 @@ def tables_of(log: QueryLog | Mapping[str, Any] | LogTables) -> LogTables:
     if tables["pages"] is None:
         raise InputError("a log has pages", source=source)
     if isinstance(log, Mapping):
-        _check_ranks(tables, source)
+        _check(tables, source)
     if (clicks := tables["clicks"]) is not None:
         tables["clicks"] = _complete(clicks)
     return LogTables(tables, source)
@@ -142,13 +142,42 @@ def _lazy(table: Any, name: str, source: str) -> nw.LazyFrame[Any] | None:
     return lazy
 
 
-def _check_ranks(tables: Mapping[str, nw.LazyFrame[Any] | None], source: str) -> None:
-    for name in ("results", "clicks"):
-        if (table := tables[name]) is not None:
+def _check(tables: Mapping[str, nw.LazyFrame[Any] | None], source: str) -> None:
+    """Refuse columns of a wrong type, keys that cannot meet, and ranks below 1."""
+    of_pages: Any = None
+    for name, table in tables.items():
+        if table is None:
+            continue
+        types = table.collect_schema()
+        for column, (what, fits) in _TYPES.items():
+            if column in types and not fits(types[column]):
+                raise InputError(
+                    f"the {column} of {name} is {what}, not {types[column]}", source=source
+                )
+        page = "whole" if types["page"].is_integer() else types["page"]
+        of_pages = of_pages or page
+        if page != of_pages:
+            raise InputError(
+                f"the page of {name} is {types['page']}, and that of pages is not", source=source
+            )
+        if name != "pages":
             wrong = ~(nw.col("rank") >= 1).fill_null(False)
             number = collected(table.filter(wrong).select(nw.len())).item()
             if number:
                 raise InputError(f"{number:,} {name} have no rank from 1", source=source)
+
+
+def _is_time(kind: Any) -> bool:
+    return bool(kind == nw.Datetime)
+
+
+_TYPES: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "rank": ("a whole number", lambda kind: kind.is_integer()),
+    "time": ("a time", _is_time),
+    "dwell": ("a number", lambda kind: kind.is_numeric()),
+    "censored": ("true or false", lambda kind: bool(kind == nw.Boolean)),
+}
+"""What columns of tables hold that are not read by :func:`cranfield.online.read_log`."""
 
 
 def _complete(clicks: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 import narwhals.stable.v2 as nw
 import polars as pl
 
+from cranfield.base.errors import InputError, quoted
 from cranfield.online.measures.aggregates import Aggregate, aggregate_of
 from cranfield.online.measures.log_tables import LogTables, collected
 
@@ -60,6 +61,9 @@ def page_table(tables: LogTables, columns: Iterable[str]) -> pl.DataFrame:
     plain = {name for table, name in needs_of(wanted) if table == "pages"}
     chosen = dict.fromkeys((*order, *sorted(plain & have)))
     pages = collected(tables.table("pages").select(*chosen))
+    if (wrong := pages["page"].is_duplicated() | pages["page"].is_null()).any():
+        page = pages["page"].filter(wrong)[0]
+        raise InputError(f"page {quoted(page)} is there twice, or none", source=tables.source)
     for table, chosen_counts in counts.items():
         counted = _by_page(tables, table, chosen_counts)
         # The key of a page may be narrower in one table than in another.

@@ -160,8 +160,8 @@ class Clicks(Measure):
 
     def laid_out(self, judged: JudgedRuns) -> Iterator[Shown]:
         rows = judged.judged()
-        grades, code = np.unique(rows.grade, return_inverse=True)
-        for page in _of_judged(judged, code + 1.0):
+        grades = np.unique(rows.grade)
+        for page in _of_judged(judged, np.searchsorted(grades, rows.grade) + 1.0):
             yield Shown(page, grades)
 
 

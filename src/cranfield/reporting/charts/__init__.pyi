@@ -32,5 +32,7 @@ from .of_users.clicks import (
     clicks_by_rank_chart as clicks_by_rank_chart,
     perplexity_chart as perplexity_chart,
 )
+from .of_users.experiments import experiment_chart as experiment_chart
+from .of_users.experiments import sequence_chart as sequence_chart
 from .of_users.sensitivity import sensitivity_chart as sensitivity_chart
 from .saving import save as save

@@ -46,8 +46,10 @@ def report(
     Parameters
     ----------
     results
-        An :class:`Evaluation`; or scores, comparisons of the same systems, or meanings, by
-        themselves, in a list or in a mapping; or whatever :func:`compare` takes.
+        An :class:`Evaluation`; or an :class:`~cranfield.online.ExperimentReport`, which has
+        a page of its own and takes no options of comparisons; or scores, comparisons of the same
+        systems, or meanings, by themselves, in a list or in a mapping; or whatever
+        :func:`compare` takes.
     path
         The file to write; it appears whole or not at all.
     title
@@ -92,8 +94,10 @@ def report(
     >>> cf.report(ev, path, title="TREC-COVID round 5").read_text()[:15]
     '<!doctype html>'
     """
+    from cranfield.online.experiments.report import ExperimentReport
     from cranfield.reporting.page.build import page
     from cranfield.reporting.page.contents import collect
+    from cranfield.reporting.page.experiment_page import experiment_page
     from cranfield.reporting.page.judges import read_judged
     from cranfield.reporting.page.settings import hashed
 
@@ -101,26 +105,30 @@ def report(
     files = hashed(_files(inputs))
     shown = _command(command)
     judged = () if judges is None else read_judged(judges)
-    contents = collect(
-        results,
-        title=title,
-        scales=scales,
-        baseline=baseline,
-        test=test,
-        correction=correction,
-        alternative=alternative,
-        alpha=alpha,
-        missing=missing,
-        exact=exact,
-        threshold=threshold,
-        resamples=resamples,
-        seed=seed,
-        jobs=jobs,
-    )
-    contents = replace(contents, inputs=files, command=shown, date=date, judges=judged)
-    made = page(contents).encode()
+    options: dict[str, Any] = {
+        "baseline": baseline,
+        "test": test,
+        "correction": correction,
+        "alternative": alternative,
+        "alpha": alpha,
+        "missing": missing,
+        "exact": exact,
+        "threshold": threshold,
+        "resamples": resamples,
+        "seed": seed,
+    }
+    if isinstance(results, ExperimentReport):
+        for name, value in {**options, "judges": judges}.items():
+            if value is not None:
+                raise PolicyError(f"{name}: an experiment is analysed already, and takes none")
+        called = "Experiment report" if title == TITLE else title
+        made = experiment_page(results, called, inputs=files, command=shown, date=date)
+    else:
+        contents = collect(results, title=title, scales=scales, jobs=jobs, **options)
+        contents = replace(contents, inputs=files, command=shown, date=date, judges=judged)
+        made = page(contents)
     with whole_file(target) as out:
-        out.write(made)
+        out.write(made.encode())
     return Path(target)
 
 

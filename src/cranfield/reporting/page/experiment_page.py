@@ -1,0 +1,288 @@
+"""The report of an experiment as one page: the sample ratio first, then what differs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.words import capitalised, counted
+from cranfield.online.experiments.report import BY, STOPPED, ExperimentReport
+from cranfield.online.experiments.sample_ratio import ALARM
+from cranfield.reporting.page.build import asset, digest
+from cranfield.reporting.page.html import Html, el, joined, label, named, text
+from cranfield.reporting.page.limits_drawn import drawn_limits, drawn_looks
+from cranfield.reporting.page.sections import Rows, table
+from cranfield.reporting.page.settings import versions
+from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.tabular import between, from_frame, number
+from cranfield.tabular.content import as_cell
+
+SOURCES = (
+    "Kohavi, Tang and Xu (2020): Trustworthy online controlled experiments",
+    "Fabijan et al. (2019): sample ratio mismatch",
+    "Deng et al. (2018): the delta method for metrics of other units than those randomised",
+)
+"""What the analysis follows."""
+
+Inputs = Sequence[tuple[str, str | None]]
+
+
+def experiment_page(
+    report: ExperimentReport,
+    title: str,
+    *,
+    inputs: Inputs = (),
+    command: str | None = None,
+    date: str | None = None,
+) -> str:
+    """Write the page, which needs no other file, no network and no script."""
+    parts = {
+        "answer": ("The answer", _answer(report)),
+        "ratio": ("Sample ratio", _ratio(report)),
+        "metrics": ("Metrics", _metrics(report)),
+        "looks": ("Over time", _looks(report)),
+        "segments": ("Segments", _segments(report)),
+        "log": ("What was odd", _odd(report)),
+        "settings": ("Exact settings", _settings(report, inputs, command, date)),
+    }
+    kept = {name: part for name, part in parts.items() if part[1] is not None}
+    style = asset("page.css") + asset("experiment.css")
+    pieces = {
+        "policy": Html(
+            f"default-src 'none'; style-src '{digest(style)}'; img-src data:; base-uri 'none';"
+            " form-action 'none'"
+        ),
+        "title": text(title),
+        "counts": text(_counts(report)),
+        "style": Html(style),
+        "links": joined(
+            *(el("li", el("a", head, href=f"#{name}")) for name, (head, _) in kept.items())
+        ),
+        "sections": joined(
+            *(
+                el(
+                    "section",
+                    el("h2", head, id=f"h-{name}"),
+                    body,
+                    id=name,
+                    aria_labelledby=f"h-{name}",
+                )
+                for name, (head, body) in kept.items()
+            )
+        ),
+    }
+    # In one pass: what looks like a place in a name from a file stays what it is.
+    made = re.sub(r"\{\{(\w+)\}\}", lambda found: pieces[found[1]], asset("experiment.html"))
+    return made.encode("utf-8", "backslashreplace").decode()
+
+
+def _counts(report: ExperimentReport) -> str:
+    units = counted(int(report.units.sum()), report.unit)
+    metrics = counted(len(report.metrics), "metric")
+    return f"{units}, {counted(len(report.variants), 'variant')}, {metrics}; {label(report.source)}"
+
+
+def _answer(report: ExperimentReport) -> Html:
+    if report.stopped:
+        said = f"{capitalised(STOPPED)}."
+        return el(
+            "div",
+            el("p", said, class_="lead"),
+            el("p", f"{report.sample_ratio}."),
+            class_="warning",
+        )
+    return joined(
+        *(el("p", _sentence(report, j), class_="lead") for j in range(len(report.variants) - 1)),
+        el("p", f"{capitalised(str(report.sample_ratio))}."),
+    )
+
+
+def _sentence(report: ExperimentReport, j: int) -> str:
+    """What is found of a variant."""
+    name, control = label(report.variants[j + 1]), label(report.control)
+    found: dict[str, list[str]] = {}
+    for k, metric in enumerate(report.metrics):
+        verdict = report.verdicts[k][j]
+        lift = report.lift[k, j]
+        shown = f" ({lift:+.1%})" if np.isfinite(lift) and verdict in {"better", "worse"} else ""
+        found.setdefault(verdict, []).append(f"{label(metric)}{shown}")
+    parts = [
+        f"{verdict} by {_listed(found[verdict])}"
+        for verdict in ("better", "worse")
+        if verdict in found
+    ]
+    if "not worse" in found:
+        parts.append(f"not worse than the margin by {_listed(found['not worse'])}")
+    open_ = found.get("undecided", [])
+    if not parts:
+        return f"No difference between {name} and {control} is found by {_listed(open_)}."
+    rest = f"; nothing is found by {_listed(open_)}" if open_ else ""
+    return f"{name} is {' and '.join(parts)} than {control}{rest}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _ratio(report: ExperimentReport) -> Html:
+    frame = report.sample_ratio.to_polars()
+    rows: Rows = [
+        [named(name), f"{units:,}", f"{expected:,.1f}", f"{share:.2%}", f"{wanted:.2%}"]
+        for name, units, expected, share, wanted in frame.iter_rows()
+    ]
+    head = [frame.columns[0], f"{report.unit}s", *frame.columns[2:]]
+    made = [
+        table("Units of each variant", head, rows, name="narrow"),
+        el(
+            "p",
+            f"An alarm is p < {ALARM:g}. {capitalised(report.sample_ratio.method)} test,"
+            f" p {report.sample_ratio.pvalue:.4g}.",
+            class_="small",
+        ),
+    ]
+    if report.sample_ratios.height:
+        rows = [
+            [
+                named(by),
+                named(level),
+                f"{units:,}",
+                f"{p:.4g}",
+                f"{again:.4g}{' MISMATCH' if again < ALARM else ''}",
+            ]
+            for by, level, units, p, again in report.sample_ratios.iter_rows()
+        ]
+        head = ["by", "level", f"{report.unit}s", "p", "p with Holm's correction"]
+        made.append(table("Sample ratio by level", head, rows, left=(0, 1), name="tall"))
+    return joined(*made)
+
+
+def _metrics(report: ExperimentReport) -> Html:
+    finite = np.isfinite(report.lift_low) & np.isfinite(report.lift_high)
+    ends = np.concatenate([report.lift_low[finite], report.lift_high[finite], [0.0]])
+    rows: Rows = []
+    for k, metric in enumerate(report.metrics):
+        for j, variant in enumerate(report.variants[1:]):
+            lift = report.lift[k, j], report.lift_low[k, j], report.lift_high[k, j]
+            verdict = report.verdicts[k][j]
+            change = [f"{one:+.2%}" if np.isfinite(one) else "" for one in lift]
+            drawn = drawn_limits(*lift, float(ends.min()), float(ends.max()))
+            rows.append(
+                [
+                    named(metric),
+                    named(variant),
+                    verdict,
+                    number(report.means[k, 0]),
+                    number(report.means[k, j + 1]),
+                    _limited(
+                        number(report.difference[k, j]),
+                        between(report.low[k, j], report.high[k, j]),
+                    ),
+                    _limited(change[0], " to ".join(filter(None, change[1:]))),
+                    el("div", drawn, class_=verdict.replace(" ", "-")),
+                    _p(report.adjusted_pvalues[k, j]),
+                ]
+            )
+    level = f"{100 - 100 * report.alpha:g}% limits"
+    head = ["metric", "variant", "verdict", label(report.control), "mean"]
+    head += [f"difference, {level}", f"lift, {level}", "0 is dashed", "p"]
+    made = table("Metrics by variant", head, rows, left=(0, 1, 2, 7))
+    corrected = f"p: {CORRECTIONS[report.correction].title}. " if report.difference.size > 1 else ""
+    return joined(made, el("p", f"{corrected}Limits hold for each row alone.", class_="small"))
+
+
+def _limited(value: str, limits: str) -> Html:
+    return joined(value or "–", el("br"), el("span", limits or "no limits", class_="small"))
+
+
+def _p(value: float) -> str:
+    return f"{value:.3g}" if np.isfinite(value) else "–"
+
+
+def _looks(report: ExperimentReport) -> Html | None:
+    if report.looks is None or report.looks.is_empty():
+        return None
+    made: list[object] = [el("p", f"{report.sequential}: limits and p hold at all looks together.")]
+    for (metric, variant), part in report.looks.group_by("metric", "variant", maintain_order=True):
+        title = f"{label(str(metric))}, {label(str(variant))} less {label(report.control)}"
+        made += [el("h3", title), drawn_looks(part, title, f"{report.unit}s")]
+        rows: Rows = [
+            [f"{units:,}", number(difference), number(low), number(high), _p(p)]
+            for units, difference, low, high, p in part.select(
+                "units", "difference", "low", "high", "p"
+            ).iter_rows()
+        ]
+        head = [f"{report.unit}s", "difference", "low", "high", "p, the least so far"]
+        made.append(table(title, head, rows, left=(), name="tall narrow"))
+    return joined(*made)
+
+
+def _segments(report: ExperimentReport) -> Html | None:
+    frames = [
+        ("Tests that effects are the same at all levels", report.interactions),
+        ("Effects at each level", report.segments),
+    ]
+    made = [_frame(title, frame) for title, frame in frames if frame is not None and frame.height]
+    return joined(*made) if made else None
+
+
+def _frame(title: str, frame: pl.DataFrame) -> Html:
+    shown = from_frame(frame, title)
+    names = [k for k, kind in enumerate(frame.dtypes) if kind == pl.String]
+    rows: Rows = [
+        [named(one) if k in names else one for k, one in enumerate(as_cell(c).text for c in row)]
+        for row in shown.rows
+    ]
+    return table(title, [as_cell(one).text for one in shown.head], rows, left=names, name="tall")
+
+
+def _odd(report: ExperimentReport) -> Html | None:
+    if not report.notes:
+        return None
+    return el("ul", *(el("li", f"{capitalised(label(note))}.") for note in report.notes))
+
+
+def _settings(
+    report: ExperimentReport, inputs: Inputs, command: str | None, date: str | None
+) -> Html:
+    made: list[object] = []
+    if command:
+        made += [
+            el("p", "The command that makes this page again:"),
+            el("pre", el("code", command), tabindex=0),
+        ]
+    if date:
+        made.append(el("p", f"Date: {date}"))
+    bootstrap = report.errors == "bootstrap"
+    chosen = {
+        "source": label(report.source),
+        "unit": report.unit,
+        "control": label(report.control),
+        "alpha": f"{report.alpha:g}",
+        "correction": CORRECTIONS[report.correction].title,
+        "errors": f"{report.errors}, {report.resamples:,} samples, seed {report.seed}"
+        if bootstrap
+        else "Welch's test, by the delta method for ratios",
+        "limits of lifts": "by percentiles" if bootstrap else BY[report.lift_method],
+        "coefficient of covariates": report.theta,
+        "sequential": report.sequential or "no: one look",
+    }
+    made.append(_pairs("How the experiment was analysed", "setting", chosen.items()))
+    made.append(_pairs("Versions", "program", versions().items()))
+    if inputs:
+        files = ((name, el("code", code) if code else "not a file") for name, code in inputs)
+        made.append(_pairs("Input files, SHA-256", "name", files))
+    made += [el("h3", "Sources"), el("ul", *(el("li", one) for one in _sources(report)))]
+    return joined(*made)
+
+
+def _sources(report: ExperimentReport) -> list[str]:
+    sequential = "Howard et al. (2021); Waudby-Smith et al. (2024): limits that hold at all looks"
+    return [*SOURCES, *([sequential] if report.sequential else [])]
+
+
+def _pairs(title: str, head: str, pairs: Iterable[tuple[str, object]]) -> Html:
+    rows: Rows = [[named(name), value] for name, value in pairs]
+    return table(title, [head, ""], rows, left=(0, 1), name="prose")

@@ -1,0 +1,144 @@
+"""The page of an experiment: the sample ratio first, the numbers of the report, any names."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.online import ExperimentReport
+from cranfield.reporting import charts
+from tests.reporting.charts.drawn import HOSTILE, rows_with, spec_of
+from tests.reporting.page.reading import Page
+
+
+def experiment(
+    variants: tuple[str, ...] = ("control", "treatment"),
+    metrics: tuple[str, ...] = ("m",),
+    lift: float = 0.5,
+    **options: Any,
+) -> ExperimentReport:
+    """Analyse 100 units a variant, of which each metric is higher in the others than the first."""
+    draw = np.random.default_rng(6)
+    arm = np.tile(np.arange(len(variants)), 100)
+    columns = {
+        f"c{k}": draw.normal(1, 0.3, arm.size) + lift * (arm > 0) for k in range(len(metrics))
+    }
+    table = {"variant": [variants[k] for k in arm], "level": np.repeat(["<b>x</b>", "y"], arm.size // 2).tolist()}
+    asked = dict(zip(metrics, columns, strict=True))
+    return cf.online.analyse_experiment({**table, **columns}, asked, control=variants[0], **options)
+
+
+def read(found: ExperimentReport, folder: Path, **options: Any) -> Page:
+    return Page(cf.report(found, folder / "experiment.html", **options).read_text())
+
+
+def words(page: Page) -> str:
+    return " ".join(text for inside, text in page.texts if "style" not in inside)
+
+
+def test_the_page_says_what_the_report_says(tmp_path: Path) -> None:
+    found = experiment(metrics=("revenue", "clicks"), segments=["level"])
+    page = read(found, tmp_path, command=["cranfield", "online", "a b"], date="today")
+    said = words(page)
+    assert "Experiment report" in said
+    assert "treatment is better by revenue" in said
+    for k in range(2):
+        for value in (found.means[k, 1], found.difference[k, 0], found.low[k, 0]):
+            assert f"{value:.4f}" in said
+        assert f"{found.lift[k, 0]:+.2%}" in said
+    assert "Sample ratio as expected: control 100 : treatment 100" in said
+    assert "cranfield online 'a b'" in said
+    assert "Effects at each level" in said
+    assert "<b>x</b>" in said
+    assert page.html.count("<b>") == 0
+
+
+def test_no_verdict_while_the_sample_ratio_fails(tmp_path: Path) -> None:
+    found = experiment(weights={"control": 0.9, "treatment": 0.1})
+    assert found.stopped
+    page = read(found, tmp_path)
+    said = words(page)
+    assert "No verdict: units are not spread as they should be" in said
+    assert "SAMPLE RATIO MISMATCH: control 100 : treatment 100 for 0.9 : 0.1" in said
+    assert said.index("SAMPLE RATIO MISMATCH") < said.index("Metrics by variant")
+    assert "better" not in said
+    assert 'class="limits" aria-hidden' in page.html
+    assert "<circle" not in page.html
+    chart = charts.experiment_chart(found)
+    assert "SAMPLE RATIO MISMATCH" in str(spec_of(chart)["title"])
+    [row] = rows_with(chart, "metric", "lift")
+    assert (row["verdict"], row["low"], row["p"]) == ("no verdict", None, None)
+
+
+def test_nothing_found_is_said(tmp_path: Path) -> None:
+    said = words(read(experiment(lift=0.0), tmp_path))
+    assert "No difference between treatment and control is found by m." in said
+
+
+def test_looks_are_drawn_and_listed(tmp_path: Path) -> None:
+    found = experiment(sequential="CS(tuned=100)", looks=[50, 100, 150])
+    page = read(found, tmp_path)
+    assert found.looks is not None
+    [band] = page.all("polygon")
+    assert len((band["points"] or "").split()) == 2 * found.looks.height
+    said = words(page)
+    assert "limits and p hold at all looks together" in said
+    for value in found.looks["low"]:
+        assert f"{value:.4f}" in said
+    chart = charts.sequence_chart(found)
+    rows = rows_with(chart, "units", "difference")
+    assert [row["low"] for row in rows] == found.looks["low"].to_list()
+    spec_of(chart)
+    with pytest.raises(cf.PolicyError, match="metric 'x' is none of m"):
+        charts.sequence_chart(found, "x")
+    with pytest.raises(cf.CranfieldError, match="was looked at once"):
+        charts.sequence_chart(experiment())
+
+
+def test_the_chart_has_the_lifts_of_the_report() -> None:
+    found = experiment(("a", "b", "c"), ("revenue", "clicks"))
+    chart = charts.experiment_chart(found)
+    spec_of(chart)
+    rows = rows_with(chart, "metric", "lift")
+    assert [row["metric"] for row in rows] == [
+        f"{metric}: {variant}" for metric in ("revenue", "clicks") for variant in "bc"
+    ]
+    assert [row["lift"] for row in rows] == found.lift.ravel().tolist()
+    assert [row["high"] for row in rows] == found.lift_high.ravel().tolist()
+    assert {row["verdict"] for row in rows} == {"better"}
+
+
+def test_names_are_text(tmp_path: Path) -> None:
+    names = tuple(name for name in HOSTILE if name.strip())
+    found = experiment(names, names[:2], sequential="CS(tuned=100)", looks=[300])
+    page = read(found, tmp_path, title="<script>alert(2)</script>")
+    assert page.all("script") == []
+    assert page.all("img") == []
+    assert not re.search(r"\son\w+=", re.sub(r"&lt;.*?&gt;", "", page.html))
+    assert "&lt;img src=x onerror=alert(1)&gt;" in page.html
+    for chart in (charts.experiment_chart(found), charts.sequence_chart(found)):
+        spec_of(chart)
+
+
+def test_nothing_is_loaded_from_elsewhere(tmp_path: Path) -> None:
+    page = read(experiment(), tmp_path)
+    assert "default-src 'none'" in page.policy
+    assert "script-src" not in page.policy
+    assert re.findall(r"(?:https?:)?//", page.html.replace("<!doctype", "")) == []
+    assert all(link["href"] == "data:," for link in page.all("link"))
+    assert all((link["href"] or "").startswith("#") for link in page.all("a"))
+
+
+def test_the_same_bytes_again(tmp_path: Path) -> None:
+    assert read(experiment(), tmp_path).html == read(experiment(), tmp_path).html
+
+
+def test_options_of_comparisons_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(cf.PolicyError, match="alpha: an experiment is analysed already"):
+        cf.report(experiment(), tmp_path / "x.html", alpha=0.1)
+    assert not (tmp_path / "x.html").exists()

@@ -28,7 +28,10 @@ def experiment(
     columns = {
         f"c{k}": draw.normal(1, 0.3, arm.size) + lift * (arm > 0) for k in range(len(metrics))
     }
-    table = {"variant": [variants[k] for k in arm], "level": np.repeat(["<b>x</b>", "y"], arm.size // 2).tolist()}
+    table = {
+        "variant": [variants[k] for k in arm],
+        "level": np.repeat(["<b>x</b>", "y"], arm.size // 2).tolist(),
+    }
     asked = dict(zip(metrics, columns, strict=True))
     return cf.online.analyse_experiment({**table, **columns}, asked, control=variants[0], **options)
 

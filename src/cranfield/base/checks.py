@@ -62,6 +62,9 @@ def numbers(values: Any, what: str) -> Floats:
     Traceback (most recent call last):
     cranfield.PolicyError: scores are numbers, not 'x'
     """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        # The message would take longer than all else.
+        return np.asarray(values, dtype=np.float64)
     wrong = f"{what} are numbers, not {quoted(values)}"
     array = as_array(values, wrong)
     if not has_numbers(array):

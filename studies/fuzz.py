@@ -23,6 +23,7 @@ from studies.fuzz_base import Case, Tally, run_case, shown
 from studies.fuzz_cli import command_case, process_case
 from studies.fuzz_judges import judge_case
 from studies.fuzz_labels import label_case
+from studies.fuzz_logs import log_case
 from studies.fuzz_measures import measure_case
 from studies.fuzz_scores import score_case
 from studies.fuzz_tables import table_case
@@ -35,7 +36,8 @@ KINDS: dict[str, tuple[Case, float]] = {
     "tables": (table_case, 0.09),
     "labels": (label_case, 0.02),
     "judges": (judge_case, 0.03),
-    "measures": (measure_case, 0.24),
+    "logs": (log_case, 0.1),
+    "measures": (measure_case, 0.14),
     "evaluations": (score_case, 0.06),
     "command lines": (command_case, 0.02),
 }

@@ -65,6 +65,14 @@ def read_table(data: Any, schema: Schema) -> Table:
     return fitted(columns.matched(schema), schema, columns.source, columns.lines)
 
 
+def _cell(cells: Cells, row: int) -> Any:
+    try:
+        return cells[row]
+    except (ValueError, OverflowError) as error:
+        # A time that Python has no date for.
+        return str(error)
+
+
 def fitted(
     cells: Mapping[str, Cells],
     schema: Schema,
@@ -81,7 +89,7 @@ def fitted(
                 topic = cells.get("topic") if schema.numbered and column.name != "topic" else None
                 raise wrong_row(
                     bad,
-                    column.kind.reason(column.called or column.name, given[bad]),
+                    column.kind.reason(column.called or column.name, _cell(given, bad)),
                     source,
                     lines,
                     None if topic is None else str(topic[bad]),

@@ -75,27 +75,28 @@ def linked(
         empty = frame.height - shown["page"].n_unique()
         link.count("pages without results", empty)
     touched = _clicks(clicks, place, frame, shown, link)
-    log = QueryLog(frame, shown, touched, source, link.odd)
+    shown = _told(shown, RESULTS) if shown.height else shown.select("page", "rank", "doc")
+    log = QueryLog(_told(frame, PAGES), shown, _told(touched, CLICKS), source, link.odd)
     if policies.max_queries is not None:
         log = _without_bots(log, policies.max_queries)
     link.warn()
     return log
 
 
-def _present(table: Table, types: dict[str, pl.DataType], needed: int) -> pl.DataFrame:
-    """Take the columns that are there; those that hold nothing are as if they were not."""
-    frame = table.frame
-    keep = [
+def _told(frame: pl.DataFrame, types: dict[str, pl.DataType]) -> pl.DataFrame:
+    """Leave out the columns that hold nothing, as if they were not there."""
+    needed = {"id", "query", "page", "rank", "doc"}
+    return frame.select(
         name
-        for k, name in enumerate(types)
-        if k < needed
-        or (name in table.names and (not frame.height or frame[name].null_count() < frame.height))
-    ]
-    return frame.select(pl.col(name).cast(types[name]) for name in keep)
+        for name in types
+        if name in frame.columns
+        and (name in needed or not frame.height or frame[name].null_count() < frame.height)
+    )
 
 
 def _pages(table: Table, link: _Link) -> pl.DataFrame:
-    frame = _present(table, PAGES, 2)
+    names = [name for name in PAGES if name in table.names]
+    frame = table.frame.select(pl.col(name).cast(PAGES[name]) for name in names)
     again = ~frame["id"].is_first_distinct()
     if again.any():
         if link.policies.odd == "refuse":
@@ -170,14 +171,9 @@ def _results(table: Table | None, place: pl.DataFrame, link: _Link) -> pl.DataFr
 
 
 def _named(table: Table, frame: pl.DataFrame) -> pl.DataFrame:
-    """Leave out the columns that the source does not have, or that hold nothing."""
-    empty = [
-        name
-        for name in frame.columns
-        if name not in {"page", "rank", "doc"}
-        and (name not in table.names or (frame.height and frame[name].null_count() == frame.height))
-    ]
-    return frame.drop(empty)
+    """Leave out the columns that the source does not have."""
+    needed = {"page", "rank", "doc"}
+    return frame.drop(set(frame.columns) - needed - set(table.names))
 
 
 def _clicks(
@@ -311,6 +307,8 @@ def _without_bots(log: QueryLog, most: int) -> QueryLog:
     many = (pl.len().over(who) > most) & pl.col(who).is_not_null()
     bots = log.pages.select(many).to_series()
     kept = log.where(~bots) if bots.any() else log
+    if kept.pages.is_empty():
+        raise InputError(f"no {who} has {counted(most, 'page')} or fewer", source=log.source)
     if bots.any():
         kept.odd[f"pages of {who}s with more than {counted(most, 'page')}"] = int(bots.sum())
     return kept

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cranfield.online.log.forms import parts_of
+from cranfield.online.log.forms.choosing import parts_of
 from cranfield.online.log.linking import Policies, linked
 from cranfield.online.log.query_log import QueryLog
 

@@ -14,7 +14,7 @@ from cranfield.base.errors import InputError
 from cranfield.base.words import counted
 from cranfield.online.log import tables
 from cranfield.online.log.cells import Cell
-from cranfield.online.log.forms import tables_in
+from cranfield.online.log.forms.choosing import tables_in
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import refusing
 from cranfield.sources.schemas import Column, Schema

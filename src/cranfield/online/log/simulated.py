@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
-from cranfield.online.log.nested import unnested
 from cranfield.online.log.query_log import QueryLog
 from cranfield.online.log.reading import read_log
 
@@ -35,6 +35,19 @@ def simulated_log() -> QueryLog:
     >>> cf.online.simulated_log()
     QueryLog(3,209 pages, ...)
     """
-    pages, results, clicks = unnested(pl.read_parquet(_FILE))
+    pages, results, clicks = _unnested(pl.read_parquet(_FILE))
     log = read_log(pages, results, clicks)
     return QueryLog(log.pages, log.results, log.clicks, "simulated log", log.odd)
+
+
+def _unnested(pages: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None]:
+    """Take pages, their results and their clicks apart, each with the id of its page."""
+
+    def part(name: str) -> pl.DataFrame | None:
+        if name not in pages.columns:
+            return None
+        listed = pages.select(pl.col("id").alias("page"), name).explode(name, empty_as_null=False)
+        return listed.drop_nulls(name).unnest(name)
+
+    own: list[Any] = [name for name in pages.columns if name not in {"results", "clicks"}]
+    return pages.select(own), part("results"), part("clicks")

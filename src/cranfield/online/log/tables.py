@@ -110,6 +110,8 @@ def opened(data: Any, schema: Schema, empty: bool = False) -> Table:
 
     empty: whether it may be without rows.
     """
+    if empty and _is_blank(data):
+        return table_of(pl.DataFrame(schema=["page", "rank", "doc"]), schema, fspath(data))
     columns = _columns(data, schema)
     return _made(columns.matched(schema), schema, columns.source, columns.lines, empty)
 
@@ -136,6 +138,17 @@ def _made(
         frame = pl.DataFrame(schema={column.name: column.kind.dtype for column in schema.columns})
         return Table(frame, source, tuple(cells))
     return fitted(cells, schema, source, lines)
+
+
+def _is_blank(data: Any) -> bool:
+    """Tell whether this is a file of text without any."""
+    if not isinstance(data, (str, PathLike)):
+        return False
+    source = Source(fspath(data))
+    if FORMAT_OF_SUFFIX.get(source.suffix) not in {"csv", "tsv", "jsonl"}:
+        return False
+    with source.open() as stream:
+        return not stream.read(4096).strip()
 
 
 def _columns(data: Any, schema: Schema) -> Columns:

@@ -10,11 +10,11 @@ from typing import Any
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError
 from cranfield.online.log import tables
-from cranfield.online.log.flat import parted
-from cranfield.online.log.living_labs import read_living_labs
-from cranfield.online.log.of_sessions import read_sessions_as_log
-from cranfield.online.log.ubi import read_ubi
-from cranfield.online.log.yandex import read_one_line, read_yandex
+from cranfield.online.log.forms.flat import parted
+from cranfield.online.log.forms.living_labs import read_living_labs
+from cranfield.online.log.forms.of_sessions import read_sessions_as_log
+from cranfield.online.log.forms.ubi import read_ubi
+from cranfield.online.log.forms.yandex import read_one_line, read_yandex
 from cranfield.sessions.log import SessionLog
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -60,18 +60,18 @@ def parts_of(source: Any, results: Any, clicks: Any, form: str) -> Parts:
         return *read_sessions_as_log(sessions), odd
     raw = _raw(source, form)
     if form == "ubi":
-        return read_ubi(raw, None if clicks is None else _raw(clicks, form))
+        return read_ubi(raw, None if clicks is None else _raw(clicks, form, empty=True))
     if form == "living-labs":
         return *parted(read_living_labs(*raw)), {}
     return *(read_yandex if form == "yandex" else read_one_line)(*raw), {}
 
 
-def _raw(source: Any, form: str) -> tuple[bytes, str]:
+def _raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:
     if not isinstance(source, (str, PathLike)):
         raise InputError(f"a log of format {form} is a file, not {type(source).__name__}")
     file = Source(fspath(source))
     raw = file.read()
-    if not raw.strip():
+    if not raw.strip() and not empty:
         raise InputError("is empty: a log has at least one page", source=file.name)
     return raw, file.name
 

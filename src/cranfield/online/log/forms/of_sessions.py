@@ -9,6 +9,9 @@ from cranfield.online.log import tables
 from cranfield.sessions.log import SessionLog
 from cranfield.sources.tables import Table
 
+_LATEST = 1e11
+"""Seconds beyond which no calendar of Python goes, roughly."""
+
 
 def read_sessions_as_log(sessions: SessionLog) -> tuple[Table, Table, Table]:
     """Take the queries of sessions as pages; their clocks start in 1970.
@@ -18,6 +21,10 @@ def read_sessions_as_log(sessions: SessionLog) -> tuple[Table, Table, Table]:
     """
     if len(sessions.systems) > 1:
         raise InputError("a log is of one system", source=sessions.source)
+    for frame, name in ((sessions.queries, "start"), (sessions.clicks, "start")):
+        late = frame[name].filter(frame[name].abs() > _LATEST)
+        if late.len():
+            raise InputError(f"time {late[0]:g} is no number of seconds", source=sessions.source)
     names = pl.Series(sessions.names, dtype=pl.String)
     topics = pl.Series(sessions.topics, dtype=pl.String)
 

@@ -1,0 +1,1 @@
+"""Forms of logs, and how each becomes tables."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import polars as pl
@@ -309,6 +309,7 @@ def _without_bots(log: QueryLog, most: int) -> QueryLog:
     kept = log.where(~bots) if bots.any() else log
     if kept.pages.is_empty():
         raise InputError(f"no {who} has {counted(most, 'page')} or fewer", source=log.source)
+    kept = replace(kept, odd=dict(log.odd))
     if bots.any():
         kept.odd[f"pages of {who}s with more than {counted(most, 'page')}"] = int(bots.sum())
     return kept

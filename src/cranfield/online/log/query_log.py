@@ -107,7 +107,7 @@ class QueryLog:
         ).with_columns(pl.col("clicks").fill_null(0))
 
     def where(self, keep: pl.Expr | pl.Series) -> QueryLog:
-        """Return the log of some pages.
+        """Return the log of some pages; what was odd about the whole is not counted of a part.
 
         Parameters
         ----------
@@ -122,9 +122,7 @@ class QueryLog:
             found = rows.join(place, on="page", how="inner", maintain_order="left")
             return found.with_columns(page=pl.col("new").cast(pl.Int64)).drop("new")
 
-        return QueryLog(
-            kept.drop("page"), of(self.results), of(self.clicks), self.source, dict(self.odd)
-        )
+        return QueryLog(kept.drop("page"), of(self.results), of(self.clicks), self.source)
 
     def write(self, folder: str | PathLike[str], format: str = "csv") -> None:
         """Write the log into a folder, from which :func:`read_log` reads the same.

@@ -36,6 +36,9 @@ def simulated_log() -> QueryLog:
     QueryLog(3,209 pages, ...)
     """
     pages, results, clicks = _unnested(pl.read_parquet(_FILE))
+    assert clicks is not None
+    # Kept in few digits.
+    clicks = clicks.with_columns(pl.col("dwell").cast(pl.Float64).round(1))
     log = read_log(pages, results, clicks)
     return QueryLog(log.pages, log.results, log.clicks, "simulated log", log.odd)
 

@@ -270,7 +270,7 @@ def test_the_overall_criterion_has_the_variance_of_the_sum() -> None:
     found = analyse_experiment(frame, ["orders", "revenue"], oec=weights)
     control = frame.filter(pl.col("variant") == 0)
     total = sum(w * frame[name] / control[name].std() for name, w in weights.items())
-    other = analyse_experiment(frame.with_columns(total=total), "total")  # type: ignore[arg-type]
+    other = analyse_experiment(frame.with_columns(total=total), "total")
     assert found.metrics[-1] == "OEC"
     assert found.pvalues[-1, 0] == pytest.approx(other.pvalues[0, 0], rel=1e-10)
     assert found.difference[-1, 0] == pytest.approx(other.difference[0, 0], rel=1e-10)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -134,7 +136,7 @@ def test_published_sizes() -> None:
 
 def test_sizes_of_statsmodels() -> None:
     """statsmodels 0.15.0: TTestIndPower().power and .solve_power."""
-    one = {"mean": 1.0, "deviation": 1.0}
+    one: dict[str, Any] = {"mean": 1.0, "deviation": 1.0}
     assert experiment_size(**one, lift=0.1).units == 3142  # 2 x 1570.733
     assert experiment_size(**one, lift=0.1, alternative="greater").units == 2475  # 2 x 1237.188
     found = experiment_size(**one, units=3000, share=2 / 3, power=0.8)

@@ -6,7 +6,7 @@ import click
 
 from cranfield.cli.options.command_group import CommandGroup
 
-NAMES: tuple[str, ...] = ("train", "measure", "preference", "interleave")
+NAMES: tuple[str, ...] = ("train", "measure", "preference", "interleave", "experiment", "assign")
 COMMANDS = {name: f"cranfield.cli.online.{name}:{name}" for name in NAMES}
 """Where each command stands."""
 

@@ -163,7 +163,7 @@ def replay_aa(
     for part in row_slices(replays, number, AT_A_TIME):
         chances = [by_md5(f"{salt}-{k}", ids) for k in range(part.start, part.stop)]
         other = np.stack(chances) >= shares[0]
-        both = _moments(apart, products, middle, (first, second), other)
+        both = moments_of_two(apart, products, middle, (first, second), other)
         for k, one in enumerate(units.placed.values()):
             found[k, part] = Effects.of(arm_means(both, one, theta), 0, 1).pvalue()
         found[-1, part] = chi_square(both.count, shares)[1]
@@ -176,13 +176,14 @@ def _units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
     if not isinstance(data, (QueryLog, UnitSums)):
         return read_units(data, named, variant=None, unit=unit, variants=("all",), missing=missing)
     texts = {name: str(one) for name, one in measures_of(named).items()}
-    whole = isinstance(data, QueryLog)
-    sums = unit_sums(data, texts.values(), unit=unit or "user") if whole else data
+    if isinstance(data, QueryLog):
+        data = unit_sums(data, texts.values(), unit=unit or "user")
+    sums: UnitSums = data
     together = replace(sums, variant=np.zeros(len(sums.units), dtype=np.intp), variants=("all",))
     return units_of_sums(together, texts, variants=("all",))
 
 
-def _moments(
+def moments_of_two(
     apart: Floats,
     products: Floats,
     middle: Floats,

@@ -1,0 +1,197 @@
+"""`cranfield online experiment`: what an experiment found, by the unit that was randomised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.cli.online.assign import weights_of
+from cranfield.cli.options.judging import alpha_option, one_of
+from cranfield.cli.options.logs import LogOptions, log_options
+from cranfield.cli.options.output import keep_inputs, output_option, write
+from cranfield.meta.study import Findings
+from cranfield.reporting.text.studies import WRITERS, check_table, written
+from cranfield.tabular import from_frame
+
+if TYPE_CHECKING:
+    from cranfield.online import ExperimentReport
+
+EPILOG = """\b
+Examples:
+  cranfield online experiment users.csv --unit user --metric revenue --metric "ctr=clicks/pages"
+  cranfield online experiment users.csv --metric revenue --covariate revenue=revenue_before
+  cranfield online experiment pages.csv results.csv clicks.csv -m CTR@3 -m Abandonment
+  cranfield online experiment users.csv --metric revenue --segments device,country --time day
+  cranfield online experiment users.csv --metric revenue --sequential "CS(tuned=5000)"
+"""
+
+KEYS = {
+    "effects": ("metric", "variant"),
+    "sample-ratio": ("variant",),
+    "sample-ratios": ("by", "level"),
+    "segments": ("segment", "level", "metric", "variant"),
+    "interactions": ("segment", "metric", "variant"),
+    "looks": ("metric", "variant", "units"),
+}
+"""The tables, and the columns that say what a row is of."""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("data", metavar="DATA...", nargs=-1, required=True)
+@click.option("--measure", "-m", "measures", multiple=True, help="DATA is a log: a measure of it.")
+@click.option(
+    "--metric",
+    "metrics",
+    multiple=True,
+    metavar="[NAME=]A[/B]",
+    help="DATA is a table of units: a column, or the ratio of two.",
+)
+@click.option(
+    "--covariate",
+    "covariates",
+    multiple=True,
+    metavar="NAME=A[/B]",
+    help="Of a metric: columns from before the experiment (CUPED).",
+)
+@click.option("--margin", "margins", multiple=True, metavar="NAME=SHARE", help="Loss accepted.")
+@click.option("--down", multiple=True, metavar="NAME", help="A metric that is good when it falls.")
+@click.option("--unit", help="Column of what was randomised; of a log user, session or query.")
+@click.option("--variant", default="variant", show_default=True, help="Column of the variant.")
+@click.option("--control", help="The variant that the others are compared with.")
+@click.option("--weights", help="Shares that variants should have: control=0.9,new=0.1.")
+@one_of("--srm", ("stop", "warn"), "What a sample ratio mismatch does to the verdict.", "stop")
+@one_of("--mixed", ("drop", "error"), "Units in two variants.", "drop")
+@one_of("--missing", ("error", "drop", "zero"), "A unit without a value.", "error")
+@one_of("--theta", ("pooled", "within"), "Units of the covariate's coefficient.", "pooled")
+@one_of("--lift", ("log", "linear", "fieller"), "Limits of relative differences.", "log")
+@one_of("--errors", ("delta", "bootstrap"), "By the delta method, or drawing units.", "delta")
+@click.option("--correction", default="holm", show_default=True, help="Of all p-values.")
+@alpha_option
+@click.option("--segments", help="Columns whose levels are analysed too, with commas.")
+@click.option("--time", help="Column of the time of a unit: checks by day, order of looks.")
+@click.option("--sequential", help="Valid at every look: CS(tuned=5000), or mSPRT(tau=0.1).")
+@click.option("--looks", help="Numbers of units at which one looks, with commas.")
+@click.option("--oec", help="Overall criterion: weights of metrics, such as ctr=0.7,revenue=0.3.")
+@click.option("--resamples", type=click.IntRange(1), default=2000, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
+@log_options
+@one_of("--format", WRITERS, "How to write the tables.", "text")
+@click.option("--table", metavar="NAME", help=f"One table only: {', '.join(KEYS)}.")
+@output_option
+def experiment(
+    data: tuple[str, ...],
+    measures: tuple[str, ...],
+    metrics: tuple[str, ...],
+    covariates: tuple[str, ...],
+    margins: tuple[str, ...],
+    down: tuple[str, ...],
+    weights: str | None,
+    segments: str | None,
+    looks: str | None,
+    oec: str | None,
+    reading: LogOptions,
+    format: str,
+    table: str | None,
+    output: str | None,
+    **how: Any,
+) -> None:
+    """Analyse an experiment: first whether it can be trusted, then what differs.
+
+    DATA is a table with a row a unit, such as a user, or several rows for a --unit; or with -m a
+    log, in any form that is known, or its tables PAGES RESULTS CLICKS.
+    """
+    from cranfield import online
+
+    if bool(measures) == bool(metrics):
+        raise PolicyError("give -m for a log, or --metric for a table of units")
+    keep_inputs([output], data)
+    named = _metrics(measures, metrics, covariates, margins, down)
+    how |= {
+        "weights": None if weights is None else weights_of(weights),
+        "segments": [] if segments is None else _listed(segments),
+        "looks": None if looks is None else _whole(looks),
+        "oec": None if oec is None else _numbers(oec.split(","), "--oec"),
+    }
+    if metrics and len(data) > 1:
+        raise PolicyError("a table of units is one file")
+    given = reading.read(data) if measures else data[0]
+    found = _findings(online.analyse_experiment(given, named, **how))
+    if table is not None:
+        check_table(table, found.frames)
+    write(written(found, format, table), output)
+
+
+def _metrics(
+    measures: tuple[str, ...],
+    metrics: tuple[str, ...],
+    covariates: tuple[str, ...],
+    margins: tuple[str, ...],
+    down: tuple[str, ...],
+) -> dict[str, Any]:
+    from cranfield.online import Metric
+
+    values = {one: one for one in measures}
+    for one in metrics:
+        name, sign, value = one.partition("=")
+        if (name if sign else one) in values:
+            raise PolicyError(f"there are two metrics {quoted(name if sign else one)}")
+        values[name if sign else one] = value if sign else one
+    pasts, lost = _named(covariates, "--covariate"), _numbers(margins, "--margin")
+    for name in (*pasts, *lost, *down):
+        if name not in values:
+            raise PolicyError(f"there is no metric {quoted(name)}; there are {', '.join(values)}")
+    return {
+        name: Metric(value, pasts.get(name), "down" if name in down else None, lost.get(name))
+        for name, value in values.items()
+    }
+
+
+def _named(given: Iterable[str], option: str) -> dict[str, str]:
+    found = {}
+    for one in given:
+        name, sign, value = one.rpartition("=")
+        if not (name and sign and value):
+            raise PolicyError(f"{option} {quoted(one)} is not of the form NAME=VALUE")
+        found[name.strip()] = value.strip()
+    return found
+
+
+def _numbers(given: Iterable[str], option: str) -> dict[str, float]:
+    named = _named(given, option)
+    try:
+        return {name: float(value) for name, value in named.items()}
+    except ValueError:
+        raise PolicyError(f"{option} takes numbers, not {quoted(', '.join(given))}") from None
+
+
+def _listed(text: str) -> list[str]:
+    return [one.strip() for one in text.split(",")]
+
+
+def _whole(text: str) -> list[int]:
+    try:
+        return [int(one) for one in text.split(",")]
+    except ValueError:
+        raise PolicyError(f"--looks are whole numbers, not {quoted(text)}") from None
+
+
+def _findings(found: ExperimentReport) -> Findings:
+    frames = {
+        "effects": found.to_polars(),
+        "sample-ratio": found.sample_ratio.to_polars(),
+        "sample-ratios": found.sample_ratios if found.sample_ratios.height else None,
+        "segments": found.segments,
+        "interactions": found.interactions,
+        "looks": found.looks,
+    }
+    keyed = {name: (one, KEYS[name]) for name, one in frames.items() if one is not None}
+    tables = [
+        from_frame(one, name.replace("-", " ").capitalize()) for name, (one, _) in keyed.items()
+    ]
+    plain = ("source", "unit", "alpha", "correction", "errors", "theta", "sequential", "stopped")
+    about = {name: getattr(found, name) for name in (*plain, "resamples", "seed")}
+    about |= {"lift limits": found.lift_method, "sample ratio p": found.sample_ratio.pvalue}
+    return Findings(found.heading(), tables, keyed, {**about, "notes": list(found.notes)})

@@ -1,0 +1,194 @@
+"""How often tests of experiments reject where there is nothing: 10,000 A/A experiments each.
+
+python -m studies.experiment_sizes [LOG]
+
+prints the table of docs/experiments.md. With LOG, any log that `read_log` reads, its units are
+assigned anew 10,000 times too.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from cranfield.base.streams import stream
+from cranfield.online import read_log, replay_aa, simulated_log
+from cranfield.online.experiments.always_valid import always_valid
+from cranfield.online.experiments.effects import Effects
+from cranfield.online.experiments.metrics import Placed, arm_means
+from cranfield.online.experiments.moments import Moments
+from cranfield.online.experiments.replays import moments_of_two
+from cranfield.online.experiments.sample_ratio import FEW, chi_square
+from cranfield.significance.difference_by_error import t_pvalue, t_quantile
+from cranfield.significance.tests.binomial import binomial_pvalues
+
+Floats = NDArray[np.float64]
+
+EXPERIMENTS = 10_000
+AT_A_TIME = 200_000
+ALPHA = 0.05
+LOOKS, BLOCK = 1000, 10
+
+
+def normal(random: np.random.Generator, shape: tuple[int, int]) -> list[Floats]:
+    """A value of 10 with deviation 3, its past with correlation .7; pages 1 to 9."""
+    person = random.normal(size=shape)
+    value, past = (
+        10 + 3 * (0.7**0.5 * person + 0.3**0.5 * random.normal(size=shape)) for _ in "12"
+    )
+    return [value, random.integers(1, 10, shape).astype(float), past, np.ones(shape)]
+
+
+def clickers(random: np.random.Generator, shape: tuple[int, int]) -> list[Floats]:
+    """Clicks on pages: geometric numbers of pages, mean 6; click rates of users Beta(0.5, 1.5)."""
+    rate, busy = random.beta(0.5, 1.5, shape), random.gamma(1.0, 5.0, shape)
+    now, before = (1 + random.poisson(busy) for _ in "12")
+    clicks, past = (random.binomial(n, rate).astype(float) for n in (now, before))
+    return [clicks, now.astype(float), past, before.astype(float)]
+
+
+def buyers(random: np.random.Generator, shape: tuple[int, int]) -> list[Floats]:
+    """Revenue: 5 % of users spend, lognormal with sigma 1.5; visits are geometric."""
+    spends = random.random(shape) < 0.05
+    level = random.normal(size=shape)
+    now, past = (
+        spends * np.exp(3 + 1.5 * (0.8 * level + 0.6 * random.normal(size=shape))) for _ in "12"
+    )
+    visits, before = (random.geometric(0.3, shape).astype(float) for _ in "12")
+    return [now, visits, past, before]
+
+
+def heavy(random: np.random.Generator, shape: tuple[int, int]) -> list[Floats]:
+    """Lognormal values with sigma 2; numbers of pages are lognormal with sigma 1.5 too."""
+    level = random.normal(size=shape)
+    now, past = (np.exp(2 * (0.8 * level + 0.6 * random.normal(size=shape))) for _ in "12")
+    pages, before = (np.ceil(np.exp(1.5 * random.normal(size=shape))) for _ in "12")
+    return [now, pages, past, before]
+
+
+POPULATIONS: dict[str, Callable[[np.random.Generator, tuple[int, int]], list[Floats]]] = {
+    "normal": normal,
+    "clicks": clickers,
+    "revenue": buyers,
+    "lognormal": heavy,
+}
+SIZES = {
+    "normal": (50, 200, 1000),
+    "clicks": (50, 200, 1000),
+    "revenue": (200, 1000, 4000),
+    "lognormal": (200, 1000, 4000),
+}
+METRICS = {
+    "mean": Placed(1),
+    "ratio": Placed(1, 2),
+    "CUPED": Placed(1, 0, 3, 0),
+    "CUPED ratio": Placed(1, 2, 3, 4),
+}
+COLUMNS = (*METRICS, "SRM", "per page", "lift")
+
+
+def experiments(name: str, units: int) -> Iterator[tuple[Moments, NDArray[np.bool_], list[Floats]]]:
+    """Yield moments of both variants of some experiments, who is where, and the columns."""
+    step = max(1, AT_A_TIME // units)
+    first, second = np.triu_indices(5)
+    for start in range(0, EXPERIMENTS, step):
+        random = stream(2026, list(POPULATIONS).index(name), units, start)
+        shape = (min(step, EXPERIMENTS - start), units)
+        columns = POPULATIONS[name](random, shape)
+        other = random.random(shape) < 0.5
+        values = np.stack([np.ones(shape), *columns], axis=-1)
+        middle = values.mean(axis=1, keepdims=True)
+        apart = values - middle
+        products = apart[..., first] * apart[..., second]
+        found = moments_of_two(apart, products, np.zeros(5), (first, second), other)
+        yield Moments(found.count, found.mean + middle, found.scatter), other, columns
+
+
+def per_page(other: NDArray[np.bool_], columns: list[Floats]) -> Floats:
+    """Test click rates of pages, as if pages were assigned: two proportions, pooled."""
+    clicks, pages = columns[:2]
+    x = np.stack([(clicks * ~other).sum(axis=1), (clicks * other).sum(axis=1)])
+    n = np.stack([(pages * ~other).sum(axis=1), (pages * other).sum(axis=1)])
+    rate = x.sum(axis=0) / n.sum(axis=0)
+    error = np.sqrt(rate * (1 - rate) * (1 / n).sum(axis=0))
+    return np.asarray(t_pvalue((x[1] / n[1] - x[0] / n[0]) / error, np.inf, "two-sided"))
+
+
+def rejections(name: str, units: int) -> list[float]:
+    """Return the share of experiments that each test rejects, in the order of COLUMNS."""
+    rejected = np.zeros((len(COLUMNS), 0))
+    for found, other, columns in experiments(name, units):
+        means = {one: arm_means(found, placed) for one, placed in METRICS.items()}
+        effects = {one: Effects.of(arms, 0, 1) for one, arms in means.items()}
+        rows = [one.pvalue() <= ALPHA for one in effects.values()]
+        count = found.count.astype(int)
+        srm = chi_square(count, np.array([0.5, 0.5]))[1]
+        if units < FEW:
+            srm = binomial_pvalues(count[:, 0], count[:, 1])
+        rows.append(srm <= ALPHA)
+        nothing = np.full(len(rows[0]), np.nan)
+        rows.append(per_page(other, columns) <= ALPHA if name == "clicks" else nothing)
+        low, high = effects["mean"].lift_limits(lambda df: t_quantile(1 - ALPHA, df))
+        rows.append((low > 0) | (high < 0))
+        rejected = np.concatenate([rejected, np.array(rows, dtype=float)], axis=1)
+    return [float(row.mean()) for row in rejected]
+
+
+def watched(name: str) -> dict[str, float]:
+    """Return the share of experiments that reject at any of 1,000 looks, each after 10 units."""
+    count = {"fixed": 0, "CS(tuned=5000)": 0, "CS from 100": 0, "mSPRT": 0}
+    step = 50
+    for start in range(0, EXPERIMENTS, step):
+        random = stream(2027, list(POPULATIONS).index(name), start)
+        value = POPULATIONS[name](random, (step, LOOKS * BLOCK))[0]
+        other = random.random(value.shape) < 0.5
+
+        def so_far(values: Floats) -> Floats:
+            return np.asarray(values.reshape(step, LOOKS, BLOCK).sum(axis=2).cumsum(axis=1))
+
+        whole = [so_far(one) for one in (np.ones_like(value), value, value**2)]
+        part = [so_far(one * other) for one in (np.ones_like(value), value, value**2)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            arms = []
+            for n, x, squares in (part, [a - b for a, b in zip(whole, part, strict=True)]):
+                arms.append((x / n, np.maximum(squares - x**2 / n, 0) / (n - 1) / n))
+            difference = np.nan_to_num(arms[0][0] - arms[1][0])
+            error = np.nan_to_num(np.sqrt(arms[0][1] + arms[1][1]))
+            known = (arms[0][1] > 0) & (arms[1][1] > 0)
+        error = np.where(known, error, 0.0)
+        total = BLOCK * np.arange(1.0, LOOKS + 1)
+        wide = np.abs(difference) > t_quantile(1 - ALPHA, total - 2) * error
+        count["fixed"] += int((wide & known).any(axis=1).sum())
+        p = always_valid(difference, error, total, "CS(tuned=5000)")[2]
+        count["CS(tuned=5000)"] += int((p[:, -1] <= ALPHA).sum())
+        late = always_valid(difference[:, 9:], error[:, 9:], total[9:], "CS(tuned=5000)")[2]
+        count["CS from 100"] += int((late[:, -1] <= ALPHA).sum())
+        tau = float(0.05 * value.std())
+        p = always_valid(difference, error, total, f"mSPRT(tau={tau})")[2]
+        count["mSPRT"] += int((p[:, -1] <= ALPHA).sum())
+    return {one: number / EXPERIMENTS for one, number in count.items()}
+
+
+def main() -> None:
+    print(f"{'population':11}{'units':>7}", *(f"{one:>12}" for one in COLUMNS))
+    for name in POPULATIONS:
+        for units in SIZES[name]:
+            cells = (f"{one:12.4f}" if one == one else " " * 12 for one in rejections(name, units))
+            print(f"{name:11}{units:7,}", *cells, flush=True)
+    print(f"\n{LOOKS:,} looks, each after {BLOCK} units")
+    for name in POPULATIONS:
+        found = watched(name)
+        print(f"{name:11}", *(f"{one} {share:.4f}" for one, share in found.items()), flush=True)
+    logs = [("simulated log", simulated_log(), "user")]
+    logs += [(path, read_log(path), "session") for path in sys.argv[1:]]
+    for name, log, unit in logs:
+        print(f"\n{name}: replays of {unit}s")
+        measures = ["CTR", "ClickRR", "Abandonment"]
+        print(replay_aa(log, measures, unit=unit, replays=EXPERIMENTS), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,84 @@
+"""`cranfield online experiment` and `cranfield online assign`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+
+from cranfield.online.log.simulated import simulated_log
+from tests.cli.running import cranfield
+
+USERS = str(Path(__file__).parents[1] / "data" / "online" / "users.csv")
+CSV, JSON = ("--format", "csv"), ("--format", "json")
+
+
+def said(*arguments: str) -> str:
+    return cranfield(Path(), "online", *arguments)[0]
+
+
+def refused(*arguments: str) -> str:
+    out, error = cranfield(Path(), "online", *arguments, status=2)
+    assert not out
+    assert error.count("\n") == 1
+    return error
+
+
+def test_a_table_of_units() -> None:
+    text = said(
+        *("experiment", USERS, "--unit", "user", "--metric", "revenue"),
+        *("--metric", "rate=orders/sessions", "--covariate", "revenue=revenue_covariate"),
+        *("--oec", "revenue=0.5,rate=0.5"),
+    )
+    assert text.startswith("sample ratio as expected: 0 104 : 1 96")
+    assert "0.3188" in text
+    rows = said("experiment", USERS, "--metric", "revenue", "--format", "json")
+    effects = json.loads(rows)["effects"]
+    assert round(effects[0]["p"], 10) == 0.3868108266
+    table = said(
+        "experiment", USERS, "--metric", "revenue", "--table", "effects", "--format", "csv"
+    )
+    assert table.startswith("metric,variant,control mean")
+
+
+def test_a_log(tmp_path: Path) -> None:
+    log = simulated_log()
+    paths = []
+    for name in ("pages", "results", "clicks"):
+        frame: pl.DataFrame = getattr(log, name)
+        frame = frame.rename({"id": "page"}) if name == "pages" else frame
+        if name != "pages":
+            ids = pl.Series("page", log.pages["id"].gather(frame["page"]))
+            frame = frame.with_columns(ids)
+        paths.append(str(tmp_path / f"{name}.parquet"))
+        frame.write_parquet(paths[-1])
+    text = said("experiment", *paths, "-m", "CTR", "-m", "Abandonment", "--odd", "count")
+    assert "control 164 : treatment 153" in text
+    assert text.count("better") == 2
+
+
+def test_assignment(tmp_path: Path) -> None:
+    units = tmp_path / "units.txt"
+    units.write_text("u1\nu2\n\nu 3\n")
+    assert said("assign", str(units), "--name", "exp").splitlines()[:3] == [
+        "user,variant",
+        "u1,control",
+        "u2,control",
+    ]
+    found = said("assign", USERS, "--name", "exp", "--check")
+    assert "exp: uniform" in found
+    rows = json.loads(said("assign", USERS, "--name", "e", "--traffic", "0-0.5", *JSON))
+    assert len(rows) == 200
+    assert any(row["variant"] is None for row in rows)
+
+
+def test_what_is_refused() -> None:
+    assert "two.csv" in refused("experiment", "two.csv", "--metric", "x")
+    assert "-m for a log" in refused("experiment", USERS)
+    assert "has no x column" in refused("experiment", USERS, "--metric", "x")
+    assert "no metric 'y'" in refused(
+        "experiment", USERS, "--metric", "orders", "--margin", "y=0.1"
+    )
+    assert "sum to 1" in refused("assign", USERS, "--name", "e", "--weights", "a=0.5,b=0.4")
+    assert "is a file that is read" in refused("assign", USERS, "--name", "e", "-o", USERS)

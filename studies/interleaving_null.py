@@ -17,12 +17,12 @@ import polars as pl
 from cranfield.base.arrays import Floats, Indices
 from cranfield.base.streams import stream, uniforms
 from cranfield.online import interleave, preference_by_credits, simulated_user
+from cranfield.significance.tests.binomial import binomial_pvalues
 from cranfield.tabular import from_frame
 
 EXPERIMENTS = 10_000
-WITH_LIMITS = 1000
+WITH_LIMITS = 500
 USERS, MOST = 40, 15
-TESTS = ("sign test", "t of credit", "Delta leaves out 0")
 A, B = ["x", "y", "z", "w"], ["y", "x", "z", "w"]
 
 
@@ -42,29 +42,28 @@ def simulated(most: int, seed: int) -> tuple[Floats, Indices, Indices]:
 
 def rejections(most: int, seed: int) -> pl.DataFrame:
     credits, user, experiment = simulated(most, seed)
-    starts = np.searchsorted(experiment, np.arange(EXPERIMENTS + 1))
+    sign = np.sign(credits[:, 0] - credits[:, 1])
+    ahead = np.sign(np.bincount(user, sign))
+    experiment_of = np.arange(len(ahead)) // USERS
     out = []
-    for unit in ("user", "impression"):
-        found: dict[str, list[bool]] = {name: [] for name in TESTS}
-        for k in range(EXPERIMENTS):
+    for unit, signs, of in (("user", ahead, experiment_of), ("impression", sign, experiment)):
+        wins, losses = (np.bincount(of[signs == one], minlength=EXPERIMENTS) for one in (1, -1))
+        pvalues = binomial_pvalues(wins, losses)
+        found: dict[str, list[bool]] = {"sign test": (pvalues <= 0.05).tolist()}
+        outside = found["Delta leaves out 0"] = []
+        starts = np.searchsorted(experiment, np.arange(WITH_LIMITS + 1))
+        for k in range(WITH_LIMITS):
             part = slice(starts[k], starts[k + 1])
-            resamples = 1000 if k < WITH_LIMITS else 1
-            one = preference_by_credits(
-                credits[part],
-                user[part] if unit == "user" else None,
-                unit=unit,
-                resamples=resamples,
-                seed=k,
-            )
-            found["sign test"].append(one.pvalue <= 0.05)
-            found["t of credit"].append(one.credit_pvalue <= 0.05)
-            if k < WITH_LIMITS:
-                low, high = one.delta_limits
-                found["Delta leaves out 0"].append(low > 0 or high < 0)
-        for name, of in found.items():
-            share = float(np.mean(of))
-            error = float(np.sqrt(share * (1 - share) / len(of)))
-            out.append((f"1 to {most}" if most > 1 else "1", unit, name, len(of), share, error))
+            units = user[part] if unit == "user" else None
+            one = preference_by_credits(credits[part], units, unit=unit, resamples=1000, seed=k)
+            assert one.pvalue == pvalues[k]
+            low, high = one.delta_limits
+            outside.append(low > 0 or high < 0)
+        for name, rejected in found.items():
+            share = float(np.mean(rejected))
+            error = float(np.sqrt(share * (1 - share) / len(rejected)))
+            often = f"1 to {most}" if most > 1 else "1"
+            out.append((often, unit, name, len(rejected), share, error))
     names = ["impressions a user", "unit", "test", "experiments", "rejected", "standard error"]
     return pl.DataFrame(out, schema=names, orient="row")
 

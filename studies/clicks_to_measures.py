@@ -58,9 +58,9 @@ def check_parameters(model: cf.online.ClickModel, log: QueryLog) -> float:
         away += [abs(a - known), abs(s - SATISFIES[grade])]
         name = "unjudged" if grade is None else str(grade)
         print(f"{name:<9} {a:.4f} {known:.4f}  {s:.4f} {SATISFIES[grade]:.4f}")
-    mean = float(np.log(model.conditional(log)["chance"].to_numpy()).mean())
+    mean: float = np.log(model.conditional(log)["chance"].to_numpy()).mean().item()
     print(f"mean log-likelihood a rank {mean:.6f} (known {LIKELIHOOD})")
-    return max(*away, abs(mean - LIKELIHOOD) * 100)
+    return float(max(*away, abs(mean - LIKELIHOOD) * 100))
 
 
 def err_by_hand(evaluation: cf.Scores, runs: cf.JudgedRuns, chance: dict[int, float]) -> float:
@@ -78,6 +78,12 @@ def err_by_hand(evaluation: cf.Scores, runs: cf.JudgedRuns, chance: dict[int, fl
     rank = np.arange(1, grades.shape[1] + 1)
     err = (before * worth * known / rank).sum(axis=1).reshape(systems, topics).T
     return float(np.abs(err - evaluation.values).max())
+
+
+def clicks_of(model: cf.online.ClickModel) -> dict[int, float]:
+    """Return the attractiveness of the grades that are judged."""
+    table = model.parameters["attractiveness"].drop_nulls("grade")
+    return dict(table.select("grade", "value").iter_rows())
 
 
 def main(folder: Path) -> int:
@@ -111,8 +117,8 @@ def main(folder: Path) -> int:
     print(f"\n{len(ev)} measures of {runs.shape[1]} runs, {time.perf_counter() - start:.2f} s")
     for name, measure in measures.items():
         scores = ev[measure]
-        again = cf.score(runs, str(measure))[measure]
-        good &= bool(np.array_equal(scores.values, again.values))
+        read = cf.score(runs, str(measure))[measure]
+        good &= bool(np.array_equal(scores.values, read.values))
         tau = [float(kendall_tau(scores.mean(), ev[other].mean())) for other in others]
         told = ", ".join(f"{other} {one:.3f}" for other, one in zip(others, tau, strict=True))
         print(f"{name}: means {scores.mean().min():.4f} to {scores.mean().max():.4f}; tau {told}")
@@ -127,8 +133,18 @@ def main(folder: Path) -> int:
         )
     }
     distance = err_by_hand(ev[measures["rrSDBN"]], runs, chance)
-    good &= distance < 1e-12
-    print(f"rrSDBN from ERR with R = a s: at most {distance:.1e}\n")
+    # ERR has R = gain / (highest gain + 1), and nobody stops at a document without a judgment.
+    highest = max(chance[0], chance[1])
+    gains = {grade: chance[grade] / (1 - highest) for grade in (0, 1)}
+    err = f"ERR(gains={gains}, max_grade=1)"
+    passed = simple.measure("effort")(clicks={None: 0, **clicks_of(simple)})
+    both = [next(iter(cf.score(runs, one).values())).values for one in (passed, err)]
+    distances = (distance, float(np.abs(both[0] - both[1]).max()))
+    good &= max(distances) < 1e-12
+    print(
+        f"rrSDBN from ERR with R = a s: at most {distances[0]:.1e} by a sum over ranks, with"
+        f" unjudged documents as grade 0; {distances[1]:.1e} from {err}, which passes over them\n"
+    )
     for name in ("utility", "effort"):
         print(f"{name}, compared:")
         print("\n".join(str(cf.compare(ev[measures[name]])).splitlines()[:6]))

@@ -15,7 +15,7 @@ from cranfield.base.words import counted
 from cranfield.online.experiments.metrics import ONES, Metric, Placed
 from cranfield.online.experiments.unit_table import Units, ordered_variants
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.measures.measuring import unit_sums
+from cranfield.online.measures.measuring import sums_by_unit
 from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
 from cranfield.online.unit_sums import UnitSums
 
@@ -63,13 +63,13 @@ def units_of_log(
         data = data.where(
             pl.col("variant").is_not_null() & ~pl.col(unit).is_in(both[unit].implode())
         )
-        sums = unit_sums(data, texts, unit=unit)
+        sums = sums_by_unit(data, texts, unit=unit)
     else:
         sums, source = data, "sums by unit"
     if missing := [text for text in texts if text not in sums.names]:
         raise PolicyError(f"there is no measure {quoted(missing[0])} in the sums")
     if isinstance(before, QueryLog):
-        before = unit_sums(before, texts, unit=unit)
+        before = sums_by_unit(before, texts, unit=unit)
     return units_of_sums(
         sums,
         dict(zip(metrics, texts, strict=True)),

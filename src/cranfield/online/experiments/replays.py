@@ -23,7 +23,7 @@ from cranfield.online.experiments.moments import Moments
 from cranfield.online.experiments.sample_ratio import chi_square
 from cranfield.online.experiments.unit_table import Units, read_units
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.measures.measuring import unit_sums
+from cranfield.online.measures.measuring import sums_by_unit
 from cranfield.online.unit_sums import UnitSums
 from cranfield.significance.difference_by_error import t_quantile
 from cranfield.tabular import from_frame
@@ -177,7 +177,7 @@ def _units(data: Any, metrics: Any, unit: str | None, missing: str) -> Units:
         return read_units(data, named, variant=None, unit=unit, variants=("all",), missing=missing)
     texts = {name: str(one) for name, one in measures_of(named).items()}
     if isinstance(data, QueryLog):
-        data = unit_sums(data, texts.values(), unit=unit or "user")
+        data = sums_by_unit(data, texts.values(), unit=unit or "user")
     sums: UnitSums = data
     together = replace(sums, variant=np.zeros(len(sums.units), dtype=np.intp), variants=("all",))
     return units_of_sums(together, texts, variants=("all",))

@@ -172,9 +172,6 @@ def sums_by_unit(
     )
 
 
-unit_sums = sums_by_unit
-
-
 def counted_rows(one: OnlineMeasure, pages: pl.DataFrame, keys: Iterable[str]) -> pl.DataFrame:
     """Return the rows of a measure: their keys, sums, and how many values are there or not."""
     rows = one.rows(pages, list(keys))

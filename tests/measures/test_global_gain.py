@@ -256,6 +256,8 @@ def test_fairness_by_global_gain() -> None:
         ("D(GAP)", "has no gains"),
         ("D(WRR)", "has no gains"),
         ("D(uM(clicks={0: 0.3, 1: 0.8}))", "has no gains"),
+        ("D(CWL(by_grade={0: 0.9}))", "has no gains"),
+        ("D(MP(dwell={1: 5}, dwell_by='grade'))", "has no gains"),
         ("D(EU(RBP))", "has no gains"),
         ("D(interval(DCG@3))", "has no gains"),
         ("IA(AWRF@3)", "not known of each intent"),

@@ -27,7 +27,7 @@ from cranfield.measures.wrapping import Wrapping, wrapping
 
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
-_BY_GRADE = ("betas", "thresholds", "clicks")
+_BY_GRADE = ("betas", "thresholds", "clicks", "by_grade")
 """Parameters of measures that go by the grades themselves."""
 
 
@@ -55,6 +55,7 @@ class _Global(Wrapping):
         if inner.info.aggregate != "mean" or inner.info.lower_is_better:
             raise MeasureError(f"{self.about.name}: {inner} is no measure of gain that is averaged")
         by_grade = any(name in inner.parameters for name in _BY_GRADE)
+        by_grade |= getattr(inner, "dwell_by", "") == "grade"
         if by_grade or "inner" in vars(inner) or "clicks" in inner.info.inputs:
             raise MeasureError(
                 f"{self.about.name}: {inner} has no gains that global gains could replace"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from pathlib import Path
 from typing import Any
@@ -139,6 +140,14 @@ def test_nothing_is_loaded_from_elsewhere(tmp_path: Path) -> None:
 
 def test_the_same_bytes_again(tmp_path: Path) -> None:
     assert read(experiment(), tmp_path).html == read(experiment(), tmp_path).html
+
+
+def test_what_is_odd_in_a_log_is_told(tmp_path: Path) -> None:
+    log = cf.online.simulated_log()
+    odd = dataclasses.replace(log, odd={"clicks on no result": 3, "pages twice": 0})
+    said = words(read(cf.online.analyse_experiment(odd, ["CTR"]), tmp_path))
+    assert "3 clicks on no result." in said
+    assert "pages twice" not in said
 
 
 def test_options_of_comparisons_are_refused(tmp_path: Path) -> None:

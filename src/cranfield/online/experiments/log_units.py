@@ -52,13 +52,14 @@ def units_of_log(
     notes: tuple[str, ...] = ()
     if isinstance(data, QueryLog):
         data.require("pages", unit, "variant", purpose="an experiment")
+        notes = tuple(f"{number:,} {what}" for what, number in data.odd.items() if number)
         known = data.pages.filter(pl.col("variant").is_not_null())
         both = known.group_by(unit).agg(pl.col("variant").n_unique()).filter(pl.col("variant") > 1)
         if both.height:
             said = f"{both.height:,} {unit}s in more than one variant"
             if mixed == "error":
                 raise CranfieldError(f"{data.source}: {said}, such as {quoted(both[unit][0])}")
-            notes = (f"{said} left out",)
+            notes += (f"{said} left out",)
         source = data.source
         data = data.where(
             pl.col("variant").is_not_null() & ~pl.col(unit).is_in(both[unit].implode())

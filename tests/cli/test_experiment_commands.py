@@ -82,3 +82,23 @@ def test_what_is_refused() -> None:
     )
     assert "sum to 1" in refused("assign", USERS, "--name", "e", "--weights", "a=0.5,b=0.4")
     assert "is a file that is read" in refused("assign", USERS, "--name", "e", "-o", USERS)
+
+
+def test_a_report(tmp_path: Path) -> None:
+    page = tmp_path / "experiment.html"
+    said("experiment", USERS, "--metric", "<i>x</i>=revenue", "--report", str(page))
+    text = page.read_text()
+    assert "Sample ratio as expected: 0 104 : 1 96" in text
+    assert "&lt;i&gt;x&lt;/i&gt;" in text
+    assert "<i>" not in text
+    assert "cranfield online experiment" in text
+    assert "--metric &#x27;&lt;i&gt;x&lt;/i&gt;=revenue&#x27;" in text.replace("&#39;", "&#x27;")
+    assert "SHA-256" in text
+    page.unlink()
+    assert "is a file that is read" in refused(
+        "experiment", USERS, "--metric", "revenue", "--report", USERS
+    )
+    both = ("--report", str(page), "-o", str(page))
+    assert "are two files" in refused("experiment", USERS, "--metric", "revenue", *both)
+    refused("experiment", USERS, "--metric", "nothing", "--report", str(page))
+    assert not page.exists()

@@ -28,7 +28,7 @@ Examples:
 
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR@10")
 OUTPUT = "report.html"
-LEFT_OUT = ("output", "jobs")
+LEFT_OUT = ("output", "jobs", "page", "format", "table")
 """Options that change nothing on the page, so that they are no part of the command on it."""
 
 
@@ -140,9 +140,14 @@ def _files(judges: tuple[Judge, ...]) -> list[str]:
     return [one.labels.origin.name for one in judges]
 
 
-def command_of(context: click.Context) -> list[str]:
+def command_of(context: click.Context, output: str = "--output") -> list[str]:
     """Return what was given to a command, in the order in which it is declared."""
-    words = ["cranfield", context.command.name or ""]
+    names: list[str] = []
+    above: click.Context | None = context
+    while above is not None and above.parent is not None:
+        names.insert(0, above.command.name or "")
+        above = above.parent
+    words = ["cranfield", *names]
     options: list[str] = []
     for one in context.command.params:
         if one.name in LEFT_OUT or not on_command_line(one.name or ""):
@@ -158,4 +163,4 @@ def command_of(context: click.Context) -> list[str]:
             options += [word for each in value for word in (name, str(each))]
         else:
             options += [name, str(value)]
-    return [*words, "--output", OUTPUT, *options]
+    return [*words, output, OUTPUT, *options]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,6 +27,7 @@ Examples:
   cranfield online experiment pages.csv results.csv clicks.csv -m CTR@3 -m Abandonment
   cranfield online experiment users.csv --metric revenue --segments device,country --time day
   cranfield online experiment users.csv --metric revenue --sequential "CS(tuned=5000)"
+  cranfield online experiment users.csv --metric revenue --report experiment.html
 """
 
 KEYS = {
@@ -80,6 +82,7 @@ KEYS = {
 @log_options
 @one_of("--format", WRITERS, "How to write the tables.", "text")
 @click.option("--table", metavar="NAME", help=f"One table only: {', '.join(KEYS)}.")
+@click.option("--report", "page", metavar="FILE", help="Also write a report: one page of HTML.")
 @output_option
 def experiment(
     data: tuple[str, ...],
@@ -95,6 +98,7 @@ def experiment(
     reading: LogOptions,
     format: str,
     table: str | None,
+    page: str | None,
     output: str | None,
     **how: Any,
 ) -> None:
@@ -104,10 +108,14 @@ def experiment(
     log, in any form that is known, or its tables PAGES RESULTS CLICKS.
     """
     from cranfield import online
+    from cranfield.cli.report import command_of
+    from cranfield.reporting.page.report_page import report as write_report
 
     if bool(measures) == bool(metrics):
         raise PolicyError("give -m for a log, or --metric for a table of units")
-    keep_inputs([output], data)
+    keep_inputs([output, page], data)
+    if page is not None and page == output:
+        raise PolicyError("--report and --output are two files")
     named = _metrics(measures, metrics, covariates, margins, down)
     how |= {
         "weights": None if weights is None else weights_of(weights),
@@ -118,9 +126,14 @@ def experiment(
     if metrics and len(data) > 1:
         raise PolicyError("a table of units is one file")
     given = reading.read(data) if measures else data[0]
-    found = _findings(online.analyse_experiment(given, named, **how))
+    made = online.analyse_experiment(given, named, **how)
+    found = _findings(made)
     if table is not None:
         check_table(table, found.frames)
+    if page is not None:
+        shown = command_of(click.get_current_context(), "--report")
+        files = [one for one in data if Path(one).is_file()]
+        write_report(made, page, inputs=files, command=shown)
     write(written(found, format, table), output)
 
 

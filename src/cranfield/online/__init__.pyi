@@ -17,11 +17,7 @@ from .measures.online_measure import (
     catalogue as catalogue,
     parse_online_measure as parse_online_measure,
 )
-from .measures.survival import (
-    INDEPENDENT as INDEPENDENT,
-    Survival as Survival,
-    survival as survival,
-)
+from .measures.survival import Survival as Survival, survival as survival
 from .unit_sums import UnitSums as UnitSums
 from .interleaving.impressions_needed import impressions_needed as impressions_needed
 from .interleaving.of_log import (

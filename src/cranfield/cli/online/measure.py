@@ -77,6 +77,7 @@ def measure(
     if table is not None:
         check_table(table, TABLES if survival else TABLES[:1])
     from cranfield import online
+    from cranfield.online.measures.survival import INDEPENDENT
 
     wanted = [online.parse_online_measure(one) for one in asked] or None
     keep_inputs([output], [*logs, labels])
@@ -95,7 +96,7 @@ def measure(
         more, frames_of_times = _survival(log, lasting)
         tables += more
         frames |= frames_of_times
-        notes += [online.INDEPENDENT] if "logrank" in frames else []
+        notes += [INDEPENDENT] if "logrank" in frames else []
     heading += [f"note: {note}" for note in notes]
     about = {"log": log.source, "by": list(by), "odd": log.odd}
     write(written(Findings(heading, tables, frames, about), format, table), output)

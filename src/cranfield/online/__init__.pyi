@@ -28,8 +28,8 @@ from .interleaving.of_many import (
     PreferenceMatrix as PreferenceMatrix,
     preference_matrix_by_credits as preference_matrix_by_credits,
 )
-from .interleaving.preference import (
-    Preference as Preference,
+from .interleaving.preference import Preference as Preference
+from .interleaving.two_rankers import (
     preference_by_credits as preference_by_credits,
     preference_of as preference_of,
 )

@@ -9,7 +9,8 @@ from cranfield.base.errors import PolicyError, quoted
 from cranfield.online.interleaving.credits_of_log import LogCredits, team_credits, units_of
 from cranfield.online.interleaving.of_many import PreferenceMatrix, matrix_from
 from cranfield.online.interleaving.outcomes_by_method import Lists, outcomes_by_method
-from cranfield.online.interleaving.preference import Preference, of_two, preference_from
+from cranfield.online.interleaving.preference import Preference
+from cranfield.online.interleaving.two_rankers import of_two, preference_from
 from cranfield.online.log.query_log import QueryLog
 
 

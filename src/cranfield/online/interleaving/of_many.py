@@ -15,8 +15,8 @@ from scipy.sparse.csgraph import breadth_first_order, connected_components
 from cranfield.base.arrays import Bools, Floats, Indices, Ints
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.online.interleaving.preference import (
-    Preference,
+from cranfield.online.interleaving.preference import Preference
+from cranfield.online.interleaving.two_rankers import (
     checked_credits,
     of_two,
     preference_from,

@@ -142,6 +142,33 @@ def test_right_predictions_need_no_rewards() -> None:
             assert policy_value(frame, None, estimator).estimate == pytest.approx(truth, abs=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("depends", "printed"),
+    [
+        ("list", 0.7661254496044472),
+        ("position", 1.0880285010321697),
+        ("above", 0.9165011755265391),
+    ],
+)
+def test_lists_as_obp_has_them(depends: str, printed: float) -> None:
+    """SlateStandardIPS, SlateIndependentIPS and SlateRewardInteractionIPS of obp 0.4.1."""
+    draw = np.random.default_rng(3)
+    lists, length = 500, 4
+    propensity = draw.uniform(0.1, 0.9, (lists, length))
+    chance = np.clip(propensity * draw.uniform(0.3, 1.5, (lists, length)), 0, 1)
+    reward = draw.binomial(1, 0.3, (lists, length))
+    frame = pl.DataFrame(
+        {
+            "page": np.repeat(np.arange(lists), length),
+            "position": np.tile(np.arange(length), lists),
+            "reward": reward.ravel(),
+            "propensity": propensity.ravel(),
+            "chance": chance.ravel(),
+        }
+    )
+    assert policy_value(frame, depends=depends).estimate == pytest.approx(printed, abs=1e-12)
+
+
 def drawn_lists(documents: int, repeats: bool) -> list[List]:
     pool = range(documents)
     return [*product(pool, repeat=LENGTH)] if repeats else [*permutations(pool, LENGTH)]
@@ -314,6 +341,16 @@ def test_a_run_and_a_log() -> None:
     assert made.unseen == 0
     pi = policy_value(shuffled_log(), run, "PI", candidates=2)
     assert pi.estimate == pytest.approx(made.estimate)
+
+
+@pytest.mark.parametrize(("value", "shown"), [(0.0, "0"), (1.5, "1.5"), (None, "missing")])
+def test_propensities_of_a_log(value: float | None, shown: str) -> None:
+    log = shuffled_log()
+    given = pl.Series([value, *[0.5] * 7], dtype=pl.Float64)
+    wrong = made_log(log.pages, log.results.with_columns(propensity=given), log.clicks)
+    run = cf.read_run({"q1": {"a": 2.0, "b": 1.0}})
+    with pytest.raises(cf.InputError, match=f"propensity {shown} does not lie above 0"):
+        policy_value(wrong, run)
 
 
 def test_what_was_never_shown_is_told() -> None:

@@ -139,9 +139,12 @@ def _of_log(log: QueryLog) -> tuple[pl.DataFrame, str, tuple[str, ...]]:
 
 def _refuse_propensities(frame: pl.DataFrame, source: str) -> None:
     if "propensity" in frame.columns:
-        bad = frame.filter(~pl.col("propensity").is_between(0, 1, closed="right"))
+        right = pl.col("propensity").is_between(0, 1, closed="right").fill_null(False)
+        bad = frame.filter(~right)
         if bad.height:
-            reason = f"propensity {bad['propensity'][0]:g} does not lie above 0, up to 1"
+            value = bad["propensity"][0]
+            shown = "missing" if value is None else f"{value:g}"
+            reason = f"propensity {shown} does not lie above 0, up to 1"
             raise InputError(reason, source=source, doc=bad["action"][0])
 
 

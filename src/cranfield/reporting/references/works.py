@@ -104,6 +104,10 @@ def cited_in(source: str) -> tuple[list[Entry], list[str]]:
     for names, years in _CITED.findall(source):
         for year in years.split(", "):
             some = [one for one in entries().values() if _is(one, names, year)]
+            if len(some) > 1 and _OTHERS.search(names):
+                # Where one author is left out, he is rather named.
+                left = len(re.split(r", | and ", _OTHERS.sub("", names))) + 1
+                some = [one for one in some if len(one.families) > left] or some
             found |= {one.key: one for one in some}
             missing += [] if some else [f"{names} ({year})"]
     found |= {name: entries()[name] for name in SOFTWARE if name in source}

@@ -91,6 +91,7 @@ def test_wrong_input_is_refused_in_one_line() -> None:
     interleave, nothing = cf.online.interleave, cast(Any, [None])
     wrong: dict[str, Callable[[], Any]] = {
         "two or more rankings": lambda: interleave([["a"]]),
+        "rankings are lists of ids, or runs, not '7'": lambda: interleave(cast(Any, 7)),
         "no document in any": lambda: interleave([[], []]),
         "'ranker 2' has the document 'a' twice": lambda: interleave([["a"], ["a", "a"]]),
         "is no list of document ids: 'abc'": lambda: interleave(["abc", "cab"]),

@@ -299,6 +299,8 @@ def interleave(
     """
     if topic is not None and not isinstance(topic, str):
         raise PolicyError(f"topic is an id, not {quoted(topic)}")
+    if not isinstance(lists, (Mapping, Sequence, np.ndarray)):
+        raise PolicyError(f"rankings are lists of ids, or runs, not {quoted(lists)}")
     runs = [] if isinstance(lists, Mapping) else [one for one in lists if isinstance(one, Run)]
     parsed = checked_method(method, length, len(lists))
     if not runs:

@@ -31,6 +31,8 @@ EXPERIMENTS = 10_000
 AT_A_TIME = 200_000
 ALPHA = 0.05
 LOOKS, BLOCK = 1000, 10
+WATCHED = {"normal": 10_000, "clicks": 2000, "revenue": 2000, "lognormal": 2000}
+"""Experiments that are looked at."""
 
 
 def normal(random: np.random.Generator, shape: tuple[int, int]) -> list[Floats]:
@@ -141,7 +143,7 @@ def watched(name: str) -> dict[str, float]:
     """Return the share of experiments that reject at any of 1,000 looks, each after 10 units."""
     count = {"fixed": 0, "CS(tuned=5000)": 0, "CS from 100": 0, "mSPRT": 0}
     step = 50
-    for start in range(0, EXPERIMENTS, step):
+    for start in range(0, WATCHED[name], step):
         random = stream(2027, list(POPULATIONS).index(name), start)
         value = POPULATIONS[name](random, (step, LOOKS * BLOCK))[0]
         other = random.random(value.shape) < 0.5
@@ -156,9 +158,9 @@ def watched(name: str) -> dict[str, float]:
             for n, x, squares in (part, [a - b for a, b in zip(whole, part, strict=True)]):
                 arms.append((x / n, np.maximum(squares - x**2 / n, 0) / (n - 1) / n))
             difference = np.nan_to_num(arms[0][0] - arms[1][0])
-            error = np.nan_to_num(np.sqrt(arms[0][1] + arms[1][1]))
+            error = np.sqrt(arms[0][1] + arms[1][1])
             known = (arms[0][1] > 0) & (arms[1][1] > 0)
-        error = np.where(known, error, 0.0)
+        error = np.where(known & np.isfinite(error), error, 0.0)
         total = BLOCK * np.arange(1.0, LOOKS + 1)
         wide = np.abs(difference) > t_quantile(1 - ALPHA, total - 2) * error
         count["fixed"] += int((wide & known).any(axis=1).sum())
@@ -169,7 +171,7 @@ def watched(name: str) -> dict[str, float]:
         tau = float(0.05 * value.std())
         p = always_valid(difference, error, total, f"mSPRT(tau={tau})")[2]
         count["mSPRT"] += int((p[:, -1] <= ALPHA).sum())
-    return {one: number / EXPERIMENTS for one, number in count.items()}
+    return {one: number / WATCHED[name] for one, number in count.items()}
 
 
 def main() -> None:

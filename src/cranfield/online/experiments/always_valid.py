@@ -135,11 +135,11 @@ def always_valid(
     """
     chosen = parse_sequential(method)
     d, s, n = (np.asarray(one, dtype=np.float64) for one in (difference, error, units))
-    ratio = chosen.ratio(s**2, n, alpha)
-    with np.errstate(divide="ignore", invalid="ignore"):
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratio = chosen.ratio(s**2, n, alpha)
         z = np.where(s > 0, d / s, 0.0)
         # Without variance nothing is known of it: no evidence, and no limits.
-        known = s > 0
+        known = (s > 0) & np.isfinite(s)
         half = np.where(known, half_width(ratio, alpha) * s, np.inf)
         log = np.where(known, log_likelihood_ratio(z, ratio), 0.0)
     p = np.minimum.accumulate(np.minimum(1.0, np.exp(-log)), axis=-1)

@@ -163,6 +163,30 @@ def test_effort_of_sdbn_is_err(ranking: Ranking) -> None:
     assert values(runs, text) == pytest.approx(values(runs, "ERR(max_grade=3)"), abs=1e-12)
 
 
+@settings(max_examples=20, deadline=None)
+@given(rankings, st.booleans())
+def test_user_of_given_chances(ranking: Ranking, named: bool) -> None:
+    """CWL down to rank 1000, one rank after another."""
+    by_grade: dict[int | None, float] = {0: 0.9, 2: 0.5}
+    if named:
+        by_grade[None] = 0.97
+    by_rank = {1: 0.95, 3: 0.8}
+    found = read = 0.0
+    still = 1.0
+    for rank in range(1, 1001):
+        grade = ranking[rank - 1] if rank <= len(ranking) else None
+        read += still
+        found += still * ((grade or 0) >= 1)
+        going = {None: by_grade.get(None, 0.9), 0: 0.9, 1: 0.9, 2: 0.5, 3: 0.5}[grade]
+        still *= going * by_rank[max(one for one in by_rank if one <= rank)]
+    options = f"by_grade={by_grade}, by_rank={by_rank}"
+    told = [values(judged(ranking), text.format(f"CWL({options})"))[0] for text in USERS]
+    assert told == pytest.approx([found / read, found, read], abs=1e-12)
+
+
+USERS = ("{}", "ETU({})", "Depth({})")
+
+
 def test_documents_without_a_judgment() -> None:
     """They are as grade 0 and count for nothing, unless they are named; those beyond the list
     never count."""

@@ -225,7 +225,8 @@ def collection(
 
 ELSEWHERE = {
     "test_cwl_expected.py": ("BPM", "BPMDynamic", "NERR8", "NERR9", "NERR10", "NERR11"),
-    "test_markov.py": ("MP",),
+    "test_markov.py": ("MP", "uM", "rrM"),
+    "test_click_measures.py": ("EBU", "uUBM", "uDCM", "rrDCM", "uCCM", "rrCCM", "CWL"),
     "test_graded.py": ("GAP", "gAP", "WRR", "iRBU", "Rpref"),
     "test_compatibility.py": ("Compat", "CompatDiff"),
     "test_exposure.py": ("EEL", "EED", "EER", "IAA"),

@@ -101,6 +101,9 @@ class _Reader(XmlReader):
 
     def end(self, tag: str) -> None:
         self.path.pop()
+        if not self.read.names:
+            # What stands before the first session belongs to none.
+            return
         parent = self.path[-1] if self.path else ""
         if self.text is not None:
             text = "".join(self.text)

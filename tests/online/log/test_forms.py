@@ -209,3 +209,11 @@ def test_json_lines_whose_fields_come_late(tmp_path: Path) -> None:
     assert log.clicks.height == 1
     assert_frame_equal(log.results, cf.online.read_log(rows).results)
     assert isinstance(log.results.schema["team"], pl.String)
+
+
+def test_results_before_the_first_session(tmp_path: Path) -> None:
+    path = tmp_path / "log.xml"
+    result = '<results><result rank="1"><docno>d</docno></result></results>'
+    asked = f'<interaction num="1"><query>q</query>{result}</interaction>'
+    path.write_text(f'<log>{asked}<session num="1">{asked}</session></log>')
+    assert cf.online.read_log(path).results.rows() == [(0, 1, "d")]

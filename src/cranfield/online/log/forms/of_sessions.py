@@ -21,8 +21,9 @@ def read_sessions_as_log(sessions: SessionLog) -> tuple[Table, Table, Table]:
     """
     if len(sessions.systems) > 1:
         raise InputError("a log is of one system", source=sessions.source)
-    for frame, name in ((sessions.queries, "start"), (sessions.clicks, "start")):
-        late = frame[name].filter(frame[name].abs() > _LATEST)
+    for frame in (sessions.queries, sessions.clicks):
+        start = frame["start"].fill_nan(None)
+        late = start.filter(start.abs() > _LATEST)
         if late.len():
             raise InputError(f"time {late[0]:g} is no number of seconds", source=sessions.source)
     names = pl.Series(sessions.names, dtype=pl.String)

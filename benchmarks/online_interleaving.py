@@ -15,6 +15,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -81,10 +82,8 @@ def main(*arguments: str) -> None:
         same = all((a == b).all() for a, b in zip(one, four, strict=True))
         clicks = rng.random(one.lists.shape) < 0.3
         clicks &= one.lists >= 0
-        drawing = best_of(3, lambda made=made: made.draw(IMPRESSIONS, 1))
-        scoring = best_of(
-            3, lambda made=made, one=one, clicks=clicks: made.outcomes(one.lists, clicks, one.teams)
-        )
+        drawing = best_of(3, partial(made.draw, IMPRESSIONS, 1))
+        scoring = best_of(3, partial(made.outcomes, one.lists, clicks, one.teams))
         said = "same bits from 1 and 4 workers" if same else "NOT the same from 1 and 4 workers"
         for what, own, other in zip(
             ("lists", "outcomes"), (drawing, scoring), theirs.get(method, (0.0, 0.0)), strict=True

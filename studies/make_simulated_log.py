@@ -28,6 +28,7 @@ USERS = 400
 DAYS = 28
 START = datetime(2026, 3, 2, tzinfo=UTC)
 CONTROL, TREATMENT = "poznan_baseline", "covidex.r5.2s.lr"
+VARIANTS: tuple[Any, ...] = ("control", "treatment", None)
 ATTRACTS = {0: 0.07, 1: 0.3, 2: 0.5}
 SATISFIES = {0: 0.04, 1: 0.22, 2: 0.42}
 GOES_ON = 0.9
@@ -127,7 +128,7 @@ def table() -> pl.DataFrame:
     pages = []
     for number in range(USERS):
         rng = stream(SEED, number)
-        variant = rng.choice(["control", "treatment", None], p=[0.4, 0.4, 0.2])
+        variant: Any = VARIANTS[rng.choice(len(VARIANTS), p=[0.4, 0.4, 0.2])]
         eager = exp(rng.normal(0, 0.6))
         sessions = 1 + min(int(rng.geometric(0.2)), 20)
         starts = np.sort(rng.random(sessions)) * DAYS
@@ -146,7 +147,7 @@ def table() -> pl.DataFrame:
     time = pl.Datetime("ms", "UTC")
     shown = pl.Struct({"rank": pl.UInt8, "doc": pl.String, "team": pl.String, "grade": pl.Int8})
     clicked = pl.Struct({"rank": pl.UInt8, "time": time, "dwell": pl.Float32})
-    schema = {
+    schema: dict[str, Any] = {
         "id": pl.String,
         **dict.fromkeys(("query", "user", "session"), pl.String),
         **{"time": time, "variant": pl.String, "found": pl.Int64, "method": pl.String},

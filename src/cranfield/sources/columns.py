@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from cranfield.base.errors import CranfieldError, InputError, quoted
+from cranfield.base.escape import plain
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.schemas import Lines, Schema
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
@@ -200,7 +201,10 @@ def refusing(
         raise
     except errors as error:
         reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{what}: {reason}", source=source) from None
+        # It may show the text of cells, of any length.
+        shown = plain(reason[:201])
+        cut = f"{shown[:200]}…" if len(shown) > 200 else shown
+        raise InputError(f"{what}: {cut}", source=source) from None
 
 
 def _columns_of_lines(text: str, form: Lines, things: str, source: str) -> Columns:

@@ -193,6 +193,37 @@ def test_nan_times_of_frames_are_refused() -> None:
         cf.online.read_log(pl.DataFrame({"page": [1], "query": ["a"], "time": [float("nan")]}))
 
 
+def test_files_with_a_mark_and_no_text_are_empty(tmp_path: Path) -> None:
+    for name in ("pages.jsonl", "pages.csv", "pages.tsv"):
+        with pytest.raises(InputError, match="is empty: a table of pages"):
+            cf.online.read_log(text(tmp_path / name, "\ufeff"), RESULTS)
+    with pytest.raises(InputError, match="is empty: a log has"):
+        cf.online.read_log(text(tmp_path / "log.jsonl", "\ufeff"), format="living-labs")
+    clicks = text(tmp_path / "clicks.jsonl", "\ufeff")
+    assert cf.online.read_log(PAGES, RESULTS, clicks).clicks.is_empty()
+
+
+def test_columns_of_types_that_hold_no_such_value(tmp_path: Path) -> None:
+    kinds: list[Any] = [pl.List(pl.Int64), pl.Struct({"a": pl.Int64}), pl.Duration("us"), pl.Time]
+    for kind in kinds:
+        lists = pl.DataFrame({"page": ["p"], "query": ["q"], "time": pl.Series([None], dtype=kind)})
+        assert cf.online.read_log(lists).pages.columns == ["id", "query"]
+        two = pl.concat([lists, lists.with_columns(page=pl.lit("q"))])
+        assert cf.online.read_log(two).pages.columns == ["id", "query"]
+        lists.clear().write_parquet(tmp_path / "pages.parquet")
+        for given in (lists.clear(), tmp_path / "pages.parquet"):
+            with pytest.raises(InputError, match="is empty: a table of pages"):
+                cf.online.read_log(given, RESULTS)
+
+
+def test_cells_that_a_reader_shows_stay_short_and_plain(tmp_path: Path) -> None:
+    path = text(tmp_path / "pages.tsv", 'page\tquery\n1\t"' + "\x1b\t" * 10_000 + "\n")
+    with pytest.raises(InputError, match="is no readable tsv") as caught:
+        cf.online.read_log(path, RESULTS)
+    said = str(caught.value).replace(str(tmp_path), "")
+    assert said.isprintable() and len(said) < 300
+
+
 def test_a_page_with_two_queries(tmp_path: Path) -> None:
     path = text(tmp_path / "log.csv", "page,query,doc,rank\n1,cats,a,1\n1,dogs,b,2\n")
     with pytest.raises(InputError, match=r"log.csv:3: page '1' has query 'cats' and 'dogs'"):

@@ -127,8 +127,9 @@ def _text(cell: Any) -> str | None:
     return text
 
 
-def _nothing(dtype: type[pl.DataType] | pl.DataType) -> pl.Expr:
-    return pl.lit(None, dtype)
+def _nothing(column: pl.Expr, dtype: type[pl.DataType] | pl.DataType) -> pl.Expr:
+    """Read no cell of a column, which stays as long as it is: a literal has one row."""
+    return pl.when(column.is_null()).then(pl.lit(None, dtype))
 
 
 def _told(column: pl.Expr, dtype: pl.DataType) -> tuple[pl.Expr, pl.DataType]:
@@ -147,7 +148,7 @@ def _id(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if dtype.is_float():
         whole = column.cast(pl.Int64, strict=False)
         return pl.when(whole == column).then(whole).cast(pl.String)
-    return _nothing(pl.String) if not isinstance(dtype, pl.Null) else column.cast(pl.String)
+    return _nothing(column, pl.String) if not isinstance(dtype, pl.Null) else column.cast(pl.String)
 
 
 def _real(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
@@ -155,7 +156,7 @@ def _real(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if isinstance(dtype, pl.String):
         column = column.str.strip_chars().cast(pl.Float64, strict=False)
     elif not (dtype.is_numeric() or isinstance(dtype, (pl.Null, pl.Boolean))):
-        return _nothing(pl.Float64)
+        return _nothing(column, pl.Float64)
     number = column.cast(pl.Float64, strict=False)
     return pl.when(number.is_finite()).then(number)
 
@@ -167,7 +168,7 @@ def _whole(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if dtype.is_integer() or isinstance(dtype, (pl.Null, pl.Boolean)):
         return column.cast(pl.Int64, strict=False)
     if not dtype.is_numeric():
-        return _nothing(pl.Int64)
+        return _nothing(column, pl.Int64)
     number = column.cast(pl.Float64, strict=False)
     whole = number.cast(pl.Int64, strict=False)
     return pl.when(whole == number).then(whole)
@@ -249,7 +250,7 @@ def _time(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if isinstance(dtype, pl.Null):
         return column.cast(UTC)
     if isinstance(dtype, pl.Boolean) or not dtype.is_numeric():
-        return _nothing(UTC)
+        return _nothing(column, UTC)
     return _since(_real(column, dtype))
 
 

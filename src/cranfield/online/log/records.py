@@ -19,12 +19,20 @@ _LONE = re.compile(
 """Half of a pair that stands for one character, which is no text."""
 
 
+BOM = b"\xef\xbb\xbf"
+
+
+def is_blank(raw: bytes) -> bool:
+    """Tell whether a file has no text, but perhaps the mark with which text begins."""
+    return not raw.removeprefix(BOM).strip()
+
+
 def records(raw: bytes, source: str, what: str, types: Types | None = None) -> pl.DataFrame:
     """Read objects, one a line, of which the other fields are left out.
 
     types: of the fields, where values that are text hold anything; by default all fields, as text.
     """
-    raw = raw.removeprefix(b"\xef\xbb\xbf")
+    raw = raw.removeprefix(BOM)
     if b"\\u" in raw and (lone := _LONE.search(raw)):
         line = raw.count(b"\n", 0, lone.start()) + 1
         raise InputError("is no valid JSON: half of a surrogate pair", source=source, line=line)

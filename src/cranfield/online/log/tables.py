@@ -13,7 +13,7 @@ from cranfield.online.log import cells
 from cranfield.online.log.query_log import CLICKS as CLICK_TYPES
 from cranfield.online.log.query_log import PAGES as PAGE_TYPES
 from cranfield.online.log.query_log import RESULTS as RESULT_TYPES
-from cranfield.online.log.records import lines_of_rows, records
+from cranfield.online.log.records import is_blank, lines_of_rows, records
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.columns import (
     Columns,
@@ -148,7 +148,7 @@ def _is_blank(data: Any) -> bool:
     if FORMAT_OF_SUFFIX.get(source.suffix) not in {"csv", "tsv", "jsonl"}:
         return False
     with source.open() as stream:
-        return not stream.read(4096).strip()
+        return is_blank(stream.read(4096))
 
 
 def _columns(data: Any, schema: Schema) -> Columns:
@@ -161,7 +161,7 @@ def _columns(data: Any, schema: Schema) -> Columns:
     if form not in {"csv", "tsv", "parquet", "jsonl"}:
         return read_columns(data, schema)
     raw, name = source.read(), source.name
-    if not raw.strip():
+    if is_blank(raw):
         raise schema.empty(name)
     if form == "parquet":
         return _of_polars(parquet_frame(raw, name), name)

@@ -15,6 +15,7 @@ from cranfield.online.log.forms.living_labs import read_living_labs
 from cranfield.online.log.forms.of_sessions import read_sessions_as_log
 from cranfield.online.log.forms.ubi import read_ubi
 from cranfield.online.log.forms.yandex import read_one_line, read_yandex
+from cranfield.online.log.records import is_blank
 from cranfield.sessions.log import SessionLog
 from cranfield.sessions.reading import read_sessions
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -71,7 +72,7 @@ def _raw(source: Any, form: str, empty: bool = False) -> tuple[bytes, str]:
         raise InputError(f"a log of format {form} is a file, not {type(source).__name__}")
     file = Source(fspath(source))
     raw = file.read()
-    if not raw.strip() and not empty:
+    if is_blank(raw) and not empty:
         raise InputError("is empty: a log has at least one page", source=file.name)
     return raw, file.name
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from cranfield.online.log import tables
-from cranfield.online.log.records import lines_of_rows, records
+from cranfield.online.log.records import is_blank, lines_of_rows, records
 from cranfield.sources.tables import Table
 
 
@@ -48,7 +48,7 @@ def read_ubi(
         line=pl.Series(_lines(queries[0], asked), dtype=pl.Int64)
     )
     done = pl.DataFrame(schema=pl.Schema(EVENTS)).with_columns(line=pl.lit(0, pl.Int64))
-    if events is not None and events[0].strip():
+    if events is not None and not is_blank(events[0]):
         done = records(events[0], events[1], "UBI events", EVENTS)
         done = done.with_columns(line=pl.Series(_lines(events[0], done), dtype=pl.Int64))
     done = done.unnest("event_attributes").unnest("object", "position")

@@ -273,3 +273,20 @@ def test_counts_add_up_to_the_rows() -> None:
     of["absence"] = of["session"]
     every = (found.values + found.censored + found.without)[0]
     assert every.tolist() == [of[one.values_of] for one in found.measures]
+
+
+def test_times_that_are_not_known_are_not_censored() -> None:
+    pages = {"page": list("pqr"), "query": list("abc"), "user": list("uuv"), "time": [10, 20, None]}
+    shown = {"page": list("pqr"), "rank": [1] * 3, "doc": list("xyz")}
+    clicks = {"page": ["p", "p"], "rank": [1, 1], "time": [None, 15], "dwell": [40, 3]}
+    log = cf.online.read_log(pages, shown, clicks)
+    names = ["TimeToClick", "TimeToSAT", "TimeToSAT(seconds=3)", "TimeToSAT(unknown='sat')"]
+    found = cf.online.measure(log, [*names, "ActiveDays", "QueriesPerActiveDay"]).to_polars()
+    told = found.select("value", "values", "censored", "without").rows()
+    # The satisfied click of p came at some time: it is not still to come.
+    assert told[0] == (5.0, 1, 2, 0)
+    assert told[1][1:] == told[3][1:] == (0, 2, 1)
+    assert told[2] == (5.0, 1, 2, 0)
+    assert cf.online.survival(log, "TimeToSAT").table["without"].to_list() == [1]
+    # On how many days v asked is not known; on some.
+    assert told[4:] == [(1.0, 1, 0, 1), (2.0, 1, 0, 1)]

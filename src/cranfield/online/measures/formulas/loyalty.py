@@ -53,7 +53,7 @@ class ActiveDays(OnlineMeasure):
     level = "user"
 
     def total(self) -> pl.Expr:
-        return _DAYS
+        return pl.when(_DAYS > 0).then(_DAYS)
 
 
 class QueriesPerActiveDay(OnlineMeasure):

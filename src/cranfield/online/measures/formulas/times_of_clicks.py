@@ -32,11 +32,15 @@ class Wait(OnlineMeasure):
         """Time at which it happens."""
         raise NotImplementedError
 
+    def clicks(self) -> pl.Expr:
+        """How many clicks are what is waited for, be their times known or not."""
+        raise NotImplementedError
+
     def total(self) -> pl.Expr:
         return seconds_from(pl.col("time"), self.when())
 
     def censored(self) -> pl.Expr | None:
-        return self.when().is_null().cast(pl.Int64)
+        return (self.clicks() == 0).cast(pl.Int64)
 
     def until(self) -> pl.Expr | None:
         return seconds_from(pl.col("time"), pl.col("next_time")).fill_null(0.0)
@@ -53,6 +57,9 @@ class TimeToClick(Wait):
     def when(self) -> pl.Expr:
         return pl.col(f"{self.click}_click")
 
+    def clicks(self) -> pl.Expr:
+        return pl.col("clicks")
+
 
 class TimeToSAT(Wait):
     """Seconds from the page to its first satisfied click; censored where there is none."""
@@ -68,6 +75,10 @@ class TimeToSAT(Wait):
         if self.unknown != "sat":
             return sat
         return pl.min_horizontal(sat, pl.col(f"first_unsure@{self.seconds}"))
+
+    def clicks(self) -> pl.Expr:
+        sat = pl.col(f"sat@{self.seconds}")
+        return sat + pl.col(f"unsure@{self.seconds}") if self.unknown == "sat" else sat
 
 
 class Dwell(OnlineMeasure):

@@ -36,7 +36,8 @@ from .stops.stopping import stopping_by_topic as stopping_by_topic
 from .dealing import Sheets as Sheets, sheets as sheets
 from .estimates.scores_with_limits import CorrectedScores as CorrectedScores
 from .estimates.corrected import corrected_scores as corrected_scores
-from .pools.method import Method as Method, methods as methods, parse_method as parse_method
+from .pools.catalogue import methods as methods, parse_method as parse_method
+from .pools.method import Method as Method
 from .pools.orders import Order as Order, order as order
 from .pools.next_documents import (
     NextDocuments as NextDocuments,

@@ -12,11 +12,11 @@ from .measures.documents import (
 )
 from .measures.measured import Measured as Measured
 from .measures.measuring import measure as measure, sums_by_unit as sums_by_unit
-from .measures.online_measure import (
-    OnlineMeasure as OnlineMeasure,
+from .measures.catalogue import (
     catalogue as catalogue,
     parse_online_measure as parse_online_measure,
 )
+from .measures.online_measure import OnlineMeasure as OnlineMeasure
 from .measures.survival import Survival as Survival, survival as survival
 from .unit_sums import UnitSums as UnitSums
 from .interleaving.impressions_needed import impressions_needed as impressions_needed

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.online.measures.catalogue import HOME
+from cranfield.online.measures.catalogue import MEASURES
 from tests.online.measures.logs import Page, pages_of, random_log
 
 Values = list[float | None]
@@ -208,7 +208,7 @@ REFERENCE: dict[str, Callable[[list[Page]], float]] = {
 
 def test_every_measure_has_a_reference() -> None:
     tested = {cf.online.parse_online_measure(text).name for text in REFERENCE}
-    assert tested | {"GoodAbandonment"} == {*HOME}
+    assert tested | {"GoodAbandonment"} == {*MEASURES}
 
 
 @settings(max_examples=25, deadline=None)

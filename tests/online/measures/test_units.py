@@ -9,13 +9,12 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, InputError, MeasureError, PolicyError
 from cranfield.online.log.query_log import made_log
-from cranfield.online.measures.catalogue import HOME
-from cranfield.online.measures.online_measure import class_of
+from cranfield.online.measures.catalogue import MEASURES
 from tests.conftest import ROOT
 from tests.online.measures.logs import pages_of, random_log
 
 
-@pytest.mark.parametrize("name", HOME)
+@pytest.mark.parametrize("name", MEASURES)
 def test_text_forms_read_back(name: str) -> None:
     one = cf.online.parse_online_measure(name)
     assert str(one) == name == one.name
@@ -52,7 +51,7 @@ def test_wrong_texts_are_refused(text: str, said: str) -> None:
 def test_the_guide_names_every_measure() -> None:
     guide = (ROOT / "docs/online-measures.md").read_text(encoding="utf-8")
     listed = {line.split("`")[1] for line in guide.splitlines() if line.startswith("| `")}
-    assert {cf.online.parse_online_measure(one).name for one in listed} == {*HOME}
+    assert {cf.online.parse_online_measure(one).name for one in listed} == {*MEASURES}
 
 
 def test_scores_by_query_are_compared() -> None:
@@ -130,7 +129,7 @@ def test_what_is_asked_for_wrongly() -> None:
 
 
 def test_class_names_are_found_once() -> None:
-    assert len({class_of(name) for name in HOME}) == len(HOME)
+    assert len({MEASURES[name] for name in MEASURES}) == len(MEASURES)
 
 
 def test_documents() -> None:

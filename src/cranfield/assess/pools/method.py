@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-from importlib import import_module
-from inspect import getdoc
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.assess.pools.asking import Asking
-from cranfield.assess.pools.catalogue import ALIASES, HOME
 from cranfield.assess.pools.pool import Pool
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import PolicyError
-from cranfield.measures.declared import Declared, parse_declared
+from cranfield.measures.declared import Declared
 
 
 class Method(Declared):
@@ -74,63 +69,3 @@ def best_first(pool: Pool, values: NDArray[Any]) -> Indices:
         own = values[start:stop].tolist()
         order += (start + i for i in sorted(range(len(own)), key=own.__getitem__, reverse=True))
     return np.array(order, dtype=np.intp)
-
-
-def parse_method(text: str | Method) -> Method:
-    """Read a method of judging from its text form.
-
-    Raises
-    ------
-    PolicyError
-        For a wrong name, parameter or value; naming the nearest right ones.
-
-    Examples
-    --------
-    >>> parse_method("rrf(k=10)"), parse_method("move-to-front")
-    (RRF(k=10), MTF)
-    >>> parse_method("maxmeen")
-    Traceback (most recent call last):
-        ...
-    cranfield.PolicyError: there is no method 'maxmeen'; did you mean MaxMean?
-    """
-    makers = {name: partial(_made, name) for name in HOME}
-    return parse_declared(text, Method, makers, ALIASES, "method")
-
-
-def _made(name: str, **parameters: Any) -> Method:
-    return class_of(name)(**parameters)
-
-
-def class_of(name: str) -> type[Method]:
-    """Find the class of a method by its name in the catalogue."""
-    module = import_module(f"{__package__}.{HOME[name]}")
-    classes = (one for one in vars(module).values() if isinstance(one, type))
-    return next(one for one in classes if issubclass(one, Method) and one.name == name)
-
-
-def methods() -> pl.DataFrame:
-    """List the methods of judging: name, whether it learns, parameters, what it does, source.
-
-    Examples
-    --------
-    >>> methods().filter(pl.col("method") == "RRF").select("learns", "parameters").rows()
-    [(False, 'k=60')]
-    """
-    kinds = [class_of(name) for name in HOME]
-    return pl.DataFrame(
-        {
-            "method": list(HOME),
-            "learns": [kind.learns for kind in kinds],
-            "parameters": [
-                ", ".join(f"{name}={one.default!r}" for name, one in kind.parameters.items())
-                for kind in kinds
-            ],
-            "other names": [
-                ", ".join(alias for alias, of in ALIASES.items() if of == name) for name in HOME
-            ],
-            "what it does": [
-                (getdoc(kind) or "").split("\n\n")[0].replace("\n", " ") for kind in kinds
-            ],
-            "source": [kind.source for kind in kinds],
-        }
-    )

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.assess.pools.asking import Asking
-from cranfield.assess.pools.method import Method, parse_method
+from cranfield.assess.pools.catalogue import parse_method
+from cranfield.assess.pools.method import Method
 from cranfield.assess.pools.orders import pooled
 from cranfield.assess.pools.pool import NEGATIVE, UNJUDGED, Pool
 from cranfield.base.arrays import Bools, Indices

@@ -11,8 +11,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.assess.pools.catalogue import parse_method
 from cranfield.assess.pools.making import pool
-from cranfield.assess.pools.method import Method, parse_method
+from cranfield.assess.pools.method import Method
 from cranfield.assess.pools.pool import UNJUDGED, Pool
 from cranfield.base.arrays import Bools, Indices, Ints
 from cranfield.base.checks import check_choice, check_whole

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from inspect import getdoc
-
 import polars as pl
 
-from cranfield.assess.stops.cormack_grossman import Budget, Knee, Line, Target
-from cranfield.assess.stops.recall_test import RecallTest
 from cranfield.assess.stops.rule import Rule
-from cranfield.measures.declared import parse_declared
+from cranfield.measures.kinds import Kinds
 
-RULES: dict[str, type[Rule]] = {
-    kind.name: kind for kind in (RecallTest, Knee, Target, Line, Budget)
-}
-"""Rules by name."""
-
-_ALIASES = {"CMH": "RecallTest", "2399": "Line"}
+RULES = Kinds(
+    Rule,
+    "rule",
+    "cranfield.assess.stops",
+    """
+    recall_test: RecallTest=CMH
+    cormack_grossman: Knee Target Line=2399 Budget
+    """,
+)
 
 
 def rules() -> pl.DataFrame:
@@ -30,11 +29,8 @@ def rules() -> pl.DataFrame:
     return pl.DataFrame(
         {
             "rule": list(RULES),
-            "parameters": [
-                ", ".join(f"{name}={one.default!r}" for name, one in kind.parameters.items())
-                for kind in RULES.values()
-            ],
-            "what it does": [(getdoc(kind) or "").split("\n\n")[0] for kind in RULES.values()],
+            "parameters": RULES.parameters(),
+            "what it does": RULES.summaries(),
             "source": [kind.source for kind in RULES.values()],
         }
     )
@@ -53,4 +49,4 @@ def parse_rule(text: str | Rule) -> Rule:
     >>> parse_rule("knee(least=50)"), parse_rule("2399")
     (Knee(least=50), Line)
     """
-    return parse_declared(text, Rule, RULES, _ALIASES, "rule")
+    return RULES.parse(text)

@@ -11,8 +11,9 @@ from typing import Annotated, Any
 import numpy as np
 import polars as pl
 
+from cranfield.assess.pools.catalogue import parse_method
 from cranfield.assess.pools.making import pool
-from cranfield.assess.pools.method import Method, parse_method
+from cranfield.assess.pools.method import Method
 from cranfield.assess.pools.orders import DEPTH
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from inspect import getdoc
-
 import polars as pl
 
-from cranfield.measures.declared import parse_declared
-from cranfield.online.click_models.browsing import UBM
-from cranfield.online.click_models.cascade import CM, DCM, SDBN
-from cranfield.online.click_models.dynamic import CCM, DBN
-from cranfield.online.click_models.independent import DCTR, GCTR, PBM, RCTR
+from cranfield.measures.kinds import Kinds
 from cranfield.online.click_models.model import Model
 
-MODELS: dict[str, type[Model]] = {
-    kind.name: kind for kind in (GCTR, RCTR, DCTR, PBM, CM, UBM, DCM, CCM, DBN, SDBN)
-}
-"""Click models by name."""
-
-_ALIASES = {"RCM": "GCTR"}
+MODELS = Kinds(
+    Model,
+    "click model",
+    "cranfield.online.click_models",
+    """
+    independent: GCTR=RCM RCTR DCTR PBM
+    cascade: CM
+    browsing: UBM
+    cascade: DCM
+    dynamic: CCM DBN
+    cascade: SDBN
+    """,
+)
 
 
 def click_models() -> pl.DataFrame:
@@ -33,11 +34,8 @@ def click_models() -> pl.DataFrame:
         {
             "model": list(MODELS),
             "learns": [", ".join(kind.by) for kind in MODELS.values()],
-            "options": [
-                ", ".join(f"{name}={one.default!r}" for name, one in kind.parameters.items())
-                for kind in MODELS.values()
-            ],
-            "what it says": [(getdoc(kind) or "").split("\n\n")[0] for kind in MODELS.values()],
+            "parameters": MODELS.parameters(),
+            "what it says": MODELS.summaries(),
             "source": [kind.source for kind in MODELS.values()],
         }
     )
@@ -56,4 +54,4 @@ def parse_model(text: str | Model) -> Model:
     >>> parse_model("dbn(gamma=0.9)"), parse_model("PBM(iterations=20)")
     (DBN(gamma=0.9), PBM(iterations=20))
     """
-    return parse_declared(text, Model, MODELS, _ALIASES, "click model")
+    return MODELS.parse(text)

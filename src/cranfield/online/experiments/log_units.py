@@ -15,8 +15,9 @@ from cranfield.base.words import counted
 from cranfield.online.experiments.metrics import ONES, Metric, Placed
 from cranfield.online.experiments.unit_table import Units, ordered_variants
 from cranfield.online.log.query_log import QueryLog
+from cranfield.online.measures.catalogue import parse_online_measure
 from cranfield.online.measures.measuring import sums_by_unit
-from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
+from cranfield.online.measures.online_measure import OnlineMeasure
 from cranfield.online.unit_sums import UnitSums
 
 

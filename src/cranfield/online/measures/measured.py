@@ -11,7 +11,8 @@ import polars as pl
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, PolicyError
 from cranfield.base.words import counted
-from cranfield.online.measures.online_measure import OnlineMeasure, parse_online_measure
+from cranfield.online.measures.catalogue import parse_online_measure
+from cranfield.online.measures.online_measure import OnlineMeasure
 from cranfield.scores import Scores
 from cranfield.tabular import from_frame
 from cranfield.tabular.frames import Framed

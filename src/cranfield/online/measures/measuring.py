@@ -12,10 +12,10 @@ from cranfield.base.arrays import Indices
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, MeasureError, PolicyError, quoted
 from cranfield.online.log.query_log import QueryLog
-from cranfield.online.measures.catalogue import HOME
+from cranfield.online.measures.catalogue import MEASURES, parse_online_measure
 from cranfield.online.measures.log_tables import LogTables, tables_of
 from cranfield.online.measures.measured import Measured
-from cranfield.online.measures.online_measure import LEVELS, OnlineMeasure, parse_online_measure
+from cranfield.online.measures.online_measure import LEVELS, OnlineMeasure
 from cranfield.online.measures.page_table import needs_of, page_table
 from cranfield.online.unit_sums import UnitSums
 from cranfield.sources.columns import two_columns
@@ -232,7 +232,7 @@ def _asked(
     """Read the measures, and refuse those that the log or the unit does not allow."""
     known = [("pages", "label")] if labelled else []
     if measures is None:
-        every = map(parse_online_measure, HOME)
+        every = map(parse_online_measure, MEASURES)
         fit = [one for one in every if not _too_fine(one, keys)]
         return [one for one in fit if not tables.lacks(one.needs - {*known})]
     given = [measures] if isinstance(measures, (str, OnlineMeasure)) else list(measures)

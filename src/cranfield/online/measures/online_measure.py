@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
-from functools import partial
-from importlib import import_module
-from inspect import getdoc
 from typing import Any, ClassVar
 
 import polars as pl
 
-from cranfield.base.errors import MeasureError, quoted
-from cranfield.measures.declared import Declared, parse_declared
+from cranfield.base.errors import MeasureError
+from cranfield.measures.declared import Declared
 from cranfield.measures.parameters import choice, integer, number, optional, parameter
-from cranfield.online.measures.catalogue import ALIASES, HOME
 from cranfield.online.measures.log_tables import LogTables
 from cranfield.online.measures.page_table import needs_of
 
@@ -171,87 +166,3 @@ def unknown_dwell() -> Any:
         choice("drop", "sat", "not"),
         "clicks of unknown dwell: left out, satisfied, or not",
     )
-
-
-_AT = re.compile(r"(.*)@\s*(\S+?)\s*", re.DOTALL)
-
-
-def parse_online_measure(text: str | OnlineMeasure) -> OnlineMeasure:
-    """Read an online measure from its text form.
-
-    Raises
-    ------
-    MeasureError
-        For a wrong name, parameter or value; naming the nearest right ones.
-
-    Examples
-    --------
-    >>> parse_online_measure("CTR@3"), parse_online_measure("sat-rate(seconds=20)")
-    (CTR@3, SATRate(seconds=20))
-    >>> parse_online_measure("CTRR")
-    Traceback (most recent call last):
-        ...
-    cranfield.MeasureError: there is no online measure 'CTRR'; did you mean CTR or UCTR or QCTR?
-    """
-    kinds = {name: partial(_made, name) for name in HOME}
-    noun = "online measure"
-    if not isinstance(text, str) or not (at := _AT.fullmatch(text)):
-        read: OnlineMeasure = parse_declared(text, OnlineMeasure, kinds, ALIASES, noun)
-        return read
-    if not at[2].isdecimal() or len(at[2]) > 9:
-        raise MeasureError(f"{quoted(text)}: a whole number of ranks stands behind the @")
-    head: OnlineMeasure = parse_declared(at[1], OnlineMeasure, kinds, ALIASES, noun)
-    return head @ int(at[2])
-
-
-def _made(name: str, **parameters: Any) -> OnlineMeasure:
-    return class_of(name)(**parameters)
-
-
-def class_of(name: str) -> type[OnlineMeasure]:
-    """Find the class of a measure by its name in the catalogue."""
-    module = import_module(f"{__package__}.formulas.{HOME[name]}")
-    classes = (one for one in vars(module).values() if isinstance(one, type))
-    return next(one for one in classes if issubclass(one, OnlineMeasure) and one.name == name)
-
-
-def catalogue() -> pl.DataFrame:
-    """List the online measures: name, what has a value, parameters, what it tells, source, needs.
-
-    Examples
-    --------
-    >>> catalogue().filter(pl.col("measure") == "ClickRR").select("of", "better", "needs").rows()
-    [('page', 'higher', 'clicks with order')]
-    """
-    kinds = [class_of(name) for name in HOME]
-    return pl.DataFrame(
-        {
-            "measure": list(HOME),
-            "of": [kind().values_of for kind in kinds],
-            "parameters": [
-                ", ".join(f"{name}={one.default!r}" for name, one in kind.parameters.items())
-                for kind in kinds
-            ],
-            "what it tells": [
-                (getdoc(kind) or "").split("\n\n")[0].replace("\n", " ") for kind in kinds
-            ],
-            "formula": [kind.formula for kind in kinds],
-            "lowest": [kind.range[0] for kind in kinds],
-            "highest": [kind.range[1] for kind in kinds],
-            "unit": [kind.unit for kind in kinds],
-            "better": [kind.better for kind in kinds],
-            "needs": [_needs_in_words(kind()) for kind in kinds],
-            "source": [kind.source for kind in kinds],
-        }
-    )
-
-
-def _needs_in_words(one: OnlineMeasure) -> str:
-    """Write what a measure needs besides pages, their queries, and the rank of a row."""
-    said = []
-    for table in ("results", "clicks", "pages"):
-        own = {name for where, name in one.needs if where == table}
-        names = sorted(own - {"page", "rank", "query"})
-        if names or (own and table != "pages"):
-            said.append(f"{table} with {' and '.join(names)}" if names else table)
-    return ", ".join(said)

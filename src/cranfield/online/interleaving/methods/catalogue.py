@@ -2,37 +2,25 @@
 
 from __future__ import annotations
 
-from inspect import getdoc
-
 import polars as pl
 
-from cranfield.measures.declared import parse_declared
-from cranfield.online.interleaving.methods.balanced import Balanced
+from cranfield.measures.kinds import Kinds
 from cranfield.online.interleaving.methods.method import InterleavingMethod
-from cranfield.online.interleaving.methods.optimised import Optimised, OptimisedMultileaving
-from cranfield.online.interleaving.methods.pairwise_preference import PairwisePreference
-from cranfield.online.interleaving.methods.probabilistic import Probabilistic
-from cranfield.online.interleaving.methods.team_draft import SOSM, TeamDraft
 
-METHODS: dict[str, type[InterleavingMethod]] = {
-    kind.name: kind
-    for kind in (
-        *(Balanced, TeamDraft, Probabilistic, Optimised),
-        *(OptimisedMultileaving, SOSM, PairwisePreference),
-    )
-}
-"""Methods by name."""
-
-_OTHERS = {
-    "Balanced": "BI",
-    "TeamDraft": "TD TDI TDM TeamDraftMultileaving",
-    "Probabilistic": "PI PM ProbabilisticMultileaving",
-    "Optimised": "OI Optimized",
-    "OptimisedMultileaving": "OM OptimizedMultileaving",
-    "SOSM": "SampleOnlyScoredMultileaving",
-    "PairwisePreference": "PPM PairwisePreferenceMultileaving",
-}
-_ALIASES = {other: name for name, others in _OTHERS.items() for other in others.split()}
+METHODS = Kinds(
+    InterleavingMethod,
+    "method of interleaving",
+    "cranfield.online.interleaving.methods",
+    """
+    balanced: Balanced=BI
+    team_draft: TeamDraft=TD=TDI=TDM=TeamDraftMultileaving
+    probabilistic: Probabilistic=PI=PM=ProbabilisticMultileaving
+    optimised: Optimised=OI=Optimized
+      OptimisedMultileaving=OM=OptimizedMultileaving
+    team_draft: SOSM=SampleOnlyScoredMultileaving
+    pairwise_preference: PairwisePreference=PPM=PairwisePreferenceMultileaving
+    """,
+)
 
 
 def parse_interleaving(text: str | InterleavingMethod) -> InterleavingMethod:
@@ -48,7 +36,7 @@ def parse_interleaving(text: str | InterleavingMethod) -> InterleavingMethod:
     >>> parse_interleaving("team-draft"), parse_interleaving("TDM(common_prefix='nobody')")
     (TeamDraft, TeamDraft(common_prefix='nobody'))
     """
-    return parse_declared(text, InterleavingMethod, METHODS, _ALIASES, "method of interleaving")
+    return METHODS.parse(text)
 
 
 def interleaving_methods() -> pl.DataFrame:
@@ -64,11 +52,8 @@ def interleaving_methods() -> pl.DataFrame:
         {
             "method": list(METHODS),
             "rankers": ["2 or more" if kind.most is None else str(kind.most) for kind in kinds],
-            "parameters": [
-                ", ".join(f"{name}={one.default!r}" for name, one in kind.parameters.items())
-                for kind in kinds
-            ],
-            "what it does": [(getdoc(kind) or "").split("\n\n")[0] for kind in kinds],
+            "parameters": METHODS.parameters(),
+            "what it does": METHODS.summaries(),
             "source": [kind.source for kind in kinds],
         }
     )

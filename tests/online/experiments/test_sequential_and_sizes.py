@@ -15,6 +15,7 @@ from cranfield.online.experiments.design.sizes import experiment_size
 from cranfield.online.experiments.effects import Effects
 from cranfield.online.experiments.replays import replay_aa
 from cranfield.online.log.simulated import simulated_log
+from cranfield.significance.power.power_and_width import t_power
 
 
 def test_sequential_figures_of_gbstats() -> None:
@@ -145,6 +146,15 @@ def test_sizes_of_statsmodels() -> None:
     assert found.power == pytest.approx(0.4731568976166253, abs=1e-9)
     found = experiment_size(**one, units=375, share=0.6, lift=0.2, alternative="greater")
     assert found.power == pytest.approx(0.5983468593752835, abs=1e-9)
+
+
+def test_one_sided_lifts_reach_their_power() -> None:
+    """statsmodels 0.15.0: TTestIndPower().solve_power(nobs1=50, alpha=.05, power=.8, larger)."""
+    found = experiment_size(mean=1, deviation=1, units=100, power=0.8, alternative="greater")
+    assert found.lift == pytest.approx(0.5007641, abs=1e-7)
+    again = experiment_size(mean=1, deviation=1, units=100, lift=found.lift, alternative="greater")
+    assert again.power == pytest.approx(0.8)
+    assert t_power(np.array(0.0), np.array(98.0), 0.05, "greater") == pytest.approx(0.05)
 
 
 def test_a_covariate_saves_units() -> None:

@@ -217,7 +217,9 @@ def _tail(first: float, second: Floats, half: Floats, alpha: float, *, odd: bool
     weights = np.exp(xlogy(counts, half) - half - gammaln(counts + 1))
     weights[j < 0] = 0.0
     # Their sum is known, which does away with the spacing and with errors of the logarithms.
-    weights *= (erf(np.sqrt(half)) if odd else 1.0) / weights.sum(axis=-1, keepdims=True)
+    total = weights.sum(axis=-1, keepdims=True)
+    # Without an effect both tails are the same: their difference has no weight at all.
+    weights *= (erf(np.sqrt(half)) if odd else 1.0) / np.where(total > 0, total, 1.0)
     b = np.asarray(second)[..., None] / 2
     x = betaincinv(first / 2, b, 1 - alpha)
     return np.asarray((weights * betaincc(first / 2 + counts, b, x)).sum(axis=-1))

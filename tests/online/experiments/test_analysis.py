@@ -19,6 +19,7 @@ from cranfield.online.experiments.analysis import analyse_experiment
 from cranfield.online.experiments.effects import Effects
 from cranfield.online.experiments.metrics import Metric, Placed, arm_means
 from cranfield.online.experiments.moments import Moments, moments
+from cranfield.online.log.simulated import simulated_log
 from cranfield.significance.difference_by_error import t_quantile
 
 DATA = Path(__file__).parents[2] / "data" / "online"
@@ -239,7 +240,7 @@ def test_units_in_two_variants_are_counted() -> None:
     found = analyse_experiment(table, "n", unit="user")
     assert found.units.tolist() == [2, 2]
     assert any("1 unit in more than one variant left out" in note for note in found.notes)
-    assert any("1 row without a variant" in note for note in found.notes)
+    assert any("1 user without a variant" in note for note in found.notes)
     with pytest.raises(InputError, match="'a'"):
         analyse_experiment(table, "n", unit="user", mixed="error")
 
@@ -369,3 +370,75 @@ def test_nothing_varies_and_nothing_warns() -> None:
     )
     assert np.isnan(empty.pvalues).all()
     assert empty.verdicts == (("undecided",),)
+
+
+def test_what_is_the_same_in_unequal_variants_does_not_differ() -> None:
+    """The mean of 700 times .1 is not that of 300 times .1, in floats."""
+    for few, many in ((3, 7), (300, 700), (1000, 777)):
+        table = {"variant": ["a"] * few + ["b"] * many, "x": [0.1] * (few + many)}
+        found = analyse_experiment(table, "x", srm="warn")
+        assert found.difference.tolist() == [[0.0]]
+        assert found.pvalues.tolist() == [[1.0]]
+
+
+def test_weights_go_by_name_in_segments_too() -> None:
+    table = {
+        "variant": ["control"] * 900 + ["new"] * 100,
+        "half": ["first", "second"] * 500,
+        "x": np.arange(1000) % 7,
+    }
+    one, other = (
+        analyse_experiment(table, "x", weights=dict(given), segments=["half"])
+        for given in ([("new", 0.1), ("control", 0.9)], [("control", 0.9), ("new", 0.1)])
+    )
+    assert not one.stopped
+    assert one.sample_ratios.equals(other.sample_ratios)
+    assert one.sample_ratio.variants == one.variants == ("control", "new")
+
+
+def test_a_column_may_be_named_1() -> None:
+    table = {"variant": ["a", "b"] * 2, "1": [1, 2, 3, 5], "2": [2, 2, 2, 1]}
+    assert analyse_experiment(table, "1").means.tolist() == [[2.0, 3.5]]
+    ratio = analyse_experiment({**table, "3": [8, 6, 4, 1]}, "3/1").means
+    assert ratio.tolist() == [[3.0, 1.0]]
+
+
+def test_variants_may_be_numbers() -> None:
+    table = {"variant": [0, 1] * 3, "x": [1, 2, 3, 5, 4, 4]}
+    found = analyse_experiment(table, "x", control=1, weights={0: 0.5, 1: 0.5})
+    assert found.variants == ("1", "0")
+
+
+def test_a_value_that_is_missing_in_one_row_is_missing_in_the_unit() -> None:
+    table = {
+        "variant": ["a"] * 4 + ["b"] * 2,
+        "user": ["u", "u", "v", "w", "x", "y"],
+        "clicks": [1, None, 2, 1, 1, 0],
+        "pages": [2, 9, 4, 2, 2, 2],
+    }
+    found = analyse_experiment(table, "clicks/pages", unit="user", missing="drop")
+    assert found.means[0, 0] == 3 / 6
+    assert "1 missing value left out of the means of their metrics" in found.notes
+    zero = analyse_experiment(table, "clicks/pages", unit="user", missing="zero")
+    assert zero.means[0, 0] == pytest.approx(4 / 17)
+    assert "1 missing value taken for 0" in zero.notes
+
+
+def test_pages_without_a_variant_are_counted() -> None:
+    log = simulated_log()
+    none = log.pages["variant"].null_count()
+    found = analyse_experiment(log, ["CTR"])
+    assert f"{none} pages without a variant left out" in found.notes
+
+
+def test_no_metric_is_named_as_the_overall_criterion() -> None:
+    table = {"variant": ["a", "b"] * 3, "x": [1, 2, 3, 5, 4, 4]}
+    with pytest.raises(PolicyError, match="OEC"):
+        analyse_experiment(table, {"OEC": "x"}, oec={"OEC": 1})
+
+
+def test_the_bootstrap_of_few_units_has_limits() -> None:
+    """A resample without any unit would have no mean: of 5 units every 150th."""
+    table = {"variant": ["a", "b"] * 5, "x": [5, 1, 3, 2, 6, 3, 4, 2, 5, 1]}
+    found = analyse_experiment(table, "x", errors="bootstrap")
+    assert np.isfinite([found.low, found.high, found.pvalues]).all()

@@ -42,7 +42,7 @@ def analyse_experiment(
     *,
     unit: str | None = None,
     variant: str = "variant",
-    control: str | None = None,
+    control: str | int | None = None,
     weights: Any = None,
     srm: str = "stop",
     mixed: str = "drop",
@@ -89,7 +89,8 @@ def analyse_experiment(
     variant
         Column of the variant. Rows without one are left out, and counted.
     control
-        The variant that others are compared with: by default `control`, or the first one.
+        The variant that others are compared with: by default `control`, or the first by name, or
+        of the weights.
     weights
         Share of units that each variant should have; by default equal ones.
     srm
@@ -98,7 +99,7 @@ def analyse_experiment(
         What becomes of units in two variants: `drop`, or `error`.
     missing
         What becomes of a value that is missing: `error`; `drop`, the unit is left out of that
-        metric; or `zero`.
+        metric, also if it has a value in other rows; or `zero`.
     before
         Of a log: the log of the same users before the experiment; its measures are covariates.
     theta
@@ -152,6 +153,7 @@ def analyse_experiment(
     [[0.0322]]
     """
     check_choice("srm", srm, SRM)
+    control = None if control is None else str(control)
     method = None if sequential is None else parse_sequential(sequential)
     how = How(theta, lift, errors, correction, alpha, method, looks, resamples, draws, seed)
     named = read_metrics(metrics)
@@ -204,7 +206,8 @@ def reported(
     for name, count in units.counts.items():
         if count < 2:
             raise CranfieldError(f"variant {quoted(name)} has fewer than two units")
-    checks = sample_ratio(units.counts, weights)
+    given = None if weights is None else {name: weights[name] for name in units.variants}
+    checks = sample_ratio(units.counts, given)
     by_level = sample_ratios(units, checks.expected / checks.counts.sum())
     stopped = srm == "stop" and (checks.alarm or bool((by_level["adjusted_p"] < ALARM).any()))
     found = moments(units.columns, units.arm, (len(units.variants),))

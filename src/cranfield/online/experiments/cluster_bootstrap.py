@@ -42,8 +42,8 @@ def resampled_means(
     arm
         Variant of each unit; below 0 of none.
     weights
-        `poisson`: each unit is drawn a number of times of its own, with mean 1; `multinomial`: as
-        many units as there are.
+        `poisson`: each unit is drawn a number of times of its own, with mean 1, until there is any
+        unit; `multinomial`: as many units as there are.
     """
     check_whole("resamples", resamples, 1, 10**6)
     check_choice("weights", weights, WEIGHTS)
@@ -70,6 +70,9 @@ def _weights(
         return
     for part in row_slices(resamples, units, DRAWN):
         drawn = random.poisson(1.0, size=(part.stop - part.start, units))
+        # A resample of few units may have none: it is drawn again.
+        while (empty := ~drawn.any(axis=1)).any():
+            drawn[empty] = random.poisson(1.0, size=(int(empty.sum()), units))
         yield part, drawn.astype(np.float64)
 
 

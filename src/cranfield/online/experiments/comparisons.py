@@ -196,6 +196,8 @@ def overall(
     """Sum up standardised metrics; their covariances follow from those of the columns."""
     if not isinstance(weights, Mapping) or not weights:
         raise PolicyError("an OEC is weights by metric")
+    if OEC in kinds:
+        raise PolicyError(f"a metric cannot be named {OEC} beside an overall criterion")
     gradient, factors = np.zeros_like(found.mean), dict[str, float]()
     for name, weight in weights.items():
         if name not in arms:

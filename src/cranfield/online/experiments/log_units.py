@@ -55,6 +55,8 @@ def units_of_log(
         data.require("pages", unit, "variant", purpose="an experiment")
         notes = tuple(f"{number:,} {what}" for what, number in data.odd.items() if number)
         known = data.pages.filter(pl.col("variant").is_not_null())
+        if none := data.pages.height - known.height:
+            notes += (f"{counted(none, 'page')} without a variant left out",)
         both = known.group_by(unit).agg(pl.col("variant").n_unique()).filter(pl.col("variant") > 1)
         if both.height:
             said = f"{both.height:,} {unit}s in more than one variant"

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from scipy.special import chdtrc
 
 from cranfield.base.arrays import Floats, Indices
-from cranfield.base.checks import check_choice
+from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import CranfieldError, PolicyError
 from cranfield.base.escape import plain
 from cranfield.online.experiments.design.assignment import checked_weights
@@ -98,7 +98,8 @@ def sample_ratio(
     with one degree of freedom less than variants. A mismatch says that units were lost or added in
     one variant rather than in another, so that they no longer differ by chance alone, and nothing
     that is computed of them can be trusted. The alarm is at p < .0005: who tests each day must not
-    cry wolf. Below 1,000 units the test is exact.
+    cry wolf. Below 1,000 units the test is exact: binomial, and of more than two variants that of
+    each against all others, with Bonferroni's correction.
 
     Source: Fabijan et al. (2019); Kohavi, Tang and Xu (2020).
 
@@ -130,11 +131,12 @@ def sample_ratio(
     """
     check_choice("method", method, METHODS)
     shares = checked_weights(list(counts) if weights is None else weights)
+    counts = {str(name): count for name, count in counts.items()}
     if unknown := [name for name in counts if name not in shares]:
         raise PolicyError(f"there is no weight of {plain(', '.join(map(repr, unknown[:5])))}")
+    for count in counts.values():
+        check_whole("the number of units of a variant", count, 0)
     number = np.array([counts.get(name, 0) for name in shares], dtype=np.intp)
-    if (number < 0).any():
-        raise PolicyError("numbers of units are 0 or more")
     total = int(number.sum())
     if not total:
         raise CranfieldError("there are no units")

@@ -135,16 +135,17 @@ def read_units(
                 " leaves them out of its means, missing='zero' takes 0",
                 source=table.source,
             )
-    if unit:
-        frame, notes = _by_unit(frame, unit, variant, names, labels, mixed, table.source)
-    if none := frame[variant].null_count():
-        notes.append(f"{counted(none, 'row')} without a variant left out")
-        frame = frame.filter(pl.col(variant).is_not_null())
     if missing == "zero":
         if gaps := sum(frame[name].null_count() for name in names):
             notes.append(f"{counted(gaps, 'missing value')} taken for 0")
         frame = frame.with_columns(pl.col(names).fill_null(0.0))
-    elif gaps := sum(frame[name].null_count() for name in names):
+    if unit:
+        frame, said = _by_unit(frame, unit, variant, names, labels, mixed, table.source)
+        notes += said
+    if none := frame[variant].null_count():
+        notes.append(f"{counted(none, unit or 'row')} without a variant left out")
+        frame = frame.filter(pl.col(variant).is_not_null())
+    if gaps := sum(frame[name].null_count() for name in names):
         notes.append(f"{counted(gaps, 'missing value')} left out of the means of their metrics")
     order = None
     if time is not None:
@@ -189,8 +190,9 @@ def _by_unit(
 ) -> tuple[pl.DataFrame, list[str]]:
     """Make one row of all rows of a unit."""
     notes = []
+    # A value that is missing in one row is missing in the sum.
     sums = [
-        pl.when(pl.col(name).is_not_null().any()).then(pl.col(name).sum()).alias(name)
+        pl.when(pl.col(name).is_not_null().all()).then(pl.col(name).sum()).alias(name)
         for name in names
     ]
     grouped = frame.group_by(unit, maintain_order=True).agg(
@@ -239,7 +241,7 @@ def _placed(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Floats,
 
     Where a value is missing, a mean is the sum of those that there are over their number.
     """
-    made: dict[tuple[str, ...], Floats] = {("1",): np.ones(frame.height)}
+    made: dict[tuple[str, ...], Floats] = {(): np.ones(frame.height)}
 
     def place(above: str, below: str) -> tuple[int, int]:
         values = [frame[name].to_numpy() for name in (above, below) if name]
@@ -247,7 +249,7 @@ def _placed(frame: pl.DataFrame, metrics: Mapping[str, Metric]) -> tuple[Floats,
         if known.all():
             for name, one in zip((above, below), values, strict=False):
                 made.setdefault((name,), one)
-            keys = ((above,), (below,) if below else ("1",))
+            keys = ((above,), (below,) if below else ())
         else:
             keys = ((above, below, "above"), (above, below, "below"))  # type: ignore[assignment]
             made[keys[0]] = np.where(known, values[0], 0.0)

@@ -148,9 +148,9 @@ class Experiment:
 def checked_weights(weights: Any) -> dict[str, float]:
     """Return the share of each variant, or refuse what is none."""
     if isinstance(weights, Mapping):
-        given = dict(weights)
+        given = {_named(name): share for name, share in weights.items()}
     elif isinstance(weights, Sequence) and not isinstance(weights, str):
-        given = dict.fromkeys(weights, 1 / len(weights) if weights else 0.0)
+        given = dict.fromkeys(map(_named, weights), 1 / len(weights) if weights else 0.0)
         if len(given) < len(weights):
             raise PolicyError("a variant is named twice")
     else:
@@ -164,6 +164,11 @@ def checked_weights(weights: Any) -> dict[str, float]:
     if abs(sum(given.values()) - 1) > 1e-9:
         raise PolicyError(f"weights sum to 1, not {sum(given.values()):.6g}")
     return {name: float(share) for name, share in given.items()}
+
+
+def _named(variant: Any) -> Any:
+    """Return the name of a variant, which may be a number, as it is in tables."""
+    return str(variant) if isinstance(variant, (int, np.integer)) else variant
 
 
 def unit_ids(units: Any) -> pl.Series:

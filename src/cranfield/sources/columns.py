@@ -180,7 +180,15 @@ def columns_of_file(source: Source, schema: Schema, form: str = "") -> Columns:
 def csv_frame(raw: bytes, source: str, separator: str, readable: str) -> pl.DataFrame:
     """Read CSV as a table of text; rows and lines are not the same where a cell has several."""
     with refusing(f"is no readable {readable}", source):
-        return pl.read_csv(raw, separator=separator, infer_schema=False)
+        frame = pl.read_csv(raw, separator=separator, infer_schema=False)
+        # The reader gives a name that stands there again another one.
+        if any("_duplicated_" in name for name in frame.columns):
+            head = pl.read_csv(raw, separator=separator, has_header=False, n_rows=1)
+            names = [str(name) for name in head.row(0) if name]
+            for name in names:
+                if names.count(name) > 1:
+                    raise InputError(f"has two columns {quoted(name)}", source=source)
+        return frame
 
 
 def parquet_frame(raw: bytes, source: str, readable: str = "") -> pl.DataFrame:

@@ -173,6 +173,19 @@ def test_ubi(tmp_path: Path) -> None:
     assert cf.online.read_log(queries).clicks.is_empty()
 
 
+def test_clicks_of_ubi_on_no_page_are_said_once(tmp_path: Path) -> None:
+    queries, events = tmp_path / "q.jsonl", tmp_path / "e.jsonl"
+    queries.write_text('{"query_id": "q", "user_query": "a", "query_response_hit_ids": ["x"]}\n')
+    click = '{"action_name": "click", "event_attributes": {"object": {"object_id": "x"}}'
+    events.write_text(click + "}\n" + click + ', "query_id": "z"}\n')
+    with pytest.warns(CranfieldWarning) as said:
+        cf.online.read_log(queries, clicks=events)
+    assert [str(one.message) for one in said] == [f"{queries}: 2 clicks on no page, left out"]
+    queries.write_text('{"query_id": "q", "user_query": "a"}\n{"user_query": "b"}\n')
+    with pytest.raises(InputError, match="q.jsonl:2: has no query_id"):
+        cf.online.read_log(queries, clicks=events)
+
+
 def test_yandex(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text("1\t0\tQ\t77\t13\ta\tb\tc\n1\t5\tC\tb\n2\t0\tQ\t78\t13\ta\n1\t9\tC\tz\n")

@@ -193,6 +193,28 @@ def test_nan_times_of_frames_are_refused() -> None:
         cf.online.read_log(pl.DataFrame({"page": [1], "query": ["a"], "time": [float("nan")]}))
 
 
+def test_names_of_columns_that_are_there_twice(tmp_path: Path) -> None:
+    # An id beside the page is something else, such as the key of a row.
+    rows = {"id": [7, 8], "page_id": ["p", "q"], "query": ["cats", "dogs"]}
+    assert cf.online.read_log(rows).pages["id"].to_list() == ["p", "q"]
+    path = text(tmp_path / "pages.csv", "page,query,query\n1,cats,dogs\n")
+    with pytest.raises(InputError, match="pages.csv: has two columns 'query'"):
+        cf.online.read_log(path, RESULTS)
+    # Tables of spreadsheets have columns without a name.
+    path = text(tmp_path / "pages.csv", "page,query,,\n1,cats,,\n")
+    assert cf.online.read_log(path, {"page": [1], "doc": ["a"]}).pages.rows() == [("1", "cats")]
+
+
+def test_json_lines_of_several_types(tmp_path: Path) -> None:
+    lines = [
+        '{"page": 1, "query": "a", "rank": 1, "doc": "x", "clicks": true}',
+        '{"page": "b", "query": 2, "rank": "1", "doc": 3, "clicks": 2}',
+    ]
+    log = cf.online.read_log(text(tmp_path / "log.jsonl", "\n".join(lines)), format="flat")
+    assert log.pages.rows() == [("1", "a"), ("b", "2")]
+    assert log.clicks.rows() == [(0, 1, "x"), (1, 1, "3"), (1, 1, "3")]
+
+
 def test_files_with_a_mark_and_no_text_are_empty(tmp_path: Path) -> None:
     for name in ("pages.jsonl", "pages.csv", "pages.tsv"):
         with pytest.raises(InputError, match="is empty: a table of pages"):

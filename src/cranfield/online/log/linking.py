@@ -38,17 +38,18 @@ class _Link:
     source: str
     policies: Policies
     odd: dict[str, int] = field(default_factory=dict)
-    left_out: list[str] = field(default_factory=list)
+    done: dict[str, str] = field(default_factory=dict)
 
     def count(self, what: str, number: int, done: str = "") -> None:
         """Count something odd; `done` says what became of it, where that changes counts."""
         if number:
             self.odd[what] = self.odd.get(what, 0) + number
             if done:
-                self.left_out.append(f"{counted_things(number, what)}, {done}")
+                self.done[what] = done
 
     def warn(self) -> None:
-        for problem in self.left_out:
+        for what, done in self.done.items():
+            problem = f"{counted_things(self.odd[what], what)}, {done}"
             warnings.warn(CranfieldWarning(f"{self.source}: {problem}"), stacklevel=4)
 
 

@@ -46,7 +46,8 @@ def records(raw: bytes, source: str, what: str, types: Types | None = None) -> p
 
 def _fields(raw: bytes) -> Types:
     """Tell the fields that some line has; plain values are text until they are needed."""
-    found = pl.read_ndjson(raw, infer_schema_length=None).schema
+    # Without reading: a number where another line says true or false is read as text later.
+    found = pl.scan_ndjson(raw, infer_schema_length=None).collect_schema()
     return {name: kind if kind.is_nested() else pl.String for name, kind in found.items()}
 
 

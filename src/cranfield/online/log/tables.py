@@ -46,6 +46,14 @@ def _schema(kind: str, *columns: Column) -> Schema:
     return Schema(kind, columns, mapping=_mapping(kind))
 
 
+class _Last(Column):
+    """A column whose own name counts when it has none of the others: many tables have an id."""
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return (*self.others.split(), self.name)
+
+
 _PAGE = "page_id pageid impression impression_id query_id serp serp_id"
 _DOC = "doc_id docno docid document document_id url object_id site_docid item"
 _RANK = "position ordinal pos"
@@ -69,7 +77,7 @@ _CENSORED = optional("censored", cells.FLAG, "right_censored dwell_censored")
 
 PAGES = _schema(
     "table of pages",
-    Column("id", cells.ID, f"page {_PAGE}", called="page"),
+    _Last("id", cells.ID, f"page {_PAGE}", called="page"),
     _QUERY,
     *_OF_PAGES,
 )

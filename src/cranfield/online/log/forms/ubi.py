@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from cranfield.base.errors import InputError
 from cranfield.online.log import tables
 from cranfield.online.log.records import is_blank, lines_of_rows, records
 from cranfield.sources.tables import Table
@@ -47,6 +48,9 @@ def read_ubi(
     asked = asked.unnest("query_attributes").with_columns(
         line=pl.Series(_lines(queries[0], asked), dtype=pl.Int64)
     )
+    nameless = asked.filter(pl.col("query_id").is_null())
+    if nameless.height:
+        raise InputError("has no query_id", source=queries[1], line=nameless["line"][0])
     done = pl.DataFrame(schema=pl.Schema(EVENTS)).with_columns(line=pl.lit(0, pl.Int64))
     if events is not None and not is_blank(events[0]):
         done = records(events[0], events[1], "UBI events", EVENTS)

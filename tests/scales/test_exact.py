@@ -114,6 +114,13 @@ WITH_FORMS = [
     *("nDCG(discount='1+log2(rank)')", "RBP(p=0.5)", "RBP(p=0.8)", "RBP(p=0.3333333333333333)"),
     *("RBP(gains='graded', p=0.3333333333333333)", "RBP(gains={1: 0.3, 2: 0.9}, p=0.25)"),
     *("gP", "gP(gains={1: 2, 2: -1})", "gR(gains={1: 1, 2: 2.5})", "gR(gains='exponential')"),
+    *("uM(clicks={0: 0.25, 1: 0.5, 2: 0.75}, satisfies={1: 0.5, 2: 1}, gamma=0.875)@4",),
+    *("rrM(clicks={1: 0.5, 2: 0.75}, satisfies={1: 0.5})", "uM(clicks={1: 0.5}, examined={1: 1})"),
+    "EBU(clicks={0: 0.25, 1: 0.5}, leaves={1: 0.5, 2: 1}, gamma=0.9375)@3",
+    "uDCM(clicks={0: 0.25, 1: 0.5}, continues={1: 0.75, 2: 0.5})",
+    "rrDCM(clicks={1: 0.5, 2: 1}, continues={1: 0.75, 2: 0.5})",
+    "uCCM(clicks={0: 0.25, 1: 0.5}, tau1=0.75, tau2=0.875, tau3=0.25)",
+    "rrCCM(clicks={1: 0.5, 2: 1}, tau1=0.75, tau2=0.875, tau3=0.25)@3",
 ]
 
 GRADED = [

@@ -39,6 +39,13 @@ TEXTS = [
     *("gR(gains={0: 0.1, 2: 7})@2", "RBP(gains='graded', p=0.3333333333333333)", "SetF(beta=0.3)"),
     *("RBP(gains='graded', max_grade=4)", "ERR", "ERR(max_grade=5)@4", "nERR", "nERR@3"),
     *("ERR(gains='linear', max_grade=4)", "nERR(gains={0: 0.5, 1: 3, 2: 1})@3"),
+    *("uM(clicks={0: 0.25, 1: 0.5, 2: 0.75}, satisfies={1: 0.5, 2: 1}, gamma=0.875)@4",),
+    *("rrM(clicks={1: 0.5, 2: 0.75}, satisfies={1: 0.5})", "uM(clicks={1: 0.5}, examined={1: 1})"),
+    "EBU(clicks={0: 0.25, 1: 0.5}, leaves={1: 0.5, 2: 1}, gamma=0.9375)@3",
+    "uDCM(clicks={0: 0.25, 1: 0.5}, continues={1: 0.75, 2: 0.5})",
+    "rrDCM(clicks={1: 0.5, 2: 1}, continues={1: 0.75, 2: 0.5})",
+    "uCCM(clicks={0: 0.25, 1: 0.5}, tau1=0.75, tau2=0.875, tau3=0.25)",
+    "rrCCM(clicks={1: 0.5, 2: 1}, tau1=0.75, tau2=0.875, tau3=0.25)@3",
 ]
 
 GRADED = [

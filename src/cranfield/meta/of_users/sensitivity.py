@@ -149,9 +149,10 @@ def _two_samples(
     half = quantile * np.sqrt(variance / pages)
     near, far = _near_and_far(effect - half, effect + half)
     both = ndtri(1 - alpha / 2) + ndtri(power)
-    # So many pages of either list.
+    # So many pages of either list; a variance takes two.
     needed = (
-        2 * np.ceil(both**2 * variance / one**2) if one else np.inf for one in (effect, far, near)
+        2 * max(2.0, np.ceil(both**2 * variance / one**2)) if one else np.inf
+        for one in (effect, far, near)
     )
     return (effect, effect - half, effect + half, 1.0, *needed)
 

@@ -103,7 +103,7 @@ def peer(log: cf.online.QueryLog, name: str, iterations: int) -> float:
 def whole(path: str) -> None:
     """Read a log, train all models on it and evaluate them, as one process."""
     log = cf.online.read_log(path)
-    models = cf.online.train_models(log, cf.online.click_models()["model"])
+    models = cf.online.train_models(log, cf.online.models()["model"])
     found = cf.online.evaluate_models(models, log)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     print(json.dumps({"models": len(found.names), "peak": peak}))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import doctest
 import subprocess
 import sys
-from inspect import getdoc, isclass, isfunction
+from inspect import getdoc, isclass, isfunction, ismodule
 from pathlib import Path
-from pkgutil import resolve_name
+from pkgutil import iter_modules, resolve_name
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_public_names_are_there() -> None:
 NAMESPACES = (
     *("cranfield", "cranfield.measures", "cranfield.meta", "cranfield.scales"),
     *("cranfield.significance", "cranfield.sessions", "cranfield.texts", "cranfield.correlation"),
-    *("cranfield.charts", "cranfield.collection"),
+    *("cranfield.charts", "cranfield.collection", "cranfield.online"),
 )
 
 
@@ -44,6 +44,15 @@ def test_public_names_are_documented(namespace: str) -> None:
             value = vars(thing)[member]
             if not member.startswith("_") and (isfunction(value) or isinstance(value, property)):
                 assert getdoc(getattr(thing, member)), f"{name}.{member}"
+
+
+@pytest.mark.parametrize("namespace", ["cranfield", "cranfield.online"])
+def test_no_module_hides_a_public_name(namespace: str) -> None:
+    """A module that is loaded takes its name in a lazy package, and hides what has the same."""
+    module = resolve_name(namespace)
+    things = {name: getattr(module, name) for name in vars(module)["__all__"]}
+    inside = {one.name for one in iter_modules(module.__path__)}
+    assert [name for name in inside & set(things) if not ismodule(things[name])] == []
 
 
 def test_import_is_light() -> None:

@@ -37,7 +37,7 @@ from .interleaving.simulated_users import (
     CascadeUser as CascadeUser,
     simulated_user as simulated_user,
 )
-from .click_models.catalogue import click_models as click_models, parse_model as parse_model
+from .click_models.catalogue import models as models, parse_model as parse_model
 from .click_models.items import with_grades as with_grades
 from .click_models.trained import ClickModel as ClickModel
 from .click_models.training import train as train, train_models as train_models

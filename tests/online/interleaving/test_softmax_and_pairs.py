@@ -8,6 +8,7 @@ from math import prod
 import numpy as np
 import pytest
 
+import cranfield as cf
 from cranfield import PolicyError
 from tests.online.interleaving.enumeration import (
     ORDERS_OF_4,
@@ -182,6 +183,15 @@ def test_pairwise_lists_are_uniform_steps() -> None:
         assert by_name(made("abcd", other, method="PPM").distribution()) == pytest.approx(
             expected, abs=1e-12
         )
+
+
+def test_a_short_ranking_puts_nothing_into_the_top_of_pairwise_lists() -> None:
+    """What a ranking lacks is not in its top k, however long the other one is."""
+    short = made("a", "abcdefgh", method="PPM", length=3)
+    assert by_name(short.distribution()) == {"abc": 1.0}
+    for rankings in [("a", "abc"), ("acdb", "b", "ebd"), ("ab", "cdef"), ("abc", "dc", "a")]:
+        found = cf.online.bias([list(one) for one in rankings], "PPM", 4)
+        assert np.abs(found.outcomes).max() < 1e-12
 
 
 def test_printed_values_of_pairwise_preferences() -> None:

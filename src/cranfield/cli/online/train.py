@@ -146,7 +146,7 @@ def _kinds(
     """Read the text forms of models, and of the one that gains are over."""
     from cranfield import online
 
-    kinds = online.click_models()["model"].to_list() if models == ("all",) else models
+    kinds = online.models()["model"].to_list() if models == ("all",) else models
     known = [online.parse_model(one) for one in kinds]
     if len(set(known)) < len(known):
         raise PolicyError("a model is there twice")

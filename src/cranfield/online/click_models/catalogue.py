@@ -22,12 +22,12 @@ MODELS = Kinds(
 )
 
 
-def click_models() -> pl.DataFrame:
+def models() -> pl.DataFrame:
     """List the click models: name, parameters, what they say, source.
 
     Examples
     --------
-    >>> click_models().filter(pl.col("model") == "DBN").select("learns", "source").rows()
+    >>> models().filter(pl.col("model") == "DBN").select("learns", "source").rows()
     [('attractiveness, satisfaction, continuation', 'Chapelle and Zhang (2009)')]
     """
     return pl.DataFrame(

@@ -26,7 +26,7 @@ def train(
         Pages with all their results and the clicks on them. Several clicks on a result are one, a
         click on no result is none; pages without results say nothing.
     model
-        Such as `DBN`, `DBN(gamma=0.9)` or `PBM(iterations=100)`; :func:`click_models` lists them.
+        Such as `DBN`, `DBN(gamma=0.9)` or `PBM(iterations=100)`; :func:`models` lists them.
         Each parameter is a chance with a Beta prior; `alpha` and `beta` of 2 are what PyClick has.
     tied
         None for parameters of each query and document; `grade` for parameters of each grade of

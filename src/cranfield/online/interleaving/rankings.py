@@ -62,6 +62,12 @@ class Rankings:
         lacks: Bools = self.ranks > self.sizes[:, None]
         return lacks
 
+    @cached_property
+    def best(self) -> Ints:
+        """Best rank of each document in the rankings that have it, from 1, shape (documents,)."""
+        best: Ints = np.where(self.lacks, len(self.docs), self.ranks).min(axis=0)
+        return best
+
     @property
     def common_prefix(self) -> int:
         """Number of documents that all rankings have first, in one order."""

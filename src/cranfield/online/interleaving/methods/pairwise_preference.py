@@ -34,8 +34,7 @@ class PairwisePreference(InterleavingMethod):
     mean: bool = parameter(False, flag, "whether to divide by the number of pairs, as their code")
 
     def lists(self, rankings: Rankings, length: int) -> Steps:
-        best = rankings.ranks.min(axis=0)
-        docs = np.arange(len(best))
+        best, docs = rankings.best, np.arange(len(rankings.docs))
 
         def options(rankings: Rankings, shown: Shown) -> Options:
             candidates = shown.left[:, :-1] & (best <= shown.rank + 1)
@@ -47,7 +46,7 @@ class PairwisePreference(InterleavingMethod):
 
     def credits(self, rankings: Rankings, lists: Indices, clicks: Bools, teams: Indices) -> Floats:
         length = lists.shape[1]
-        best = rankings.ranks.min(axis=0)[lists]
+        best = rankings.best[lists]
         ranks = rankings.ranks[:, lists]
         weight = pair_weights(rankings, length)
         last = np.where(clicks.any(axis=1), length - clicks[:, ::-1].argmax(axis=1), 0)
@@ -83,8 +82,7 @@ def pair_weights(rankings: Rankings, length: int) -> Floats:
     Shape (length + 1, length + 1): 1 / w, w the product over ranks x from the better to before the
     worse of 1 - 1 / (documents in the top x of any ranker, less the x - 1 that are shown).
     """
-    best = rankings.ranks.min(axis=0)
-    union: Ints = np.bincount(np.minimum(best, length + 1), minlength=length + 2).cumsum()
+    union: Ints = np.bincount(np.minimum(rankings.best, length + 1), minlength=length + 2).cumsum()
     weights = np.ones((length + 1, length + 1))
     for better in range(1, length + 1):
         for worse in range(better + 1, length + 1):

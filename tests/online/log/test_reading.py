@@ -14,7 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import cranfield as cf
-from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 
 PAGES = {"page": ["p", "q"], "query": ["cats", "dogs"], "time": [100, 200]}
 RESULTS = {"page": ["p", "p", "q"], "rank": [1, 2, 1], "doc": ["a", "b", "c"]}
@@ -108,11 +108,22 @@ def test_a_flat_table() -> None:
     assert repeated.shown["clicks"].to_list() == [3, 0]
 
 
+def test_a_flat_table_that_lacks_a_column(tmp_path: Path) -> None:
+    path = text(tmp_path / "flat.csv", "page,query,rank,what\n1,cats,1,a\n")
+    with pytest.raises(InputError, match="flat.csv: has ranks, and no doc column"):
+        cf.online.read_log(path)
+    flat = {"page": [1], "query": ["cats"], "rank": [1], "sku": ["a"]}
+    with pytest.warns(CranfieldWarning, match="has no column of clicks, and is taken as a log wi"):
+        cf.online.read_log(flat)
+    assert cf.online.read_log(flat | {"n_clicks": [2]}).clicks.height == 2
+
+
 @pytest.mark.parametrize(
     ("cell", "seconds"),
     [
         *(("1970-01-01T00:01:40Z", 100), ("1970-01-01 00:01:40", 100), ("1970-01-01", 0)),
         ("Thu, 01 Jan 1970 00:01:40 -0000", 100),
+        *(("1970-01-01 00:01:40 UTC", 100), ("1970-01-01 02:01:40.5+02", 100.5)),
         *(("1970-01-01T02:01:40.25+02:00", 100.25), ("1970-01-01T00:01", 60), ("100.5", 100.5)),
         *((1_700_000_000, 1_700_000_000), (1_700_000_000_123, 1_700_000_000.123)),
         *((1_700_000_000_123_456, 1_700_000_000.123456), (-5, -5)),

@@ -225,7 +225,10 @@ _FORMATS = (
 def _time_of_text(column: pl.Expr) -> list[pl.Expr]:
     """List the ways in which a time may be written, the most usual first."""
     text = column.str.strip_chars()
-    zoned = text.str.replace("[zZ]$", "+00:00").str.replace(r"^(\d{4}-\d\d-\d\d) +", "${1}T")
+    zoned = text.str.replace("(?:[zZ]| UTC)$", "+00:00")
+    # Databases write the hours of a zone alone.
+    zoned = zoned.str.replace(r"(:\d\d(?:\.\d+)?[+-]\d\d)$", "${1}:00")
+    zoned = zoned.str.replace(r"^(\d{4}-\d\d-\d\d) +", "${1}T")
     ways = [text.str.to_datetime("%Y-%m-%dT%H:%M:%S%.fZ", time_unit="us", strict=False)]
     ways += [zoned.str.to_datetime(form, time_unit="us", strict=False) for form in _FORMATS]
     utc = [

@@ -54,16 +54,22 @@ class _Last(Column):
         return (*self.others.split(), self.name)
 
 
-_PAGE = "page_id pageid impression impression_id query_id serp serp_id"
-_DOC = "doc_id docno docid document document_id url object_id site_docid item"
+_PAGE = "page_id impression impression_id query_id search_id request_id serp serp_id"
+_DOC = (
+    "doc_id docno docid document document_id url object_id site_docid item item_id product_id sku"
+)
 _RANK = "position ordinal pos"
 _TEAM = "ranker system"
 _OF_PAGES = (
-    optional("user", cells.NAME, "user_id userid client_id client visitor"),
-    optional("session", cells.NAME, "session_id sessionid sid"),
-    optional("time", cells.TIME, "timestamp start start_time datetime ts"),
-    optional("variant", cells.NAME, "arm group treatment bucket experiment_variant"),
-    optional("found", cells.NUMBER, "number_found results_found num_found total_hits"),
+    optional("user", cells.NAME, "user_id client_id client visitor visitor_id"),
+    optional("session", cells.NAME, "session_id sid"),
+    optional("time", cells.TIME, "timestamp start start_time event_time datetime ts"),
+    optional(
+        "variant", cells.NAME, "arm group treatment bucket experiment_variant experiment_group"
+    ),
+    optional(
+        "found", cells.NUMBER, "number_found results_found num_found total_hits total_results"
+    ),
     optional("method", cells.NAME, "interleaving interleaving_method"),
 )
 _OF_RESULTS = (
@@ -71,8 +77,10 @@ _OF_RESULTS = (
     optional("propensity", cells.PROPENSITY, "propensity_score pscore"),
     optional("grade", cells.GRADE, "relevance label rel judgment judgement"),
 )
-_QUERY = Column("query", cells.ID, "query_text user_query text qid topic keywords")
-_DWELL = optional("dwell", cells.SECONDS, "dwell_time dwelltime dwell_seconds", called="dwell")
+_QUERY = Column(
+    "query", cells.ID, "query_text user_query text search_term search_query qid topic keywords"
+)
+_DWELL = optional("dwell", cells.SECONDS, "dwell_time dwell_seconds time_on_page", called="dwell")
 _CENSORED = optional("censored", cells.FLAG, "right_censored dwell_censored")
 
 PAGES = _schema(
@@ -93,7 +101,11 @@ CLICKS = _schema(
     Column("page", cells.ID, _PAGE),
     optional("rank", cells.RANK, f"{_RANK} clicked_rank clickedrank"),
     optional("doc", cells.NAME, _DOC),
-    optional("time", cells.TIME, "timestamp start start_time click_time datetime ts"),
+    optional(
+        "time",
+        cells.TIME,
+        "timestamp start start_time click_time clicked_at event_time datetime ts",
+    ),
     optional("end", cells.TIME, "end_time endtime", called="time"),
     _DWELL,
     _CENSORED,
@@ -104,10 +116,14 @@ FLAT = _schema(
     _QUERY,
     optional("doc", cells.NAME, _DOC),
     optional("rank", cells.RANK, _RANK),
-    optional("clicks", cells.TIMES, "clicked click number_of_clicks"),
+    optional(
+        "clicks",
+        cells.TIMES,
+        "clicked click is_clicked was_clicked number_of_clicks num_clicks n_clicks click_count",
+    ),
     *_OF_PAGES,
     *_OF_RESULTS,
-    optional("click_time", cells.TIME, "clicked_at clicktime"),
+    optional("click_time", cells.TIME, "clicked_at"),
     _DWELL,
     _CENSORED,
 )

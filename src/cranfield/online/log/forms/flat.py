@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from functools import partial
 from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import quoted
+from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.online.log.linking import placed
 from cranfield.online.log.query_log import CLICKS, PAGES, RESULTS
 from cranfield.sources.tables import Table
@@ -21,12 +22,17 @@ def parted(table: Table) -> tuple[Table, Table, Table | None]:
     pages = pages.rename({"page": "id"})
     _same(table, pages, of_page)
     shown = frame["doc"].is_not_null()
+    if "doc" not in table.names and "rank" in table.names:
+        raise InputError("has ranks, and no doc column", source=table.source)
     if "rank" in table.names:
         ranked = frame["rank"].is_not_null()
         table.refuse(~shown & ranked, lambda row: "has a rank, and no document")
         table.refuse(shown & ~ranked, lambda row: "has no rank")
     results = _part(table, shown, ["page", *(name for name in RESULTS if name in table.names)])
     number = _number(table)
+    if number is None and shown.any():
+        problem = f"{table.source}: has no column of clicks, and is taken as a log without any"
+        warnings.warn(CranfieldWarning(problem), stacklevel=4)
     if number is not None:
         table.refuse((number > 0) & ~shown, lambda row: "is clicked, and has no document")
     made = Table(pages, table.source, ("id", *of_page))

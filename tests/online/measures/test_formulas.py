@@ -7,11 +7,13 @@ from itertools import groupby
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.base.errors import PolicyError
 from cranfield.online.measures.catalogue import MEASURES
 from tests.online.measures.logs import Page, pages_of, random_log
 
@@ -290,3 +292,19 @@ def test_times_that_are_not_known_are_not_censored() -> None:
     assert cf.online.survival(log, "TimeToSAT").table["without"].to_list() == [1]
     # On how many days v asked is not known; on some.
     assert told[4:] == [(1.0, 1, 0, 1), (2.0, 1, 0, 1)]
+
+
+def test_a_log_of_no_page_or_no_user_has_no_values() -> None:
+    log = cf.online.simulated_log()
+    for part in (log.where(pl.col("query") == "none"), log.where(log.pages["query"] == "none")):
+        assert part.pages.is_empty()
+        assert cf.online.measure(part).values.sum() == 0
+    pages = {"page": ["p", "q"], "query": ["a", "b"], "time": [1, 2]}
+    apart = pages | {"user": ["u", None], "session": [None, "s"]}
+    clicks = {"page": ["p"], "rank": [1], "time": [3]}
+    one = cf.online.read_log(apart, {"page": ["p"], "doc": ["x"]}, clicks)
+    assert cf.online.measure(one, "AbsenceTime").values.item() == 0
+    with pytest.raises(PolicyError, match="keep has 1 truth value for 3,209 pages"):
+        log.where(pl.Series([True]))
+    with pytest.raises(PolicyError, match="cuts ascend"):
+        cf.online.coec(log).to_qrels(cuts=[float("nan")])

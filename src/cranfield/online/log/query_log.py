@@ -8,7 +8,7 @@ from os import PathLike
 
 import polars as pl
 
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.words import counted
 from cranfield.online.log.writing import write_tables
 from cranfield.tabular import frame_html
@@ -113,7 +113,17 @@ class QueryLog:
         ----------
         keep
             Expression over the columns of `pages`, or a truth value for each page.
+
+        Raises
+        ------
+        PolicyError
+            For truth values of another number than there are pages.
         """
+        if not isinstance(keep, pl.Expr):
+            keep = pl.Series(keep)
+            if keep.len() != self.pages.height:
+                number = counted(keep.len(), "truth value")
+                raise PolicyError(f"keep has {number} for {counted(self.pages.height, 'page')}")
         kept = self.pages.with_row_index("page").with_columns(pl.col("page").cast(pl.Int64))
         kept = kept.filter(keep)
         place = kept.select("page").with_row_index("new")

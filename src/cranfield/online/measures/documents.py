@@ -63,7 +63,7 @@ class ExpectedClicks(Framed):
             Where nothing was shown so often.
         """
         limits = numbers(list(cuts), "cuts")
-        if not limits.size or limits[0] <= 0 or (np.diff(limits) <= 0).any():
+        if not limits.size or not (limits[0] > 0 and (np.diff(limits) > 0).all()):
             raise PolicyError(f"cuts ascend from above 0, not {list(cuts)}")
         kept = self.table.filter((pl.col("shown") >= shown) & pl.col("coec").is_not_null())
         if kept.is_empty():

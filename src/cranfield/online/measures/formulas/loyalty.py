@@ -110,5 +110,5 @@ class AbsenceTime(OnlineMeasure):
             *variant,
             total=seconds_from(pl.col("end"), coming),
             censored=coming.is_null().cast(pl.Int64),
-            until=seconds_from(pl.col("end"), pl.lit(log_ends)),
+            until=seconds_from(pl.col("end"), pl.lit(log_ends, sessions["end"].dtype)),
         )

@@ -28,6 +28,7 @@ from studies.fuzz_measures import measure_case
 from studies.fuzz_scores import score_case
 from studies.fuzz_tables import table_case
 from studies.fuzz_text import text_case
+from studies.fuzz_users import user_command_case
 
 KINDS: dict[str, tuple[Case, float]] = {
     "run text": (text_case("run"), 0.27),
@@ -37,7 +38,8 @@ KINDS: dict[str, tuple[Case, float]] = {
     "labels": (label_case, 0.02),
     "judges": (judge_case, 0.03),
     "logs": (log_case, 0.1),
-    "measures": (measure_case, 0.14),
+    "users": (user_command_case, 0.02),
+    "measures": (measure_case, 0.12),
     "evaluations": (score_case, 0.06),
     "command lines": (command_case, 0.02),
 }

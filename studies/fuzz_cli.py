@@ -154,17 +154,24 @@ def some_arguments(rng: random.Random, folder: Path) -> list[str]:
 
 
 def command_case(rng: random.Random, folder: Path) -> bool:
-    """Run the command in this process, streams and arguments replaced."""
+    """Run a command of runs and judgments."""
     prepare(rng, folder)
-    before = _files(folder)
     arguments = some_arguments(rng, folder)
     given = rng.choice((QRELS, RUN.format("stdin").encode(), b""))
+    return in_this_process(rng, folder, arguments, given, _contents(folder, arguments))
+
+
+def in_this_process(
+    rng: random.Random, folder: Path, arguments: list[str], given: bytes, contents: str
+) -> bool:
+    """Run a command in this process, streams and arguments replaced."""
+    before = _files(folder)
     inputs = io.TextIOWrapper(io.BytesIO(given))
     encoding = rng.choice(("utf-8", "utf-8", "utf-8", "ascii", "cp1252"))
     out = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
     err = io.TextIOWrapper(io.BytesIO(), encoding=encoding, errors="backslashreplace")
     status: object = 0
-    reproducer = f"cranfield {arguments!r}, output in {encoding}, {_contents(folder, arguments)}"
+    reproducer = f"cranfield {arguments!r}, output in {encoding}, {contents}"
     with (
         patch.multiple(sys, argv=["cranfield", *arguments], stdin=inputs, stdout=out, stderr=err),
         warnings.catch_warnings(),

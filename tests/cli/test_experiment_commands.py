@@ -101,4 +101,7 @@ def test_a_report(tmp_path: Path) -> None:
     both = ("--report", str(page), "-o", str(page))
     assert "are two files" in refused("experiment", USERS, "--metric", "revenue", *both)
     refused("experiment", USERS, "--metric", "nothing", "--report", str(page))
+    nowhere = ("--report", str(page), "-o", str(tmp_path / "no" / "file"))
+    refused("experiment", USERS, "--metric", "revenue", *nowhere)
+    refused("experiment", USERS, "--metric", "revenue", "--unit", "variant", "--report", str(page))
     assert not page.exists()

@@ -130,11 +130,14 @@ def experiment(
     found = _findings(made)
     if table is not None:
         check_table(table, found.frames)
-    if page is not None:
-        shown = command_of(click.get_current_context(), "--report")
-        files = [one for one in data if Path(one).is_file()]
-        write_report(made, page, inputs=files, command=shown)
-    write(written(found, format, table), output)
+
+    def report() -> None:
+        if page is not None:
+            shown = command_of(click.get_current_context(), "--report")
+            files = [one for one in data if Path(one).is_file()]
+            write_report(made, page, inputs=files, command=shown)
+
+    write(written(found, format, table), output, report)
 
 
 def _metrics(

@@ -186,11 +186,18 @@ def output_options(
     )
 
 
-def write(text: str, output: str | None) -> None:
-    """Write to standard output, for `-` too, or to a file that appears whole."""
+def write(text: str, output: str | None, also: Callable[[], object] | None = None) -> None:
+    """Write to standard output, for `-` too, or to a file that appears whole.
+
+    What `also` writes is there only if this can be written too.
+    """
     if output in {None, "-"}:
+        if also is not None:
+            also()
         sys.stdout.write(text)
         sys.stdout.flush()
         return
     with whole_file(output or "") as out:
         out.write(text.encode())
+        if also is not None:
+            also()

@@ -111,8 +111,9 @@ def read_units(
     check_choice("mixed", mixed, MIXED)
     check_choice("missing", missing, MISSING)
     names = list(dict.fromkeys(name for one in metrics.values() for name in one.parts() if name))
-    if clash := [name for name in names if name in {variant, unit}]:
-        raise PolicyError(f"column {quoted(clash[0])} cannot be a metric: it names units")
+    taken = [name for name in (unit, variant, *names) if name]
+    if clash := [name for name in taken if taken.count(name) > 1]:
+        raise PolicyError(f"column {quoted(clash[0])} has two uses: unit, variant or metric")
     labels = [one for one in dict.fromkeys([*segments, time]) if one and one not in names]
     columns = [Column(variant, TAG)] if variant else []
     columns += [Column(unit, ID)] if unit else []

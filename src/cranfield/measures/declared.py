@@ -113,6 +113,8 @@ def keywords_of(call: ast.Call, text: str, error: type[Exception] = MeasureError
     for keyword in call.keywords:
         if keyword.arg is None:
             raise error(f"{quoted(text)}: parameters are given as name=value")
+        if keyword.arg in found:
+            raise error(f"{quoted(text)}: {keyword.arg} is given twice")
         found[keyword.arg] = literal(keyword.value, text, error)
     return found
 
@@ -124,6 +126,8 @@ def literal(node: ast.expr, text: str, error: type[Exception] = MeasureError) ->
         raise error(f"{quoted(text)}: a value is no number, 'text' or {{mapping}}") from None
     if isinstance(value, (set, tuple, list, bytes, complex)):
         raise error(f"{quoted(text)}: {type(value).__name__} values have no use here")
+    if isinstance(value, dict) and isinstance(node, ast.Dict) and len(value) < len(node.keys):
+        raise error(f"{quoted(text)}: a mapping has a key twice")
     return value
 
 

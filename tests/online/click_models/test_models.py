@@ -250,6 +250,8 @@ def test_refusals() -> None:
     for text, said in (
         ("DBN(gamma=1.5)", "gamma"),
         ("PBM(alpha=0.5)", "alpha"),
+        ("PBM(beta=1e308)", "beta"),
+        ("DBN(gamma=0.5, gamma=0.6)", "gamma is given twice"),
         ("XYZ", "no click model"),
         ("UBM(iterations=0)", "iterations"),
     ):

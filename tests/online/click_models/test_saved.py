@@ -63,6 +63,7 @@ def spoilt(change: Any, tmp_path: Path) -> str:
         (lambda m: m["tallies"]["continuation"].update(hits=[1, 2]), "has 1 values, not 2 and 1"),
         (lambda m: m["tallies"]["continuation"].update(hits=[1e9]), "above its trials"),
         (lambda m: m["tallies"]["continuation"].update(hits=[-1]), "below 0"),
+        (lambda m: m["tallies"]["continuation"].update(trials=[1e308]), "can be counted"),
         (lambda m: m["tallies"]["continuation"].update(hits=["1"]), "no list of numbers"),
         (lambda m: m["tallies"]["continuation"].update(hits=[float("nan")]), "NaN is no number"),
         (lambda m: m["tallies"]["continuation"].update(hits=[10**400]), "no list of numbers"),

@@ -21,6 +21,9 @@ Values = Mapping[str, Floats]
 TINY = 1e-300
 """Keeps 0/0 away; far below any chance that matters."""
 
+MOST = 2.0**53
+"""Clicks and chances that can be counted, seen or before; products of them are no overflow."""
+
 
 def sums(place: Indices, values: Any, size: int) -> Floats:
     """Sum values by place; shape (size,)."""
@@ -91,8 +94,8 @@ class Model(Declared):
     cases: ClassVar[tuple[str, ...]] = ()
     """The cases of the parameter that goes by them."""
 
-    alpha: float = parameter(2.0, number(1), "Beta prior: clicks seen before, and 1")
-    beta: float = parameter(2.0, number(1), "Beta prior: chances without one before, and 1")
+    alpha: float = parameter(2.0, number(1, MOST), "Beta prior: clicks seen before, and 1")
+    beta: float = parameter(2.0, number(1, MOST), "Beta prior: chances without one before, and 1")
 
     @classmethod
     def called(cls) -> str:

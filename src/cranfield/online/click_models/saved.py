@@ -15,7 +15,7 @@ from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.whole_files import whole_file
 from cranfield.online.click_models.catalogue import parse_model
 from cranfield.online.click_models.items import KEYS, Items
-from cranfield.online.click_models.model import Tallies, Tally, Trained
+from cranfield.online.click_models.model import MOST, Tallies, Tally, Trained
 
 VERSION = 1
 """Of the form of the file; read are those up to this one."""
@@ -150,6 +150,8 @@ def _tally(name: str, given: Any, size: int) -> Tally:
     # Expected numbers are rounded.
     if not ((hits >= 0) & (hits <= trials * (1 + 1e-9) + 1e-9)).all():
         raise _DamagedError(f"{name} has hits below 0 or above its trials")
+    if not (trials <= MOST).all():
+        raise _DamagedError(f"{name} has more trials than can be counted")
     return Tally(hits, trials)
 
 

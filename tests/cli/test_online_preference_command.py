@@ -71,6 +71,7 @@ def test_counts_need_no_log(logs: Path) -> None:
         (("two.csv", "--unit", "user", "--rankers", "a,c"), "no ranker 'c'"),
         (("two.csv", "--unit", "user", "--table", "pairs"), "pairs"),
         (("three.csv", "--unit", "user", "--expected", "0.3"), "--expected is of two rankers"),
+        (("two.csv", "--unit", "user", "--correction", "tukey"), "correction of p-values 'tukey'"),
         (("--counts", "1"), "--counts takes"),
         (("--counts", "0,0,0"), "no impression"),
         (("two.csv", "--counts", "1,2,3"), "no LOG"),

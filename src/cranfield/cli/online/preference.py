@@ -7,12 +7,14 @@ from typing import Any
 import click
 import polars as pl
 
+from cranfield.base.checks import check_choice
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.logs import LogOptions, log_options
 from cranfield.cli.options.output import keep_inputs, output_option, write
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table, written
+from cranfield.significance.corrections.of_pvalues import LAWS
 from cranfield.tabular import from_frame
 
 EPILOG = """\b
@@ -103,6 +105,7 @@ def preference(
         return
     if not logs:
         raise PolicyError("no LOG was given, and no --counts")
+    check_choice("correction of p-values", correction, LAWS)
     log = reading.read(logs)
     teams = names or teams_of(log)
     if len(teams) == 2:

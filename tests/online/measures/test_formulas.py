@@ -308,3 +308,13 @@ def test_a_log_of_no_page_or_no_user_has_no_values() -> None:
         log.where(pl.Series([True]))
     with pytest.raises(PolicyError, match="cuts ascend"):
         cf.online.coec(log).to_qrels(cuts=[float("nan")])
+
+
+def test_the_first_of_several_satisfied_pages_of_a_session() -> None:
+    for number in (1, 2, 3, 9):
+        ids = [f"p{k}" for k in range(number)]
+        pages = {"page": ids, "query": ids, "session": ["s"] * number}
+        shown = {"page": ids, "rank": [1] * number, "doc": ids}
+        clicks = {"page": ids, "rank": [1] * number, "dwell": [40] * number}
+        log = cf.online.read_log(pages, shown, clicks)
+        assert cf.online.measure(log, "QueriesToSAT")["QueriesToSAT"].item() == 1

@@ -84,7 +84,8 @@ class QueriesToSAT(Satisfied):
         return (self.hits() > 0).any()
 
     def total(self) -> pl.Expr:
-        place = (self.hits() > 0).arg_max() + 1
+        # Of several that are highest, arg_max need not give the first.
+        place = (self.hits() > 0).arg_true().first() + 1
         return pl.when(self._any()).then(place).cast(pl.Int64)
 
     def censored(self) -> pl.Expr | None:

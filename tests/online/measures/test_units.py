@@ -10,6 +10,7 @@ import cranfield as cf
 from cranfield.base.errors import CranfieldError, InputError, MeasureError, PolicyError
 from cranfield.online.log.query_log import made_log
 from cranfield.online.measures.catalogue import MEASURES
+from cranfield.online.measures.measuring import _summed
 from tests.conftest import ROOT
 from tests.online.measures.logs import pages_of, random_log
 
@@ -166,3 +167,13 @@ def test_documents() -> None:
             pairs.setdefault((row["query"], row["doc"], other), set()).add(row["page"])
     want_pairs = sorted((*key, len(on)) for key, on in pairs.items())
     assert cf.online.skip_above(log).rows() == want_pairs
+
+
+def test_sums_do_not_depend_on_the_order_of_rows() -> None:
+    rng = np.random.default_rng(3)
+    values, place = rng.random(500), rng.integers(3, size=500)
+    first = _summed(place, values, 3)
+    for _ in range(20):
+        order = rng.permutation(500)
+        assert (_summed(place[order], values[order], 3) == first).all()
+    assert first == pytest.approx(np.bincount(place, values))

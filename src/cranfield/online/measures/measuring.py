@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Indices
+from cranfield.base.arrays import Floats, Indices
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, MeasureError, PolicyError, quoted
 from cranfield.online.log.query_log import QueryLog
@@ -77,7 +77,7 @@ def measure(
     Notes
     -----
     A value is a ratio of two sums: of the total and the number of all rows. Sums go over whole
-    numbers, or over rows in order of time, so that they are the same from any engine, to the bit.
+    numbers, or over values in their order, so that they are the same from any engine, to the bit.
 
     Examples
     --------
@@ -104,7 +104,7 @@ def measure(
             rows, place = rows.filter(place >= 0), place[place >= 0]
         for name, out in {**sums, **counts}.items():
             given = rows[name.removesuffix("s") if name in sums else name].to_numpy()
-            out[:, column] = np.bincount(place, given, shape[0])
+            out[:, column] = _summed(place, given, shape[0])
     return Measured(
         by=keys,
         units=units,
@@ -117,6 +117,14 @@ def measure(
         outside=outside,
         source=tables.source,
     )
+
+
+def _summed(place: Indices, values: Floats, size: int) -> Floats:
+    """Sum values by place, in whatever order rows came: in that of values, unless all are whole."""
+    if (values != np.floor(values)).any():
+        order = np.argsort(values)
+        place, values = place[order], values[order]
+    return np.asarray(np.bincount(place, values, size))
 
 
 def sums_by_unit(

@@ -73,7 +73,8 @@ def test_the_command_writes_what_python_draws(folder: Path) -> None:
         assert (out, err) == ("", "not in all runs: 1 topic (q2)\n")
         separator = "\t" if form == "tsv" else ","
         assert pl.read_csv(folder / f"lists.{form}", separator=separator).equals(expected)
-    log = cf.online.read_log(folder / "lists.csv")
+    with pytest.warns(cf.CranfieldWarning, match="no column of clicks"):
+        log = cf.online.read_log(folder / "lists.csv")
     assert (len(log.pages), len(log.results)) == (10, len(expected))
     assert log.results["team"].to_list() == expected["team"].to_list()
 

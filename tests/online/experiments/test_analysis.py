@@ -207,6 +207,7 @@ def test_sample_ratio_comes_first_and_stops_the_verdict() -> None:
     assert found.stopped
     assert np.isnan(found.pvalues).all()
     assert np.isnan(found.lift_low).all()
+    assert np.isnan([found.mean_low, found.mean_high]).all()
     assert found.verdicts == (("no verdict",),)
     warned = analyse_experiment(table, "x", srm="warn")
     assert str(warned).startswith("SAMPLE RATIO MISMATCH")
@@ -352,6 +353,14 @@ def test_reports_print_and_convert() -> None:
         ({"variant": ["a", "b"] * 2, "x": [1, 1, 1, 1]}, {"oec": {"x": 1}}, CranfieldError),
         ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}, {"segments": ["q"]}, InputError),
         ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}, {"weights": {"a": 1.0}}, PolicyError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}, {"segments": ["variant"]}, PolicyError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}, {"segments": [""]}, PolicyError),
+        ({"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4]}, {"unit": "variant"}, PolicyError),
+        (
+            {"variant": ["a", "b"] * 2, "x": [1, 2, 3, 4], "t": ["3/1/26"] * 4},
+            {"time": "t"},
+            InputError,
+        ),
     ],
 )
 def test_what_cannot_be_analysed_is_refused(

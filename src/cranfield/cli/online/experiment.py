@@ -114,7 +114,7 @@ def experiment(
     if bool(measures) == bool(metrics):
         raise PolicyError("give -m for a log, or --metric for a table of units")
     keep_inputs([output, page], data)
-    if page is not None and page == output:
+    if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
         raise PolicyError("--report and --output are two files")
     named = _metrics(measures, metrics, covariates, margins, down)
     how |= {

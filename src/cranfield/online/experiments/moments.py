@@ -83,14 +83,15 @@ def moments(columns: Floats, group: Indices, shape: tuple[int, ...]) -> Moments:
         columns, group = columns[inside], group[inside]
     groups, width = int(np.prod(shape)), columns.shape[1]
     count = np.bincount(group, minlength=groups).astype(np.float64)
-    # Sums of distances from one of the group: what is all the same has exactly its mean.
-    centre = np.zeros((groups, width))
-    centre[group] = columns
-    away, mean = columns - centre[group], np.empty((groups, width))
+    # Some unit of each group: what is the same in all has exactly that mean.
+    some = np.zeros((groups, width))
+    some[group] = columns
+    varies, mean = columns != some[group], np.empty((groups, width))
     with np.errstate(divide="ignore", invalid="ignore"):
         for k in range(width):
-            far = np.bincount(group, weights=away[:, k], minlength=groups) / count
-            mean[:, k] = centre[:, k] + far
+            mean[:, k] = np.bincount(group, weights=columns[:, k], minlength=groups) / count
+            same = (count > 0) & (np.bincount(group, weights=varies[:, k], minlength=groups) == 0)
+            mean[same, k] = some[same, k]
     apart = columns - mean[group]
     # What is all the same may be off from its mean by rounding.
     apart[np.abs(apart) <= 2.0**-50 * np.abs(mean)[group]] = 0.0

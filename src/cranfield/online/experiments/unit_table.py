@@ -25,6 +25,9 @@ MISSING = ("error", "drop", "zero")
 """What becomes of a unit without a value."""
 
 _MEASURED = replace(NUMBER, missing=absent)
+DATED = r"^\d{4}-\d{2}-\d{2}"
+"""What a time starts with that is text: so texts are in order of time."""
+
 _TIME = Kind(lambda cell: None if absent(cell) else str(cell), wanted="no time", missing=absent)
 
 
@@ -111,9 +114,7 @@ def read_units(
     check_choice("mixed", mixed, MIXED)
     check_choice("missing", missing, MISSING)
     names = list(dict.fromkeys(name for one in metrics.values() for name in one.parts() if name))
-    taken = [name for name in (unit, variant, *names) if name]
-    if clash := [name for name in taken if taken.count(name) > 1]:
-        raise PolicyError(f"column {quoted(clash[0])} has two uses: unit, variant or metric")
+    _check_uses([unit, variant, *names], [*segments, time], variant)
     labels = [one for one in dict.fromkeys([*segments, time]) if one and one not in names]
     columns = [Column(variant, TAG)] if variant else []
     columns += [Column(unit, ID)] if unit else []
@@ -152,12 +153,16 @@ def read_units(
     if time is not None:
         if frame[time].null_count():
             raise InputError(f"column {quoted(time)} has no time in a row", source=table.source)
-        frame = frame[_in_time(frame[time]).arg_sort()]
+        frame = frame[_in_time(frame[time], table.source).arg_sort()]
         order = np.arange(frame.height)
     arms = ordered_variants(frame[variant], control, variants, table.source)
     values, placed = _placed(frame, metrics)
     found = {name: _levels(frame[name]) for name in segments}
-    if time is not None and "day" not in found and _in_time(frame[time]).dtype == pl.String:
+    if (
+        time is not None
+        and "day" not in found
+        and _in_time(frame[time], table.source).dtype == pl.String
+    ):
         found["day"] = _levels(frame[time].str.slice(0, 10))
     code = {name: k for k, name in enumerate(arms)}
     return Units(
@@ -174,10 +179,28 @@ def read_units(
     )
 
 
-def _in_time(given: pl.Series) -> pl.Series:
-    """Return what times are ordered by: numbers, or else text that starts with year and month."""
+def _check_uses(alone: list[str | None], others: list[str | None], variant: str | None) -> None:
+    """Refuse a column of two uses, or of no name; segments and time may be metrics too."""
+    used = [name for name in alone if name is not None]
+    used += [name for name in dict.fromkeys(others) if name is not None and name in {"", variant}]
+    if clash := [name for name in used if not name or used.count(name) > 1]:
+        raise PolicyError(
+            f"column {quoted(clash[0])} cannot be two of unit, variant, metric, segment and time"
+        )
+
+
+def _in_time(given: pl.Series, source: str) -> pl.Series:
+    """Return what times are ordered by: numbers, or else text that starts with a date."""
     number = given.cast(pl.Float64, strict=False)
-    return given if number.null_count() else number
+    if not number.null_count():
+        return number
+    if not (dated := given.str.contains(DATED)).all():
+        raise InputError(
+            f"{given.name} {quoted(given.filter(~dated)[0])} is neither a number nor starts with a"
+            " date such as 2026-03-01",
+            source=source,
+        )
+    return given
 
 
 def _by_unit(

@@ -47,7 +47,7 @@ def experiment_chart(report: ExperimentReport) -> alt.LayerChart:
     Parameters
     ----------
     report
-        What :func:`cranfield.online.experiment` found.
+        What :func:`cranfield.online.analyse_experiment` found.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def sequence_chart(report: ExperimentReport, metric: str | None = None) -> alt.L
     Parameters
     ----------
     report
-        What :func:`cranfield.online.experiment` found with a sequential method.
+        What :func:`cranfield.online.analyse_experiment` found with a sequential method.
     metric
         One of its metrics; by default the first.
 

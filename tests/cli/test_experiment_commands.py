@@ -105,3 +105,16 @@ def test_a_report(tmp_path: Path) -> None:
     refused("experiment", USERS, "--metric", "revenue", *nowhere)
     refused("experiment", USERS, "--metric", "revenue", "--unit", "variant", "--report", str(page))
     assert not page.exists()
+
+
+def test_a_report_is_not_written_over(tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    same = f"{tmp_path}/./page.html"
+    error = refused("experiment", USERS, "--metric", "orders", "--report", str(page), "-o", same)
+    assert "two files" in error
+    assert not page.exists()
+
+
+def test_columns_that_are_none_are_refused() -> None:
+    for wrong in (("--segments", ""), ("--segments", "variant"), ("--unit", "variant")):
+        assert "cannot be" in refused("experiment", USERS, "--metric", "orders", *wrong)

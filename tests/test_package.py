@@ -28,7 +28,7 @@ def test_public_names_are_there() -> None:
 NAMESPACES = (
     *("cranfield", "cranfield.measures", "cranfield.meta", "cranfield.scales"),
     *("cranfield.significance", "cranfield.sessions", "cranfield.texts", "cranfield.correlation"),
-    *("cranfield.charts", "cranfield.collection", "cranfield.online"),
+    *("cranfield.charts", "cranfield.collection", "cranfield.online", "cranfield.campaign"),
 )
 
 
@@ -46,7 +46,7 @@ def test_public_names_are_documented(namespace: str) -> None:
                 assert getdoc(getattr(thing, member)), f"{name}.{member}"
 
 
-@pytest.mark.parametrize("namespace", ["cranfield", "cranfield.online"])
+@pytest.mark.parametrize("namespace", ["cranfield", "cranfield.online", "cranfield.campaign"])
 def test_no_module_hides_a_public_name(namespace: str) -> None:
     """A module that is loaded takes its name in a lazy package, and hides what has the same."""
     module = resolve_name(namespace)

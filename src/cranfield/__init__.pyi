@@ -4,6 +4,7 @@
 from . import (
     assess as assess,
     bundled as bundled,
+    campaign as campaign,
     measures as measures,
     meta as meta,
     online as online,

@@ -23,6 +23,7 @@ COMMANDS = {
         *("pool", "labels", "judges", "cite", "demo"),
     )
 } | {
+    "campaign": "cranfield.cli.campaign.campaign:campaign",
     "online": "cranfield.cli.online.online:online",
     "study": "cranfield.cli.studies.study:study",
 }

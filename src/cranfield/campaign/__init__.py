@@ -1,0 +1,5 @@
+"""The life of a campaign: rules, submissions, checks, sheets, releases, boards."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -1,0 +1,220 @@
+"""A campaign: one folder, and all that is done with it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cranfield.campaign.opened import Opened, PathName
+
+if TYPE_CHECKING:
+    from cranfield.assess import Pool
+    from cranfield.campaign.checks.report import CheckReport
+    from cranfield.campaign.publishing.releasing import Release
+    from cranfield.campaign.results.standing import Standing
+    from cranfield.campaign.store.records import Judgments, Submission, Team
+    from cranfield.campaign.store.verifying import Verification
+    from cranfield.campaign.submitting.submit import Submitted
+    from cranfield.evaluation.evaluation import Evaluation
+
+
+class Campaign(Opened):
+    """A campaign's folder; made by :func:`create`, found again by :func:`open`.
+
+    Opening reads nothing but the rules, and loads neither NumPy nor polars.
+
+    Parameters
+    ----------
+    folder
+        The campaign's folder.
+    actor
+        Who acts, for the log of events; the name of the user by default.
+    clock
+        What time it is; the time of this machine by default.
+    """
+
+    # Teams and runs.
+
+    def add_team(
+        self,
+        id: str,
+        name: str = "",
+        *,
+        contact: str = "",
+        anonymous_until: str | None = None,
+    ) -> Team:
+        """Add a team; its contact is private for ever."""
+        from cranfield.campaign.submitting.teams import add_team
+
+        return add_team(self, id, name, contact=contact, anonymous_until=anonymous_until)
+
+    def teams(self) -> tuple[Team, ...]:
+        """Return all teams, by id."""
+        return self.registry.teams()
+
+    def check(self, run: PathName, task: str | None = None, **declared: Any) -> CheckReport:
+        """Check a run as `submit` would, without handing it in."""
+        from cranfield.campaign.submitting.submit import check_here
+
+        return check_here(self, run, task, **declared)
+
+    def submit(
+        self,
+        run: PathName,
+        task: str | None = None,
+        *,
+        team: str,
+        tag: str | None = None,
+        type: str = "",
+        priority: int | None = None,
+        answers: Mapping[str, str] | None = None,
+        description: str = "",
+        received: datetime | None = None,
+        replaces: str | None = None,
+    ) -> Submitted:
+        """Hand in a run: checked, kept as it came, and entered, or refused with all faults."""
+        from cranfield.campaign.submitting.submit import submit
+
+        return submit(
+            self,
+            run,
+            task,
+            team=team,
+            tag=tag,
+            type=type,
+            priority=priority,
+            answers=answers or {},
+            description=description,
+            received=received,
+            replaces=replaces,
+        )
+
+    def submissions(
+        self, task: str | None = None, states: Sequence[str] = ("accepted",)
+    ) -> tuple[Submission, ...]:
+        """Return submissions in order of arrival; those of all tasks where none is named."""
+        return self.registry.submissions(task, states)
+
+    def withdraw(self, tag: str, reason: str) -> Submission:
+        """Take a run back; it stays in the log."""
+        from cranfield.campaign.submitting.taking_back import withdraw
+
+        return withdraw(self, tag, reason)
+
+    def purge(self, tag: str, reason: str) -> Submission:
+        """Remove the bytes of a run that was withdrawn, replaced or refused."""
+        from cranfield.campaign.submitting.taking_back import purge
+
+        return purge(self, tag, reason)
+
+    # Judgments, scores and what they say.
+
+    def add_judgments(
+        self, qrels: PathName, task: str | None = None, *, version: str, note: str = ""
+    ) -> Judgments:
+        """Add a version of a task's judgments; versions never change."""
+        from cranfield.campaign.results.judgments import add_judgments
+
+        return add_judgments(self, qrels, task, version=version, note=note)
+
+    def pool(self, task: str | None = None, *, depth: int | None = None) -> Pool:
+        """Pool the accepted runs by the task's rules: their priorities, and the depth."""
+        from cranfield.campaign.results.pooling import pool
+
+        return pool(self, task, depth=depth)
+
+    def score(
+        self,
+        task: str | None = None,
+        *,
+        measures: Sequence[str] | None = None,
+        judgments: str | None = None,
+    ) -> Evaluation:
+        """Score the accepted runs; what was scored before is read, not scored again."""
+        from cranfield.campaign.results.scoring import scored
+
+        return scored(self, task, measures=measures, judgments=judgments)
+
+    def sheets(self, task: str | None, folder: PathName, **options: Any) -> tuple[Path, ...]:
+        """Write a sheet for each accepted run: HTML, text and JSON."""
+        from cranfield.campaign.results.sheets.writing import write_sheets
+
+        return write_sheets(self, task, folder, **options)
+
+    def overview(self, task: str | None, folder: PathName, **options: Any) -> tuple[Path, ...]:
+        """Write the overview of a task: the board, statistics of topics, charts, the report."""
+        from cranfield.campaign.results.sheets.overview import write_overview
+
+        return write_overview(self, task, folder, **options)
+
+    def packet(self, team: str, path: PathName, task: str | None = None) -> Path:
+        """Write what one team gets: its own sheets, and nothing of others."""
+        from cranfield.campaign.results.sheets.packet import write_packet
+
+        return write_packet(self, team, path, task)
+
+    def standing(
+        self,
+        run: PathName,
+        task: str | None = None,
+        *,
+        measure: str | None = None,
+        baseline: PathName | None = None,
+        **options: Any,
+    ) -> Standing:
+        """Say where a new run stands: against the median, the best, and a baseline."""
+        from cranfield.campaign.results.standing import standing
+
+        return standing(self, run, task, measure=measure, baseline=baseline, **options)
+
+    # What leaves the folder, and whether all is well.
+
+    def release(self, task: str | None = None, **options: Any) -> Release:
+        """Release a task: an allow-list, copied to a bag that never changes."""
+        from cranfield.campaign.publishing.releasing import release
+
+        return release(self, task, **options)
+
+    def retract(self, release: str, reason: str) -> None:
+        """Retract a release: it stays, with a note beside it."""
+        from cranfield.campaign.publishing.releasing import retract
+
+        retract(self, release, reason)
+
+    def site(self, folder: PathName, **options: Any) -> tuple[Path, ...]:
+        """Write the static site from the releases, and from nothing else."""
+        from cranfield.campaign.publishing.site.writing import write_site
+
+        return write_site(self, folder, **options)
+
+    def export(self, path: PathName) -> Path:
+        """Write the registry as tables and the campaign's files as one archive."""
+        from cranfield.campaign.store.exporting import export
+
+        return export(self, path)
+
+    def verify(self, *, repair: bool = False) -> Verification:
+        """Verify every byte: registry, chain of events, objects, scores, releases."""
+        from cranfield.campaign.store.verifying import verify
+
+        return verify(self, repair=repair)
+
+
+def create(
+    folder: PathName, rules: PathName | None = None, *, actor: str | None = None
+) -> Campaign:
+    """Make a campaign's folder, with the rules given or with a commented example of them."""
+    from cranfield.campaign.store.creating import create_folder
+
+    create_folder(Path(folder), None if rules is None else Path(rules), actor)
+    return Campaign(folder, actor=actor)
+
+
+def open(folder: PathName, *, actor: str | None = None) -> Campaign:
+    """Open a campaign's folder."""
+    from cranfield.campaign.store.layout import check_folder
+
+    check_folder(Path(folder))
+    return Campaign(folder, actor=actor)

@@ -1,0 +1,1 @@
+"""What is wrong with a run, all of it at once."""

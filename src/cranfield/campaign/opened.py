@@ -1,0 +1,45 @@
+"""An opened campaign folder: its rules and its registry, each loaded when it is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import cached_property
+from os import PathLike, fspath
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from cranfield.campaign.rules.task_rules import Rules
+    from cranfield.campaign.store.registry import Registry
+
+PathName = str | PathLike[str]
+
+
+class Opened:
+    """What all that is done with a campaign starts from: folder, rules, registry, clock, actor."""
+
+    def __init__(
+        self,
+        folder: PathName,
+        *,
+        actor: str | None = None,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self.folder = Path(fspath(folder))
+        self.actor = actor
+        self.clock = clock
+
+    @cached_property
+    def rules(self) -> Rules:
+        """The rules in campaign.toml."""
+        from cranfield.campaign.rules.reading import read_rules
+
+        return read_rules(self.folder)
+
+    @cached_property
+    def registry(self) -> Registry:
+        """Who, what, when: teams, submissions, judgments, releases, events."""
+        from cranfield.campaign.store.registry import Registry
+
+        return Registry(self.folder, actor=self.actor, clock=self.clock)

@@ -1,0 +1,1 @@
+"""What leaves the campaign: releases that prove themselves, and a static site."""

@@ -1,0 +1,1 @@
+"""Pools, judgments, scores, sheets and comparisons of a campaign's runs."""

@@ -1,0 +1,1 @@
+"""What is kept of a campaign: a registry, bytes as handed in, a chain of events."""

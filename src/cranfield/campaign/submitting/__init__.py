@@ -1,0 +1,1 @@
+"""Teams and runs: handed in, replaced, withdrawn."""

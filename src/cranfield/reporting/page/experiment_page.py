@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 
 import numpy as np
@@ -11,11 +10,11 @@ import polars as pl
 from cranfield.base.words import capitalised, counted
 from cranfield.online.experiments.report import BY, STOPPED, ExperimentReport
 from cranfield.online.experiments.sample_ratio import ALARM
-from cranfield.reporting.page.build import asset, digest
-from cranfield.reporting.page.html import Html, el, joined, label, named, text
-from cranfield.reporting.page.limits_drawn import drawn_limits, drawn_looks
+from cranfield.reporting.page.drawn.limits import drawn_limits, drawn_looks
+from cranfield.reporting.page.html import Html, el, joined, label, named
 from cranfield.reporting.page.sections import Rows, table
 from cranfield.reporting.page.settings import versions
+from cranfield.reporting.page.shell import page_of_parts
 from cranfield.significance.corrections.catalogue import CORRECTIONS
 from cranfield.tabular import between, from_frame, number
 from cranfield.tabular.content import as_cell
@@ -48,35 +47,7 @@ def experiment_page(
         "log": ("What was odd", _odd(report)),
         "settings": ("Exact settings", _settings(report, inputs, command, date)),
     }
-    kept = {name: part for name, part in parts.items() if part[1] is not None}
-    style = asset("page.css") + asset("experiment.css")
-    pieces = {
-        "policy": Html(
-            f"default-src 'none'; style-src '{digest(style)}'; img-src data:; base-uri 'none';"
-            " form-action 'none'"
-        ),
-        "title": text(title),
-        "counts": text(_counts(report)),
-        "style": Html(style),
-        "links": joined(
-            *(el("li", el("a", head, href=f"#{name}")) for name, (head, _) in kept.items())
-        ),
-        "sections": joined(
-            *(
-                el(
-                    "section",
-                    el("h2", head, id=f"h-{name}"),
-                    body,
-                    id=name,
-                    aria_labelledby=f"h-{name}",
-                )
-                for name, (head, body) in kept.items()
-            )
-        ),
-    }
-    # In one pass: what looks like a place in a name from a file stays what it is.
-    made = re.sub(r"\{\{(\w+)\}\}", lambda found: pieces[found[1]], asset("experiment.html"))
-    return made.encode("utf-8", "backslashreplace").decode()
+    return page_of_parts(title, _counts(report), parts, styles=("page.css", "experiment.css"))
 
 
 def _counts(report: ExperimentReport) -> str:

@@ -1,4 +1,4 @@
-"""Limits as pictures inside the page: beside numbers, which say the same."""
+"""Limits in a row of a table, and over time."""
 
 from __future__ import annotations
 

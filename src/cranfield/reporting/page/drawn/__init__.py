@@ -1,0 +1,1 @@
+"""Pictures inside a page: beside numbers, which say the same."""

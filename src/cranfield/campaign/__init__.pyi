@@ -3,5 +3,9 @@
 # isort: skip_file
 from .campaign_folder import Campaign as Campaign, create as create, open as open
 from .checks.report import CheckReport as CheckReport, Fault as Fault
+from .results.topic_statistics import (
+    TopicStatistics as TopicStatistics,
+    topic_statistics as topic_statistics,
+)
 from .rules.task_rules import Rules as Rules, TaskRules as TaskRules
 from .store.records import Event as Event, Submission as Submission, Team as Team

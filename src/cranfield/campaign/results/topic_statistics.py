@@ -1,0 +1,181 @@
+"""Best, median and worst score of groups of runs, topic by topic: what sheets compare with."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats
+from cranfield.base.checks import check_choice, check_whole
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.words import counted
+from cranfield.scores import Scores
+from cranfield.tabular.frames import Framed
+
+ALL = "all"
+"""The group of all runs."""
+
+MEDIANS = ("better", "average")
+"""Of an even number of scores: the better of the two middle ones, or their mean."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class TopicStatistics(Framed):
+    """Best, median and worst score by group and topic; made by :func:`topic_statistics`.
+
+    Attributes
+    ----------
+    measure
+        Text form of the measure.
+    median
+        What the median of an even number is: `better` or `average`.
+    frame
+        A row a group and topic: `group`, `topic`, `best`, `median`, `worst`, and `n`, the number
+        of runs in the group. Groups in order of name after `all`, topics as in the scores.
+    left_out
+        Groups that are smaller than asked for, by name, and their sizes.
+    notes
+        What a reader should be told.
+    """
+
+    measure: str
+    median: str
+    frame: pl.DataFrame
+    left_out: Mapping[str, int]
+    notes: tuple[str, ...]
+
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The groups, `all` first."""
+        return tuple(self.frame["group"].unique(maintain_order=True))
+
+    def of(self, group: str = ALL) -> pl.DataFrame:
+        """Return the rows of one group; a small group, which is left out, has none."""
+        if group not in self.groups and group not in self.left_out:
+            raise PolicyError(
+                f"there is no group {quoted(group)}; there are {', '.join(self.groups)}"
+            )
+        return self.frame.filter(pl.col("group") == group)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table: group, topic, best, median, worst, n."""
+        return self.frame
+
+    def __repr__(self) -> str:
+        topics = self.frame["topic"].n_unique()
+        sizes = f"{counted(len(self.groups), 'group')}, {counted(topics, 'topic')}"
+        return f"TopicStatistics({self.measure}: {sizes})"
+
+
+def topic_statistics(
+    scores: Scores,
+    groups: Mapping[str, str] | None = None,
+    *,
+    median: str = "better",
+    least: int = 1,
+) -> TopicStatistics:
+    r"""Return the best, the median and the worst score of each topic, of all runs and of groups.
+
+    The median of an even number of runs is the better of the two middle scores: with the best
+    first, that in place :math:`\lceil n / 2 \rceil`. So TREC's sheets have it (seen in those of
+    TREC-8), and so an ordinal scale allows it: it is a score that some run has, while the mean of
+    two scores takes an interval scale for granted.
+
+    Parameters
+    ----------
+    scores
+        Scores of one measure, shape (topics, systems). A run without a score for a topic counts
+        with 0; where low scores are good, with the highest that the measure can give.
+    groups
+        The group of each run, such as `{"run1": "manual"}`; a run may have none. All runs are the
+        group `all`, whose name no other has.
+    median
+        `better`, or `average`: the mean of the two middle scores of an even number.
+    least
+        Groups of fewer runs are left out, and said: of one run or two, best and worst would tell
+        what each of them scored.
+
+    Raises
+    ------
+    PolicyError
+        For scores by shard, a run that is not there, a group called `all`, and a missing score by a
+        measure of which low scores are good and that has no highest.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> scores = cf.read_scores({"a": [0.1, 0.5], "b": [0.3, 0.2], "c": [0.2, 0.4], "d": [0.4, 0]})
+    >>> found = topic_statistics(scores)
+    >>> found.to_polars().select("best", "median", "worst").rows()
+    [(0.4, 0.3, 0.1), (0.5, 0.4, 0.0)]
+    >>> topic_statistics(scores, median="average").to_polars()["median"].to_list()
+    [0.25, 0.30000000000000004]
+    """
+    check_choice("median", median, MEDIANS)
+    check_whole("least", least, 1)
+    groups = groups or {}
+    for system in groups:
+        if system not in scores.systems:
+            raise PolicyError(f"there is no run {quoted(system)} to be in a group")
+    if ALL in groups.values():
+        raise PolicyError(f"a group cannot be called {ALL}: all runs are")
+    values, told = _complete(scores)
+    group_of = np.array([groups.get(system, "") for system in scores.systems], dtype=object)
+    names = [ALL, *sorted({name for name in groups.values() if name})]
+    members = {name: (group_of == name) | (name == ALL) for name in names}
+    sizes = {name: int(chosen.sum()) for name, chosen in members.items()}
+    left_out = {name: size for name, size in sizes.items() if size < least}
+    kept = [name for name in names if name not in left_out]
+    parts = [
+        _of_group(name, values[:, members[name]], scores, median == "average") for name in kept
+    ]
+    notes = [
+        f"{name} is left out: {counted(size, 'run')}, and groups have {least} at least"
+        for name, size in left_out.items()
+    ]
+    notes += told
+    empty = _of_group("", np.zeros((0, 1)), scores.select(topics=[]), False)
+    return TopicStatistics(
+        scores.measure, median, pl.concat(parts) if parts else empty, left_out, tuple(notes)
+    )
+
+
+def _complete(scores: Scores) -> tuple[Floats, list[str]]:
+    """Return the scores with what missing ones count in their place, and say so."""
+    values = scores.flat("statistics of topics are of scores by topic and system")
+    gaps = np.isnan(values)
+    worst = 0.0
+    if scores.lower_is_better and gaps.any():
+        worst = np.inf if scores.definition is None else scores.definition.info.range[1]
+        if not np.isfinite(worst):
+            raise PolicyError(
+                f"{scores.cell(np.argwhere(gaps)[0])} has no score by {scores.measure}, of which"
+                " low ones are good and none is the highest: what it should count is not known"
+            )
+    number = int(gaps.sum())
+    told = [f"{counted(number, 'missing score')} counted as {worst:g}"] if number else []
+    return np.where(gaps, worst, values), told
+
+
+def _of_group(name: str, values: Floats, scores: Scores, average: bool) -> pl.DataFrame:
+    """Sort the scores of each topic, and pick."""
+    runs = values.shape[1]
+    best_first = np.sort(values, axis=1)
+    if not scores.lower_is_better:
+        best_first = best_first[:, ::-1]
+    middle = best_first[:, (runs - 1) // 2]
+    if average:
+        middle = (middle + best_first[:, runs // 2]) / 2
+    return pl.DataFrame(
+        {
+            "group": pl.repeat(name, len(scores.topics), dtype=pl.String, eager=True),
+            "topic": pl.Series(scores.topics, dtype=pl.String),
+            "best": best_first[:, 0],
+            "median": middle,
+            "worst": best_first[:, -1],
+            "n": pl.repeat(runs, len(scores.topics), dtype=pl.Int64, eager=True),
+        }
+    )

@@ -1,0 +1,170 @@
+"""Folders that prove themselves: BagIt 1.0 (RFC 8493), written and validated."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path, PurePosixPath
+
+from cranfield.base.errors import quoted
+
+DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
+PAYLOAD = "data"
+MANIFEST, TAG_MANIFEST = "manifest-sha256.txt", "tagmanifest-sha256.txt"
+_TAG_FILES = ("bagit.txt", "bag-info.txt", MANIFEST)
+
+_ENCODED = {"%": "%25", "\r": "%0D", "\n": "%0A"}
+_LINE = re.compile(r"([0-9a-f]{64})[ \t]+(.+)", re.IGNORECASE)
+_OXUM = re.compile(r"^Payload-Oxum:[ \t]*(\d+)\.(\d+)[ \t]*$", re.MULTILINE | re.IGNORECASE)
+
+
+def write_bag(folder: Path, about: Mapping[str, str]) -> str:
+    """Make a folder whose payload is in `data/` a bag.
+
+    Parameters
+    ----------
+    folder
+        Folder with the payload; nothing is in it but `data/`.
+    about
+        Labels and values of `bag-info.txt`, in order; the payload's size is added. There is no
+        time but those given, so that the same payload gives the same bytes.
+
+    Returns
+    -------
+    str
+        SHA-256 of the tag manifest, which covers every byte of the bag.
+    """
+    payload = {name: folder / name for name in _files(folder)}
+    size = sum(path.stat().st_size for path in payload.values())
+    described = {**about, "Payload-Oxum": f"{size}.{len(payload)}"}
+    # One line a value: what would begin another label is part of the text.
+    lines = (f"{label}: {' '.join(value.split())}\n" for label, value in described.items())
+    _write(folder / "bagit.txt", DECLARATION)
+    _write(folder / "bag-info.txt", "".join(lines))
+    _write(folder / MANIFEST, _manifest(payload))
+    _write(folder / TAG_MANIFEST, _manifest({name: folder / name for name in _TAG_FILES}))
+    return sha256_of(folder / TAG_MANIFEST)
+
+
+def validate(folder: Path) -> list[str]:
+    """Say what is wrong with a bag, a line a file; nothing for a bag that is whole.
+
+    Every file counts: each that is listed must be there with its SHA-256, and none may be there
+    that is not listed, tag files too.
+
+    Parameters
+    ----------
+    folder
+        The bag.
+
+    Returns
+    -------
+    list of str
+        Such as `data/runs.csv: its SHA-256 is not that of the manifest`, in order of the files.
+    """
+    problems: dict[str, str] = {}
+    listed: dict[str, str] = {}
+    for name in (TAG_MANIFEST, MANIFEST):
+        of_payload = name == MANIFEST
+        for path, sha256 in _read_manifest(folder / name, problems):
+            if (PurePosixPath(path).parts[:1] == (PAYLOAD,)) is not of_payload or path in listed:
+                problems[name] = f"lists {quoted(path)}, which does not belong there"
+            else:
+                listed[path] = sha256
+    there = set(_files(folder))
+    for path in sorted(there | set(listed)):
+        file = folder / path
+        if path not in there:
+            problems[path] = "is missing"
+        elif path not in listed:
+            if path != TAG_MANIFEST:
+                problems[path] = "is in no manifest"
+        elif file.is_symlink() or not file.is_file():
+            problems[path] = "is no ordinary file"
+        elif sha256_of(file) != listed[path]:
+            problems[path] = "its SHA-256 is not that of the manifest"
+    _check_declaration(folder, there, problems)
+    if not problems:
+        _check_size(folder, there, problems)
+    return [f"{_shown(path)}: {problems[path]}" for path in sorted(problems)]
+
+
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file, in hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _check_declaration(folder: Path, there: set[str], problems: dict[str, str]) -> None:
+    if "bagit.txt" not in there:
+        problems["bagit.txt"] = "is missing"
+    elif "bagit.txt" not in problems:
+        text = (folder / "bagit.txt").read_bytes().replace(b"\r\n", b"\n")
+        if text != DECLARATION.encode():
+            problems["bagit.txt"] = "is not that of BagIt 1.0 in UTF-8"
+
+
+def _check_size(folder: Path, there: set[str], problems: dict[str, str]) -> None:
+    """Compare the payload with what was there when the bag was made, where that is said."""
+    if "bag-info.txt" not in there:
+        return
+    found = _OXUM.search((folder / "bag-info.txt").read_text("utf-8", errors="replace"))
+    payload = [folder / path for path in there if PurePosixPath(path).parts[0] == PAYLOAD]
+    size = sum(path.stat().st_size for path in payload)
+    if found and (int(found[1]), int(found[2])) != (size, len(payload)):
+        problems["bag-info.txt"] = (
+            f"Payload-Oxum is {found[1]}.{found[2]}, and the payload has {size}.{len(payload)}"
+        )
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """Yield all files below a folder, links among them, by their path in it, in order."""
+    found = (path for path in folder.rglob("*") if path.is_symlink() or not path.is_dir())
+    yield from sorted(path.relative_to(folder).as_posix() for path in found)
+
+
+def _manifest(files: Mapping[str, Path]) -> str:
+    return "".join(f"{sha256_of(path)}  {_coded(name)}\n" for name, path in sorted(files.items()))
+
+
+def _coded(name: str) -> str:
+    return "".join(_ENCODED.get(char, char) for char in name)
+
+
+def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[str, str]]:
+    try:
+        # Of bytes: text has more ends of lines, which may be part of a name.
+        lines = [line.decode() for line in manifest.read_bytes().splitlines()]
+    except FileNotFoundError:
+        problems[manifest.name] = "is missing"
+        return
+    except (OSError, UnicodeDecodeError) as error:
+        problems[manifest.name] = f"cannot be read: {type(error).__name__}"
+        return
+    for number, line in enumerate(lines, 1):
+        found = _LINE.fullmatch(line)
+        path = "" if found is None else _decoded(found[2].removeprefix("./"))
+        if found is None or not _inside(path):
+            problems[manifest.name] = f"line {number} is no SHA-256 and path inside the bag"
+        else:
+            yield path, found[1].lower()
+
+
+def _decoded(name: str) -> str:
+    codes = {code: char for char, code in _ENCODED.items()}
+    return re.sub("%(25|0D|0A)", lambda code: codes[code[0].upper()], name, flags=re.IGNORECASE)
+
+
+def _inside(path: str) -> bool:
+    """Whether a path of a manifest stays in the bag."""
+    return not (path.startswith(("/", "~")) or "\\" in path or ".." in PurePosixPath(path).parts)
+
+
+def _shown(path: str) -> str:
+    """Show a name as it is where that is safe."""
+    return path if path.isprintable() else quoted(path, 200)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_bytes(text.encode())

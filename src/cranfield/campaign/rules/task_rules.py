@@ -42,6 +42,8 @@ class TaskRules:
 
     Attributes
     ----------
+    topics
+        A file, or `irds:...`; :func:`cranfield.campaign.rules.topics.topic_ids` reads them.
     severities
         What becomes of each kind of fault that the rules speak of: `error`, `warning` or `off`,
         by the code of the fault; kinds that are not in it have their default.
@@ -55,7 +57,7 @@ class TaskRules:
 
     name: str
     title: str = ""
-    topics: Path | None = None
+    topics: Path | str | None = None
     documents: Path | None = None
     document_pattern: str | None = None
     exclude: Path | None = None

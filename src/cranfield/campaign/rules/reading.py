@@ -1,0 +1,243 @@
+"""Read campaign.toml: whole, or one line that says where it is wrong."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from os import PathLike, fspath
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from cranfield.base.errors import InputError, quoted
+from cranfield.campaign.rules import kinds_of_value as kinds
+from cranfield.campaign.rules.keys import CAMPAIGN, FILES, TASK, Keys, fields_of, unknown
+from cranfield.campaign.rules.kinds_of_value import WrongValueError
+from cranfield.campaign.rules.task_rules import Rules, TaskRules
+
+NAMES = ("campaign.toml", "rules.toml")
+"""Of the rules in a campaign's folder, and in the pack of participants."""
+
+LARGEST = 1 << 20
+"""Bytes of a file of rules."""
+
+
+def read_rules(path: str | PathLike[str]) -> Rules:
+    """Read the rules of a campaign.
+
+    Parameters
+    ----------
+    path
+        A campaign's folder, a pack for participants, or the file of rules itself. What the rules
+        name stands beside them, or in a folder below.
+
+    Raises
+    ------
+    InputError
+        In one line: the file, the line where it is known, the key and the reason.
+    """
+    file = _file_of_rules(Path(fspath(path)))
+    data = _bytes_of(file)
+    try:
+        text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise InputError("is not UTF-8 text", source=file.name, line=line) from None
+    try:
+        given = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+        raise InputError(
+            f"is no valid TOML: {str(error)[: at.start()] if at else error}",
+            source=file.name,
+            line=int(at.group(1)) if at else None,
+        ) from None
+    except RecursionError:
+        raise InputError("is no valid TOML: it is nested too deeply", source=file.name) from None
+    try:
+        rules = _rules(given)
+        tasks = {name: _located(task, file.parent) for name, task in rules.tasks.items()}
+    except WrongValueError as error:
+        raise InputError(
+            f"{'.'.join(map(_shown, error.path))}: {error.reason}".removeprefix(": "),
+            source=file.name,
+            line=_line_of(text, error.path),
+        ) from None
+    return replace(
+        rules,
+        tasks=tasks,
+        source=file.name,
+        files=_Digests(file.parent, {file.name: sha256(data).hexdigest()}, rules),
+    )
+
+
+def rules_sha256(rules: Rules) -> str:
+    """Return one SHA-256 for the rules and all files that they name.
+
+    It is that of the sorted lines `sha256  path`, as `sha256sum` writes and checks them.
+    """
+    lines = sorted(f"{digest}  {name}\n" for name, digest in rules.files.items())
+    return sha256("".join(lines).encode()).hexdigest()
+
+
+class _Digests(Mapping[str, str]):
+    """SHA-256 by path; those of files, which can be large, when they are asked for."""
+
+    def __init__(self, folder: Path, known: dict[str, str], rules: Rules) -> None:
+        self._folder = folder
+        self._known: dict[str, str | None] = {**known}
+        for task in rules.tasks.values():
+            for field in FILES:
+                if isinstance(path := getattr(task, field), PurePosixPath):
+                    self._known.setdefault(str(path), None)
+
+    def __getitem__(self, name: str) -> str:
+        digest = self._known[name]
+        if digest is None:
+            try:
+                with (self._folder / name).open("rb") as file:
+                    import hashlib
+
+                    digest = hashlib.file_digest(file, "sha256").hexdigest()
+            except OSError as error:
+                reason = f"cannot be read: {(error.strerror or str(error)).lower()}"
+                raise InputError(reason, source=name) from None
+            self._known[name] = digest
+        return digest
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._known)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+
+def _file_of_rules(path: Path) -> Path:
+    try:
+        if not path.is_dir():
+            return path
+        found = [path / name for name in NAMES if (path / name).exists()]
+    except (OSError, ValueError):
+        return path
+    if not found:
+        raise InputError(f"holds no {' and no '.join(NAMES)}", source=str(path))
+    return found[0]
+
+
+def _bytes_of(file: Path) -> bytes:
+    try:
+        with file.open("rb") as stream:
+            data = stream.read(LARGEST + 1)
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"cannot be read: {reason}", source=str(file)) from None
+    if len(data) > LARGEST:
+        raise InputError(f"has more than {LARGEST:,} bytes", source=file.name)
+    return data
+
+
+def _rules(given: Mapping[str, Any]) -> Rules:
+    known = {"campaign": CAMPAIGN, "tasks": TASK}
+    for name in given:
+        if name not in known:
+            raise WrongValueError(unknown(name, known), name)
+    campaign = _within("campaign", CAMPAIGN, given.get("campaign", {}))
+    for needed in ("id", "title"):
+        if needed not in campaign:
+            raise WrongValueError(f"has no {needed}", "campaign")
+    tasks = kinds.table(given.get("tasks", {}))
+    if not tasks:
+        raise WrongValueError("there is no task; each is a table such as [tasks.adhoc]", "tasks")
+    made: dict[str, TaskRules] = {}
+    for name, table in tasks.items():
+        try:
+            kinds.name(name)
+        except WrongValueError as error:
+            raise WrongValueError(error.reason, "tasks", name) from None
+        same = [other for other in made if other.lower() == name.lower()]
+        if same:
+            raise WrongValueError(
+                f"differs from {same[0]} in upper and lower case only", "tasks", name
+            )
+        fields = _within("tasks", TASK, table, name)
+        made[name] = TaskRules(name=name, **fields)
+        _fits(made[name])
+    return Rules(tasks=made, **campaign)
+
+
+def _within(start: str, keys: Keys, table: Any, *path: str) -> dict[str, Any]:
+    try:
+        return fields_of(keys, table)
+    except WrongValueError as error:
+        raise WrongValueError(error.reason, start, *path, *error.path) from None
+
+
+def _fits(task: TaskRules) -> None:
+    """Refuse rules of a task that contradict each other."""
+
+    def wrong(reason: str, *path: str) -> WrongValueError:
+        return WrongValueError(reason, "tasks", task.name, *path)
+
+    if task.opens and task.closes and task.closes <= task.opens:
+        raise wrong("the task closes before it opens", "closes")
+    for priority in task.pool.priorities if task.pool else ():
+        if task.priorities is None or priority > task.priorities:
+            most = (
+                "no priorities" if task.priorities is None else f"priorities 1 to {task.priorities}"
+            )
+            raise wrong(f"pools priority {priority}, and there are {most}", "pool", "priorities")
+    known = {"type": None, **task.questions}
+    for category in task.categories:
+        if category not in known:
+            raise wrong(unknown(category, known).replace("key", "question"), "categories")
+        if category != "type" and not task.questions[category].choices:
+            raise wrong(f"question {quoted(category)} has no choices to group by", "categories")
+    if "type" in task.questions:
+        raise wrong("the type of a run is asked for by the key types", "questions", "type")
+
+
+def _located(task: TaskRules, folder: Path) -> TaskRules:
+    """Give the files that a task names the place where they are."""
+    places: dict[str, Any] = {}
+    for field in FILES:
+        if isinstance(name := getattr(task, field), PurePosixPath):
+            place = folder / name
+            if not place.is_file():
+                raise WrongValueError(
+                    f"there is no file {quoted(name)} beside the rules", "tasks", task.name, field
+                )
+            if not place.resolve().is_relative_to(folder.resolve()):
+                raise WrongValueError(
+                    f"{quoted(name)} is a link that leads out of the folder of the rules",
+                    *("tasks", task.name, field),
+                )
+            places[field] = place
+    return replace(task, **places)
+
+
+def _shown(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]{1,60}", key) else quoted(key)
+
+
+def _line_of(text: str, path: tuple[str, ...]) -> int | None:
+    """Find the line of a key, in what is written as nearly everybody writes it."""
+    best: int | None = None
+    deepest = 0
+    table: tuple[str, ...] = ()
+    for number, line in enumerate(text.split("\n"), 1):
+        if head := re.match(r"\s*\[+\s*([^\[\]]+?)\s*\]", line):
+            table = _keys(head.group(1))
+            here = table
+        elif key := re.match(r"\s*([A-Za-z0-9_.\-\"' ]+?)\s*=", line):
+            here = (*table, *_keys(key.group(1)))
+        else:
+            continue
+        if len(here) > deepest and here == path[: len(here)]:
+            best, deepest = number, len(here)
+    return best
+
+
+def _keys(dotted: str) -> tuple[str, ...]:
+    return tuple(part.strip().strip("\"'") for part in dotted.split("."))

@@ -1,0 +1,289 @@
+"""campaign.toml is read whole, or one line says where it is wrong."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+
+from cranfield import InputError
+from cranfield.campaign.rules.keys import (
+    CAMPAIGN,
+    DOCUMENTS,
+    JUDGING,
+    METADATA,
+    POOL,
+    QUESTION,
+    TASK,
+)
+from cranfield.campaign.rules.reading import read_rules, rules_sha256
+from cranfield.campaign.rules.task_rules import MetadataRules, PoolRules, Question, TaskRules
+from cranfield.campaign.rules.template import template
+
+FULL = """\
+[campaign]
+id = "news-2026"
+title = "News search 2026"
+consent = "Runs are published under CC BY 4.0; contacts are not."
+
+[tasks.adhoc]
+topics = "topics.txt"
+documents = "lists/docids.txt"
+tag = "[A-Za-z0-9_.-]{1,20}"
+format = "trec"
+max_per_topic = 1000
+missing_topics = "allow"
+unknown_topics = "error"
+fewer_than_max = "off"
+second_column = ["Q0", "q0"]
+rank = "integer"
+tied = 0.2
+exclude = "already-judged.txt"
+opens = 2026-07-01T00:00:00Z
+closes = 2026-08-15T23:59:59-12:00
+late = "mark"
+runs_per_team = 5
+runs_per_day = 10
+types = ["automatic", "manual"]
+priorities = 5
+pool = {depth = 100, priorities = [1, 2]}
+measures = ["AP", "nDCG@10", "P@10"]
+categories = ["type", "fields"]
+min_category = 3
+feedback = "none"
+[tasks.adhoc.metadata]
+required = ["tag", "actor.team", "method.automatic"]
+placeholders = ["ENTER_VALUE_HERE"]
+[tasks.adhoc.questions.fields]
+ask = "Which fields of the topics were used?"
+choices = ["title", "title+description", "all"]
+required = true
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "lists").mkdir()
+    for name in ("topics.txt", "lists/docids.txt", "already-judged.txt"):
+        (tmp_path / name).write_text(name + "\n")
+    (tmp_path / "campaign.toml").write_text(FULL)
+    return tmp_path
+
+
+def test_every_key_becomes_its_field(folder: Path) -> None:
+    rules = read_rules(folder)
+    assert (rules.id, rules.title, rules.source) == (
+        "news-2026",
+        "News search 2026",
+        "campaign.toml",
+    )
+    assert rules.task() == TaskRules(
+        name="adhoc",
+        topics=folder / "topics.txt",
+        documents=folder / "lists" / "docids.txt",
+        exclude=folder / "already-judged.txt",
+        second_column=("Q0", "q0"),
+        severities={"topic-missing": "off", "topic-unknown": "error", "too-few": "off"},
+        opens=datetime(2026, 7, 1, tzinfo=UTC),
+        closes=datetime(2026, 8, 16, 11, 59, 59, tzinfo=UTC),
+        late="mark",
+        runs_per_team=5,
+        runs_per_day=10,
+        types=("automatic", "manual"),
+        priorities=5,
+        pool=PoolRules(100, (1, 2)),
+        measures=("AP", "nDCG@10", "P@10"),
+        categories=("type", "fields"),
+        metadata=MetadataRules(("tag", "actor.team", "method.automatic"), ("ENTER_VALUE_HERE",)),
+        questions={
+            "fields": Question(
+                "fields",
+                "Which fields of the topics were used?",
+                ("title", "title+description", "all"),
+                required=True,
+            )
+        },
+    )
+
+
+def test_all_files_are_known_by_their_sha256(folder: Path) -> None:
+    rules = read_rules(folder / "campaign.toml")
+    names = ["campaign.toml", "topics.txt", "lists/docids.txt", "already-judged.txt"]
+    expected = {name: sha256((folder / name).read_bytes()).hexdigest() for name in names}
+    assert dict(rules.files) == expected
+    listing = "".join(sorted(f"{expected[name]}  {name}\n" for name in names))
+    (folder / "list").write_text(listing)
+    assert rules_sha256(rules) == sha256((folder / "list").read_bytes()).hexdigest()
+    (folder / "topics.txt").write_text("other\n")
+    assert rules_sha256(read_rules(folder)) != rules_sha256(rules)
+
+
+def test_opening_loads_neither_numpy_nor_polars(folder: Path) -> None:
+    code = (
+        "import sys, cranfield.campaign.rules.reading as r; r.read_rules(sys.argv[1]);"
+        "print(sorted({'numpy', 'polars', 'sqlite3'} & set(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "[]"
+
+
+CHANGES = [
+    (
+        "closes = 2026-08-15T23:59:59-12:00",
+        "closes = 2026-06-15T23:59:59-12:00",
+        "campaign.toml:20: tasks.adhoc.closes: the task closes before it opens",
+    ),
+    (
+        "closes = 2026-08-15T23:59:59-12:00",
+        "closes = 2026-08-15T23:59:59",
+        "campaign.toml:20: tasks.adhoc.closes: '2026-08-15 23:59:59' has no offset from UTC, as in"
+        " 2026-08-15T23:59:59-12:00",
+    ),
+    (
+        "runs_per_team = 5",
+        "runs_per_taem = 5",
+        "campaign.toml:22: tasks.adhoc.runs_per_taem: there is no key 'runs_per_taem'; did you mean"
+        " runs_per_team?",
+    ),
+    (
+        "[campaign]",
+        "[campain]",
+        "campaign.toml:1: campain: there is no key 'campain'; did you mean campaign?",
+    ),
+    (
+        'id = "news-2026"',
+        'id = "../news"',
+        "campaign.toml:2: campaign.id: '../news' is no safe name",
+    ),
+    ('id = "news-2026"\n', "", "campaign.toml:1: campaign: has no id"),
+    (
+        "max_per_topic = 1000",
+        "max_per_topic = true",
+        "campaign.toml:11: tasks.adhoc.max_per_topic: is true where a whole number",
+    ),
+    ("max_per_topic = 1000", 'max_per_topic = "1000"', "is '1000' where a whole number from 1"),
+    ("tied = 0.2", "tied = nan", "tasks.adhoc.tied: is 'nan' where a number from 0 to 1 is wanted"),
+    (
+        'rank = "integer"',
+        'rank = "int"',
+        "campaign.toml:16: tasks.adhoc.rank: is 'int'; one of integer, order, off",
+    ),
+    (
+        'tag = "[A-Za-z0-9_.-]{1,20}"',
+        'tag = "[a-"',
+        "tasks.adhoc.tag: pattern '[a-' does not compile",
+    ),
+    ('tag = "[A-Za-z0-9_.-]{1,20}"', 'tag = "(a+)+"', "tasks.adhoc.tag: pattern '(a+)+' repeats"),
+    ('topics = "topics.txt"', 'topics = "../topics.txt"', "leads out of the folder of the rules"),
+    ('topics = "topics.txt"', 'topics = "/etc/passwd"', "leads out of the folder of the rules"),
+    ('topics = "topics.txt"', 'topics = "a\\\\b"', "leads out of the folder of the rules"),
+    (
+        'topics = "topics.txt"',
+        'topics = "none.txt"',
+        "campaign.toml:7: tasks.adhoc.topics: there is no file 'none.txt' beside the rules",
+    ),
+    ('topics = "topics.txt"', 'topics = ""', "'' is no name of a file"),
+    (
+        "priorities = [1, 2]",
+        "priorities = [1, 6]",
+        "campaign.toml:26: tasks.adhoc.pool.priorities: pools priority 6, and there are",
+    ),
+    ("priorities = 5\n", "", "pools priority 1, and there are no priorities"),
+    ("depth = 100", "depth = 0", "tasks.adhoc.pool.depth: is '0' where a whole number from 1"),
+    (
+        "depth = 100",
+        "dept = 100",
+        "tasks.adhoc.pool.dept: there is no key 'dept'; did you mean depth?",
+    ),
+    ('"type", "fields"', '"typ"', "there is no question 'typ'; did you mean type?"),
+    (
+        'choices = ["title", "title+description", "all"]\n',
+        "",
+        "tasks.adhoc.categories: question 'fields' has no choices to group by",
+    ),
+    ('choices = ["title", ', 'choices = ["title", "title", ', "has 'title' twice"),
+    (
+        'measures = ["AP", "nDCG@10", "P@10"]',
+        "measures = []",
+        "tasks.adhoc.measures: is a list where a list that is not empty is wanted",
+    ),
+    ("tasks.adhoc", 'tasks."CON"', "campaign.toml:6: tasks.CON: 'CON' is no safe name"),
+    ("tasks.adhoc", 'tasks."../x"', "tasks.'../x': '../x' is no safe name"),
+    (
+        "[tasks.adhoc]",
+        "[tasks.Adhoc]\n[tasks.adhoc]",
+        "campaign.toml:7: tasks.adhoc: differs from Adhoc in upper and lower case only",
+    ),
+    ('ask = "Which fields of the topics were used?"\n', "", "questions.fields: has no ask"),
+    ('title = "News', 'title = "\\u001b[31mNews', "where one line of text is wanted"),
+    ('title = "News', 'title = "\\u202eNews', "where one line of text is wanted"),
+    ('late = "mark"', "late =", "campaign.toml:21: is no valid TOML: Invalid value"),
+    ('late = "mark"', 'late = "mark"\nlate = "mark"', "is no valid TOML: Cannot overwrite a value"),
+    (
+        'missing_topics = "allow"',
+        'severities = {too-few = "off"}\nmissing_topics = "allow"',
+        "tasks.adhoc.severities.too-few: has a key of its own",
+    ),
+]
+
+
+@pytest.mark.parametrize(("old", "new", "message"), CHANGES)
+def test_one_wrong_thing_is_one_line_that_names_it(
+    folder: Path, old: str, new: str, message: str
+) -> None:
+    assert old in FULL
+    (folder / "campaign.toml").write_text(FULL.replace(old, new))
+    with pytest.raises(InputError) as error:
+        read_rules(folder)
+    said = str(error.value)
+    assert message in said
+    assert said.startswith("campaign.toml")
+    assert "\n" not in said
+    assert str(folder) not in said
+
+
+def test_a_link_out_of_the_folder_is_refused(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    outside = tmp_path_factory.mktemp("other") / "secret.txt"
+    outside.write_text("1\n")
+    (folder / "topics.txt").unlink()
+    (folder / "topics.txt").symlink_to(outside)
+    with pytest.raises(InputError, match="is a link that leads out of the folder"):
+        read_rules(folder)
+
+
+def test_the_template_is_read_as_it_is_and_names_every_key(tmp_path: Path) -> None:
+    (tmp_path / "campaign.toml").write_text(template())
+    rules = read_rules(tmp_path)
+    assert rules.task() == TaskRules(
+        name="main",
+        severities={"topic-missing": "error", "topic-unknown": "error", "too-few": "off"},
+        measures=("AP", "nDCG@10", "P@10"),
+    )
+    for keys in (CAMPAIGN, TASK, POOL, METADATA, QUESTION, DOCUMENTS):
+        for key in keys:
+            assert re.search(rf"(^|\W){key}( = |\]|\.fields)", template(), re.MULTILINE), key
+    assert {"ties", "unjudged"} <= set(JUDGING)
+
+
+def test_the_examples_of_the_template_are_rules_too(tmp_path: Path) -> None:
+    lines = [
+        line[2:] if re.match(r"# (\w+ =|\[tasks)", line) else line
+        for line in template().splitlines()
+    ]
+    for name in ("topics.txt", "documents.txt.xz", "already-judged.txt"):
+        (tmp_path / name).write_text("")
+    (tmp_path / "campaign.toml").write_text("\n".join(lines))
+    task = read_rules(tmp_path).task()
+    assert task.pool == PoolRules(100, (1, 2))
+    assert task.questions["fields"].required
+    assert task.metadata is not None
+    assert task.judging == {"ties": "trec", "unjudged": "nonrelevant"}

@@ -14,8 +14,14 @@ from cranfield.base.errors import InputError
 
 
 @contextmanager
-def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
-    """Open a file for writing that takes its name only when it is complete."""
+def whole_file(
+    path: str | PathLike[str], *, private: bool = False, synced: bool = False
+) -> Iterator[IO[bytes]]:
+    """Open a file for writing that takes its name only when it is complete.
+
+    A `private` file is read by its owner only; a `synced` one is on the disk, with its name, when
+    this returns, and stays there when the power fails.
+    """
     target = Path(fspath(path))
     name = None
     try:
@@ -31,17 +37,33 @@ def whole_file(path: str | PathLike[str]) -> Iterator[IO[bytes]]:
     try:
         with file:
             yield file
-        if name is not None:
+            if synced:
+                file.flush()
+                os.fsync(file.fileno())
+        if name is not None and not private:
             # mkstemp makes files that only their owner reads; a result is an ordinary file.
             mask = os.umask(0)
             os.umask(mask)
             Path(name).chmod(0o666 & ~mask)
+        if name is not None:
             Path(name).replace(target)
+            if synced:
+                sync_folder(target.parent)
     except OSError as error:
         raise _refused(target, error) from error
     finally:
         if name is not None:
             Path(name).unlink(missing_ok=True)
+
+
+def sync_folder(folder: Path) -> None:
+    """Bring the names in a folder to the disk; systems that cannot (Windows) do so themselves."""
+    if hasattr(os, "O_DIRECTORY"):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def _refused(target: Path, error: Exception) -> InputError:

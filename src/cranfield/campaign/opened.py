@@ -42,4 +42,10 @@ class Opened:
         """Who, what, when: teams, submissions, judgments, releases, events."""
         from cranfield.campaign.store.registry import Registry
 
-        return Registry(self.folder, actor=self.actor, clock=self.clock)
+        # Rules that were read are used; a change that is made by new ones records them.
+        return Registry(
+            self.folder,
+            actor=self.actor,
+            clock=self.clock,
+            rules=lambda: self.rules.files if "rules" in self.__dict__ else None,
+        )

@@ -33,6 +33,8 @@ class Submission:
         SHA-256 of campaign.toml and the files that it names, by which the run was checked.
     answers, metadata
         To the task's questions, by name; what the run says of itself, as YAML text.
+    kept
+        Whether its bytes are in `objects/`; those of purged runs, and of refused ones, are not.
     """
 
     id: int
@@ -55,6 +57,7 @@ class Submission:
     pooled: bool = False
     reason: str = ""
     replaced_by: int | None = None
+    kept: bool = True
 
 
 @dataclass(frozen=True)
@@ -71,7 +74,10 @@ class Judgments:
 
 @dataclass(frozen=True)
 class ScoreFile:
-    """A file of scores, derived and cached; `key` is the SHA-256 of all that they come from."""
+    """A file of scores, derived and cached; `key` is the SHA-256 of all that they come from.
+
+    `path` is from the campaign's folder, with `/`, such as `scores/ab12.parquet`.
+    """
 
     key: str
     task: str
@@ -83,7 +89,15 @@ class ScoreFile:
 
 @dataclass(frozen=True)
 class ReleaseRecord:
-    """A release: a folder that never changes; `manifest` is the SHA-256 of its tag manifest."""
+    """A release: a folder that never changes.
+
+    Attributes
+    ----------
+    path
+        From the campaign's folder, with `/`, such as `releases/adhoc-1`.
+    manifest, retraction
+        SHA-256 of its tag manifest; of the note beside it that says that it was retracted.
+    """
 
     id: str
     task: str
@@ -93,6 +107,7 @@ class ReleaseRecord:
     manifest: str
     state: str = "released"
     reason: str = ""
+    retraction: str | None = None
 
 
 @dataclass(frozen=True)

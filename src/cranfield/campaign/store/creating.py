@@ -1,0 +1,87 @@
+"""Making a campaign's folder: whole, or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from pathlib import Path
+
+from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.whole_files import sync_folder, whole_file
+from cranfield.campaign.rules.reading import read_rules
+from cranfield.campaign.rules.template import template
+from cranfield.campaign.store import schema, seal
+from cranfield.campaign.store.layout import (
+    OBJECTS,
+    REGISTRY,
+    RELEASES,
+    RULES,
+    SCORES,
+    private_folder,
+)
+from cranfield.campaign.store.registry import Registry
+
+
+def create_folder(folder: Path, rules: Path | None = None, actor: str | None = None) -> None:
+    """Make a campaign's folder, from a file of rules and the files that it names.
+
+    It is made beside its place under another name, and takes its name when it is whole. Without
+    rules there is an example of them, with comments, to be written on.
+
+    Raises
+    ------
+    PolicyError
+        If there is something in the folder, or it is the one that this process works in.
+    InputError
+        If the rules or a file that they name cannot be read, or the folder cannot be made.
+    """
+    target = folder.resolve()
+    if target == Path.cwd():
+        raise PolicyError("the folder of a campaign is made anew: name one to make, not this one")
+    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
+        raise PolicyError(f"{folder} is there already, and is no empty folder")
+    try:
+        building = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
+    except OSError as error:
+        raise _not_made(folder, error) from error
+    try:
+        _fill(building, rules, actor)
+        if target.exists():
+            target.rmdir()
+        building.replace(target)
+        sync_folder(target.parent)
+    except OSError as error:
+        raise _not_made(folder, error) from error
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
+
+
+def _fill(building: Path, rules: Path | None, actor: str | None) -> None:
+    if rules is None:
+        _keep(building / RULES, template().encode())
+    else:
+        read = read_rules(rules)
+        source = rules if rules.is_dir() else rules.parent
+        for name in read.files:
+            own = RULES if name == read.source else name
+            _keep(building / own, (source / name).read_bytes())
+    for name in (OBJECTS, SCORES, RELEASES):
+        private_folder(building / name)
+    schema.create(building / REGISTRY)
+    with schema.connected(building) as connection:
+        seal.write_seal(building, seal.bytes_sealed(connection))
+    files = read_rules(building).files
+    with Registry(building, actor=actor, rules=lambda: files).change("create"):
+        pass
+
+
+def _keep(target: Path, data: bytes) -> None:
+    target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with whole_file(target, private=True, synced=True) as out:
+        out.write(data)
+
+
+def _not_made(folder: Path, error: OSError) -> InputError:
+    reason = (error.strerror or os.strerror(error.errno or 0)).lower()
+    return InputError(f"cannot be made: {reason}", source=str(folder))

@@ -62,12 +62,19 @@ def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
 
 
 def first_repeat(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:
-    """Indices of the first (topic, document) that stands twice, or None.
+    """Indices of the first (topic, document) that stands twice, or None."""
+    first, again = repeats(keys, docs, codes)
+    return (int(first[0]), int(again[0])) if again.size else None
+
+
+def repeats(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[Indices, Indices]:
+    """Rows where a (topic, document) first stands, and where each of them stands again, in order.
 
     Sorted keys answer the usual question, 'are all different?'. Only a suspicion is looked into.
     """
     if not any(_has_repeat(keys[start:stop]) for start, stop in _blocks(codes)):
-        return None
+        none = np.empty(0, dtype=np.intp)
+        return none, none
     ordered = np.sort(keys)
     rows = np.flatnonzero(np.isin(keys, ordered[1:][ordered[1:] == ordered[:-1]]))
     some = pl.DataFrame({"row": rows, "topic": codes[rows], "doc": docs.gather(rows)})
@@ -76,9 +83,7 @@ def first_repeat(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int,
         .filter(pl.col("row") > pl.col("first"))
         .sort("row")
     )
-    if not again.height:
-        return None
-    return int(again["first"][0]), int(again["row"][0])
+    return again["first"].to_numpy(), again["row"].to_numpy()
 
 
 def _has_repeat(keys: Keys) -> bool:

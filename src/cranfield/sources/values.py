@@ -34,6 +34,28 @@ def is_integer(text: str) -> bool:
     return bool(_INTEGER.fullmatch(text)) and short and -_INT32 <= int(text) < _INT32
 
 
+def numbers_in(texts: pl.Series) -> pl.Series:
+    """Read a column of text as :func:`is_number` has it; null where there is no finite number.
+
+    >>> numbers_in(pl.Series(["0.5", "1e3", "nan", "1_0", ".5", None])).to_list()
+    [0.5, 1000.0, None, None, 0.5, None]
+    """
+    numbers = texts.cast(pl.Float64, strict=False)
+    written = texts.str.contains(f"(?-u)^(?:{_NUMBER.pattern})$")
+    return numbers.set(~(written & numbers.is_finite()).fill_null(False), None)
+
+
+def integers_in(texts: pl.Series) -> pl.Series:
+    """Read a column of text as :func:`is_integer` has it; null where there is no integer.
+
+    >>> integers_in(pl.Series(["5", "-5", "1.5", "1-2", "2147483648", None])).to_list()
+    [5, -5, None, None, None, None]
+    """
+    numbers = texts.cast(pl.Int32, strict=False)
+    written = texts.str.contains(f"(?-u)^(?:{_INTEGER.pattern})$")
+    return numbers.set(~written.fill_null(False), None)
+
+
 def finite(cell: Any) -> float | None:
     """Return a cell as a finite number; None where it holds none.
 

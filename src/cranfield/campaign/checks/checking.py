@@ -1,0 +1,186 @@
+"""The check of one run: one pass over its lines, all faults at once."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import IO, cast
+
+from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
+from cranfield.campaign.checks.collecting import Collected
+from cranfield.campaign.checks.lines import Lines
+from cranfield.campaign.checks.order import check_order
+from cranfield.campaign.checks.raw_columns import raw_columns
+from cranfield.campaign.checks.report import CheckReport
+from cranfield.campaign.checks.whole import check_documents, check_topics
+from cranfield.campaign.rules.tags import safe_name
+from cranfield.campaign.rules.task_rules import TaskRules
+from cranfield.campaign.rules.topics import topic_ids
+from cranfield.sources.archives import DAMAGED
+from cranfield.sources.chunks import Source
+
+
+def check_run(
+    path: str | PathLike[str],
+    task: TaskRules,
+    *,
+    tag: str | None = None,
+    team: str | None = None,
+    all_faults: bool = False,
+) -> CheckReport:
+    """Check a run by the rules of a task, and find all its faults at once.
+
+    What only the registry knows is not looked at: whether the tag is taken, limits, times.
+
+    Parameters
+    ----------
+    path
+        The run, packed or not; `-` is standard input.
+    task
+        The rules.
+    tag
+        The tag that was declared; None where none was.
+    team
+        The team's id, which no tag may be.
+    all_faults
+        Whether to keep each fault; by default 25 of a kind are, and the others counted.
+
+    Returns
+    -------
+    CheckReport
+        All faults. Without an error, :func:`cranfield.read_run` reads the file, and what it reads
+        keeps the rules.
+
+    Raises
+    ------
+    InputError
+        For a file that is not there, and for a list of topics or documents that cannot be read.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     run = Path(folder) / "a.run"
+    ...     _ = run.write_text("1 Q0 d1 1 0.9 bm25\\n1 Q0 d1 2 nan bm25\\n")
+    ...     report = check_run(run, TaskRules("adhoc"))
+    >>> report.accepted
+    False
+    >>> for fault in report.faults:
+    ...     print(fault.line, fault.message)
+    2 score 'nan' is not a finite number
+    2 document twice in one topic, first in line 1
+    """
+    name = fspath(path)
+    found = Collected(task, all_faults=all_faults)
+    lines = Lines(task, found)
+    count, whole = 0, True
+    try:
+        for chunk in _Bounded(name, task.most_bytes, task.most_unpacked).chunks():
+            lines.check(raw_columns(chunk, count + 1, task.format))
+            count += chunk.count(b"\n") + (not chunk.endswith(b"\n"))
+    except _TooLarge as error:
+        found.add("size", what=error.what, limit=error.limit)
+        whole = False
+    except InputError as error:
+        found.add(_code_of(error), line=error.line, reason=error.reason)
+        whole = False
+    rows = lines.rows()
+    if whole and not rows.lines.size:
+        found.add("empty", reason="is empty: a run has at least one line")
+    lines.end()
+    _check_tag(lines, task, tag, team, found)
+    check_topics(rows, task, topic_ids(task), found, to_end=whole)
+    ranking = check_order(rows, check_documents(rows, task, found), task, found)
+    return CheckReport(
+        source=Source(name).name,
+        tag=lines.tag,
+        faults=found.faults(),
+        lines=count,
+        topics=len(rows.topics),
+        object=None if name == "-" else _sha256(name),
+        ranking=ranking if found.readable else None,
+    )
+
+
+class _TooLarge(CranfieldError):
+    """A file with more bytes than the rules allow."""
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(f"{what} has more than {limit:,} bytes")
+        self.what = what
+        self.limit = limit
+
+
+@dataclass(frozen=True)
+class _Bounded(Source):
+    """A file of limited size, as it is and unpacked; no more than that is ever read."""
+
+    most_bytes: int | None = None
+    most_unpacked: int | None = None
+
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        with super().open() as stream:
+            if self.most_bytes is not None and self.path != "-":
+                size = Path(self.path).stat().st_size
+                if size > self.most_bytes:
+                    raise _TooLarge("the file", self.most_bytes)
+            most = self.most_unpacked
+            yield stream if most is None else cast("IO[bytes]", _Counting(stream, most))
+
+
+class _Counting:
+    """Reads so many bytes of a stream, and no more."""
+
+    def __init__(self, stream: IO[bytes], most: int) -> None:
+        self._stream = stream
+        self._most = most
+        self._left = most
+
+    def read(self, size: int) -> bytes:
+        return self._counted(self._stream.read(min(size, self._left + 1)))
+
+    def readline(self) -> bytes:
+        return self._counted(self._stream.readline(self._left + 1))
+
+    def _counted(self, data: bytes) -> bytes:
+        self._left -= len(data)
+        if self._left < 0:
+            raise _TooLarge("the unpacked file", self._most)
+        return data
+
+
+def _code_of(error: InputError) -> str:
+    """Tell which fault of the run an error of its reader is; raise it where it is none."""
+    cause = error.__cause__
+    if type(cause).__name__ in DAMAGED:
+        return "archive"
+    if cause is not None:
+        raise error
+    return "encoding"
+
+
+def _check_tag(
+    lines: Lines, task: TaskRules, declared: str | None, team: str | None, found: Collected
+) -> None:
+    tag, line = lines.tag, lines.tag_line
+    if tag is None:
+        return
+    if declared is not None and tag != declared:
+        found.add("tag-declared", line=line, tag=tag, declared=declared)
+    if team is not None and tag.casefold() == team.casefold():
+        found.add("tag-team", line=line, tag=tag)
+    if re.fullmatch(task.tag, tag) is None:
+        found.add("tag", line=line, tag=tag, wanted=task.tag)
+    elif not safe_name(tag):
+        found.add("tag", line=line, tag=tag, wanted="a name that a file can have everywhere")
+
+
+def _sha256(path: str) -> str:
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

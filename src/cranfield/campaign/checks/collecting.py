@@ -1,0 +1,115 @@
+"""Faults gathered by kind: the first of each kept, all of them counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Bools, Ints
+from cranfield.base.errors import quoted
+from cranfield.campaign.checks.catalogue import CODES, fault, severity_of
+from cranfield.campaign.checks.report import Fault
+from cranfield.campaign.rules.task_rules import TaskRules
+
+SHOWN = 25
+"""Faults of a kind that are kept, unless all are asked for."""
+
+
+class Collected:
+    """Faults of one run, as they are found.
+
+    Parameters
+    ----------
+    task
+        The rules; kinds that they turn off are not kept.
+    all_faults
+        Whether to keep each of them; a million take a while and some memory.
+    """
+
+    def __init__(self, task: TaskRules, *, all_faults: bool = False) -> None:
+        self._task = task
+        self._all = all_faults
+        self._kept: dict[str, list[Fault]] = {}
+        self._more: dict[str, int] = {}
+
+    def wanted(self, code: str) -> bool:
+        """Whether the rules ask for this kind."""
+        return severity_of(code, self._task) != "off"
+
+    @property
+    def readable(self) -> bool:
+        """Whether nothing was found that stops the readers of runs."""
+        return not any(CODES[code].fixed for code in self._kept)
+
+    def listed(self, names: Sequence[str]) -> str:
+        """List names as a message does: the first few of them, unless all are asked for."""
+        shown = names if self._all else names[:SHOWN]
+        more = f" and {len(names) - len(shown):,} more" if len(shown) < len(names) else ""
+        return ", ".join(map(quoted, shown)) + more
+
+    def add(self, code: str, **values: Any) -> None:
+        """Add one fault; values are those of :func:`fault`."""
+        if not self.wanted(code):
+            return
+        kept = self._kept.setdefault(code, [])
+        if self._all or len(kept) < SHOWN:
+            kept.append(fault(code, self._task, **values))
+        else:
+            self._more[code] = self._more.get(code, 0) + values.get("count", 1)
+
+    def add_rows(
+        self,
+        code: str,
+        rows: Bools,
+        lines: Ints,
+        *,
+        topics: pl.Series | None = None,
+        docs: pl.Series | None = None,
+        **values: Any,
+    ) -> None:
+        """Add a fault for each row that is marked, in the order of the rows.
+
+        Values are columns where they differ by row (series and arrays), or one for all.
+        """
+        if not rows.any() or not self.wanted(code):
+            return
+        places = np.flatnonzero(rows)
+        kept = self._kept.setdefault(code, [])
+        taken = places if self._all else places[: max(0, SHOWN - len(kept))]
+        columns = {name: _of_rows(column, taken) for name, column in values.items()}
+        about = (_of_rows(topics, taken), _of_rows(docs, taken))
+        for place, line in enumerate(lines[taken].tolist()):
+            kept.append(
+                fault(
+                    code,
+                    self._task,
+                    line=line,
+                    about=(about[0][place], about[1][place]),
+                    **{name: column[place] for name, column in columns.items()},
+                )
+            )
+        if places.size > taken.size:
+            self._more[code] = self._more.get(code, 0) + places.size - taken.size
+
+    def faults(self) -> tuple[Fault, ...]:
+        """Return the faults by line, those without one first, and last what was not kept."""
+        kept = [one for some in self._kept.values() for one in some]
+        kept.sort(key=lambda one: one.line or 0)
+        more = [
+            Fault(code, severity_of(code, self._task), f"... and {count:,} more", count=count)
+            for code, count in self._more.items()
+        ]
+        return (*kept, *more)
+
+
+def _of_rows(column: Any, rows: Ints) -> Sequence[Any]:
+    """Take the values of some rows as values of Python; one for all is repeated."""
+    if isinstance(column, pl.Series):
+        return column.gather(rows).to_list()
+    if isinstance(column, np.ndarray):
+        taken: list[Any] = column[rows].tolist()
+        return taken
+    return [column] * len(rows)

@@ -1,0 +1,194 @@
+"""What can be seen in lines by themselves: their columns, tags, ranks and scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Bools, Floats, Ints
+from cranfield.base.errors import quoted
+from cranfield.base.words import counted
+from cranfield.campaign.checks.collecting import Collected
+from cranfield.campaign.checks.raw_columns import NAMES, RawColumns
+from cranfield.campaign.rules.task_rules import TaskRules
+from cranfield.collection.keys import Codes, TopicCoder
+from cranfield.sources.values import integers_in, numbers_in
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """The rows of a run as far as they are known; all have the same length.
+
+    Attributes
+    ----------
+    topics
+        The topics, by code.
+    codes
+        Topic of each row; -1 where it is not known.
+    docs
+        Document of each row; null where it is not known.
+    scores
+        NaN where there is none.
+    ranks
+        0 where there is none.
+    short
+        Whether a row is a line with too few columns, of which nothing is known but a first word.
+    """
+
+    topics: Sequence[str]
+    codes: Codes
+    docs: pl.Series
+    scores: Floats
+    ranks: Codes
+    lines: Ints
+    short: Bools
+
+
+_Part = tuple[Codes, pl.Series, Floats, Codes, Ints, Bools]
+
+_NO_ROWS: _Part = (
+    np.empty(0, dtype=np.int32),
+    pl.Series(dtype=pl.String),
+    np.empty(0),
+    np.empty(0, dtype=np.int32),
+    np.empty(0, dtype=np.int64),
+    np.empty(0, dtype=bool),
+)
+
+_INTEGER = pl.lit("an integer")
+
+
+class Lines:
+    """Checks lines a chunk at a time, and keeps what checks of the whole run need."""
+
+    def __init__(self, task: TaskRules, found: Collected) -> None:
+        self.tag: str | None = None
+        self.tag_line: int | None = None
+        self._task = task
+        self._found = found
+        self._coder = TopicCoder()
+        self._parts: list[_Part] = []
+        self._second: tuple[int, str, int] | None = None
+
+    def check(self, raw: RawColumns) -> None:
+        """Check the lines of a chunk."""
+        self._check_encoding(raw)
+        frame = self._check_columns(raw)
+        self._check_tags(frame["tag"], raw.lines)
+        self._check_second(frame["q0"], raw.lines)
+        about = {"topics": frame["topic"], "docs": frame["doc"]}
+        ranks = integers_in(frame["rank"])
+        if self._task.rank != "off":
+            wrong = frame["rank"].is_not_null() & (ranks.is_null() | (ranks < 0))
+            wanted = pl.select(pl.when(ranks < 0).then(pl.lit("0 or more")).otherwise(_INTEGER))
+            self._found.add_rows(
+                "rank",
+                wrong.fill_null(True).to_numpy(),
+                raw.lines,
+                **about,
+                rank=frame["rank"],
+                wanted=wanted.to_series(),
+            )
+        scores = numbers_in(frame["score"])
+        wrong = frame["score"].is_not_null() & scores.is_null()
+        self._found.add_rows(
+            "score", wrong.to_numpy(), raw.lines, **about, score=frame["score"]
+        )
+        self._parts.append(
+            (
+                self._codes(frame["topic"]),
+                frame["doc"],
+                scores.fill_null(np.nan).to_numpy(),
+                ranks.fill_null(0).to_numpy(),
+                raw.lines,
+                raw.widths < len(NAMES),
+            )
+        )
+
+    def rows(self) -> Rows:
+        """Return all rows that were checked; they are handed over, and not kept."""
+        parts = self._parts or [_NO_ROWS]
+        self._parts = []
+        codes, docs, *others = zip(*parts, strict=True)
+        return Rows(
+            tuple(self._coder.names),
+            np.concatenate(codes),
+            pl.concat(docs, rechunk=False),
+            *map(np.concatenate, others),
+        )
+
+    def end(self) -> None:
+        """Add what is said once of all lines."""
+        if self._second is not None:
+            line, value, count = self._second
+            wanted = " or ".join(map(quoted, self._task.second_column))
+            self._found.add(
+                "second-column",
+                line=line,
+                count=count,
+                value=value,
+                wanted=wanted,
+                lines=counted(count, "line"),
+            )
+
+    def _check_encoding(self, raw: RawColumns) -> None:
+        lines, values = raw.undecoded
+        if lines.size:
+            reasons = [f"byte 0x{value:02x} is not valid UTF-8 text" for value in range(256)]
+            every = np.ones(lines.size, dtype=bool)
+            self._found.add_rows("encoding", every, lines, reason=pl.Series(reasons)[values])
+
+    def _check_columns(self, raw: RawColumns) -> pl.DataFrame:
+        """Check how many columns lines have; null for what is empty, which semicolons allow."""
+        frame = raw.frame
+        wrong = raw.widths != len(NAMES)
+        semicolons = self._task.format == "ntcir"
+        known = {"wanted": len(NAMES), "names": " ".join(NAMES)}
+        if semicolons:
+            known["names"] += ", separated by ';'"
+        if wrong.any():
+            widths = pl.Series(raw.widths)
+            what = pl.select(pl.format("{} column{}", widths, pl.when(widths != 1).then(pl.lit("s")).otherwise(pl.lit(""))))
+            topics = frame["topic"]
+            self._found.add_rows(
+                "columns", wrong, raw.lines, topics=topics, what=what.to_series(), **known
+            )
+        if semicolons:
+            for name in NAMES:
+                empty = (frame[name] == "").fill_null(False)
+                if name != "q0":
+                    what = f"an empty {name}"
+                    self._found.add_rows("columns", empty.to_numpy(), raw.lines, what=what, **known)
+            frame = frame.with_columns(pl.when(pl.col(pl.String) != "").then(pl.col(pl.String)))
+        return frame
+
+    def _check_tags(self, tags: pl.Series, lines: Ints) -> None:
+        if self.tag is None:
+            known = tags.is_not_null()
+            if known.any():
+                row = known.arg_max() or 0
+                self.tag, self.tag_line = tags[row], int(lines[row])
+        if self.tag is not None:
+            other = (tags != self.tag).fill_null(False)
+            self._found.add_rows("tag-changes", other.to_numpy(), lines, tag=tags, first=self.tag)
+
+    def _check_second(self, values: pl.Series, lines: Ints) -> None:
+        allowed = self._task.second_column
+        if not allowed:
+            return
+        wrong = values.is_not_null() & ~values.is_in(allowed)
+        if count := int(wrong.sum()):
+            row = wrong.arg_max() or 0
+            line, value, before = self._second or (int(lines[row]), str(values[row]), 0)
+            self._second = line, value, before + count
+
+    def _codes(self, topics: pl.Series) -> Codes:
+        """Number the topics; -1 where there is none."""
+        if not topics.null_count():
+            return self._coder.encode(topics)
+        codes = np.full(len(topics), -1, dtype=np.int32)
+        codes[topics.is_not_null().to_numpy()] = self._coder.encode(topics.drop_nulls())
+        return codes

@@ -1,0 +1,132 @@
+"""The columns of a run as they are written: text with its line numbers, whatever is wrong with it.
+
+Lines are taken as the readers of runs take them: empty lines and comments count as lines and are
+nothing else, and blanks of any kind stand between the columns, or semicolons in format `ntcir`.
+"""
+
+from __future__ import annotations
+
+from codecs import BOM_UTF8
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Ints
+from cranfield.collection.files.layouts import RUN
+from cranfield.collection.files.regular import form_of, made_regular
+
+NAMES = tuple(RUN.columns)
+_TEXT = dict.fromkeys(NAMES, pl.String)
+_BLANKS = " \t\v\f\r"
+
+
+@dataclass(frozen=True)
+class RawColumns:
+    """Lines of a run, some of them bad.
+
+    frame: the six columns as text; null where that is not known, because the line is too short or
+        the bytes are no text. A line that is too short has its first word as its topic.
+    lines: number of each line in the file; shape (rows,).
+    widths: how many columns each line has; shape (rows,).
+    undecoded: lines with bytes that are no UTF-8, and the first such byte of each.
+    """
+
+    frame: pl.DataFrame
+    lines: Ints
+    widths: Ints
+    undecoded: tuple[Ints, Ints]
+
+
+def raw_columns(chunk: bytes, first_line: int, form: str) -> RawColumns:
+    """Take whole lines apart; the form is `trec` or `ntcir`."""
+    text, undecoded = _decoded(chunk, first_line)
+    read = _semicolons if form == "ntcir" else _blanks
+    frame, lines, widths = read(text, first_line)
+    if undecoded[0].size:
+        bad = pl.Series(np.isin(lines, undecoded[0]))
+        unknown = bad & pl.col(pl.String).str.contains("\ufffd", literal=True)
+        frame = frame.with_columns(pl.when(~unknown).then(pl.col(pl.String)))
+    return RawColumns(frame, lines, widths, undecoded)
+
+
+def _decoded(chunk: bytes, first_line: int) -> tuple[bytes, tuple[Ints, Ints]]:
+    """Put U+FFFD where bytes are no UTF-8; return the lines of such bytes, and the first of each."""
+    none = np.empty(0, dtype=np.int64)
+    if chunk.isascii():
+        return chunk, (none, none)
+    try:
+        chunk.decode()
+    except UnicodeDecodeError:
+        pass
+    else:
+        return chunk, (none, none)
+    # Bytes that are no text become lone surrogates, which no text has.
+    escaped = chunk.decode(errors="surrogateescape").encode("utf-16-le", "surrogatepass")
+    units = np.frombuffer(escaped, "<u2")
+    high, low = units >> 10 == 0xD800 >> 10, units >> 10 == 0xDC00 >> 10
+    low[1:] &= ~high[:-1]
+    places = np.flatnonzero(low)
+    ends = np.flatnonzero(units == ord("\n"))
+    lines, first = np.unique(np.searchsorted(ends, places), return_index=True)
+    values = (units[places[first]] - 0xDC00).astype(np.int64)
+    return chunk.decode(errors="replace").encode(), (lines + first_line, values)
+
+
+def _blanks(text: bytes, first_line: int) -> tuple[pl.DataFrame, Ints, Ints]:
+    separator = form_of(text).separator
+    numbers = None
+    if separator is None:
+        text, numbers = made_regular(text, first_line)
+        separator = " "
+    data = np.frombuffer(text, np.uint8)
+    ends = np.flatnonzero(data == ord("\n"))
+    if data.size and data[-1] != ord("\n"):
+        ends = np.append(ends, data.size)
+    blanks = np.flatnonzero(data == ord(separator))
+    widths = np.diff(np.searchsorted(blanks, ends), prepend=0) + 1
+    lines = first_line + np.arange(ends.size) if numbers is None else numbers
+    short = widths < len(NAMES)
+    if not short.any():
+        return _read(text, separator, _TEXT), lines, widths
+    in_short = np.repeat(short, np.diff(np.minimum(ends + 1, data.size), prepend=0))
+    whole = _read(data[~in_short].tobytes(), separator, _TEXT)
+    topics = _read(data[in_short].tobytes(), separator, {"topic": pl.String})
+    frame = pl.concat([whole, topics], how="diagonal")
+    order = np.argsort(np.concatenate([np.flatnonzero(~short), np.flatnonzero(short)]))
+    return frame[order], lines, widths
+
+
+def _read(text: bytes, separator: str, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+    """Read regular text of at least so many columns as text."""
+    if not text:
+        return pl.DataFrame(schema=schema)
+    # The CSV reader would take a mark at the beginning of an id for one of the whole file.
+    odd = text.startswith(BOM_UTF8)
+    if odd:
+        text = separator.encode().join([b"-"] * len(schema)) + b"\n" + text
+    frame = pl.read_csv(
+        text,
+        has_header=False,
+        separator=separator,
+        quote_char=None,
+        schema=schema,
+        truncate_ragged_lines=True,
+    )
+    return frame[1:] if odd else frame
+
+
+def _semicolons(text: bytes, first_line: int) -> tuple[pl.DataFrame, Ints, Ints]:
+    all_lines = pl.Series("line", text.decode().split("\n"), dtype=pl.String)
+    bare = all_lines.str.strip_chars(_BLANKS)
+    kept = (bare != "") & ~bare.str.starts_with("#")
+    lines = first_line + kept.arg_true().to_numpy().astype(np.int64)
+    text_lines = all_lines.filter(kept).str.strip_chars_end(_BLANKS)
+    widths = text_lines.str.count_matches(";", literal=True).to_numpy().astype(np.int64) + 1
+    fields = text_lines.str.split_exact(";", len(NAMES) - 1).struct.unnest()
+    frame = fields.rename(dict(zip(fields.columns, NAMES, strict=True)))
+    # Blanks belong to documents, as in the files of judgments.
+    frame = frame.with_columns(pl.exclude("doc").str.strip_chars(_BLANKS))
+    known = pl.Series(widths == len(NAMES))
+    frame = frame.with_columns(pl.when(known).then(pl.exclude("topic")))
+    return frame, lines, widths

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,13 +10,14 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, cast
 
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, InputError
 from cranfield.campaign.checks.collecting import Collected
 from cranfield.campaign.checks.lines import Lines
 from cranfield.campaign.checks.order import check_order
 from cranfield.campaign.checks.raw_columns import raw_columns
 from cranfield.campaign.checks.report import CheckReport
 from cranfield.campaign.checks.whole import check_documents, check_topics
+from cranfield.campaign.rules.patterns import matches
 from cranfield.campaign.rules.tags import safe_name
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.topics import topic_ids
@@ -83,7 +83,7 @@ def check_run(
         for chunk in _Bounded(name, task.most_bytes, task.most_unpacked).chunks():
             lines.check(raw_columns(chunk, count + 1, task.format))
             count += chunk.count(b"\n") + (not chunk.endswith(b"\n"))
-    except _TooLarge as error:
+    except _TooLargeError as error:
         found.add("size", what=error.what, limit=error.limit)
         whole = False
     except InputError as error:
@@ -107,7 +107,7 @@ def check_run(
     )
 
 
-class _TooLarge(CranfieldError):
+class _TooLargeError(CranfieldError):
     """A file with more bytes than the rules allow."""
 
     def __init__(self, what: str, limit: int) -> None:
@@ -129,7 +129,7 @@ class _Bounded(Source):
             if self.most_bytes is not None and self.path != "-":
                 size = Path(self.path).stat().st_size
                 if size > self.most_bytes:
-                    raise _TooLarge("the file", self.most_bytes)
+                    raise _TooLargeError("the file", self.most_bytes)
             most = self.most_unpacked
             yield stream if most is None else cast("IO[bytes]", _Counting(stream, most))
 
@@ -151,7 +151,7 @@ class _Counting:
     def _counted(self, data: bytes) -> bytes:
         self._left -= len(data)
         if self._left < 0:
-            raise _TooLarge("the unpacked file", self._most)
+            raise _TooLargeError("the unpacked file", self._most)
         return data
 
 
@@ -175,7 +175,7 @@ def _check_tag(
         found.add("tag-declared", line=line, tag=tag, declared=declared)
     if team is not None and tag.casefold() == team.casefold():
         found.add("tag-team", line=line, tag=tag)
-    if re.fullmatch(task.tag, tag) is None:
+    if not matches(task.tag, tag):
         found.add("tag", line=line, tag=tag, wanted=task.tag)
     elif not safe_name(tag):
         found.add("tag", line=line, tag=tag, wanted="a name that a file can have everywhere")

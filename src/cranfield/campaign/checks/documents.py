@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import InputError
 from cranfield.collection.keys import DocIndex
 from cranfield.sources.chunks import Source
 
@@ -99,19 +97,8 @@ def _first_words(text: bytes) -> pl.Series:
 
 
 def unlike(docs: pl.Series, pattern: str) -> Bools:
-    """Tell which documents are not wholly like a regular expression of Python."""
-    try:
-        expression = re.compile(pattern)
-    except re.error as error:
-        raise PolicyError(f"documents = {quoted(pattern)} is no pattern: {error}") from None
-    try:
-        like = docs.str.contains(f"^(?:{pattern})$")
-    except pl.exceptions.PolarsError:
-        # What only Python knows, such as looking ahead.
-        like = docs.map_elements(
-            lambda doc: expression.fullmatch(doc) is not None, return_dtype=pl.Boolean
-        )
-    return ~like.to_numpy()
+    """Tell which documents are not wholly like a pattern of the rules."""
+    return ~docs.str.contains(f"^(?:{pattern})$").to_numpy()
 
 
 def excluded(topics: pl.Series, docs: pl.Series, path: Path) -> Bools:

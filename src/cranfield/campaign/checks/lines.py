@@ -94,9 +94,7 @@ class Lines:
             )
         scores = numbers_in(frame["score"])
         wrong = frame["score"].is_not_null() & scores.is_null()
-        self._found.add_rows(
-            "score", wrong.to_numpy(), raw.lines, **about, score=frame["score"]
-        )
+        self._found.add_rows("score", wrong.to_numpy(), raw.lines, **about, score=frame["score"])
         self._parts.append(
             (
                 self._codes(frame["topic"]),
@@ -146,22 +144,19 @@ class Lines:
         frame = raw.frame
         wrong = raw.widths != len(NAMES)
         semicolons = self._task.format == "ntcir"
-        known = {"wanted": len(NAMES), "names": " ".join(NAMES)}
+        known: dict[str, Any] = {"wanted": len(NAMES), "names": " ".join(NAMES)}
         if semicolons:
             known["names"] += ", separated by ';'"
         if wrong.any():
-            widths = pl.Series(raw.widths)
-            what = pl.select(pl.format("{} column{}", widths, pl.when(widths != 1).then(pl.lit("s")).otherwise(pl.lit(""))))
-            topics = frame["topic"]
-            self._found.add_rows(
-                "columns", wrong, raw.lines, topics=topics, what=what.to_series(), **known
-            )
+            what = pl.select(pl.format("{} columns", pl.Series(raw.widths))).to_series()
+            self._found.add_rows("columns", wrong, raw.lines, what=what, **known)
         if semicolons:
             for name in NAMES:
                 empty = (frame[name] == "").fill_null(False)
                 if name != "q0":
-                    what = f"an empty {name}"
-                    self._found.add_rows("columns", empty.to_numpy(), raw.lines, what=what, **known)
+                    self._found.add_rows(
+                        "columns", empty.to_numpy(), raw.lines, what=f"an empty {name}", **known
+                    )
             frame = frame.with_columns(pl.when(pl.col(pl.String) != "").then(pl.col(pl.String)))
         return frame
 

@@ -82,7 +82,9 @@ def ranking_sha256(run: Run, order: Order) -> str:
     for start in range(0, rows.size, _BLOCK):
         block = rows[start : start + _BLOCK]
         text = io.BytesIO()
-        frame = pl.DataFrame({"topic": names.gather(run.codes[block]), "doc": run.docs.gather(block)})
+        frame = pl.DataFrame(
+            {"topic": names.gather(run.codes[block]), "doc": run.docs.gather(block)}
+        )
         frame.write_csv(text, include_header=False, separator="\n", quote_style="never")
         sha256.update(text.getvalue())
     return sha256.hexdigest()

@@ -7,6 +7,7 @@ nothing else, and blanks of any kind stand between the columns, or semicolons in
 from __future__ import annotations
 
 from codecs import BOM_UTF8
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,7 +52,7 @@ def raw_columns(chunk: bytes, first_line: int, form: str) -> RawColumns:
 
 
 def _decoded(chunk: bytes, first_line: int) -> tuple[bytes, tuple[Ints, Ints]]:
-    """Put U+FFFD where bytes are no UTF-8; return the lines of such bytes, and the first of each."""
+    """Put U+FFFD where bytes are no UTF-8; return the lines of such bytes, the first of each."""
     none = np.empty(0, dtype=np.int64)
     if chunk.isascii():
         return chunk, (none, none)
@@ -97,7 +98,7 @@ def _blanks(text: bytes, first_line: int) -> tuple[pl.DataFrame, Ints, Ints]:
     return frame[order], lines, widths
 
 
-def _read(text: bytes, separator: str, schema: dict[str, type[pl.DataType]]) -> pl.DataFrame:
+def _read(text: bytes, separator: str, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
     """Read regular text of at least so many columns as text."""
     if not text:
         return pl.DataFrame(schema=schema)

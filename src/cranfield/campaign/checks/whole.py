@@ -52,7 +52,7 @@ def check_topics(
     if most is None:
         return
     for code in np.flatnonzero(counts > most):
-        topic = rows.topics[code]
+        topic = rows.topics[int(code)]
         found.add(
             "too-many",
             line=int(rows.lines[order[starts[code] + most]]),
@@ -63,7 +63,7 @@ def check_topics(
         )
     if to_end:
         for code in np.flatnonzero(counts < most):
-            topic = rows.topics[code]
+            topic = rows.topics[int(code)]
             found.add(
                 "too-few",
                 about=(topic, None),

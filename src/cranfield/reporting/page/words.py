@@ -198,15 +198,17 @@ def _test_sentence(one: PairwiseComparison) -> str:
 
 def meant(said: Meaning) -> list[str]:
     """Say whether the comparison is meaningful, and what holds on any scale."""
-    verdict, *more = said.lines()
-    word, _, reason = verdict.partition(": ")
+    return [verdict_sentence(said), *(f"{capitalised(line)}." for line in said.lines()[1:])]
+
+
+def verdict_sentence(said: Meaning) -> str:
+    """Say whether the comparison is meaningful, and why."""
+    word, _, reason = said.first_line.partition(": ")
     if said.verdict == MEANINGFUL:
-        first = f"This is meaningful: {reason}."
-    elif word == "unknown":
-        first = f"Whether this is meaningful is unknown: {reason}."
-    else:
-        first = f"This is not invariant under changes of the scale: {reason}."
-    return [first, *(f"{capitalised(line)}." for line in more)]
+        return f"This is meaningful: {reason}."
+    if word == "unknown":
+        return f"Whether this is meaningful is unknown: {reason}."
+    return f"This is not invariant under changes of the scale: {reason}."
 
 
 def method(one: PairwiseComparison) -> list[str]:

@@ -1,0 +1,1 @@
+"""Sheets of single runs, the overview of a task, and what teams get."""

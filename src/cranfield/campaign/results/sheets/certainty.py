@@ -1,0 +1,74 @@
+"""What is sure of each run's place: groups that are not separated, and what the scale allows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+
+from cranfield.base.errors import CranfieldError
+from cranfield.base.words import counted
+from cranfield.campaign.results.sheets.content import Certainty
+from cranfield.reporting.page.words import verdict_sentence
+from cranfield.reporting.verdicts import BETTER, WORSE, group_letters, verdicts_of
+from cranfield.scales.statements.meaningful import MEANINGFUL, Meaning, meaning
+from cranfield.scores import Scores
+from cranfield.significance.comparison.compare import compare
+
+
+def certainties(scores: Scores, *, hidden: bool = False) -> tuple[Certainty, ...]:
+    """Say of each run what is sure of it; with `hidden`, no other run is named."""
+    overall = scores.overall()
+    values = -overall if scores.lower_is_better else overall
+    # A run without any score is behind all others.
+    values = np.where(np.isnan(values), -np.inf, values)
+    places = (1 + (values[None, :] > values[:, None]).sum(axis=1)).tolist()
+    bare = [Certainty(place, len(scores.systems)) for place in places]
+    if len(scores.systems) < 2:
+        return tuple(replace(one, refused="there is no other run") for one in bare)
+    try:
+        comparison = compare(scores, missing="zero" if np.isnan(scores.values).any() else None)
+        said = meaning(comparison)
+    except CranfieldError as error:
+        return tuple(replace(one, refused=str(error)) for one in bare)
+    letters = group_letters(comparison) or [""] * len(bare)
+    verdicts = verdicts_of(comparison)
+    method = f"{comparison.title}, alpha {comparison.alpha:g}"
+    order = comparison.order
+    made = []
+    for k, one in enumerate(bare):
+        row = verdicts[k]
+        others = order[order != k]
+        alike = [int(j) for j in others if row[j] not in {BETTER, WORSE}]
+        made.append(
+            replace(
+                one,
+                letters=letters[k],
+                method=method,
+                # The row says what this run is: the others are the contrary.
+                better=int((row == WORSE).sum()),
+                worse=int((row == BETTER).sum()),
+                alike=len(alike),
+                names=None if hidden else tuple(scores.systems[j] for j in alike),
+                verdict=_verdict(said, k),
+            )
+        )
+    return tuple(made)
+
+
+def _verdict(said: Meaning, k: int) -> tuple[str, ...]:
+    """Say whether the statement is meaningful, and how many pairs with this run hold anyway."""
+    first = verdict_sentence(said)
+    one = said.comparison
+    mine = ((one.first == k) | (one.second == k)) & one.is_significant()
+    found = int(mine.sum())
+    if said.verdict == MEANINGFUL or not found:
+        return (first,)
+    holds = int((mine & said.dominance.holds).sum())
+    keep = f"{holds:,} keep" if holds > 1 else f"{holds or 'none'} keeps"
+    differ = f"{counted(found, 'run')} that {'differs' if found == 1 else 'differ'} from it"
+    return (
+        first,
+        f"Of {differ}, {keep} the order of means under every increasing transformation of the"
+        " scores.",
+    )

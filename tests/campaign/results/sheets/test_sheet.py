@@ -1,0 +1,90 @@
+"""A sheet says what the scores say, and comes back whole from its JSON."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.campaign.results.sheets.content import Category, Certainty, OfTopic
+from cranfield.campaign.results.sheets.sheet import Sheet
+from tests.campaign.results.sheets import made
+
+texts = st.text(max_size=20)
+shares = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+topics = st.builds(OfTopic, texts, st.integers(0, 9), shares, shares, shares, shares, st.none())
+sures = st.builds(
+    Certainty,
+    place=st.integers(1, 9),
+    runs=st.integers(1, 9),
+    letters=texts,
+    names=st.none() | st.lists(texts, max_size=3).map(tuple),
+    verdict=st.lists(texts, max_size=3).map(tuple),
+    refused=texts,
+)
+
+
+@given(
+    tag=texts,
+    answers=st.dictionaries(texts, texts, max_size=3),
+    warnings=st.lists(texts, max_size=3).map(tuple),
+    unjudged=st.dictionaries(st.integers(1, 1000), shares, max_size=2),
+    measures=st.dictionaries(texts, shares, max_size=3),
+    by_topic=st.lists(topics, max_size=3).map(tuple),
+    sure=sures,
+    category=st.none() | st.builds(Category, texts, texts, st.integers(1, 9)),
+)
+def test_json_comes_back_whole(**values: object) -> None:
+    sheet = replace(made.sheets()[0], **values)  # type: ignore[arg-type]
+    assert Sheet.from_json(sheet.to_json()) == sheet
+    assert sheet.to_text()
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"form": "x"}', '{"form": "cranfield sheet 1"}'])
+def test_other_json_is_refused_in_a_line(text: str) -> None:
+    with pytest.raises(cf.InputError, match=r"^a\.json: is no") as error:
+        Sheet.from_json(text, "a.json")
+    assert "\n" not in str(error.value)
+
+
+def test_values_are_those_of_a_naive_computation() -> None:
+    covid = cf.bundled.trec_covid()
+    run = covid.runs[5]
+    sheet = made.sheet_of(run.name, made.sheets())
+    ev = cf.evaluate(covid.runs, covid.qrels, ["nDCG@20", "AP", "NumRel"])
+    tags = [one.tag for one in made.submissions() if one.type == sheet.type]
+    assert sheet.category == Category("type", sheet.type, len(tags))
+    scores = ev["nDCG@20"].to_polars()
+    for row in sheet.by_topic:
+        values = scores.filter(topic=row.topic).row(0, named=True)
+        group = sorted((values[tag] for tag in tags), reverse=True)
+        assert (row.best, row.worst) == (group[0], group[-1])
+        assert row.median == group[-(-len(group) // 2) - 1]
+        assert row.score == values[sheet.tag]
+        assert row.place == 1 + sum(value > values[sheet.tag] for value in group)
+    assert [row.topic for row in sheet.by_topic] == [str(k) for k in range(1, 51)]
+    assert sheet.average_precision == ev["AP"].overall()[5]
+    assert sheet.measures["nDCG@20"] == pytest.approx(np.mean([r.score for r in sheet.by_topic]))
+    means = ev["nDCG@20"].overall()
+    assert sheet.sure.place == 1 + int((means > means[5]).sum())
+
+
+def test_what_is_sure_is_what_compare_finds() -> None:
+    ev = made.evaluation()["nDCG@20"]
+    comparison = cf.compare(ev)
+    groups = comparison.groups()
+    p = comparison.pvalues
+    for k, tag in enumerate(ev.systems):
+        sure = made.sheet_of(tag, made.sheets()).sure
+        apart = {ev.systems[j] for j in np.flatnonzero(p[k] <= 0.05)}
+        assert sure.names is not None
+        assert {*sure.names} == {*ev.systems} - apart - {tag}
+        assert sure.better + sure.worse == len(apart)
+        assert len(sure.names) == sure.alike
+        assert [one for one in groups if one in sure.names] == [*sure.names]
+        better = sum(comparison.means[ev.systems.index(one)] > comparison.means[k] for one in apart)
+        assert sure.better == better

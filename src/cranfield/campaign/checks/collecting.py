@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import quoted
 from cranfield.campaign.checks.catalogue import CODES, fault, severity_of
-from cranfield.campaign.checks.report import Fault
+from cranfield.campaign.checks.report import MORE, Fault
 from cranfield.campaign.rules.task_rules import TaskRules
 
 SHOWN = 25
@@ -99,7 +99,7 @@ class Collected:
         kept = [one for some in self._kept.values() for one in some]
         kept.sort(key=lambda one: one.line or 0)
         more = [
-            Fault(code, severity_of(code, self._task), f"... and {count:,} more", count=count)
+            Fault(code, severity_of(code, self._task), MORE.format(count), count=count)
             for code, count in self._more.items()
         ]
         return (*kept, *more)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -27,7 +27,7 @@ def in_threads(
 
 def one_by_one(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
-) -> Iterator[Result]:
+) -> Generator[Result, None, None]:
     """Do the same, with each result as soon as it and those before it are there."""
     work = list(parts)
     threads = min(len(work), jobs or processors())

@@ -54,6 +54,19 @@ class Campaign(Opened):
         """Return all teams, by id."""
         return self.registry.teams()
 
+    def change_team(
+        self,
+        id: str,
+        *,
+        name: str | None = None,
+        contact: str | None = None,
+        anonymous_until: str | None = None,
+    ) -> Team:
+        """Change a team's name, contact or date; an empty text takes a contact or date away."""
+        from cranfield.campaign.submitting.teams import change_team
+
+        return change_team(self, id, name=name, contact=contact, anonymous_until=anonymous_until)
+
     def check(self, run: PathName, task: str | None = None, **declared: Any) -> CheckReport:
         """Check a run as `submit` would, without handing it in."""
         from cranfield.campaign.submitting.submit import check_here

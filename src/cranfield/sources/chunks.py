@@ -66,14 +66,20 @@ class Source:
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
         """Open for reading, unpacked; what goes wrong comes out as an InputError."""
+        with self.packed() as raw:
+            yield unpacked(raw)
+
+    @contextmanager
+    def packed(self) -> Iterator[IO[bytes]]:
+        """Open for reading as it is; what goes wrong comes out as an InputError."""
         try:
             if self.path != "-":
                 with Path(self.path).open("rb") as raw:
-                    yield unpacked(raw)
+                    yield raw
             elif sys.stdin is None:
                 raise InputError("is closed", source=self.name)
             else:
-                yield unpacked(sys.stdin.buffer)
+                yield sys.stdin.buffer
         except CranfieldError:
             raise
         except Exception as error:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 MORE = "... and {:,} more"
 """Message of the fault that stands for those of a kind that were not kept."""
 
+PRIVATE = "private"
+"""Severity of what only the organisers see: the registry keeps it, and no report has it."""
+
 
 @dataclass(frozen=True)
 class Fault:
@@ -27,7 +30,7 @@ class Fault:
     code
         Kind of the fault, such as `document-twice`; all are in :mod:`cranfield.campaign.checks`.
     severity
-        `error` or `warning`.
+        `error`, `warning`, or `private` of what tells about other teams.
     message
         What is wrong, without the place and without a full stop; safe to show.
     line

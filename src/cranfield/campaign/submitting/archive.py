@@ -1,0 +1,141 @@
+"""A whole archive is handed in: runs are checked beside each other, and entered in order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, closing
+from dataclasses import dataclass
+
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.threads import one_by_one
+from cranfield.base.words import some_of
+from cranfield.campaign.opened import Opened
+from cranfield.campaign.submitting.archive_table import ArchiveTable, Row
+from cranfield.campaign.submitting.submit import Submitted, enter, enter_within
+from cranfield.campaign.submitting.taking_in import Taken, taken_in
+from cranfield.campaign.submitting.teams import insert_teams, make_team
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a row: a run that was handed in, or why there was none to hand in."""
+
+    row: Row
+    submitted: Submitted | None
+    wrong: str = ""
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the row's run is one of the campaign's now."""
+        return self.submitted is not None and self.submitted.accepted
+
+
+class _Refused(Exception):  # noqa: N818
+    """Ends a transaction of which not all could be accepted."""
+
+
+def submit_archive(
+    opened: Opened,
+    table: ArchiveTable,
+    *,
+    add_teams: bool = False,
+    all_or_none: bool = False,
+    jobs: int | None = None,
+) -> Iterator[Outcome]:
+    """Hand in the runs of a table, in its order; one that is refused does not stop the others.
+
+    Parameters
+    ----------
+    opened
+        The campaign.
+    table
+        The runs.
+    add_teams
+        Whether teams that are not there yet are added, under their ids.
+    all_or_none
+        Whether nothing is entered at all where one run is refused: one transaction for all.
+    jobs
+        Runs that are checked at a time; by default one for each processor.
+
+    Yields
+    ------
+    Outcome
+        Of each row.
+
+    Raises
+    ------
+    PolicyError
+        For teams that are not there, and tasks; nothing is entered then.
+    """
+    tasks = [opened.rules.task(row.task) for row in table.rows]
+    new = _new_teams(opened, table)
+    if new and not add_teams:
+        raise PolicyError(f"there are no teams {some_of(map(quoted, new), 10)}; add them first")
+
+    with ExitStack() as copies:
+
+        def taken(k: int) -> Taken | str:
+            row = table.rows[k]
+            if row.file is None:
+                return row.wrong
+            declared = row.declared
+            try:
+                one = taken_in(
+                    opened.folder, row.file, tasks[k], tag=declared.tag, team=declared.team
+                )
+                return copies.enter_context(one)
+            except InputError as error:
+                return str(error)
+
+        with closing(one_by_one(taken, range(len(table.rows)), jobs)) as found:
+            if all_or_none:
+                yield from _together(opened, table, new, list(found))
+                return
+            _add_teams(opened, new)
+            for row, task, one in zip(table.rows, tasks, found, strict=True):
+                if isinstance(one, str):
+                    yield Outcome(row, None, one)
+                    continue
+                yield Outcome(row, enter(opened, task, one, row.declared))
+                one.file.unlink(missing_ok=True)
+
+
+def _new_teams(opened: Opened, table: ArchiveTable) -> list[str]:
+    known = {team.id for team in opened.registry.teams()}
+    return [id for id in dict.fromkeys(row.declared.team for row in table.rows) if id not in known]
+
+
+def _add_teams(opened: Opened, new: list[str]) -> None:
+    if new:
+        made = [make_team(opened, id) for id in new]
+        with opened.registry.change("add teams", some_of(new, 10)) as tx:
+            insert_teams(tx, made)
+
+
+def _together(
+    opened: Opened, table: ArchiveTable, new: list[str], found: list[Taken | str]
+) -> list[Outcome]:
+    """Enter all in one transaction, or none."""
+    made = [make_team(opened, id) for id in new]
+    outcomes: list[Outcome] = []
+    try:
+        with opened.registry.change("submit archive", table.source) as tx:
+            insert_teams(tx, made)
+            for row, one in zip(table.rows, found, strict=True):
+                if isinstance(one, str):
+                    outcomes.append(Outcome(row, None, one))
+                else:
+                    task = opened.rules.task(row.task)
+                    done = enter_within(tx, opened, task, one, row.declared)
+                    outcomes.append(Outcome(row, done))
+            if not all(one.accepted for one in outcomes):
+                raise _Refused
+    except _Refused:
+        # Nothing was entered: what would have been accepted was not.
+        return [
+            Outcome(one.row, None, "not entered, because others are refused")
+            if one.accepted and one.submitted is not None and not one.submitted.again
+            else one
+            for one in outcomes
+        ]
+    return outcomes

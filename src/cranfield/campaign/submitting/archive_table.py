@@ -1,0 +1,195 @@
+"""A whole archive of runs by a table: what each run is called, whose it is, and where."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.campaign.rules.task_rules import Rules
+from cranfield.campaign.rules.times import instant
+from cranfield.campaign.submitting.declared import Declared
+from cranfield.sources.columns import read_columns
+from cranfield.sources.schemas import Schema, spelt
+from cranfield.sources.values import absent, is_integer, plain
+
+NAMES: dict[str, tuple[str, ...]] = {
+    "tag": ("tag", "runtag", "runid"),
+    "team": ("team", "group"),
+    "task": ("task",),
+    "type": ("type", "runtype"),
+    "priority": ("priority", "precedence"),
+    "description": ("description",),
+    "received": ("received",),
+    "file": ("file", "path"),
+}
+"""What a row can say of a run, and the columns that usually hold it, however spelt."""
+
+_TABLE = Schema("table of runs", (), formats=frozenset({"csv", "tsv", "json"}), numbered=True)
+
+_PACKED = {".gz", ".bz2", ".xz", ".zst"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A row: what is declared of a run, its task, its file, or why it has none."""
+
+    line: int | None
+    declared: Declared
+    task: str | None
+    file: str | None
+    wrong: str = ""
+
+
+@dataclass(frozen=True)
+class ArchiveTable:
+    """A table of runs as it was read; `unused` are columns that say nothing to the campaign."""
+
+    source: str
+    rows: tuple[Row, ...]
+    unused: tuple[str, ...]
+
+
+def read_archive_table(
+    table: str | PathLike[str],
+    runs: Iterable[str | PathLike[str]],
+    rules: Rules,
+    *,
+    given: Declared,
+    task: str | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> ArchiveTable:
+    """Read a table of runs, and find their files.
+
+    Parameters
+    ----------
+    table
+        CSV, TSV or JSON with a column `tag`, and as many of `team`, `task`, `type`, `priority`,
+        `description`, `received`, `file` and the names of questions as there are.
+    runs
+        Files, and folders of them, where runs are found by their tag, whatever their suffixes.
+    rules
+        Of the campaign: tasks and their questions.
+    given
+        What is true of runs of which the table does not say it.
+    task
+        Task of runs of which the table does not say it.
+    columns
+        The columns of the table that hold things under other names.
+
+    Raises
+    ------
+    InputError, PolicyError
+        For a table that is none, that lacks a tag or a team, or that names a column twice.
+    """
+    read = read_columns(table, _TABLE)
+    places, unused = _places(read.names, columns or {}, rules, read.source)
+    cells = {name: [_text(cell) for cell in read.cells(k)] for name, k in places.items()}
+    files = _by_tag(runs)
+    folder = Path(fspath(table)).parent
+    rows = []
+    for k, tag in enumerate(cells["tag"]):
+        row = {name: column[k] for name, column in cells.items()}
+        line = None if read.lines is None else read.lines[k]
+        try:
+            declared = _declared(row, rules, given)
+            file, wrong = _file(tag, row.get("file", ""), folder, files)
+        except InputError as error:
+            raise InputError(error.reason, source=read.source, line=line) from None
+        rows.append(Row(line, declared, row.get("task") or task, file, wrong))
+    return ArchiveTable(read.source, tuple(rows), unused)
+
+
+def _places(
+    have: Iterable[object], columns: Mapping[str, str], rules: Rules, source: str
+) -> tuple[dict[str, int], tuple[str, ...]]:
+    """Find the column of each thing that can be said, and those that nothing asks for."""
+    questions = {name for task in rules.tasks.values() for name in task.questions}
+    usual = NAMES | {name: (name,) for name in sorted(questions)}
+    names = [str(name) for name in have]
+    for name, column in columns.items():
+        if name not in usual:
+            raise PolicyError(f"--column: {quoted(name)} is none of {', '.join(usual)}")
+        if column not in names:
+            raise InputError(f"has no column {quoted(column)}", source=source)
+    places = {}
+    for name, others in usual.items():
+        wanted = [columns[name]] if name in columns else [*map(spelt, others)]
+        found = [
+            k
+            for k, one in enumerate(names)
+            if (one in wanted if name in columns else spelt(one) in wanted)
+        ]
+        if len(found) > 1:
+            both = " and ".join(quoted(names[k]) for k in found[:2])
+            raise InputError(f"has two columns of {name}: {both}", source=source)
+        if found:
+            places[name] = found[0]
+    if "tag" not in places:
+        listed = ", ".join(map(quoted, names[:12]))
+        raise InputError(f"has no column tag; columns: {listed}", source=source)
+    used = set(places.values())
+    return places, tuple(name for k, name in enumerate(names) if k not in used)
+
+
+def _text(cell: Any) -> str:
+    return "" if absent(cell) else str(plain(cell)).strip()
+
+
+def _declared(row: Mapping[str, str], rules: Rules, given: Declared) -> Declared:
+    if not row["tag"]:
+        raise InputError("has no tag")
+    team = row.get("team") or given.team
+    if not team:
+        raise InputError(f"run {quoted(row['tag'])} has no team")
+    priority = row.get("priority", "")
+    if priority and not is_integer(priority):
+        raise InputError(f"priority {quoted(priority)} is not a whole number")
+    questions = {name for name in row if name not in NAMES and row[name]}
+    return replace(
+        given,
+        tag=row["tag"],
+        team=team,
+        type=row.get("type") or given.type,
+        priority=int(priority) if priority else given.priority,
+        answers={**given.answers, **{name: row[name] for name in sorted(questions)}},
+        description=row.get("description") or given.description,
+        received=instant(row["received"]) if row.get("received") else given.received,
+    )
+
+
+def _by_tag(runs: Iterable[str | PathLike[str]]) -> dict[str, list[str]]:
+    """List files by what their tag may be: their name without suffixes, or with the last one.
+
+    The archives of TREC put `input.` before it.
+    """
+    files: dict[str, list[str]] = {}
+    for run in runs:
+        path = Path(fspath(run))
+        listed = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
+        for file in listed:
+            if file.name.startswith("."):
+                continue
+            bare = file.stem if file.suffix.lower() in _PACKED else file.name
+            for name in {file.name, bare, Path(bare).stem}:
+                for tag in {name, name.removeprefix("input.")}:
+                    files.setdefault(tag, []).append(str(file))
+    return files
+
+
+def _file(
+    tag: str, named: str, folder: Path, files: Mapping[str, list[str]]
+) -> tuple[str | None, str]:
+    """Return the file of a run, or why there is none."""
+    if named:
+        return str(folder / named), ""
+    found = files.get(tag, [])
+    if len(found) == 1:
+        return found[0], ""
+    if not found:
+        return None, f"no file is called {quoted(tag)}"
+    both = " and ".join(quoted(Path(one).name) for one in found[:2])
+    return None, f"{both} could both be {quoted(tag)}; a column 'file' says which"

@@ -1,0 +1,148 @@
+"""A run is handed in: checked, kept as it came, and entered, or refused with all its faults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from os import PathLike
+from typing import Any
+
+from cranfield.campaign.checks.report import CheckReport
+from cranfield.campaign.opened import Opened
+from cranfield.campaign.rules.task_rules import TaskRules
+from cranfield.campaign.store.records import ACCEPTED, Submission
+from cranfield.campaign.store.registry import Transaction
+from cranfield.campaign.submitting.declared import Declared
+from cranfield.campaign.submitting.entering import decide, received_at, tag_of, write
+from cranfield.campaign.submitting.taking_in import Taken, taken_in
+from cranfield.campaign.submitting.teams import known_team
+
+
+@dataclass(frozen=True)
+class Submitted:
+    """What became of a run that was handed in.
+
+    Attributes
+    ----------
+    submission
+        As it stands in the registry: accepted, or refused.
+    report
+        All faults, also those of limits and times; nothing of other teams.
+    again
+        Whether the same bytes had been accepted under this tag before; nothing was changed.
+    """
+
+    submission: Submission
+    report: CheckReport
+    again: bool = False
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the run is one of the campaign's."""
+        return self.submission.state == ACCEPTED
+
+    def __repr__(self) -> str:
+        said = "already handed in" if self.again else self.submission.state
+        return f"Submitted({self.submission.tag!r}, {said})"
+
+
+class _NothingToChange(Exception):  # noqa: N818
+    """Ends a transaction that has nothing to change."""
+
+
+def submit(
+    opened: Opened,
+    run: str | PathLike[str],
+    task: str | None = None,
+    *,
+    team: str,
+    tag: str | None = None,
+    type: str = "",
+    priority: int | None = None,
+    answers: Mapping[str, str] | None = None,
+    description: str = "",
+    received: datetime | None = None,
+    replaces: str | None = None,
+) -> Submitted:
+    """Hand in a run.
+
+    The bytes are read once, into a private file, and checked there. One transaction decides what
+    depends on others: the tag, limits, times. If it accepts the run, the file takes its place
+    among the objects before the run is entered, so that a run that is there has its bytes. When
+    this returns, the run is on the disk.
+
+    Parameters
+    ----------
+    opened
+        The campaign.
+    run
+        A file, packed or not; `-` is standard input.
+    task
+        Its name; where there is only one, it needs none.
+    team
+        Id of the team.
+    tag
+        The tag that the run must have; by default whatever it has.
+    type, priority, answers, description
+        What the team says of the run: as the task's rules ask for it.
+    received
+        When it came, with an offset from UTC; now by default.
+    replaces
+        Tag of a run of the same team and task, which is replaced if this one is accepted.
+
+    Raises
+    ------
+    PolicyError
+        For a task or a team that is not there, a time that lies in the future, and a run to
+        replace that the team does not have. Nothing is kept of that.
+    InputError
+        For a file that cannot be read.
+    """
+    declared = Declared(team, tag, type, priority, answers or {}, description, received, replaces)
+    rules = opened.rules.task(task)
+    known_team(opened.registry.team(team), team)
+    with taken_in(opened.folder, run, rules, tag=tag, team=team) as taken:
+        return enter(opened, rules, taken, declared)
+
+
+def check_here(
+    opened: Opened, run: str | PathLike[str], task: str | None = None, **declared: Any
+) -> CheckReport:
+    """Check a run as :func:`submit` would, without handing it in.
+
+    What depends on the team is checked where a team is given, and only then.
+    """
+    rules = opened.rules.task(task)
+    given = Declared(**{"team": "", **declared})
+    with taken_in(opened.folder, run, rules, tag=given.tag, team=given.team) as taken:
+        if not given.team:
+            return taken.report
+        known_team(opened.registry.team(given.team), given.team)
+        received = received_at(opened, given)
+        return decide(opened.registry, rules, taken, given, received).report(taken.report)
+
+
+def enter(opened: Opened, task: TaskRules, taken: Taken, declared: Declared) -> Submitted:
+    """Decide what becomes of a run, and enter it, in one transaction."""
+    details: dict[str, str] = {}
+    try:
+        with opened.registry.change("submit", tag_of(taken, declared), details) as tx:
+            submitted = enter_within(tx, opened, task, taken, declared)
+            if submitted.again:
+                raise _NothingToChange
+            details["state"] = submitted.submission.state
+    except _NothingToChange:
+        pass
+    return submitted
+
+
+def enter_within(
+    tx: Transaction, opened: Opened, task: TaskRules, taken: Taken, declared: Declared
+) -> Submitted:
+    """Decide what becomes of a run, and enter it, within a transaction of more than that."""
+    decision = decide(tx, task, taken, declared, received_at(opened, declared))
+    report = decision.report(taken.report)
+    if decision.again is not None:
+        return Submitted(decision.again, report, again=True)
+    return Submitted(write(tx, opened, taken, decision), report)

@@ -1,0 +1,140 @@
+"""Teams: who hands in runs, what they are called, and how long they stay anonymous."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import date
+from typing import Any
+
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.campaign.opened import Opened
+from cranfield.campaign.rules.tags import safe_name
+from cranfield.campaign.rules.times import utc_text
+from cranfield.campaign.store.records import Team
+from cranfield.campaign.store.registry import Transaction
+
+LONGEST = 200
+"""Characters of a name or a contact."""
+
+
+def add_team(
+    opened: Opened,
+    id: str,
+    name: str = "",
+    *,
+    contact: str = "",
+    anonymous_until: str | None = None,
+) -> Team:
+    """Add a team.
+
+    Parameters
+    ----------
+    opened
+        The campaign.
+    id
+        What commands, tables and files call the team; a safe name, and no other team's in any
+        case of its letters.
+    name
+        What people call it; the id where there is none.
+    contact
+        For the organisers alone; it never leaves the registry.
+    anonymous_until
+        A date such as `2027-01-31`: in releases made before that day (UTC) the team has no name.
+
+    Raises
+    ------
+    PolicyError
+        For an id that is no safe name or is there already, and for a date that is none.
+    """
+    team = make_team(opened, id, name, contact=contact, anonymous_until=anonymous_until)
+    with opened.registry.change("add team", team.id) as tx:
+        insert_teams(tx, [team])
+    return team
+
+
+def insert_teams(tx: Transaction, teams: Iterable[Team]) -> None:
+    """Add teams, each under an id that no other has, in any case of its letters."""
+    there = {team.id.casefold() for team in tx.teams()}
+    for team in teams:
+        if team.id.casefold() in there:
+            raise PolicyError(f"there is a team {quoted(team.id)} already")
+        there.add(team.id.casefold())
+        tx.insert(team)
+
+
+def make_team(
+    opened: Opened,
+    id: str,
+    name: str = "",
+    *,
+    contact: str = "",
+    anonymous_until: str | None = None,
+) -> Team:
+    """Make a team, or refuse what cannot be one."""
+    if not safe_name(id):
+        raise PolicyError(
+            f"the team's id {quoted(id)} is no safe name: letters, digits and _ . - alone, the"
+            " first a letter, a digit or _"
+        )
+    return Team(
+        id=id,
+        name=_line("name", name) or id,
+        created=utc_text(opened.clock()),
+        contact=_line("contact", contact),
+        anonymous_until=_day(anonymous_until),
+    )
+
+
+def change_team(
+    opened: Opened,
+    id: str,
+    *,
+    name: str | None = None,
+    contact: str | None = None,
+    anonymous_until: str | None = None,
+) -> Team:
+    """Change what is given; an empty text takes away a contact or a date. Ids never change.
+
+    Raises
+    ------
+    PolicyError
+        For a team that is not there, and for a date that is none.
+    """
+    new: dict[str, Any] = {}
+    if name is not None:
+        new["name"] = _line("name", name) or id
+    if contact is not None:
+        new["contact"] = _line("contact", contact)
+    if anonymous_until is not None:
+        new["anonymous_until"] = _day(anonymous_until)
+    # The log says what was changed; contacts stand in the table of teams alone.
+    with opened.registry.change("change team", id, {"changed": ", ".join(new)}) as tx:
+        return tx.update(replace(known_team(tx.team(id), id), **new))
+
+
+def known_team(team: Team | None, id: str) -> Team:
+    """Return a team that is there, or say how to add it."""
+    if team is None:
+        raise PolicyError(
+            f"there is no team {quoted(id)}; add it with: cranfield campaign team FOLDER add ID"
+        )
+    return team
+
+
+def _line(what: str, text: str) -> str:
+    if len(text) > LONGEST or not text.isprintable():
+        raise PolicyError(
+            f"the team's {what} {quoted(text)} is not one line of at most {LONGEST} characters"
+            " that can be printed"
+        )
+    return text.strip()
+
+
+def _day(text: str | None) -> str | None:
+    if not text:
+        return None
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError:
+        raise PolicyError(f"{quoted(text)} is no date such as 2027-01-31") from None

@@ -1,0 +1,189 @@
+"""`cranfield campaign list` and `show`: what was handed in, and all that is known of one run."""
+
+from __future__ import annotations
+
+import builtins
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.escape import plain
+from cranfield.cli.campaign.submitting import folder_argument
+from cranfield.cli.options.output import output_option, write
+
+if TYPE_CHECKING:
+    from cranfield.campaign.store.records import Event, Submission
+
+STATES = ("accepted", "refused", "replaced", "withdrawn")
+COLUMNS = (
+    *("tag", "team", "task", "type", "priority", "state", "late", "pooled", "received"),
+    *("bytes", "object", "description", "reason"),
+)
+"""What tables for programs have; tables for people have the first ones."""
+
+SHOWN = 9
+
+
+@click.command("list")
+@folder_argument
+@click.option("--task", help="Of this task only.")
+@click.option("--team", help="Of this team only.")
+@click.option(
+    "--state",
+    "states",
+    multiple=True,
+    type=click.Choice([*STATES, "all"]),
+    default=("accepted",),
+    show_default="accepted",
+    help="In this state; may be given several times.",
+)
+@click.option(
+    "--format",
+    "-f",
+    "form",
+    type=click.Choice(["text", "csv", "json"]),
+    default="text",
+    show_default=True,
+    help="How to write the list.",
+)
+@output_option
+def list_runs(
+    folder: str,
+    task: str | None,
+    team: str | None,
+    states: tuple[str, ...],
+    form: str,
+    output: str | None,
+) -> None:
+    """List runs in order of arrival."""
+    from cranfield import campaign
+
+    opened = campaign.open(folder)
+    if task is not None:
+        opened.rules.task(task)
+    everything = opened.registry.submissions(task, None, team=team)
+    wanted = STATES if "all" in states else states
+    runs = [one for one in everything if one.state in wanted]
+    if form == "csv":
+        text = _csv(runs)
+    elif form == "json":
+        text = json.dumps([_row(one) for one in runs], ensure_ascii=False, indent=1) + "\n"
+    else:
+        left = Counter(one.state for one in everything if one.state not in wanted)
+        text = _text(runs, left)
+    write(text, output)
+
+
+list = list_runs
+"""The command is called so."""
+
+
+def _row(one: Submission) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in COLUMNS} | {"answers": one.answers}
+
+
+def _csv(runs: Iterable[Submission]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*COLUMNS, "answers"])
+    for one in runs:
+        row = _row(one)
+        answers = json.dumps(row.pop("answers"), ensure_ascii=False, sort_keys=True)
+        writer.writerow([_cell(value) for value in (*row.values(), answers)])
+    return out.getvalue()
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return "" if value is None else str(value)
+
+
+def _text(runs: Sequence[Submission], left: Counter[str]) -> str:
+    from cranfield.tabular.text import text_table
+
+    names = COLUMNS[:SHOWN]
+    rows = [
+        [
+            ("yes" if value else "") if isinstance(value, bool) else _cell(value)
+            for value in (getattr(one, name) for name in names)
+        ]
+        for one in runs
+    ]
+    text = text_table(names, rows, left=[k for k, name in enumerate(names) if name != "priority"])
+    notes = ", ".join(f"{number:,} {state}" for state, number in sorted(left.items()))
+    return text + "\n" + (f"not shown: {notes} (--state all)\n" if notes else "")
+
+
+@click.command()
+@folder_argument
+@click.argument("tag")
+@click.option("--contacts", is_flag=True, help="Show the team's contact too.")
+@click.option(
+    "--format",
+    "-f",
+    "form",
+    type=click.Choice(["text", "json"]),
+    default="text",
+    show_default=True,
+    help="How to write it.",
+)
+@output_option
+def show(folder: str, tag: str, contacts: bool, form: str, output: str | None) -> None:
+    """Show all that is known of the runs with a tag: what was said, faults, events.
+
+    It is for organisers: it tells of other teams where a ranking is the same as theirs.
+    """
+    from cranfield import campaign
+
+    opened = campaign.open(folder)
+    registry = opened.registry
+    runs = registry.submissions(None, None, tag=tag)
+    if not runs:
+        raise PolicyError(f"no run is called {quoted(tag)}")
+    events = registry.events()
+    found = []
+    for one in runs:
+        about = asdict(one)
+        if contacts:
+            known = registry.team(one.team)
+            about["contact"] = "" if known is None else known.contact
+        about["faults"] = [asdict(fault) for fault in registry.faults(one.id, private=True)]
+        about["events"] = [
+            {"at": event.at, "actor": event.actor, "action": event.action}
+            for event in events
+            if _is_of(event, one)
+        ]
+        found.append(about)
+    if form == "json":
+        write(json.dumps(found, ensure_ascii=False, indent=1) + "\n", output)
+    else:
+        write("\n".join(_shown(about) for about in found), output)
+
+
+def _is_of(event: Event, run: Submission) -> bool:
+    rows = json.loads(event.details)["rows"]
+    return any(table == "submission" and row["id"] == run.id for table, row in rows)
+
+
+def _shown(about: dict[str, Any]) -> str:
+    faults, events = about.pop("faults"), about.pop("events")
+    lines: builtins.list[str] = []
+    for name, value in about.items():
+        if isinstance(value, dict):
+            lines.extend(f"{name}.{plain(key)}: {plain(one)}" for key, one in value.items())
+        elif value not in (None, "", {}):
+            text = ("yes" if value else "no") if isinstance(value, bool) else str(value)
+            lines.append(f"{name}: " + "\n  ".join(plain(one) for one in text.splitlines()))
+    for fault in faults:
+        place = "" if fault["line"] is None else f" in line {fault['line']:,}"
+        lines.append(f"{fault['severity']}{place}: {plain(fault['message'])}")
+    lines.extend(f"{one['at']} {plain(one['action'])} by {plain(one['actor'])}" for one in events)
+    return "\n".join(lines) + "\n"

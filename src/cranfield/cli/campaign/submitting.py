@@ -1,0 +1,243 @@
+"""`cranfield campaign submit`, `replace`, `withdraw`, `purge`: runs come in, and are taken back."""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.base.errors import CranfieldWarning, PolicyError, quoted
+from cranfield.base.escape import plain
+from cranfield.base.words import counted
+from cranfield.cli.options.output import with_options
+
+if TYPE_CHECKING:
+    from cranfield.campaign.submitting.submit import Submitted
+
+EPILOG = """\b
+Examples:
+  cranfield campaign submit news bm25.run --team padua --type automatic --priority 1
+  cranfield campaign submit news bm25.run --team padua --answer fields=title
+  cranfield campaign submit news runs/ --from runs.csv --add-teams
+  cranfield campaign submit news runs/ --from board.csv --column type=runtype
+"""
+
+_SAID = (
+    click.option("--type", "kind", help="One of the task's types."),
+    click.option("--priority", type=int, help="Order of the team's runs for the pool, from 1."),
+    click.option(
+        "--answer",
+        "answers",
+        multiple=True,
+        metavar="NAME=TEXT",
+        help="To a question of the task; may be given several times.",
+    ),
+    click.option("--description", help="What the run is."),
+    click.option(
+        "--received", metavar="TIME", help="When it came, as 2026-08-15T23:59:59Z; by default now."
+    ),
+)
+
+_RUN = (
+    click.option("--task", help="The task; where there is only one, it needs no name."),
+    click.option("--tag", help="The tag that the run must have; by default what it has."),
+)
+
+folder_argument = click.argument("folder")
+"""The campaign's folder, which all commands name first."""
+
+
+@click.command(epilog=EPILOG)
+@folder_argument
+@click.argument("runs", metavar="RUN...", nargs=-1)
+@click.option("--team", help="Id of the team.")
+@with_options((*_RUN, *_SAID))
+@click.option(
+    "--from",
+    "table",
+    metavar="TABLE",
+    help="Hand in the runs of a table, found by their tags among RUN..., files or folders.",
+)
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="NAME=COLUMN",
+    help="With --from: the column of something, such as type=runtype.",
+)
+@click.option("--add-teams", is_flag=True, help="With --from: add teams that are not there yet.")
+@click.option("--all-or-none", is_flag=True, help="With --from: nothing where one is refused.")
+@click.option("--jobs", "-j", type=click.IntRange(1), help="With --from: runs checked at a time.")
+def submit(
+    folder: str,
+    runs: tuple[str, ...],
+    team: str | None,
+    task: str | None,
+    tag: str | None,
+    table: str | None,
+    columns: tuple[str, ...],
+    add_teams: bool,
+    all_or_none: bool,
+    jobs: int | None,
+    **said: Any,
+) -> int:
+    """Hand in runs: checked, kept as they came, and entered, or refused with all their faults.
+
+    The exit status is 1 where a run is refused.
+    """
+    from cranfield import campaign
+
+    opened = campaign.open(folder)
+    if table is not None:
+        from cranfield.campaign.submitting.archive import submit_archive
+        from cranfield.campaign.submitting.archive_table import read_archive_table
+        from cranfield.campaign.submitting.declared import Declared
+
+        if tag is not None:
+            raise PolicyError("--tag goes with one run, and --from with many")
+        given = Declared(team or "", **_declared(said))
+        listed = read_archive_table(
+            table, runs, opened.rules, given=given, task=task, columns=_pairs("--column", columns)
+        )
+        if listed.unused:
+            unused = ", ".join(map(quoted, listed.unused))
+            warnings.warn(CranfieldWarning(f"columns that are not used: {unused}"), stacklevel=1)
+        _show_consent(opened.rules.consent)
+        outcomes = []
+        for one in submit_archive(
+            opened, listed, add_teams=add_teams, all_or_none=all_or_none, jobs=jobs
+        ):
+            outcomes.append(one)
+            if one.submitted is not None:
+                _show(one.submitted)
+            else:
+                print(f"{plain(str(one.row.declared.tag))}: {plain(one.wrong)}")
+        accepted = sum(one.accepted for one in outcomes)
+        print(f"{accepted:,} of {counted(len(outcomes), 'run')} accepted")
+        return int(accepted < len(outcomes))
+    for name, value in (
+        *(("--column", columns), ("--add-teams", add_teams), ("--all-or-none", all_or_none)),
+        ("--jobs", jobs),
+    ):
+        if value:
+            raise PolicyError(f"{name} goes with --from")
+    if not runs:
+        raise PolicyError("no run is given")
+    if team is None:
+        raise PolicyError("--team is missing: the id of the team")
+    if len(runs) > 1 and tag is not None:
+        raise PolicyError("--tag goes with one run")
+    _show_consent(opened.rules.consent)
+    done = []
+    for run in runs:
+        done.append(opened.submit(run, task, team=team, tag=tag, **_declared(said)))
+        _show(done[-1])
+    return int(not all(one.accepted for one in done))
+
+
+@click.command()
+@folder_argument
+@click.argument("tag")
+@click.argument("run")
+@with_options(_SAID)
+def replace(folder: str, tag: str, run: str, **said: Any) -> int:
+    """Hand in a run in the place of an accepted one of the same team and task.
+
+    TAG is that of the run to be replaced; the new one may have the same. What is not said of the
+    new run is as it was of the old one.
+    """
+    from cranfield import campaign
+
+    opened = campaign.open(folder)
+    old = opened.registry.submission(tag)
+    if old is None:
+        raise PolicyError(f"no run is called {quoted(tag)}")
+    given = _declared(said)
+    for name in ("type", "priority", "answers", "description"):
+        given[name] = given[name] or getattr(old, name)
+    done = opened.submit(run, old.task, team=old.team, replaces=old.tag, **given)
+    _show(done)
+    if done.accepted and not done.again:
+        print(f"replaced: {plain(old.tag)}, handed in at {old.received}")
+    return int(not done.accepted)
+
+
+@click.command()
+@folder_argument
+@click.argument("tag")
+@click.option("--reason", required=True, help="Why, for the log.")
+def withdraw(folder: str, tag: str, reason: str) -> None:
+    """Take a run back: it is scored and released no more, and stays in the log."""
+    from cranfield import campaign
+
+    run = campaign.open(folder).withdraw(tag, reason)
+    print(f"withdrawn: {plain(run.tag)} of {plain(run.team)}")
+
+
+@click.command()
+@folder_argument
+@click.argument("tag")
+@click.option("--reason", required=True, help="Why, for the log.")
+def purge(folder: str, tag: str, reason: str) -> None:
+    """Remove the bytes of a run that was withdrawn, replaced or refused."""
+    from cranfield import campaign
+
+    opened = campaign.open(folder)
+    run = opened.purge(tag, reason)
+    from cranfield.campaign.store.objects import path
+
+    there = path(opened.folder, run.object).exists()
+    what = "its bytes stay, since something else is these bytes too" if there else "bytes removed"
+    print(f"purged: {plain(run.tag)} of {plain(run.team)}, handed in at {run.received}: {what}")
+
+
+def _declared(said: Mapping[str, Any]) -> dict[str, Any]:
+    from cranfield.campaign.rules.times import instant
+
+    received: datetime | None = None if said["received"] is None else instant(said["received"])
+    return {
+        "type": said["kind"] or "",
+        "priority": said["priority"],
+        "answers": _pairs("--answer", said["answers"]),
+        "description": said["description"] or "",
+        "received": received,
+    }
+
+
+def _pairs(option: str, given: Iterable[str]) -> dict[str, str]:
+    pairs: dict[str, str] = {}
+    for one in given:
+        name, sign, value = one.partition("=")
+        if not (name and sign):
+            raise PolicyError(f"{option} {quoted(one)} is not of the form NAME=VALUE")
+        if name in pairs:
+            raise PolicyError(f"{option} {quoted(name)} is given twice")
+        pairs[name] = value
+    return pairs
+
+
+def _show_consent(consent: str) -> None:
+    if consent:
+        print(f"By handing in, a team agrees: {plain(consent.strip())}", file=sys.stderr)
+
+
+def _show(submitted: Submitted) -> None:
+    """Print what the check found, and what became of the run."""
+    report, run = submitted.report, submitted.submission
+    for fault in report.faults:
+        place = report.source if fault.line is None else f"{report.source}:{fault.line}"
+        more = "" if fault.count == 1 else f" ({fault.count:,} times)"
+        print(f"{plain(place)}: {fault.severity}: {plain(fault.message)}{more}")
+    tag = plain(run.tag) or plain(report.source)
+    if submitted.again:
+        print(f"{tag} is already handed in (sha256 {run.object})")
+    elif submitted.accepted:
+        late = ", late" if run.late else ""
+        warned = counted(len(report.warnings), "warning")
+        print(f"accepted as {tag}{late} (sha256 {run.object}; {warned})")
+    else:
+        print(f"refused: {tag} ({counted(len(report.errors), 'error')})")

@@ -1,0 +1,249 @@
+"""The page of a task: the board, what it finds in words, and what it does not."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+
+from cranfield.base.words import counted
+from cranfield.campaign.publishing.site.board import Board
+from cranfield.campaign.publishing.site.drawings import drawn_row
+from cranfield.campaign.publishing.site.file_names import link
+from cranfield.campaign.publishing.site.pages import Links, Page, column, sortable
+from cranfield.measures import parse_measure
+from cranfield.reporting.page.html import Html, el, joined, label, named
+from cranfield.reporting.page.words import answer
+
+NAMED = 12
+"""Runs that are named where those are listed that nothing separates from the first."""
+
+MOST_KINDS = 12
+"""Values of a question that can be chosen from; of more, none are offered."""
+
+UNJUDGED = "unjudged@10"
+"""The column of the board that says which share of the first documents nobody judged."""
+
+SWIPE = "The table is wider than a small screen: it scrolls sideways, and the run stays in sight."
+
+
+def board_page(board: Board, path: str, links: Links) -> Page:
+    """Make the page of a task's board."""
+    parts = {
+        "found": ("What is found", _found(board)),
+        "board": ("Board", _board(board)),
+        "reading": ("How to read it", _reading(board)),
+    }
+    return Page(path, label(board.release.title), lead(board), parts, links, sortable=True)
+
+
+def lead(board: Board) -> Html:
+    release = board.release
+    teams = len({row["team"] for row in board.rows if row.get("team")})
+    said = [counted(len(board.rows), "run"), counted(teams, "team") if teams else ""]
+    if scores := release.scores.get(board.measure):
+        said.append(counted(len(scores.topics), "topic"))
+    if release.about.get("judgments"):
+        said.append(f"judgments {label(str(release.about['judgments']))}")
+    said.append(f"release {label(release.id)}")
+    if release.about.get("date"):
+        said.append(str(release.about["date"]))
+    return el("p", ", ".join(filter(None, said)), class_="counts")
+
+
+def _found(board: Board) -> Html:
+    if board.part is None:
+        return el("p", "This release holds no scores, so nothing is said of differences.")
+    first, *more = answer(board.part)
+    return joined(
+        el("p", first, class_="lead"), _not_separated(board), *(el("p", one) for one in more)
+    )
+
+
+def _not_separated(board: Board) -> Html | None:
+    runs = board.not_separated[1:]
+    if not board.not_separated:
+        return None
+    first = run_link(board, board.not_separated[0])
+    if not runs:
+        return el("p", "Every other run is found to differ from ", first, ".")
+    listed: list[object] = []
+    for k, tag in enumerate(runs[:NAMED]):
+        listed += [", " if k else "", run_link(board, tag)]
+    if len(runs) > NAMED:
+        listed.append(f" and {len(runs) - NAMED:,} more")
+    verb = "is" if len(runs) == 1 else "are"
+    said = f"Not separated from it {verb} {counted(len(runs), 'run')}: "
+    return el("p", "First is ", first, ". ", said, *listed, ".")
+
+
+def run_link(board: Board, tag: str, start: str = "") -> Html:
+    """Name a run, and lead to its page where it has one."""
+    has_page = tag in board.pages and (board.release.path("sheets") / f"{tag}.json").is_file()
+    if not has_page:
+        return named(tag)
+    return el("a", named(tag), href=link(f"{board.pages[tag]}.html", start=start))
+
+
+def _board(board: Board) -> Html:
+    measures = [one for one in board.release.measures if board.rows and one in board.rows[0]]
+    kinds = _kinds(board)
+    first, *others = (_measure_head(name, name == board.measure) for name in measures)
+    heads = [column("place", "ascending", class_="place"), column("run", "ascending", class_="run")]
+    heads.append(first)
+    if board.limits[0]:
+        heads.append(el("th", _axis(board), scope="col", class_="limits"))
+    if board.letters:
+        heads.append(column("groups", "ascending", class_="groups"))
+    heads += [column("team", "ascending"), column("type", "ascending"), *others]
+    if any(UNJUDGED in row for row in board.rows):
+        heads.append(column(joined("unjudged", el("br"), "in top 10"), "ascending", class_="n"))
+    body = [_row(board, row, measures, list(kinds)) for row in board.rows]
+    caption = f"Runs in order of {label(board.measure)}"
+    box = sortable(caption, heads, body, "runs")
+    return joined(_tools(kinds), el("p", SWIPE, class_="small swipe"), box)
+
+
+def _measure_head(name: str, chosen: bool) -> Html:
+    first = "ascending" if _lower_is_better(name) else "descending"
+    return column(named(name), first, class_="n", aria_sort=first if chosen else None)
+
+
+def _row(
+    board: Board, row: Mapping[str, str], measures: Sequence[str], kinds: Sequence[str]
+) -> Html:
+    tag = row["tag"]
+    marks: list[object] = []
+    if row.get("late") == "true":
+        marks += [" ", el("span", "late", class_="mark warn")]
+    if row.get("pooled") == "false":
+        marks += [" ", el("span", "not pooled", class_="mark")]
+    cells = [
+        el("td", row.get("place", ""), class_="place", data_v=row.get("place", "").strip("=")),
+        el("th", run_link(board, tag), *marks, scope="row"),
+    ]
+    scores = [_score(board, row.get(name)) for name in measures]
+    cells += [scores[0], *_sure(board, tag, _number(row.get(board.measure)))]
+    cells += [
+        el("td", named(row["team"]) if row.get("team") else "–"),
+        el("td", label(row["type"]) if row.get("type") else "–"),
+        *scores[1:],
+    ]
+    if UNJUDGED in row:
+        share = _number(row[UNJUDGED])
+        shown = "–" if math.isnan(share) else f"{share:.1%}"
+        cells.append(el("td", shown, class_="n", data_v="" if math.isnan(share) else repr(share)))
+    values = [row.get(name, "") for name in kinds]
+    at_top = "top" if tag in board.not_separated else None
+    return el("tr", *cells, class_=at_top, data_kinds=json.dumps(values) if kinds else None)
+
+
+def _score(board: Board, text: str | None) -> Html:
+    value = _number(text)
+    if math.isnan(value):
+        return el("td", "–", class_="n", data_v="")
+    return el("td", f"{value:.{board.places}f}", class_="n", data_v=repr(value))
+
+
+def _sure(board: Board, tag: str, value: float) -> list[Html]:
+    limits, band = board.limits
+    cells = []
+    if limits:
+        low, high = limits.get(tag, (math.nan, math.nan))
+        drawn = drawn_row(value, low, high, _ends(board), band)
+        said = f"{low:.{board.places}f} to {high:.{board.places}f}"
+        cells.append(el("td", drawn, class_="limits", title=said))
+    if board.letters:
+        cells.append(el("td", board.letters.get(tag, ""), class_="groups"))
+    return cells
+
+
+def _ends(board: Board) -> tuple[float, float]:
+    found = [one for pair in board.limits[0].values() for one in pair if math.isfinite(one)]
+    return (min(found), max(found)) if found else (0.0, 1.0)
+
+
+def _axis(board: Board) -> Html:
+    least, most = (f"{end:.2f}" for end in _ends(board))
+    return el("span", el("span", least), el("span", most), class_="axis")
+
+
+def _kinds(board: Board) -> dict[str, list[str]]:
+    """Return what runs can be chosen by: their type, and questions with few answers."""
+    columns = ["type", *(n for n in map(str, board.release.about.get("categories", ())))]
+    found = {}
+    for name in dict.fromkeys(columns):
+        values = sorted({row[name] for row in board.rows if row.get(name)})
+        if 2 <= len(values) <= MOST_KINDS:
+            found[name] = values
+    return found
+
+
+def _tools(kinds: Mapping[str, Sequence[str]]) -> Html:
+    parts: list[object] = [
+        el("label", "Show rows that have", for_="filter"),
+        el("input", id="filter", type="search", autocomplete="off"),
+    ]
+    for k, (name, values) in enumerate(kinds.items()):
+        options = [
+            el("option", "all", value=""),
+            *(el("option", label(v), value=v) for v in values),
+        ]
+        parts += [
+            el("label", label(name), for_=f"kind-{k}"),
+            el("select", *options, id=f"kind-{k}", data_kind=k),
+        ]
+    parts.append(el("output", role="status"))
+    return el("div", *parts, class_="tools js-only", data_table="runs")
+
+
+def _reading(board: Board) -> Html:
+    lines = []
+    part = board.part
+    if part is not None and part.comparison is not None:
+        one = part.comparison
+        sure = f"{100 * (1 - one.alpha):g}%"
+        if board.limits[0]:
+            of = (
+                f"the {sure} limits of its difference from the first ({one.interval_kind}). The"
+                " dashed line is the mean of the first: limits that reach it, in blue, do not"
+                " separate a run from the first"
+                if one.half_widths is None
+                else f"{sure} limits, such that runs whose limits do not overlap differ"
+                f" ({one.interval_kind}). Shaded are those of the first"
+            )
+            lines.append(f"Limits: a tick at the mean of {label(board.measure)}, and {of}.")
+        if board.letters:
+            lines.append("Groups: runs that share a letter are not found to differ.")
+        lines.append(
+            f"Limits and groups are of {label(board.measure)} alone: {one.title}. Places are"
+            " those of means; where runs share a letter, the order between them is not found."
+        )
+    if any(row.get("late") == "true" for row in board.rows):
+        lines.append("Late: handed in after the task closed.")
+    if any(row.get("pooled") == "false" for row in board.rows):
+        lines.append(
+            "Not pooled: its documents were judged only where other runs had retrieved them, which"
+            " can make its score too low."
+        )
+    if any(UNJUDGED in row for row in board.rows):
+        lines.append(
+            "Unjudged in top 10: share of the first ten documents that nobody judged; they count"
+            " as not relevant."
+        )
+    lines.append("All scores were computed from the runs by the organisers' program.")
+    return joined(*(el("p", one) for one in lines))
+
+
+def _lower_is_better(name: str) -> bool:
+    try:
+        return parse_measure(name).info.lower_is_better
+    except ValueError:
+        return False
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float(text or "nan")
+    except ValueError:
+        return math.nan

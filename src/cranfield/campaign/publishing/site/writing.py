@@ -1,0 +1,153 @@
+"""The site as a folder: made beside its place, then put there whole."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from os import fspath
+from pathlib import Path
+
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.publishing.site.board import Board
+from cranfield.campaign.publishing.site.board_page import board_page
+from cranfield.campaign.publishing.site.file_names import file_names, link
+from cranfield.campaign.publishing.site.front_page import front_page
+from cranfield.campaign.publishing.site.pages import Links
+from cranfield.campaign.publishing.site.releases import TABLES, newest, read_releases
+from cranfield.campaign.publishing.site.topics_page import topics_page
+from cranfield.reporting.page.html import label
+
+MARK = ".cranfield-site"
+"""A file with the paths of all others: a folder that has it is a site, and may be replaced."""
+
+TAKEN = ("data", "index", "history")
+"""Names that no task's folder has."""
+
+
+def write_site(opened: Opened, folder: PathName) -> tuple[Path, ...]:
+    """Write the static site of a campaign's releases; the registry is not looked into.
+
+    Parameters
+    ----------
+    opened
+        The campaign.
+    folder
+        Where it is written, whole or not at all. What is there must be a site of this program,
+        with nothing else in it, an empty folder, or nothing.
+
+    Returns
+    -------
+    tuple of Path
+        All files, in order.
+
+    Raises
+    ------
+    PolicyError
+        If the folder is something else, or lies in the campaign's own.
+    InputError
+        If there are no releases, or one cannot be read.
+    """
+    return write_site_of(opened.folder / "releases", folder, private=opened.folder)
+
+
+def write_site_of(
+    releases: Path, folder: PathName, *, private: Path | None = None
+) -> tuple[Path, ...]:
+    """Write the site of a folder of releases; `private` is a folder that it must not lie in."""
+    target = Path(fspath(folder)).resolve()
+    _check(target, Path(fspath(folder)), private)
+    made: dict[str, bytes] = {}
+    for path, content in site_files(releases):
+        if path.casefold() in {one.casefold() for one in made}:
+            raise InputError(f"two pages would be called {quoted(path)}", source=str(releases))
+        made[path] = content
+    made[MARK] = "".join(f"{path}\n" for path in sorted(made)).encode()
+    try:
+        _put(target, made)
+    except OSError as error:
+        reason = (error.strerror or str(error)).lower()
+        raise InputError(f"cannot be written: {reason}", source=str(folder)) from None
+    return tuple(Path(fspath(folder)) / path for path in sorted(made))
+
+
+def site_files(folder: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield the paths of the site and what stands there: the same for the same releases."""
+    releases = read_releases(folder)
+    current = newest(releases)
+    folders = file_names([one.task for one in current], TAKEN)
+    boards = {folders[one.task]: Board(one) for one in current}
+    copies: list[tuple[str, str]] = []
+    for release in current:
+        for name in TABLES:
+            source = release.path(f"{name}.csv")
+            if source.is_file():
+                content = source.read_bytes()
+                path = f"data/{release.id}-{name}.csv"
+                copies.append((path, hashlib.sha256(content).hexdigest()))
+                yield path, content
+    pages = [front_page(boards, releases, copies, _links(""))]
+    for task, board in boards.items():
+        links = _links("../", task, board)
+        pages.append(board_page(board, f"{task}/index.html", links))
+        pages.append(topics_page(board, f"{task}/topics.html", links))
+    for page in pages:
+        yield page.path, page.html().encode()
+
+
+def _links(start: str, task: str | None = None, board: Board | None = None) -> Links:
+    listed = [("Campaign", link("index.html", start=start))]
+    if task is not None and board is not None:
+        listed.append((label(board.release.title), link(task, "index.html", start=start)))
+        listed.append(("Topics", link(task, "topics.html", start=start)))
+    return listed
+
+
+def _check(target: Path, named: Path, private: Path | None) -> None:
+    """Refuse to put anything in the place of what is not a site of ours."""
+    if private is not None and target.is_relative_to(private.resolve()):
+        raise PolicyError(f"{quoted(str(named))} lies in the campaign's folder, which is private")
+    if not os.path.lexists(target):
+        if not target.parent.is_dir():
+            raise InputError("there is no folder to write it to", source=str(named.parent))
+        return
+    if not target.is_dir():
+        raise PolicyError(f"{quoted(str(named))} is a file, and a site is a folder")
+    found = {path.relative_to(target).as_posix() for path in target.rglob("*") if not _folder(path)}
+    mark = target / MARK
+    ours = {MARK, *mark.read_text("utf-8").splitlines()} if mark.is_file() else set()
+    if strange := sorted(found - ours):
+        raise PolicyError(
+            f"{quoted(str(named))} holds {quoted(strange[0])}, which is not of a site:"
+            " nothing was changed"
+        )
+
+
+def _folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+def _put(target: Path, made: dict[str, bytes]) -> None:
+    """Write all files to a folder beside the target, then let it take the place."""
+    with tempfile.TemporaryDirectory(prefix=f".{target.name}.", dir=target.parent) as work:
+        fresh, old = Path(work) / "new", Path(work) / "old"
+        fresh.mkdir()
+        for path, content in made.items():
+            place = fresh / path
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(content)
+        # It is to be served, whatever this process gives to its other files.
+        for place in (fresh, *fresh.rglob("*")):
+            place.chmod(0o755 if place.is_dir() else 0o644)
+        if target.is_dir():
+            target.rename(old)
+        try:
+            fresh.rename(target)
+        except OSError:
+            if old.is_dir():
+                old.rename(target)
+            raise
+        shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,94 @@
+"""Folders of releases, made by hand from the layout that releases have."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+Row = dict[str, Any]
+
+
+def make_release(
+    folder: Path,
+    name: str = "adhoc-1",
+    *,
+    tags: Sequence[str] = ("bm25", "dense", "late1"),
+    teams: Sequence[str] = ("padua", "delft", "padua"),
+    types: Sequence[str] = ("automatic", "manual", "automatic"),
+    topics: Sequence[str] = tuple("123456789") + ("10",),
+    measures: Sequence[str] = ("AP", "nDCG@10"),
+    title: str = "News search 2026",
+    description: str = "",
+    seed: int = 1,
+) -> Path:
+    """Write a release as it stands on disk; runs get better by their place, the last the best."""
+    data = folder / name / "data"
+    (data / "scores").mkdir(parents=True)
+    random = np.random.default_rng(seed)
+    base = random.random((len(topics), 1)) * 0.5
+    better = np.linspace(0, 0.3, len(tags))
+    values = {m: np.clip(base + better + random.random((len(topics), len(tags))) * 0.2, 0, 1)
+              for m in measures}  # fmt: skip
+    frame = pl.DataFrame(
+        {
+            "topic": [topic for topic in topics for _ in tags],
+            "system": list(tags) * len(topics),
+            **{name: table.ravel() for name, table in values.items()},
+        }
+    )
+    frame.write_parquet(data / "scores" / "scores.parquet")
+    means = {name: table.mean(axis=0) for name, table in values.items()}
+    order = np.argsort(-means[measures[0]], kind="stable")
+    board: list[Row] = []
+    runs: list[Row] = []
+    for place, k in enumerate(order, 1):
+        late = k == len(tags) - 1
+        row: Row = {"place": place, "tag": tags[k], "team": teams[k % len(teams)]}
+        row |= {"type": types[k % len(types)], "late": str(late).lower()}
+        row |= {name: repr(float(means[name][k])) for name in measures}
+        board.append(row | {"unjudged@10": repr(round(0.01 * place, 4))})
+        runs.append(
+            {name: row[name] for name in ("tag", "team", "type", "late")}
+            | {"priority": 1, "pooled": str(not late).lower(), "received": "2026-08-01T00:00:00Z"}
+            | {"sha256": "0" * 64, "description": description, "fields": ["title", "all"][k % 2]}
+        )
+    _write(data / "leaderboard.csv", board)
+    _write(data / "runs.csv", runs)
+    _write(data / "teams.csv", [{"id": one, "name": one.upper()} for one in sorted({*teams})])
+    statistics = [
+        {"measure": name, "group": "all", "topic": topic, "best": table[i].max(),
+         "median": sorted(table[i])[len(tags) // 2], "worst": table[i].min(), "n": len(tags)}
+        for name, table in values.items()
+        for i, topic in enumerate(topics)
+    ]  # fmt: skip
+    _write(data / "topic-statistics.csv", statistics)
+    about = {
+        "campaign": "news-2026",
+        "campaign_title": title,
+        "task": name.rpartition("-")[0],
+        "title": f"{title}: ad hoc",
+        "judgments": "1",
+        "measures": list(measures),
+        "categories": ["type", "fields"],
+        "date": "2026-11-20",
+    }
+    (data / "about.json").write_text(json.dumps(about))
+    files = sorted(path for path in data.rglob("*") if path.is_file())
+    lines = [f"{hashlib.sha256(one.read_bytes()).hexdigest()}  {one.relative_to(data.parent)}\n"
+             for one in files]  # fmt: skip
+    (folder / name / "manifest-sha256.txt").write_text("".join(lines))
+    return folder / name
+
+
+def _write(path: Path, rows: Sequence[Row]) -> None:
+    with path.open("w", newline="", encoding="utf-8") as out:
+        writer = csv.DictWriter(out, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(rows)

@@ -1,0 +1,334 @@
+"""The site as files: every link leads somewhere, and what was text is no markup."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import stat
+import time
+from pathlib import Path
+from urllib.parse import unquote
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import InputError, PolicyError
+from cranfield.campaign.publishing.site.board import Board
+from cranfield.campaign.publishing.site.releases import newest, read_releases
+from cranfield.campaign.publishing.site.writing import MARK, write_site_of
+from tests.campaign.publishing.site.making import make_release
+from tests.reporting.page.reading import Page, read
+from tests.reporting.page.test_build import digest
+
+HOSTILE = (
+    "<img src=x onerror=alert(1)>",
+    "</script><script>alert(2)</script>",
+    "../x",
+    "CON",
+    "a\u202eb",
+    "x" * 300,
+    "\x1b[31mred",
+    "\"'&amp;",
+    "javascript:alert(1)",
+    "{{title}}",
+    "Run1",
+    "run1",
+)
+
+
+@pytest.fixture
+def releases(tmp_path: Path) -> Path:
+    folder = tmp_path / "releases"
+    folder.mkdir()
+    return folder
+
+
+def files_of(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def check_pages(site: Path) -> list[Page]:
+    """Walk all pages: whole, with a policy that fits, and links to files that are there."""
+    pages = []
+    for path in sorted(site.rglob("*.html")):
+        page = read(path)
+        pages.append(page)
+        assert f"style-src '{digest(page.style)}'" in page.policy
+        for script in page.scripts:
+            assert f"script-src '{digest(script)}'" in page.policy
+        assert page.policy.startswith("default-src 'none'")
+        assert page.all("html") == [{"lang": "en"}]
+        ids = [found["id"] for _, found in page.elements if "id" in found]
+        assert len(ids) == len(set(ids))
+        levels = [int(tag[1]) for tag, _ in page.elements if re.fullmatch("h[1-6]", tag)]
+        assert levels[0] == 1
+        assert all(b <= a + 1 for a, b in zip(levels, levels[1:], strict=False))
+        assert len(page.all("table")) == page.html.count("<caption")
+        labelled = {one["for"] for one in page.all("label")}
+        assert {one["id"] for one in (*page.all("select"), *page.all("input"))} == labelled
+        for tag, found in page.elements:
+            assert tag not in {"img", "iframe", "object", "base", "form", "embed"}
+            assert not [name for name in found if name.startswith("on") or name == "style"]
+            assert not {"src", "action", "srcset", "poster", "data"} & set(found)
+            href = found.get("href")
+            if href is None or href == "data:,":
+                continue
+            if href.startswith("#"):
+                assert href[1:] in ids
+                continue
+            assert not re.match(r"[a-z]+:|/", href)
+            leads = (path.parent / unquote(href)).resolve()
+            assert leads.is_relative_to(site.resolve())
+            assert leads.is_file(), href
+    return pages
+
+
+def test_what_is_there(releases: Path, tmp_path: Path) -> None:
+    make_release(releases)
+    written = write_site_of(releases, tmp_path / "public")
+    site = tmp_path / "public"
+    assert set(files_of(site)) == {path.relative_to(site).as_posix() for path in written}
+    assert set(files_of(site)) >= {
+        "index.html",
+        "adhoc/index.html",
+        "adhoc/topics.html",
+        "data/adhoc-1-leaderboard.csv",
+        "data/adhoc-1-runs.csv",
+        "data/adhoc-1-topic-statistics.csv",
+        MARK,
+    }
+    check_pages(site)
+    source = releases / "adhoc-1/data/leaderboard.csv"
+    assert (site / "data/adhoc-1-leaderboard.csv").read_bytes() == source.read_bytes()
+    front = read(site / "index.html").shown
+    assert hashlib.sha256(source.read_bytes()).hexdigest() in front
+    manifest = (releases / "adhoc-1/manifest-sha256.txt").read_bytes()
+    assert hashlib.sha256(manifest).hexdigest() in front
+
+
+def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> None:
+    tags = [f"r{k:02d}" for k in range(9)]
+    make_release(releases, tags=tags)
+    [release] = read_releases(releases)
+    board = Board(release)
+    found = cf.compare(release.scores["AP"])
+    assert board.letters == found.groups()
+    best = int(found.order[0])
+    low, high = found.around(best) or (None, None)
+    assert low is not None and high is not None
+    assert board.limits[0] == {tag: (low[k], high[k]) for k, tag in enumerate(found.systems)}
+    apart = {
+        found.systems[one if two == best else two]
+        for one, two, p in zip(found.first, found.second, found.adjusted_pvalues, strict=True)
+        if best in {one, two} and p <= 0.05
+    }
+    assert 0 < len(apart) < 8
+    assert set(board.not_separated) == {*tags} - apart
+    write_site_of(releases, tmp_path / "public")
+    shown = read(tmp_path / "public/adhoc/index.html").shown
+    others = board.not_separated[1:]
+    assert f"Not separated from it {'is' if len(others) == 1 else 'are'}" in shown
+    for line in cf.meaning(found).lines()[1:]:
+        assert line[1:] in shown
+    # The place of a run is that of its mean, and it is in the page with all its digits.
+    means = release.scores["AP"].overall()
+    page = read(tmp_path / "public/adhoc/index.html")
+    values = [float(found["data-v"] or "nan") for tag, found in page.elements if "data-v" in found]
+    assert all(np.isclose(values, one, rtol=1e-12).any() for one in means)
+
+
+def test_late_and_not_pooled_are_said(releases: Path, tmp_path: Path) -> None:
+    make_release(releases)
+    write_site_of(releases, tmp_path / "public")
+    page = read(tmp_path / "public/adhoc/index.html")
+    assert "late1 late not pooled" in page.shown
+    assert "Late: handed in after the task closed." in page.shown
+    assert page.shown.count("not pooled") == 1
+
+
+def test_topics_by_difficulty(releases: Path, tmp_path: Path) -> None:
+    make_release(releases)
+    [release] = read_releases(releases)
+    scores = release.scores["AP"]
+    write_site_of(releases, tmp_path / "public")
+    page = read(tmp_path / "public/adhoc/topics.html")
+    names = [
+        text
+        for inside, text in page.texts
+        if inside[-3:] == ("tr", "th", "span") and text in scores.topics
+    ]
+    middle = {t: sorted(row)[1] for t, row in zip(scores.topics, scores.values, strict=True)}
+    assert names == sorted(names, key=lambda topic: -middle[topic])
+    assert len(names) == 10
+    # The last run is the best nearly everywhere in what was made.
+    assert page.shown.count("late1") >= 5
+
+
+def test_text_from_files_stays_text(releases: Path, tmp_path: Path) -> None:
+    make_release(
+        releases,
+        tags=HOSTILE,
+        teams=HOSTILE,
+        types=HOSTILE[:4],
+        topics=HOSTILE,
+        title=HOSTILE[0],
+        description=HOSTILE[1],
+    )
+    site = tmp_path / "public"
+    write_site_of(releases, site)
+    for page in check_pages(site):
+        kinds = {tag for tag, _ in page.elements}
+        assert not kinds & {"img", "b"}
+        assert len(page.all("script")) <= 1
+        assert "\u202e" not in page.html
+        assert "\x1b" not in page.html
+    assert HOSTILE[0] in read(site / "adhoc/index.html").shown
+    assert "a\\u202eb" in read(site / "adhoc/index.html").shown
+    assert "{{title}}" in read(site / "adhoc/index.html").shown
+
+
+def test_same_releases_same_bytes(releases: Path, tmp_path: Path) -> None:
+    make_release(releases)
+    make_release(releases, "web-1", seed=2)
+    write_site_of(releases, tmp_path / "one")
+    write_site_of(releases, tmp_path / "two")
+    write_site_of(releases, tmp_path / "two")
+    assert files_of(tmp_path / "one") == files_of(tmp_path / "two")
+
+
+def test_retracted_releases_are_said_and_not_shown(releases: Path, tmp_path: Path) -> None:
+    make_release(releases, "adhoc-1", tags=["old1", "old2", "old3"])
+    make_release(releases, "adhoc-2", seed=2)
+    make_release(releases, "adhoc-10", seed=2, tags=["wrong1", "wrong2", "wrong3"])
+    make_release(releases, "web-1", tags=["gone1", "gone2", "gone3"])
+    for name in ("adhoc-10", "web-1"):
+        note = '{"reason": "the <b>wrong</b> judgments", "date": "2026-12-01"}'
+        (releases / f"{name}.retracted.json").write_text(note)
+    (releases / ".adhoc-11.tmp").mkdir()
+    assert [one.id for one in newest(read_releases(releases))] == ["adhoc-2"]
+    site = tmp_path / "public"
+    write_site_of(releases, site)
+    check_pages(site)
+    shown = read(site / "index.html").shown
+    assert shown.count("the <b>wrong</b> judgments") == 2
+    assert not (site / "web").exists()
+    every = b"".join(files_of(site).values())
+    for tag in (b"old1", b"wrong1", b"gone1"):
+        assert tag not in every
+
+
+def test_all_retracted(releases: Path, tmp_path: Path) -> None:
+    make_release(releases)
+    (releases / "adhoc-1.retracted.json").write_text('{"reason": "x"}')
+    write_site_of(releases, tmp_path / "public")
+    check_pages(tmp_path / "public")
+    assert "All releases were retracted." in read(tmp_path / "public/index.html").shown
+
+
+def test_only_sites_are_replaced(releases: Path, tmp_path: Path) -> None:
+    make_release(releases)
+    site = tmp_path / "public"
+    site.mkdir()
+    write_site_of(releases, site)
+    make_release(releases, "adhoc-2", tags=["new1", "new2", "new3"])
+    write_site_of(releases, site)
+    assert "new1" in read(site / "adhoc/index.html").shown
+    before = files_of(site)
+    (site / "adhoc" / "mine.txt").write_text("x")
+    with pytest.raises(PolicyError, match=r"holds 'adhoc/mine.txt', which is not of a site"):
+        write_site_of(releases, site)
+    (site / "adhoc" / "mine.txt").unlink()
+    assert files_of(site) == before
+    other = tmp_path / "thesis"
+    other.mkdir()
+    (other / "index.html").write_text("mine")
+    with pytest.raises(PolicyError, match=r"holds 'index.html'"):
+        write_site_of(releases, other)
+    assert (other / "index.html").read_text() == "mine"
+    with pytest.raises(PolicyError, match="is a file, and a site is a folder"):
+        write_site_of(releases, other / "index.html")
+    with pytest.raises(PolicyError, match="which is private"):
+        write_site_of(releases, releases / "public", private=tmp_path)
+    with pytest.raises(InputError, match="no folder to write it to"):
+        write_site_of(releases, tmp_path / "no" / "public")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["public", "releases", "thesis"]
+
+
+def test_a_link_in_the_site_is_not_followed(releases: Path, tmp_path: Path) -> None:
+    make_release(releases)
+    site = tmp_path / "public"
+    write_site_of(releases, site)
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "work.txt").write_text("x")
+    (site / "linked").symlink_to(precious)
+    with pytest.raises(PolicyError, match="'linked'"):
+        write_site_of(releases, site)
+    assert (precious / "work.txt").read_text() == "x"
+
+
+def test_whole_or_not_at_all(
+    releases: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_release(releases)
+    site = tmp_path / "public"
+    write_site_of(releases, site)
+    before = files_of(site)
+    make_release(releases, "adhoc-2", seed=5)
+    (releases / "adhoc-2/data/leaderboard.csv").write_bytes(b'tag\n"\xff')
+    with pytest.raises(InputError, match=r"leaderboard.csv"):
+        write_site_of(releases, site)
+    assert files_of(site) == before
+    # And when the swap itself fails, the old site comes back.
+    make_release(releases, "adhoc-3", seed=6)
+    plain = Path.rename
+
+    def failing(self: Path, target: Path) -> Path:
+        if self.name == "new":
+            raise OSError(28, "No space left on device")
+        return plain(self, target)
+
+    monkeypatch.setattr(Path, "rename", failing)
+    with pytest.raises(InputError, match="cannot be written: no space left"):
+        write_site_of(releases, site)
+    assert files_of(site) == before
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["public", "releases"]
+
+
+def test_it_can_be_served(releases: Path, tmp_path: Path) -> None:
+    make_release(releases)
+    site = tmp_path / "public"
+    write_site_of(releases, site)
+    for path in (site, *site.rglob("*")):
+        assert stat.S_IMODE(path.stat().st_mode) == (0o755 if path.is_dir() else 0o644)
+
+
+def test_no_releases(releases: Path, tmp_path: Path) -> None:
+    for folder in (releases, tmp_path / "no"):
+        with pytest.raises(InputError, match="there are no releases"):
+            write_site_of(folder, tmp_path / "public")
+    assert not (tmp_path / "public").exists()
+    (releases / "adhoc-1" / "data").mkdir(parents=True)
+    (releases / "adhoc-1" / "data" / "about.json").write_text("[]")
+    with pytest.raises(InputError, match=r"about.json: is not an object"):
+        write_site_of(releases, tmp_path / "public")
+
+
+def test_size_and_time_of_a_large_campaign(releases: Path, tmp_path: Path) -> None:
+    make_release(
+        releases,
+        tags=[f"team{k % 28:02d}_run{k}" for k in range(130)],
+        teams=[f"team{k:02d}" for k in range(28)],
+        topics=[str(k) for k in range(50)],
+        measures=["AP", *(f"P@{k}" for k in range(5, 50, 5))],
+    )
+    start = time.perf_counter()
+    written = write_site_of(releases, tmp_path / "public")
+    # The machine may be busy with something else.
+    assert time.perf_counter() - start < 30
+    assert sum(path.stat().st_size for path in written) < 15_000_000

@@ -84,6 +84,19 @@ def broken(connection: sqlite3.Connection) -> tuple[list[str], dict[Key, Row]]:
     return wrong, told
 
 
+def contradictions(connection: sqlite3.Connection) -> list[str]:
+    """Say what is wrong with a registry, by SQLite's own checks and by the chain of events."""
+    try:
+        wrong = [row[0] for row in connection.execute("PRAGMA integrity_check(20)")]
+        if wrong != ["ok"]:
+            return [f"is damaged: {one}" for one in wrong]
+        if connection.execute("PRAGMA foreign_key_check").fetchone() is not None:
+            return ["is damaged: a row names another that is not there"]
+        return differences(connection)
+    except (sqlite3.Error, ValueError, KeyError, TypeError) as error:
+        return [f"is damaged: {error}"]
+
+
 def differences(connection: sqlite3.Connection) -> list[str]:
     """Say where the chain is broken, and where the tables are not what it tells."""
     wrong, told = broken(connection)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+from cranfield.base.digests import file_sha256
 from cranfield.base.errors import InputError
 from cranfield.base.whole_files import sync_folder, whole_file
 from cranfield.campaign.store.layout import OBJECTS, private_folder
@@ -57,13 +58,3 @@ def read(folder: Path, sha256: str) -> bytes:
     if hashlib.sha256(data).hexdigest() != sha256:
         raise InputError("is not what was handed in", source=f"{OBJECTS}/{sha256}")
     return data
-
-
-def file_sha256(source: Path) -> str:
-    """Return the SHA-256 of a file."""
-    try:
-        with source.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise InputError(f"cannot be read: {reason}", source=str(source)) from error

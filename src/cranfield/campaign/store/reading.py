@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from cranfield.campaign.checks.report import PRIVATE, Fault
+from cranfield.campaign.checks.report import Fault
 from cranfield.campaign.store.records import (
     ACCEPTED,
     Event,
@@ -45,7 +45,10 @@ class Reading:
         object: str | None = None,
         tag: str | None = None,
     ) -> tuple[Submission, ...]:
-        """Return submissions in order of arrival; all states where `states` is None."""
+        """Return submissions in order of arrival; all states where `states` is None.
+
+        Tags are compared without regard to case.
+        """
         wanted = {"task": task, "team": team, "ranking": ranking, "object": object, "tag": tag}
         where: dict[str, Any] = {name: one for name, one in wanted.items() if one is not None}
         if states is not None:
@@ -59,16 +62,13 @@ class Reading:
         found = self._records(Submission, tag=tag)
         return next((one for one in found if one.state == ACCEPTED), found[-1] if found else None)
 
-    def faults(self, submission_id: int, *, private: bool = False) -> tuple[Fault, ...]:
-        """Return what the check found in a submission, warnings too.
-
-        What only the organisers may see has to be asked for.
-        """
+    def faults(self, submission_id: int) -> tuple[Fault, ...]:
+        """Return what the check found in a submission, warnings too."""
         with self._connected() as connection:
             rows = connection.execute(
                 "SELECT code, severity, message, line, topic, doc, count FROM fault "
-                "WHERE submission = ? AND (severity <> ? OR ?) ORDER BY number",
-                (submission_id, PRIVATE, private),
+                "WHERE submission = ? ORDER BY number",
+                (submission_id,),
             )
             return tuple(Fault(**dict(row)) for row in rows)
 

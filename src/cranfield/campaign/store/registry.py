@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError
 from cranfield.campaign.checks.report import Fault
+from cranfield.campaign.rules.times import utc_text
 from cranfield.campaign.store import events, objects, seal
 from cranfield.campaign.store.layout import REGISTRY
 from cranfield.campaign.store.reading import Reading
@@ -27,11 +28,6 @@ from cranfield.campaign.store.records import (
 from cranfield.campaign.store.schema import TABLES, Record, Row, connected
 
 Kept = TypeVar("Kept", Team, Submission, Judgments, ScoreFile, ReleaseRecord)
-
-
-def utc_text(time: datetime) -> str:
-    """Return a time as it is kept: UTC, whole seconds, such as 2026-08-15T23:59:59Z."""
-    return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Transaction(Reading):
@@ -197,9 +193,9 @@ class Registry(Reading):
         if self._sealed == self._stamp():
             return
         if seal.compared(connection, self.folder) == seal.UNSEALED:
-            wrong = events.differences(connection)
+            wrong = events.contradictions(connection)
             if wrong:
-                raise InputError(f"is damaged: {wrong[0]}", source=REGISTRY)
+                raise InputError(wrong[0], source=REGISTRY)
 
     def _stamp(self) -> tuple[int, ...]:
         found = (self.folder / REGISTRY).stat()

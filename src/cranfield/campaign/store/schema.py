@@ -225,8 +225,9 @@ def _check_version(connection: sqlite3.Connection, path: Path) -> None:
 
 def _said(error: sqlite3.Error, path: Path) -> CranfieldError:
     if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
-        waited = f"another process is changing the campaign; waited {WAIT:g} seconds"
-        return InputError(waited, source=str(path))
+        return CranfieldError(
+            f"{path}: another process is changing the campaign; waited {WAIT:g} seconds"
+        )
     if isinstance(error, sqlite3.IntegrityError):
         return CranfieldError(f"the registry refuses the change: {error}")
     if isinstance(error, sqlite3.OperationalError):

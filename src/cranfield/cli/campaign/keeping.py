@@ -1,0 +1,50 @@
+"""`cranfield campaign verify` and `export`: whether all is well, and a copy of all."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from cranfield.base.words import counted
+from cranfield.cli.options.output import write
+
+
+@click.command()
+@click.argument("folder")
+@click.option("--repair", is_flag=True, help="Remove what a kill left over, and seal again.")
+@click.option(
+    "--format",
+    "-f",
+    "form",
+    type=click.Choice(("text", "csv", "json")),
+    default="text",
+    show_default=True,
+    help="How to write what was found.",
+)
+@click.option("--output", "-o", help="File to write, whole or not at all.")
+def verify(folder: str, repair: bool, form: str, output: str | None) -> None:
+    """Verify every byte of a campaign; exit status 1 where something is wrong."""
+    from cranfield.campaign import open
+
+    found = open(folder).verify(repair=repair)
+    if form == "text":
+        lines = [*map(str, found.findings), found.summary()]
+        write("".join(f"{line}\n" for line in lines), output)
+    else:
+        frame = found.to_polars()
+        write(frame.write_csv() if form == "csv" else frame.write_json() + "\n", output)
+    if not found.ok:
+        sys.exit(1)
+
+
+@click.command()
+@click.argument("folder")
+@click.option("--output", "-o", required=True, help="The archive, whose name ends in .zip.")
+def export(folder: str, output: str) -> None:
+    """Write a campaign as one archive, registry as tables too. It is private: for keeping."""
+    from cranfield.campaign import open
+
+    path = open(folder).export(output)
+    size = counted(path.stat().st_size, "byte")
+    click.echo(f"{path}: {size}; private, with contacts and runs that were not released", err=True)

@@ -14,7 +14,6 @@ from cranfield.base.errors import MeasureError, optional_module
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
 from cranfield.collection.judged.coverage import Coverage
-from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.scorable import Scorable
 from cranfield.measures import Measure, parse_measures
 from cranfield.measures.base import KINDS, REGISTRY
@@ -198,7 +197,7 @@ def score(
     """
     wanted = parse_measures(measures, compat=compat)
     values = judged.scores_by(wanted)
-    grades = judged.judgments.max_grade if isinstance(judged, JudgedRuns) else None
+    grades = judged.max_grade
     scores = {
         str(measure): Scores(
             table,

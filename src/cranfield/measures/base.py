@@ -67,6 +67,9 @@ class Info:
     linear
         Whether the score is a sum over the retrieved documents of what a grade is worth at a rank,
         whatever else is retrieved or judged, so that a document adds to it what it adds alone.
+    others
+        Whether the scores of a system depend on those of other systems, or on all its topics
+        together, so that it cannot be scored alone.
     """
 
     name: str
@@ -91,6 +94,7 @@ class Info:
     counts: bool = False
     one_size: bool = False
     linear: bool = False
+    others: bool = False
 
 
 KINDS = ("measure", "measure of a measure", "measure of texts")

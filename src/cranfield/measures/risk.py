@@ -96,6 +96,7 @@ class _Risk(Wrapping):
     range=_INFINITE,
     elsewhere={"ndeval, gdeval": "risk-sensitive versions of the Web track 2013 and 2014"},
     beyond_grades="the scores of another system",
+    others=True,
 )
 class RiskReward(_Risk):
     """U_risk: its mean over topics is that of the papers.
@@ -123,6 +124,7 @@ class RiskReward(_Risk):
     range=_INFINITE,
     elsewhere={"its distribution": "Student's t with n - 1 degrees of freedom, for one system"},
     beyond_grades="the scores of another system",
+    others=True,
 )
 class StandardisedRisk(_Risk):
     """T_risk: each topic's share, whose mean over the topics is the statistic.

@@ -59,6 +59,7 @@ class Wrapping(Measure):
             at=inside.at,
             at_wanted=inside.at_wanted,
             inputs=tuple(dict.fromkeys((*own.inputs, *inside.inputs))),
+            others=own.others or inside.others,
         )
 
     def check(self, inner: Measure) -> None:

@@ -12,6 +12,9 @@ from typing import Any
 from cranfield.campaign.store.records import Event
 from cranfield.campaign.store.schema import TABLES, Row, canonical
 
+REMOVED = "removed"
+"""What marks, among the rows of an event, one that is not there any more."""
+
 NOTHING = "0" * 64
 """What stands before the first event."""
 
@@ -80,7 +83,10 @@ def broken(connection: sqlite3.Connection) -> tuple[list[str], dict[Key, Row]]:
             break
         previous = event["sha256"]
         for name, row in json.loads(event["details"])["rows"]:
-            told[name, _key(name, row)] = row
+            if row.pop(REMOVED, False):
+                told.pop((name, _key(name, row)), None)
+            else:
+                told[name, _key(name, row)] = row
     return wrong, told
 
 

@@ -73,6 +73,13 @@ class Transaction(Reading):
         self._changed(record)
         return record
 
+    def remove(self, record: ScoreFile) -> None:
+        """Remove the record of a file of scores, which can be made again."""
+        table = TABLES[ScoreFile]
+        keys = " AND ".join(f"{name} = :{name}" for name in table.key)
+        self._execute(f"DELETE FROM {table.name} WHERE {keys}", table.row(record))
+        self._changed(record, removed=True)
+
     def insert_faults(self, submission: Submission, faults: Sequence[Fault]) -> None:
         """Add what a check found in a submission."""
         for number, fault in enumerate(faults, 1):
@@ -100,9 +107,9 @@ class Transaction(Reading):
             if not self.named(sha256):
                 objects.path(self._folder, sha256).unlink(missing_ok=True)
 
-    def _changed(self, record: Record) -> None:
+    def _changed(self, record: Record, removed: bool = False) -> None:
         table = TABLES[type(record)]
-        row = table.row(record)
+        row = table.row(record) | ({events.REMOVED: True} if removed else {})
         self._rows[table.name, tuple(row[name] for name in table.key)] = row
 
     def _check_there(self, record: Record) -> None:

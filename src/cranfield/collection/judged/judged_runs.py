@@ -122,6 +122,11 @@ class JudgedRuns(Scorable):
         """What a topic is here, in a word."""
         return "topic" if self.annotations.clicks is None else "session"
 
+    @property
+    def max_grade(self) -> int:
+        """The highest grade of all judgments."""
+        return self.judgments.max_grade
+
     def scores_by(self, measures: Sequence[Scorer]) -> list[Floats]:
         """Return the scores by each measure; NaN where the topic policy says 'no score'."""
         return [np.where(self.scored, one.score(self), np.nan) for one in measures]

@@ -38,6 +38,11 @@ class Scorable:
         return "topic"
 
     @property
+    def max_grade(self) -> int | None:
+        """The highest grade there is, which may tell a measure's scale; None without grades."""
+        return None
+
+    @property
     def shard_labels(self) -> tuple[str, ...]:
         """Labels of a third axis of scores; empty where there is none."""
         return ()

@@ -1,0 +1,271 @@
+"""Boards: runs in order of a measure, which of them are separated, and what that rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.words import counted
+from cranfield.campaign.opened import Opened
+from cranfield.campaign.results.kept_scores import digest, enter, sound, written
+from cranfield.campaign.results.scoring import Scoring
+from cranfield.campaign.store.records import Submission
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.measures import Measure
+from cranfield.meta.study import Findings
+from cranfield.scales.statements.meaningful import NOT_INVARIANT, meaning
+from cranfield.scores import Scores
+from cranfield.significance.comparison.compare import compare
+from cranfield.significance.comparison.groups import shortened
+from cranfield.tabular import from_frame
+from cranfield.tabular.frames import Framed
+
+MOST_COMPARED = 150
+"""Runs that are compared with each other for a board; the pairs of more take long."""
+
+
+@dataclass(frozen=True, eq=False)
+class Separation:
+    """Which runs a comparison of all pairs separates.
+
+    Attributes
+    ----------
+    frame
+        A row a run: `tag`, `groups` (letters; two runs share one exactly when they do not differ),
+        and, where the test has them, `low` and `high`: simultaneous limits around means.
+    method
+        The test and the correction.
+    verdict
+        Whether what is said keeps its meaning on the measure's scale, in words.
+    notes
+        What a reader should be told.
+    """
+
+    frame: pl.DataFrame
+    method: str
+    verdict: str
+    notes: tuple[str, ...]
+
+
+def separation(scores: Scores, alpha: float = 0.05) -> Separation:
+    """Compare all pairs of systems by the default test; missing scores count 0."""
+    gaps = bool(np.isnan(scores.values).any())
+    found = compare(scores, alpha=alpha, missing="zero" if gaps else None)
+    letters = found.groups()
+    frame = pl.DataFrame({"tag": found.systems, "groups": [letters[one] for one in found.systems]})
+    notes = [
+        f"groups: two runs share a letter exactly when {found.method} at {alpha:g} does not"
+        " separate them"
+    ]
+    limits = found.around(int(found.order[0])) if scores.aggregate == "mean" else None
+    if limits is not None:
+        frame = frame.with_columns(low=limits[0], high=limits[1])
+        notes.append(
+            "low, high: simultaneous limits around means; runs that do not overlap differ"
+            if found.half_widths is not None
+            else "low, high: mean of the first run and simultaneous limits of the difference from"
+            " it; a run that leaves this mean out differs from the first"
+        )
+    # What the verdict says, better.
+    notes += [one for one in found.notes if not one.startswith(NOT_INVARIANT)]
+    return Separation(frame, found.method, meaning(found).first_line, tuple(notes))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Leaderboard(Framed):
+    """Runs in order of the first measure; made by :func:`leaderboard`.
+
+    Attributes
+    ----------
+    measures
+        Text forms; the first one decides the order.
+    frame
+        A row a run: `place` (runs with the same value share it), `tag`, `team`, `type`, `late`, a
+        column a measure, `groups`, `low`, `high` (null where runs were not compared), and
+        `unjudged@10`: the share of the first ten documents of all topics that nobody judged.
+    separation
+        Which runs are separated; None where they were not compared.
+    notes
+        What a reader should be told.
+    """
+
+    measures: tuple[str, ...]
+    frame: pl.DataFrame
+    separation: Separation | None
+    notes: tuple[str, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Whether what the groups say keeps its meaning on the measure's scale, in words."""
+        return "" if self.separation is None else self.separation.verdict
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the table."""
+        return self.frame
+
+    def findings(self, task: str = "") -> Findings:
+        """Return the board as it is shown and written."""
+        title = " ".join(["Board of", task] if task else ["Board"])
+        shown = self.frame.with_columns(pl.col("groups").map_elements(shortened, pl.String))
+        empty = [one for one in ("type", "groups", "low", "high") if _is_empty(shown[one])]
+        if not shown["late"].any():
+            empty.append("late")
+        table = from_frame(shown.drop(empty), f"{title}: {counted(shown.height, 'run')}")
+        table = replace(table, remarks=[*self.notes, *([self.verdict] if self.verdict else [])])
+        return Findings([], [table], {"board": (self.frame, ("tag",))}, {"task": task})
+
+    def __str__(self) -> str:
+        [table] = self.findings().tables
+        return table.to_text()
+
+    def __repr__(self) -> str:
+        return f"Leaderboard({counted(self.frame.height, 'run')}: {', '.join(self.measures)})"
+
+
+def _is_empty(column: pl.Series) -> bool:
+    return not any(one not in (None, "") for one in column)
+
+
+def leaderboard(
+    evaluation: Evaluation,
+    submissions: Sequence[Submission],
+    *,
+    alpha: float = 0.05,
+    most: int = MOST_COMPARED,
+) -> Leaderboard:
+    """Put runs in order of the first measure, and say which are separated.
+
+    Parameters
+    ----------
+    evaluation
+        Scores of the runs, whose systems are tags.
+    submissions
+        What was handed in under these tags.
+    alpha
+        Significance level.
+    most
+        Runs that are compared; a larger board has no groups.
+
+    Returns
+    -------
+    Leaderboard
+        The places are by overall values, equal ones share a place; the groups are those of
+        :func:`cranfield.compare` with its default test.
+    """
+    shares = [one.unjudged_10 / max(1, one.retrieved_10) for one in evaluation.coverage.systems]
+    values = evaluation.by_system().rename({"system": "tag"})
+    first = evaluation.measures[0]
+    there = 2 <= len(evaluation.systems) <= most
+    found = separation(evaluation[str(first)], alpha) if there else None
+    values = values.with_columns(pl.Series("unjudged@10", shares, pl.Float64))
+    return _board(values, submissions, evaluation.measures, found, most)
+
+
+def _board(
+    values: pl.DataFrame,
+    submissions: Sequence[Submission],
+    measures: Sequence[Measure],
+    found: Separation | None,
+    most: int,
+) -> Leaderboard:
+    """Put together `tag`, a column a measure and `unjudged@10` with what is known of runs."""
+    names = [str(one) for one in measures]
+    known = {one.tag: one for one in submissions}
+    about = pl.DataFrame(
+        {
+            "tag": values["tag"],
+            "team": [known[tag].team for tag in values["tag"]],
+            "type": [known[tag].type for tag in values["tag"]],
+            "late": [known[tag].late for tag in values["tag"]],
+        },
+        schema_overrides={"type": pl.String},
+    )
+    frame = about.join(values, on="tag", how="left", maintain_order="left")
+    falls = not measures[0].info.lower_is_better
+    # A run without any score stands behind all others.
+    worst = -np.inf if falls else np.inf
+    key = pl.col(names[0]).fill_null(worst)
+    frame = frame.with_columns(place=key.rank("min", descending=falls).cast(pl.Int64))
+    nothing = pl.lit(None, pl.Float64)
+    if found is None:
+        frame = frame.with_columns(groups=pl.lit(None, pl.String), low=nothing, high=nothing)
+    else:
+        frame = frame.join(found.frame, on="tag", how="left", maintain_order="left")
+        absent = {one: nothing for one in ("low", "high") if one not in frame.columns}
+        frame = frame.with_columns(**absent)
+    frame = frame.sort("place", "tag").select(
+        "place", "tag", "team", "type", "late", *names, "groups", "low", "high", "unjudged@10"
+    )
+    notes = found.notes if found is not None else ()
+    if frame.height > most:
+        notes = (f"{frame.height:,} runs are not compared with each other; up to {most} are",)
+    return Leaderboard(tuple(names), frame, found, notes)
+
+
+def board(
+    opened: Opened,
+    task: str | None = None,
+    *,
+    measures: Sequence[str] | None = None,
+    judgments: str | None = None,
+    alpha: float = 0.05,
+    most: int = MOST_COMPARED,
+) -> Leaderboard:
+    """Return the board of a task's accepted runs; scores and groups are read where they are kept.
+
+    Parameters
+    ----------
+    opened, task, measures, judgments
+        As for :func:`~cranfield.campaign.results.scoring.scored`.
+    alpha, most
+        As for :func:`leaderboard`.
+    """
+    scoring = Scoring(opened, task, measures, judgments)
+    overall = scoring.overall()
+    covered = overall["coverage"].struct
+    share = covered.field("unjudged_10") / covered.field("retrieved_10").clip(1)
+    values = overall.rename({"run": "tag"}).drop("coverage")
+    values = values.with_columns(share.alias("unjudged@10"))
+    found = _kept_separation(scoring, alpha) if 2 <= overall.height <= most else None
+    return _board(values, scoring.submissions, scoring.measures, found, most)
+
+
+def _kept_separation(scoring: Scoring, alpha: float) -> Separation:
+    """Return which runs are separated by the first measure; once found, it is kept."""
+    opened, first = scoring.opened, scoring.measures[0]
+    basis = digest("groups", scoring.basis(together=True), str(first), alpha)
+    damaged = []
+    for one in opened.registry.score_files(scoring.rules.name):
+        if one.about.get("basis") != basis:
+            continue
+        if sound(opened, one):
+            frame = pl.read_parquet(opened.folder / one.path)
+            about = one.about
+            return Separation(
+                frame, about["method"], about["verdict"], tuple(about["notes"].split("\n"))
+            )
+        damaged.append(one)
+    [scores] = scored_by(scoring, first).values()
+    found = separation(scores, alpha)
+    record = written(
+        opened,
+        found.frame,
+        scoring.rules.name,
+        scoring.judgments.version,
+        basis=basis,
+        method=found.method,
+        verdict=found.verdict,
+        notes="\n".join(found.notes),
+    )
+    enter(opened, [record], damaged, {"judgments": scoring.judgments.version, "groups": str(first)})
+    return found
+
+
+def scored_by(scoring: Scoring, measure: Measure) -> Mapping[str, Scores]:
+    """Return the scores by topic of one measure."""
+    return Scoring(
+        scoring.opened, scoring.rules.name, [measure], scoring.judgments.version
+    ).evaluation()

@@ -1,0 +1,205 @@
+"""Scores of a campaign: those of one evaluation to the bit, whatever was kept or lost."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError
+from cranfield.campaign.results import kept_scores, scoring
+from tests.campaign.results.made import RULES, Rankings, handed_in, judged, made
+
+TOPICS = 4
+DOCS = [f"d{k:03d}" for k in range(60)]
+
+
+def rankings(seed: int) -> dict[str, dict[str, float]]:
+    draw = np.random.default_rng(seed)
+    found = {}
+    for topic in range(TOPICS):
+        docs = draw.permutation(DOCS)[: draw.integers(5, 40)]
+        scores = np.sort(draw.random(len(docs)).round(2))[::-1]
+        found[f"q{topic + 1}"] = dict(zip(docs.tolist(), scores.tolist(), strict=True))
+    return found
+
+
+def qrels(seed: int = 99) -> dict[str, dict[str, float]]:
+    draw = np.random.default_rng(seed)
+    return {
+        f"q{topic + 1}": {d: int(draw.integers(0, 3)) for d in draw.permutation(DOCS)[:25].tolist()}
+        for topic in range(TOPICS)
+    }
+
+
+def assert_same(found: cf.Evaluation, runs: Mapping[str, Rankings], **options: str) -> None:
+    whole = cf.evaluate(runs, qrels(), list(found), **options)
+    assert found.topics == whole.topics
+    assert found.systems == whole.systems
+    assert list(found) == list(whole)
+    for name in whole:
+        ours, theirs = found[name], whole[name]
+        assert ours.values.tobytes() == np.ascontiguousarray(theirs.values).tobytes()
+        assert ours.overall().tobytes() == theirs.overall().tobytes()
+        assert (ours.settings, ours.scale) == (theirs.settings, theirs.scale)
+    assert found.coverage == whole.coverage
+
+
+MANY = ["AP", "nDCG@10", "RBP(p=0.8)", "ERR@20", "bpref", "Judged@10", "GMAP", "NumRelRet"]
+
+
+def test_one_run_more_scores_that_run_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, qrels())
+    asked: list[list[str]] = []
+    one_by_one = scoring.Scoring._evaluated
+
+    def noted(self: scoring.Scoring, tags: list[str], measures: list[cf.Measure]) -> cf.Evaluation:
+        asked.append(tags)
+        return one_by_one(self, tags, measures)
+
+    monkeypatch.setattr(scoring.Scoring, "_evaluated", noted)
+    runs: dict[str, Rankings] = {}
+    for number, tag in enumerate("bca"):
+        runs[tag] = rankings(number)
+        handed_in(campaign, tag, runs[tag])
+        in_order = dict(sorted(runs.items()))
+        assert_same(campaign.score(measures=MANY), in_order)
+        assert_same(campaign.score(measures=MANY), in_order)
+    assert asked == [["b"], ["c"], ["a"]]
+    # A new measure is computed of all, the others are not again.
+    assert_same(campaign.score(measures=["P@5", "AP"]), in_order)
+    assert asked[3:] == [["a", "b", "c"]]
+    campaign.score(measures=["P@5", "AP", "ERR@20"])
+    assert len(asked) == 4
+
+
+def test_measures_that_look_at_other_runs_are_scored_with_all(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, qrels())
+    runs: dict[str, Rankings] = {}
+    measures = ["AP", "URisk(AP, baseline='a')", "TRisk(nDCG@10, baseline='a')"]
+    for number, tag in enumerate("abc"):
+        runs[tag] = rankings(number)
+        handed_in(campaign, tag, runs[tag])
+        assert_same(campaign.score(measures=measures), runs)
+    assert_same(campaign.score(measures=measures), runs)
+
+
+@pytest.mark.parametrize("topics", ["intersection", "run", "qrels"])
+def test_whatever_topics_count(tmp_path: Path, topics: str) -> None:
+    rules = RULES.replace('topics = "topics.txt"', "") + f'judging = {{topics = "{topics}"}}\n'
+    campaign = made(tmp_path / "c", rules=rules)
+    judged(campaign, {t: docs for t, docs in qrels().items() if t != "q3"})
+    every = {tag: rankings(k) for k, tag in enumerate("abcd")}
+    runs = {
+        tag: {t: docs for t, docs in of.items() if tag not in "bc" or t != f"q{2 + (tag == 'c')}"}
+        for tag, of in every.items()
+    }
+    # A run without any judged topic, which nobody could judge alone.
+    runs["e"] = {"q3": every["a"]["q3"]}
+    for tag, of in runs.items():
+        handed_in(campaign, tag, of)
+        found = campaign.score(measures=["AP", "P@5"])
+    whole = cf.evaluate(
+        runs, {t: d for t, d in qrels().items() if t != "q3"}, ["AP", "P@5"], topics=topics
+    )
+    assert found.topics == whole.topics
+    for name in whole:
+        np.testing.assert_array_equal(found[name].values, whole[name].values)
+    assert found.coverage == whole.coverage
+
+
+def test_many_parts_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_scores, "MOST_PARTS", 2)
+    campaign = made(tmp_path / "c")
+    judged(campaign, qrels())
+    runs: dict[str, Rankings] = {}
+    for number in range(6):
+        runs[f"r{number}"] = rankings(number)
+        handed_in(campaign, f"r{number}", runs[f"r{number}"])
+        assert_same(campaign.score(measures=MANY), runs)
+        files = {one.path for one in campaign.registry.score_files("adhoc")}
+        there = {f"scores/{one.name}" for one in (campaign.folder / "scores").iterdir()}
+        assert files == there
+        assert len(files) <= 6
+
+
+def files_of(campaign: cf.campaign.Campaign) -> list[Path]:
+    return [campaign.folder / one.path for one in campaign.registry.score_files("adhoc")]
+
+
+@pytest.mark.parametrize("which", [0, 1])
+@pytest.mark.parametrize("how", ["flipped", "cut", "gone"])
+def test_damaged_files_are_computed_again_and_said(tmp_path: Path, which: int, how: str) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, qrels())
+    runs = {tag: rankings(k) for k, tag in enumerate("ab")}
+    for tag, of in runs.items():
+        handed_in(campaign, tag, of)
+        campaign.score()
+    path = files_of(campaign)[which]
+    data = path.read_bytes()
+    if how == "gone":
+        path.unlink()
+    else:
+        middle = len(data) // 2
+        flipped = data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+        path.write_bytes(flipped if how == "flipped" else data[:middle])
+    what = "is missing" if how == "gone" else "is damaged"
+    with pytest.warns(CranfieldWarning, match=f"^scores/{path.name} {what}: what it held is comp"):
+        assert_same(campaign.score(), runs)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert_same(campaign.score(), runs)
+    assert all(path.exists() for path in files_of(campaign))
+
+
+def test_withdrawn_runs_are_not_scored(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, qrels())
+    handed_in(campaign, "a", rankings(0))
+    handed_in(campaign, "gone", rankings(1), state="withdrawn")
+    assert campaign.score().systems == ("a",)
+
+
+def test_other_judgments_make_other_scores(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, qrels())
+    handed_in(campaign, "a", rankings(0))
+    first = campaign.score()
+    judged(campaign, qrels(7), "2")
+    second = campaign.score()
+    assert not np.array_equal(first["AP"].values, second["AP"].values)
+    again = campaign.score(judgments="1")
+    np.testing.assert_array_equal(first["AP"].values, again["AP"].values)
+
+
+def test_files_are_private(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, qrels())
+    handed_in(campaign, "a", rankings(0))
+    campaign.score()
+    assert {path.stat().st_mode & 0o777 for path in files_of(campaign)} == {0o600}
+
+
+def test_what_cannot_be_scored_is_refused(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    with pytest.raises(CranfieldError, match="task 'adhoc' has no judgments"):
+        campaign.score()
+    judged(campaign, qrels())
+    with pytest.raises(CranfieldError, match="task 'adhoc' has no accepted run"):
+        campaign.score()
+    record = handed_in(campaign, "a", rankings(0))
+    with pytest.raises(PolicyError, match="no version '2' of the judgments; there is '1'"):
+        campaign.score(judgments="2")
+    path = campaign.folder / "objects" / record.object[:2] / record.object
+    path.write_bytes(path.read_bytes().replace(b"d00", b"d01"))
+    with pytest.raises(InputError, match="run 'a': is not what was handed in"):
+        campaign.score()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import hashlib
+import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from cranfield.base.errors import PolicyError
-from cranfield.campaign import Campaign
+from cranfield.base.errors import CranfieldWarning, PolicyError
+from cranfield.campaign import Campaign, CheckReport
+from cranfield.campaign.checks import checking
+from cranfield.campaign.store import objects
 from cranfield.campaign.submitting.submit import Submitted
 
 News = Callable[..., Campaign]
@@ -50,3 +54,148 @@ def test_a_refused_run_leaves_its_faults_and_no_bytes(news: News, write: Write) 
 def test_a_team_that_is_not_there(news: News, write: Write) -> None:
     with pytest.raises(PolicyError, match="there is no team 'ghent'; add it with"):
         news().submit(write(), team="ghent")
+
+
+def test_what_a_team_does_again_changes_nothing(news: News, write: Write) -> None:
+    opened = news("runs_per_team = 1\nruns_per_day = 1\n")
+    first = opened.submit(write(), team="padua", description="mine")
+    events = opened.registry.events()
+    again = opened.submit(write(), team="padua", description="mine")
+    assert again.again and again.accepted
+    assert again.submission == first.submission
+    assert opened.registry.events() == events
+    other = opened.submit(write(), team="padua", description="not the same")
+    assert codes(other) == ["limit error", "limit error", "tag-taken error", "ranking-same warning"]
+
+
+def test_a_tag_is_taken_and_nobody_is_told_by_whom(news: News, write: Write) -> None:
+    opened = news()
+    opened.submit(write("bm25"), team="padua")
+    own = opened.submit(write("BM25", "xy"), team="padua")
+    assert [one.message for one in own.report.faults] == ["tag 'BM25' is taken; replace that run"]
+    others = opened.submit(write("BM25", "xy"), team="delft")
+    assert [one.message for one in others.report.faults] == ["tag 'BM25' is taken"]
+    opened.withdraw("bm25", "a bug")
+    assert opened.submit(write("BM25", "xy"), team="delft").accepted
+
+
+def test_the_same_ranking_of_another_team_is_for_organisers(news: News, write: Write) -> None:
+    opened = news()
+    opened.submit(write("one"), team="padua")
+    done = opened.submit(write("two"), team="delft")
+    assert done.accepted
+    assert done.report.faults == ()
+    assert "padua" not in str(done.report) and "one" not in str(done.report)
+    assert opened.registry.faults(done.submission.id) == ()
+    [private] = opened.registry.faults(done.submission.id, private=True)
+    assert private.severity == "private"
+    assert private.message == "the same ranking as 'one' of team 'padua'"
+    own = opened.submit(write("three"), team="padua")
+    assert [one.message for one in own.report.faults] == ["the same ranking as 'one'"]
+
+
+def test_all_that_is_wrong_with_what_is_said(news: News, write: Write) -> None:
+    opened = news(
+        "types = ['automatic', 'manual']\npriorities = 3\n"
+        "[tasks.adhoc.questions.fields]\nask = 'Which?'\nchoices = ['title', 'all']\n"
+        "required = true\n[tasks.adhoc.questions.note]\nask = 'Anything else?'\n"
+    )
+    done = opened.submit(write(), team="padua")
+    assert [one.message for one in done.report.faults] == [
+        "'type' is missing; one of automatic, manual",
+        "'priority' is missing; a whole number from 1 to 3",
+        "'fields' is missing: Which?; one of title, all",
+    ]
+    done = opened.submit(
+        write(),
+        team="padua",
+        type="auto",
+        priority=4,
+        answers={"fields": "titel", "length": "5", "note": "a\x1b[31mb"},
+        description="a\u202eb",
+    )
+    assert [one.message for one in done.report.faults] == [
+        "'type' is 'auto'; one of automatic, manual",
+        "'priority' is 4; a whole number from 1 to 3",
+        "'length' is no question of the task; fields, note",
+        "'fields' is 'titel'; one of title, all",
+        "'note' is 'a\\x1b[31mb': it holds what cannot be printed",
+        "'description' is 'a\\u202eb': it holds what cannot be printed",
+    ]
+    right: dict[str, Any] = {
+        "type": "manual",
+        "priority": 3,
+        "answers": {"fields": "all", "note": " "},
+    }
+    done = opened.submit(write(), team="padua", **right)
+    assert done.accepted and done.submission.answers == {"fields": "all"}
+    second = opened.submit(write("b", "xy"), team="padua", **right)
+    assert [one.message for one in second.report.faults] == ["'priority' 3 is that of 'bm25' too"]
+
+
+def test_a_replacement_may_have_the_tag_of_what_it_replaces(news: News, write: Write) -> None:
+    opened = news("runs_per_team = 1\n")
+    old = opened.submit(write("a", "ab"), team="padua").submission
+    new = opened.submit(write("a", "ba"), team="padua", replaces="a").submission
+    assert new.state == "accepted"
+    [replaced] = opened.submissions(states=["replaced"])
+    assert (replaced.id, replaced.replaced_by) == (old.id, new.id)
+    assert opened.submit(write("a", "ba"), team="padua", replaces="a").again
+    third = opened.submit(write("b", "xy"), team="padua", replaces="a").submission
+    assert opened.submit(write("b", "xy"), team="padua", replaces="a").again
+    assert opened.submissions() == (third,)
+    taken = opened.submit(write("A", "xz"), team="delft")
+    assert codes(taken) == ["tag-taken error"]
+    refused = opened.submit(write("../x"), team="padua", replaces="b")
+    assert not refused.accepted and opened.submissions() == (third,)
+    for team, tag in (("delft", "b"), ("padua", "a"), ("padua", "nothing")):
+        with pytest.raises(PolicyError, match=f"team '{team}' has no accepted run '{tag}'"):
+            opened.submit(write("c", "pq"), team=team, replaces=tag)
+
+
+def test_bytes_that_change_while_they_are_read(
+    news: News, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is kept is what was checked, whatever becomes of the file."""
+    opened, run = news(), write()
+    before = run.read_bytes()
+    check_run = checking.check_run
+
+    def slow(*given: Any, **more: Any) -> CheckReport:
+        run.write_text("not what was checked")
+        return check_run(*given, **more)
+
+    monkeypatch.setattr(checking, "check_run", slow)
+    one = opened.submit(run, team="padua").submission
+    assert objects.read(opened.folder, one.object) == before
+
+
+def test_standard_input(news: News, write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, run = news(), write()
+    given = io.TextIOWrapper(io.BytesIO(run.read_bytes()))
+    monkeypatch.setattr("sys.stdin", given)
+    one = opened.submit("-", team="padua").submission
+    assert (one.state, one.source) == ("accepted", "standard input")
+
+
+def test_the_check_here_is_that_of_submission(news: News, write: Write) -> None:
+    opened = news("closes = 2026-08-15T11:00:00Z\n")
+    there = opened.check(write("../x"), team="padua", type="x")
+    assert [one.code for one in there.errors] == ["tag", "answers", "closed"]
+    assert there == opened.submit(write("../x"), team="padua", type="x").report
+    assert [one.code for one in opened.check(write("../x")).errors] == ["tag"]
+    assert len(opened.submissions(states=["refused"])) == 1
+    assert sorted(path.name for path in opened.folder.iterdir() if path.name[0] == ".") == []
+
+
+def test_refused_bytes_are_kept_where_the_rules_say_so(
+    news: News, write: Write, tmp_path: Path
+) -> None:
+    opened = news()
+    rules = tmp_path / "news" / "campaign.toml"
+    rules.write_text(rules.read_text().replace("[tasks", "keep_refused = true\n[tasks", 1))
+    with pytest.warns(CranfieldWarning, match="not as last used"):
+        one = Campaign(tmp_path / "news").submit(write("../x"), team="padua").submission
+    assert one.kept and objects.read(opened.folder, one.object) == write("../x").read_bytes()
+    assert not opened.purge("../x", "private things in it").kept
+    assert not objects.path(opened.folder, one.object).exists()

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
-from cranfield.campaign.checks.report import Fault
+from cranfield.campaign.checks.report import PRIVATE, Fault
 from cranfield.campaign.store.records import (
     ACCEPTED,
     Event,
@@ -62,13 +62,16 @@ class Reading:
         found = self._records(Submission, tag=tag)
         return next((one for one in found if one.state == ACCEPTED), found[-1] if found else None)
 
-    def faults(self, submission_id: int) -> tuple[Fault, ...]:
-        """Return what the check found in a submission, warnings too."""
+    def faults(self, submission_id: int, *, private: bool = False) -> tuple[Fault, ...]:
+        """Return what the check found in a submission, warnings too.
+
+        What only the organisers may see, since it tells of other teams, has to be asked for.
+        """
         with self._connected() as connection:
             rows = connection.execute(
                 "SELECT code, severity, message, line, topic, doc, count FROM fault "
-                "WHERE submission = ? ORDER BY number",
-                (submission_id,),
+                "WHERE submission = ? AND (severity <> ? OR ?) ORDER BY number",
+                (submission_id, PRIVATE, private),
             )
             return tuple(Fault(**dict(row)) for row in rows)
 

@@ -6,14 +6,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 
-from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.base.errors import InputError, PolicyError
 from cranfield.base.threads import one_by_one
 from cranfield.base.words import some_of
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.submitting.archive_table import ArchiveTable, Row
 from cranfield.campaign.submitting.submit import Submitted, enter, enter_within
 from cranfield.campaign.submitting.taking_in import Taken, taken_in
-from cranfield.campaign.submitting.teams import insert_teams, make_team
+from cranfield.campaign.submitting.teams import insert_teams, make_team, no_teams
+from cranfield.sources.chunks import Source
 
 
 @dataclass(frozen=True)
@@ -70,7 +71,7 @@ def submit_archive(
     tasks = [opened.rules.task(row.task) for row in table.rows]
     new = _new_teams(opened, table)
     if new and not add_teams:
-        raise PolicyError(f"there are no teams {some_of(map(quoted, new), 10)}; add them first")
+        raise PolicyError(no_teams(new))
 
     with ExitStack() as copies:
 
@@ -78,13 +79,12 @@ def submit_archive(
             row = table.rows[k]
             if row.file is None:
                 return row.wrong
-            declared = row.declared
             try:
-                one = taken_in(
-                    opened.folder, row.file, tasks[k], tag=declared.tag, team=declared.team
-                )
-                return copies.enter_context(one)
+                return copies.enter_context(taken_in(opened, row.file, tasks[k], row.declared))
             except InputError as error:
+                if error.source != Source(row.file).name:
+                    # It is the rules' own files that cannot be read.
+                    raise
                 return str(error)
 
         with closing(one_by_one(taken, range(len(table.rows)), jobs)) as found:

@@ -50,7 +50,7 @@ class ArchiveTable:
 
     source: str
     rows: tuple[Row, ...]
-    unused: tuple[str, ...]
+    unused: tuple[str, ...] = ()
 
 
 def read_archive_table(
@@ -97,8 +97,8 @@ def read_archive_table(
         try:
             declared = _declared(row, rules, given)
             file, wrong = _file(tag, row.get("file", ""), folder, files)
-        except InputError as error:
-            raise InputError(error.reason, source=read.source, line=line) from None
+        except (InputError, PolicyError) as error:
+            raise InputError(str(error), source=read.source, line=line) from None
         rows.append(Row(line, declared, row.get("task") or task, file, wrong))
     return ArchiveTable(read.source, tuple(rows), unused)
 

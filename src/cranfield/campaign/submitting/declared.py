@@ -6,14 +6,17 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.words import counted
 from cranfield.campaign.checks.catalogue import severity_of
 from cranfield.campaign.checks.report import Fault
 from cranfield.campaign.rules.task_rules import Question, TaskRules
 
 LONGEST = 10_000
 """Characters of a description or an answer."""
+
+LAST = 1_000_000
+"""The highest priority, where the rules say none."""
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,16 @@ class Declared:
     description: str = ""
     received: datetime | None = None
     replaces: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.priority is not None:
+            check_whole("priority", self.priority, 1, LAST)
+        texts = {**self.answers, "type": self.type, "description": self.description}
+        for name, text in texts.items():
+            if len(text) > LONGEST:
+                raise PolicyError(f"{quoted(name)} is no text of at most {LONGEST:,} characters")
+        if self.received is not None and self.received.tzinfo is None:
+            raise PolicyError(f"received {quoted(self.received)} has no offset from UTC")
 
 
 def declared_faults(task: TaskRules, declared: Declared) -> tuple[Fault, ...]:
@@ -62,9 +75,8 @@ def _priority(task: TaskRules, given: int | None) -> Iterator[str]:
     if given is None:
         if task.priorities is not None:
             yield f"'priority' is missing; a whole number from 1 to {task.priorities}"
-    elif given < 1 or (task.priorities is not None and given > task.priorities):
-        most = "" if task.priorities is None else f" to {task.priorities}"
-        yield f"'priority' is {given}; a whole number from 1{most}"
+    elif task.priorities is not None and given > task.priorities:
+        yield f"'priority' is {given}; a whole number from 1 to {task.priorities}"
 
 
 def _answers(task: TaskRules, answers: Mapping[str, str]) -> Iterator[str]:
@@ -89,7 +101,5 @@ def _answer(question: Question, given: str) -> Iterator[str]:
 
 def _text(name: str, given: str) -> Iterator[str]:
     """Texts are for people: line breaks and tabs may be in them, other control characters not."""
-    if len(given) > LONGEST:
-        yield f"{quoted(name)} has {counted(len(given), 'character')}; at most {LONGEST:,}"
-    elif not given.replace("\n", "").replace("\r", "").replace("\t", "").isprintable():
+    if not given.replace("\n", "").replace("\r", "").replace("\t", "").isprintable():
         yield f"{quoted(name)} is {quoted(given)}: it holds what cannot be printed"

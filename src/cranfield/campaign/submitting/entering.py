@@ -48,23 +48,20 @@ def tag_of(taken: Taken, declared: Declared) -> str:
     return (taken.report.tag or declared.tag or "")[:LONGEST_TAG]
 
 
-def received_at(opened: Opened, declared: Declared) -> datetime:
+def received_at(taken: Taken, declared: Declared) -> datetime:
     """Return when a run came, in whole seconds, as it is kept."""
-    now = opened.clock().astimezone(UTC).replace(microsecond=0)
+    now = taken.arrived.astimezone(UTC).replace(microsecond=0)
     if declared.received is None:
         return now
-    if declared.received.tzinfo is None:
-        raise PolicyError(f"received {quoted(declared.received)} has no offset from UTC")
     received = declared.received.astimezone(UTC).replace(microsecond=0)
     if received > now:
         raise PolicyError(f"received {quoted(shown(received))} lies in the future")
     return received
 
 
-def decide(
-    registry: Reading, task: TaskRules, taken: Taken, declared: Declared, received: datetime
-) -> Decision:
+def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared) -> Decision:
     """Decide by the rules and by what else there is; nothing is written."""
+    received = received_at(taken, declared)
     tag = tag_of(taken, declared)
     own = registry.submissions(task.name, None, team=declared.team)
     new = Submission(
@@ -78,7 +75,7 @@ def decide(
         state=ACCEPTED,
         type=declared.type,
         priority=declared.priority,
-        answers=dict(declared.answers),
+        answers={name: text for name, text in declared.answers.items() if text.strip()},
         description=declared.description,
         ranking=taken.report.ranking,
         source=taken.name,

@@ -14,7 +14,7 @@ from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.store.records import ACCEPTED, Submission
 from cranfield.campaign.store.registry import Transaction
 from cranfield.campaign.submitting.declared import Declared
-from cranfield.campaign.submitting.entering import decide, received_at, tag_of, write
+from cranfield.campaign.submitting.entering import decide, tag_of, write
 from cranfield.campaign.submitting.taking_in import Taken, taken_in
 from cranfield.campaign.submitting.teams import known_team
 
@@ -102,7 +102,7 @@ def submit(
     declared = Declared(team, tag, type, priority, answers or {}, description, received, replaces)
     rules = opened.rules.task(task)
     known_team(opened.registry.team(team), team)
-    with taken_in(opened.folder, run, rules, tag=tag, team=team) as taken:
+    with taken_in(opened, run, rules, declared) as taken:
         return enter(opened, rules, taken, declared)
 
 
@@ -115,12 +115,11 @@ def check_here(
     """
     rules = opened.rules.task(task)
     given = Declared(**{"team": "", **declared})
-    with taken_in(opened.folder, run, rules, tag=given.tag, team=given.team) as taken:
+    with taken_in(opened, run, rules, given) as taken:
         if not given.team:
             return taken.report
         known_team(opened.registry.team(given.team), given.team)
-        received = received_at(opened, given)
-        return decide(opened.registry, rules, taken, given, received).report(taken.report)
+        return decide(opened.registry, rules, taken, given).report(taken.report)
 
 
 def enter(opened: Opened, task: TaskRules, taken: Taken, declared: Declared) -> Submitted:
@@ -141,7 +140,7 @@ def enter_within(
     tx: Transaction, opened: Opened, task: TaskRules, taken: Taken, declared: Declared
 ) -> Submitted:
     """Decide what becomes of a run, and enter it, within a transaction of more than that."""
-    decision = decide(tx, task, taken, declared, received_at(opened, declared))
+    decision = decide(tx, task, taken, declared)
     report = decision.report(taken.report)
     if decision.again is not None:
         return Submitted(decision.again, report, again=True)

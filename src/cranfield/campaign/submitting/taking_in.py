@@ -8,14 +8,16 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import datetime
 from os import PathLike, fspath
 from pathlib import Path
 
 from cranfield.base.errors import InputError
 from cranfield.campaign.checks.catalogue import fault
 from cranfield.campaign.checks.report import CheckReport
+from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.task_rules import TaskRules
-from cranfield.campaign.store.layout import OBJECTS, UNFINISHED, private_folder
+from cranfield.campaign.submitting.declared import Declared
 
 BLOCK = 1 << 20
 
@@ -27,6 +29,7 @@ class Taken:
     file: Path
     size: int
     sha256: str
+    arrived: datetime
     report: CheckReport
 
     @property
@@ -38,15 +41,14 @@ class Taken:
 
 @contextmanager
 def taken_in(
-    folder: Path, run: str | PathLike[str], task: TaskRules, *, tag: str | None, team: str
+    opened: Opened, run: str | PathLike[str], task: TaskRules, declared: Declared
 ) -> Iterator[Taken]:
     """Copy a run into a private file, which goes in the end, and check the copy."""
     from cranfield.campaign.checks.checking import check_run
     from cranfield.sources.chunks import Source
 
     source = Source(fspath(run))
-    objects = private_folder(folder / OBJECTS)
-    handle, name = tempfile.mkstemp(prefix=f"{UNFINISHED}incoming-", dir=objects)
+    handle, name = tempfile.mkstemp(prefix=".campaign.", dir=opened.folder)
     copy = Path(name)
     try:
         with os.fdopen(handle, "wb") as out, source.packed() as raw:
@@ -61,12 +63,14 @@ def taken_in(
                 except OSError as error:
                     reason = (error.strerror or str(error)).lower()
                     raise InputError(f"cannot be kept: {reason}", source=source.name) from error
+        # A check that takes its time makes no run late.
+        arrived = opened.clock()
         if task.most_bytes is not None and size > task.most_bytes:
             found = fault("size", task, what="the file", limit=task.most_bytes)
-            report = CheckReport(source.name, tag, (found,))
+            report = CheckReport(source.name, declared.tag, (found,))
         else:
-            checked = check_run(copy, task, tag=tag, team=team)
+            checked = check_run(copy, task, tag=declared.tag, team=declared.team or None)
             report = replace(checked, source=source.name, object=digest.hexdigest())
-        yield Taken(copy, size, digest.hexdigest(), report)
+        yield Taken(copy, size, digest.hexdigest(), arrived, report)
     finally:
         copy.unlink(missing_ok=True)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import date
 from typing import Any
 
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.words import some_of
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.tags import safe_name
 from cranfield.campaign.rules.times import utc_text
@@ -116,10 +117,16 @@ def change_team(
 def known_team(team: Team | None, id: str) -> Team:
     """Return a team that is there, or say how to add it."""
     if team is None:
-        raise PolicyError(
-            f"there is no team {quoted(id)}; add it with: cranfield campaign team FOLDER add ID"
-        )
+        raise PolicyError(no_teams([id]))
     return team
+
+
+def no_teams(ids: Sequence[str]) -> str:
+    """Say that teams are not there, and how they are added."""
+    teams = f"is no team {quoted(ids[0])}; add it"
+    if len(ids) > 1:
+        teams = f"are no teams {some_of(map(quoted, ids), 10)}; add them"
+    return f"there {teams} with: cranfield campaign team FOLDER add ID"
 
 
 def _line(what: str, text: str) -> str:

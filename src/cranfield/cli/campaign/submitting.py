@@ -12,7 +12,6 @@ import click
 
 from cranfield.base.errors import CranfieldWarning, PolicyError, quoted
 from cranfield.base.escape import plain
-from cranfield.base.words import counted
 from cranfield.cli.options.output import with_options
 
 if TYPE_CHECKING:
@@ -69,9 +68,9 @@ folder_argument = click.argument("folder")
     metavar="NAME=COLUMN",
     help="With --from: the column of something, such as type=runtype.",
 )
-@click.option("--add-teams", is_flag=True, help="With --from: add teams that are not there yet.")
-@click.option("--all-or-none", is_flag=True, help="With --from: nothing where one is refused.")
-@click.option("--jobs", "-j", type=click.IntRange(1), help="With --from: runs checked at a time.")
+@click.option("--add-teams", is_flag=True, help="Add teams that are not there yet.")
+@click.option("--all-or-none", is_flag=True, help="Enter nothing at all where one is refused.")
+@click.option("--jobs", "-j", type=click.IntRange(1), help="Runs that are checked at a time.")
 def submit(
     folder: str,
     runs: tuple[str, ...],
@@ -90,53 +89,49 @@ def submit(
     The exit status is 1 where a run is refused.
     """
     from cranfield import campaign
+    from cranfield.campaign.submitting.archive import submit_archive
+    from cranfield.campaign.submitting.archive_table import ArchiveTable, Row, read_archive_table
+    from cranfield.campaign.submitting.declared import Declared
 
+    if tag is not None and (table is not None or len(runs) > 1):
+        raise PolicyError("--tag goes with one run")
+    if columns and table is None:
+        raise PolicyError("--column goes with --from")
+    if not runs and table is None:
+        raise PolicyError("no run is given")
     opened = campaign.open(folder)
+    given = Declared(team or "", tag, **_declared(said))
     if table is not None:
-        from cranfield.campaign.submitting.archive import submit_archive
-        from cranfield.campaign.submitting.archive_table import read_archive_table
-        from cranfield.campaign.submitting.declared import Declared
-
-        if tag is not None:
-            raise PolicyError("--tag goes with one run, and --from with many")
-        given = Declared(team or "", **_declared(said))
+        named = _pairs("--column", columns)
         listed = read_archive_table(
-            table, runs, opened.rules, given=given, task=task, columns=_pairs("--column", columns)
+            table, runs, opened.rules, given=given, task=task, columns=named
         )
         if listed.unused:
             unused = ", ".join(map(quoted, listed.unused))
             warnings.warn(CranfieldWarning(f"columns that are not used: {unused}"), stacklevel=1)
-        _show_consent(opened.rules.consent)
-        outcomes = []
-        for one in submit_archive(
-            opened, listed, add_teams=add_teams, all_or_none=all_or_none, jobs=jobs
-        ):
-            outcomes.append(one)
-            if one.submitted is not None:
-                _show(one.submitted)
-            else:
-                print(f"{plain(str(one.row.declared.tag))}: {plain(one.wrong)}")
-        accepted = sum(one.accepted for one in outcomes)
-        print(f"{accepted:,} of {counted(len(outcomes), 'run')} accepted")
-        return int(accepted < len(outcomes))
-    for name, value in (
-        *(("--column", columns), ("--add-teams", add_teams), ("--all-or-none", all_or_none)),
-        ("--jobs", jobs),
-    ):
-        if value:
-            raise PolicyError(f"{name} goes with --from")
-    if not runs:
-        raise PolicyError("no run is given")
-    if team is None:
+    elif team is None:
         raise PolicyError("--team is missing: the id of the team")
-    if len(runs) > 1 and tag is not None:
-        raise PolicyError("--tag goes with one run")
-    _show_consent(opened.rules.consent)
-    done = []
-    for run in runs:
-        done.append(opened.submit(run, task, team=team, tag=tag, **_declared(said)))
-        _show(done[-1])
-    return int(not all(one.accepted for one in done))
+    else:
+        listed = ArchiveTable("", tuple(Row(None, given, task, run) for run in runs))
+    if consent := opened.rules.consent.strip():
+        print(f"by handing in, a team agrees: {plain(consent)}", file=sys.stderr)
+    number = accepted = unread = 0
+    for one in submit_archive(
+        opened, listed, add_teams=add_teams, all_or_none=all_or_none, jobs=jobs
+    ):
+        number += 1
+        accepted += one.accepted
+        if one.submitted is not None:
+            _show(one.submitted)
+            continue
+        unread += 1
+        about = "" if table is None else f"run {quoted(one.row.declared.tag)}: "
+        print(f"cranfield: error: {plain(about + one.wrong)}", file=sys.stderr)
+    if number > 1:
+        print(f"{accepted:,} of {number:,} runs accepted")
+    if unread and table is None:
+        return 2
+    return int(accepted < number)
 
 
 @click.command()
@@ -220,24 +215,17 @@ def _pairs(option: str, given: Iterable[str]) -> dict[str, str]:
     return pairs
 
 
-def _show_consent(consent: str) -> None:
-    if consent:
-        print(f"By handing in, a team agrees: {plain(consent.strip())}", file=sys.stderr)
-
-
 def _show(submitted: Submitted) -> None:
     """Print what the check found, and what became of the run."""
     report, run = submitted.report, submitted.submission
     for fault in report.faults:
-        place = report.source if fault.line is None else f"{report.source}:{fault.line}"
-        more = "" if fault.count == 1 else f" ({fault.count:,} times)"
-        print(f"{plain(place)}: {fault.severity}: {plain(fault.message)}{more}")
+        print(fault.text(report.source))
     tag = plain(run.tag) or plain(report.source)
     if submitted.again:
-        print(f"{tag} is already handed in (sha256 {run.object})")
+        print(f"already handed in: {tag} (sha256 {run.object})")
     elif submitted.accepted:
         late = ", late" if run.late else ""
-        warned = counted(len(report.warnings), "warning")
-        print(f"accepted as {tag}{late} (sha256 {run.object}; {warned})")
+        verdict = report.verdict.removeprefix("accepted").replace(": ", ", ")
+        print(f"accepted as {tag}{late}{verdict} (sha256 {run.object})")
     else:
-        print(f"refused: {tag} ({counted(len(report.errors), 'error')})")
+        print(f"{report.verdict}, {tag}")

@@ -12,6 +12,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+import cranfield as cf
+from cranfield.campaign.results.sheets.content import Category, Certainty, OfTopic
+from cranfield.campaign.results.sheets.sheet import Sheet
+from cranfield.campaign.rules.tags import safe_name
+
 Row = dict[str, Any]
 
 
@@ -44,6 +49,9 @@ def make_release(
         }
     )
     frame.write_parquet(data / "scores" / "scores.parquet")
+    compared = None
+    if len(tags) > 1:
+        compared = cf.compare(cf.Scores(values[measures[0]], tuple(topics), tuple(tags)))
     means = {name: table.mean(axis=0) for name, table in values.items()}
     order = np.argsort(-means[measures[0]], kind="stable")
     board: list[Row] = []
@@ -53,7 +61,11 @@ def make_release(
         row: Row = {"place": place, "tag": tags[k], "team": teams[k % len(teams)]}
         row |= {"type": types[k % len(types)], "late": str(late).lower()}
         row |= {name: repr(float(means[name][k])) for name in measures}
-        board.append(row | {"unjudged@10": repr(round(0.01 * place, 4))})
+        sure: Row = {"groups": "", "low": "", "high": ""}
+        if compared is not None:
+            low, high = compared.around(int(compared.order[0])) or (means[measures[0]],) * 2
+            sure = {"groups": compared.groups()[tags[k]], "low": low[k], "high": high[k]}
+        board.append(row | sure | {"unjudged@10": repr(round(0.01 * place, 4))})
         runs.append(
             {name: row[name] for name in ("tag", "team", "type", "late")}
             | {"priority": 1, "pooled": str(not late).lower(), "received": "2026-08-01T00:00:00Z"}
@@ -69,6 +81,12 @@ def make_release(
         for i, topic in enumerate(topics)
     ]  # fmt: skip
     _write(data / "topic-statistics.csv", statistics)
+    (data / "sheets").mkdir()
+    for k, tag in enumerate(tags):
+        if safe_name(tag):
+            made = make_sheet(tag, teams[k % len(teams)], topics, values[measures[0]][:, k],
+                              measures[0], title, description)  # fmt: skip
+            (data / "sheets" / f"{tag}.json").write_text(made.to_json())
     about = {
         "campaign": "news-2026",
         "campaign_title": title,
@@ -85,6 +103,41 @@ def make_release(
              for one in files]  # fmt: skip
     (folder / name / "manifest-sha256.txt").write_text("".join(lines))
     return folder / name
+
+
+def make_sheet(
+    tag: str, team: str, topics: Sequence[str], scores: Any, measure: str, title: str, said: str
+) -> Sheet:
+    """Make a sheet with numbers by hand."""
+    return Sheet(
+        campaign="news-2026",
+        campaign_title=title,
+        task="adhoc",
+        task_title=f"{title}: ad hoc",
+        judgments="1",
+        tag=tag,
+        team=team,
+        team_name=team.upper(),
+        measure=measure,
+        topics=len(topics),
+        retrieved=1000,
+        relevant=100,
+        relevant_retrieved=50,
+        precision_at_recall=tuple(1 - k / 10 for k in range(11)),
+        precision_at={5: 0.5, 10: 0.4},
+        average_precision=float(scores.mean()),
+        r_precision=0.3,
+        measures={measure: float(scores.mean())},
+        unjudged={10: 0.1},
+        by_topic=tuple(
+            OfTopic(topic, 5, float(one), best=0.9, median=0.4, worst=0.0, place=1)
+            for topic, one in zip(topics, scores, strict=True)
+        ),
+        sure=Certainty(place=1, runs=3, letters="a", names=(tag, team)),
+        category=Category("type", said or "automatic", 3),
+        description=said,
+        metadata=f"actor:\n  team: {said}\n" if said else "",
+    )
 
 
 def _write(path: Path, rows: Sequence[Row]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+import shutil
 import stat
 import time
 from pathlib import Path
@@ -142,6 +143,40 @@ def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> Non
     assert all(np.isclose(values, one, rtol=1e-12).any() for one in means)
 
 
+def test_a_page_a_run(releases: Path, tmp_path: Path) -> None:
+    tags = ["bm25", "CON", "Run1", "run1", "index", "dense"]
+    make_release(releases, tags=tags, description=HOSTILE[0])
+    site = tmp_path / "public"
+    write_site_of(releases, site)
+    check_pages(site)
+    page = read(site / "adhoc/bm25.html")
+    assert page.shown.count(HOSTILE[0]) >= 2
+    board = read(site / "adhoc/index.html")
+    hrefs = [str(one["href"]) for one in board.all("a")]
+    assert "bm25.html" in hrefs
+    # A release has no file of a run that no disk could hold; its row has no link then.
+    assert not [one for one in hrefs if one.casefold().startswith("con")]
+    names = [path.name.casefold() for path in (site / "adhoc").iterdir()]
+    assert len(names) == len(set(names)) == 2 + 5
+    assert sum(name.startswith("run1-") for name in names) == 2
+    assert read(site / "adhoc/index.html").html != read(site / "adhoc/dense.html").html
+
+
+def test_scores_only_without_sheets(releases: Path, tmp_path: Path) -> None:
+    made = make_release(releases)
+    shutil.rmtree(made / "data/sheets")
+    write_site_of(releases, tmp_path / "public")
+    pages = check_pages(tmp_path / "public")
+    assert len(pages) == 3
+
+
+def test_runs_that_were_not_compared(releases: Path, tmp_path: Path) -> None:
+    make_release(releases, tags=["one"])
+    write_site_of(releases, tmp_path / "public")
+    check_pages(tmp_path / "public")
+    assert "nothing is said of differences" in read(tmp_path / "public/adhoc/index.html").shown
+
+
 def test_late_and_not_pooled_are_said(releases: Path, tmp_path: Path) -> None:
     make_release(releases)
     write_site_of(releases, tmp_path / "public")
@@ -207,7 +242,7 @@ def test_retracted_releases_are_said_and_not_shown(releases: Path, tmp_path: Pat
     make_release(releases, "adhoc-10", seed=2, tags=["wrong1", "wrong2", "wrong3"])
     make_release(releases, "web-1", tags=["gone1", "gone2", "gone3"])
     for name in ("adhoc-10", "web-1"):
-        note = '{"reason": "the <b>wrong</b> judgments", "date": "2026-12-01"}'
+        note = '{"reason": "the <b>wrong</b> judgments", "retracted": "2026-12-01T00:00:00Z"}'
         (releases / f"{name}.retracted.json").write_text(note)
     (releases / ".adhoc-11.tmp").mkdir()
     assert [one.id for one in newest(read_releases(releases))] == ["adhoc-2"]

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 
 import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.campaign.publishing.site.file_names import file_names
 from cranfield.campaign.publishing.site.releases import Released
+from cranfield.campaign.rules.tags import safe_name
 from cranfield.reporting.page.contents import Part, collect
 from cranfield.reporting.page.data import places
-from cranfield.reporting.verdicts import group_letters
+from cranfield.significance.comparison.groups import shortened
 
 PAGES = ("index", "topics", "report")
 """Names of pages of a task, which no run's page has."""
@@ -41,31 +43,36 @@ class Board:
     def measure(self) -> str:
         return self.release.measures[0]
 
+    def sheet(self, tag: str) -> Path | None:
+        """The sheet of a run; None where the release has none, or could not name its file."""
+        path = self.release.path("sheets") / f"{tag}.json"
+        return path if safe_name(tag) and path.is_file() else None
+
     @cached_property
     def part(self) -> Part | None:
-        """What is found by the first measure; None where there are no scores."""
+        """What is found by the first measure; None where runs were not compared."""
         scores = self.release.scores.get(self.measure)
-        if scores is None:
+        if scores is None or not self.letters:
             return None
-        return collect(scores, title=self.release.title, scales=False).parts[0]
+        # As the board of the release was made: a run without a topic has nothing there.
+        missing = "zero" if bool(np.isnan(scores.values).any()) else None
+        found = collect(scores, title=self.release.title, scales=False, missing=missing)
+        return found.parts[0]
 
     @cached_property
     def letters(self) -> dict[str, str]:
-        one = self.part.comparison if self.part else None
-        found = group_letters(one) if one is not None else None
-        return dict(zip(one.systems, found, strict=True)) if one and found else {}
+        """Groups that are not separated, by run."""
+        return {row["tag"]: shortened(row["groups"]) for row in self.rows if row.get("groups")}
 
     @cached_property
     def limits(self) -> tuple[dict[str, tuple[float, float]], Floats | None]:
-        """Return the limits of each run, and those of the best, which run through all rows."""
-        one = self.part.comparison if self.part else None
-        best = int(one.order[0]) if one else 0
-        found = one.around(best) if one else None
-        if one is None or found is None:
-            return {}, None
-        low, high = found
-        by_run = dict(zip(one.systems, zip(low.tolist(), high.tolist(), strict=True), strict=True))
-        return by_run, np.array([low[best], high[best]])
+        """Return the limits of each run, and those of the first, which run through all rows."""
+        by_run = {
+            row["tag"]: (float(row["low"]), float(row["high"]))
+            for row in self.rows
+            if row.get("low") and row.get("high")
+        }
+        return by_run, np.array(next(iter(by_run.values()))) if by_run else None
 
     @property
     def places(self) -> int:

@@ -53,7 +53,9 @@ def lead(board: Board) -> Html:
 
 def _found(board: Board) -> Html:
     if board.part is None:
-        return el("p", "This release holds no scores, so nothing is said of differences.")
+        return el(
+            "p", "Runs were not compared: nothing is said of differences."
+        )
     first, *more = answer(board.part)
     return joined(
         el("p", first, class_="lead"), _not_separated(board), *(el("p", one) for one in more)
@@ -79,8 +81,7 @@ def _not_separated(board: Board) -> Html | None:
 
 def run_link(board: Board, tag: str, start: str = "") -> Html:
     """Name a run, and lead to its page where it has one."""
-    has_page = tag in board.pages and (board.release.path("sheets") / f"{tag}.json").is_file()
-    if not has_page:
+    if tag not in board.pages or board.sheet(tag) is None:
         return named(tag)
     return el("a", named(tag), href=link(f"{board.pages[tag]}.html", start=start))
 

@@ -94,8 +94,8 @@ def _state(release: Released) -> Html | str:
     if release.retracted is None:
         return "released"
     note = label(str(release.retracted.get("reason") or "no reason given"))
-    date = str(release.retracted.get("date") or "")
-    said = f"retracted{f' {date}' if date else ''}: {note}"
+    date = str(release.retracted.get("retracted") or "")
+    said = f"retracted {date[:10]}: {note}"
     return el("span", said, class_="retracted")
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from cranfield.campaign.results.sheets.page import STYLES
 from cranfield.reporting.page.html import Html, el, joined
 from cranfield.reporting.page.shell import Parts, asset, sections_of, whole_page
 
@@ -62,7 +63,7 @@ def sortable(
 
 @cache
 def site_style() -> str:
-    return asset("page.css") + _own("site.css")
+    return "".join(map(asset, STYLES)) + _own("site.css")
 
 
 @cache

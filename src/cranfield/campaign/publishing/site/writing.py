@@ -18,6 +18,7 @@ from cranfield.campaign.publishing.site.file_names import file_names, link
 from cranfield.campaign.publishing.site.front_page import front_page
 from cranfield.campaign.publishing.site.pages import Links
 from cranfield.campaign.publishing.site.releases import TABLES, newest, read_releases
+from cranfield.campaign.publishing.site.run_pages import run_pages
 from cranfield.campaign.publishing.site.topics_page import topics_page
 from cranfield.reporting.page.html import label
 
@@ -94,6 +95,7 @@ def site_files(folder: Path) -> Iterator[tuple[str, bytes]]:
         links = _links("../", task, board)
         pages.append(board_page(board, f"{task}/index.html", links))
         pages.append(topics_page(board, f"{task}/topics.html", links))
+        pages += run_pages(board, task, links)
     for page in pages:
         yield page.path, page.html().encode()
 

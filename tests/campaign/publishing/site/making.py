@@ -101,7 +101,10 @@ def make_release(
     files = sorted(path for path in data.rglob("*") if path.is_file())
     lines = [f"{hashlib.sha256(one.read_bytes()).hexdigest()}  {one.relative_to(data.parent)}\n"
              for one in files]  # fmt: skip
-    (folder / name / "manifest-sha256.txt").write_text("".join(lines))
+    manifest = folder / name / "manifest-sha256.txt"
+    manifest.write_text("".join(lines))
+    code = hashlib.sha256(manifest.read_bytes()).hexdigest()
+    manifest.with_name("tagmanifest-sha256.txt").write_text(f"{code}  {manifest.name}\n")
     return folder / name
 
 

@@ -108,7 +108,7 @@ def test_what_is_there(releases: Path, tmp_path: Path) -> None:
     assert (site / "data/adhoc-1-leaderboard.csv").read_bytes() == source.read_bytes()
     front = read(site / "index.html").shown
     assert hashlib.sha256(source.read_bytes()).hexdigest() in front
-    manifest = (releases / "adhoc-1/manifest-sha256.txt").read_bytes()
+    manifest = (releases / "adhoc-1/tagmanifest-sha256.txt").read_bytes()
     assert hashlib.sha256(manifest).hexdigest() in front
 
 

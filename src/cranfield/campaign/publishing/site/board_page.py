@@ -53,9 +53,7 @@ def lead(board: Board) -> Html:
 
 def _found(board: Board) -> Html:
     if board.part is None:
-        return el(
-            "p", "Runs were not compared: nothing is said of differences."
-        )
+        return el("p", "Runs were not compared: nothing is said of differences.")
     first, *more = answer(board.part)
     return joined(
         el("p", first, class_="lead"), _not_separated(board), *(el("p", one) for one in more)

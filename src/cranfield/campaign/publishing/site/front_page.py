@@ -79,13 +79,13 @@ def _releases(releases: Sequence[Released]) -> Html:
         ]
         for one in releases
     ]
-    head = ["release", "state", "task", "date", "judgments", "SHA-256 of manifest-sha256.txt"]
+    head = ["release", "state", "task", "date", "judgments", "SHA-256 of tagmanifest-sha256.txt"]
     made = table(
         "Releases, the newest of each task first", head, rows, left=range(6), name="prose file"
     )
     note = (
-        "A release is a bag (BagIt 1.0). In its folder, sha256sum -c manifest-sha256.txt checks"
-        " every file; the checksum above checks the manifest."
+        "A release is a bag (BagIt 1.0). In its folder, sha256sum -c tagmanifest-sha256.txt"
+        " manifest-sha256.txt checks every file, and the checksum above the first of these lists."
     )
     return joined(made, el("p", note, class_="small"))
 
@@ -111,8 +111,7 @@ def _bibtex(title: str, release: Released) -> Html:
     fields = {
         "title": f"{{{latex(_full(title, release))}}}",
         **({"year": year[0]} if year else {}),
-        "note": f"Release {latex(release.id)}",
-        "annote": f"SHA-256 of manifest-sha256.txt: {release.manifest}",
+        "note": f"Release {latex(release.id)}; SHA-256 of its tag manifest {release.manifest}",
     }
     key = re.sub(r"[^A-Za-z0-9-]+", "-", release.id)
     lines = [f"@misc{{{key},", *(f"  {name} = {{{one}}}," for name, one in fields.items()), "}"]

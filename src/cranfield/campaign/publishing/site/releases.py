@@ -56,8 +56,8 @@ class Released:
 
     @cached_property
     def manifest(self) -> str:
-        """SHA-256 of the list of all files with their own."""
-        path = self.folder / "manifest-sha256.txt"
+        """SHA-256 of the bag's tag manifest, which covers every byte of it."""
+        path = self.folder / "tagmanifest-sha256.txt"
         return hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else ""
 
     def table(self, name: str) -> pl.DataFrame:

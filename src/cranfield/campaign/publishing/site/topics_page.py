@@ -56,24 +56,24 @@ def _table(board: Board) -> Html:
         drawn = drawn_row(median, min(worst, best), max(worst, best), ends)
         numbers = [
             el("td", f"{one:.{places}f}", class_="n", data_v=repr(one))
-            for one in (best, median, worst)
+            for one in (median, best, worst)
         ]
         rows.append(
             el(
                 "tr",
                 el("th", named(topic), scope="row"),
-                *numbers,
                 el("td", drawn, class_="limits"),
+                *numbers,
                 el("td", _leading(board, scores, topic)),
             )
         )
     axis = el("span", el("span", f"{ends[0]:.2f}"), el("span", f"{ends[1]:.2f}"), class_="axis")
     heads = [
         column("topic", "ascending", class_="run"),
-        column("best", "descending", class_="n"),
-        column("median", "descending", class_="n", aria_sort="descending"),
-        column("worst", "descending", class_="n"),
         el("th", axis, scope="col", class_="limits"),
+        column("median", "descending", class_="n", aria_sort="descending"),
+        column("best", "descending", class_="n"),
+        column("worst", "descending", class_="n"),
         el("th", "runs that do best", scope="col"),
     ]
     box = sortable(f"{label(board.measure)} by topic, the easiest first", heads, rows)

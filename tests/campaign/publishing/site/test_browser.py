@@ -1,0 +1,182 @@
+"""The site in a real browser, from a folder: silent, asking for nothing, by keyboard."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cranfield.campaign.publishing.site.writing import write_site_of
+from tests.campaign.publishing.site.making import make_release
+from tests.reporting.page.test_browser import CONTRAST, NAMES, opened
+
+sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
+
+HOSTILE = "<img src=x onerror=document.title='caught'>"
+BOARD = "adhoc/index.html"
+PAGES = ("index.html", BOARD, "adhoc/topics.html", "adhoc/bm25.html")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    path = next((found for name in NAMES if (found := shutil.which(name))), None)
+    if path is None:
+        pytest.skip("there is no chromium to open the site with")
+    with sync_api.sync_playwright() as playwright:
+        one = playwright.chromium.launch(executable_path=path, args=["--no-sandbox"])
+        yield one
+        one.close()
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "releases").mkdir()
+    make_release(
+        folder / "releases",
+        tags=["bm25", "dense", "hybrid", "Run1", "run1", HOSTILE],
+        teams=["padua", HOSTILE, "delft"],
+        title="A campaign with a title that is quite long for a phone",
+        description=HOSTILE,
+        measures=["AP", "nDCG@10", "P@10", "RR@10", "Q", "RBP(p=0.8)"],
+    )
+    write_site_of(folder / "releases", folder / "public")
+    return folder / "public"
+
+
+def rows(page: Any) -> list[str]:
+    found = page.locator("#runs tbody tr:visible th .name").all_inner_texts()
+    return [str(text) for text in found]
+
+
+def test_every_page_is_silent_and_asks_for_nothing(browser: Any, site: Path) -> None:
+    for path in sorted(site.rglob("*.html")):
+        one = opened(browser, path)
+        assert one.page.title() != "caught"
+        assert one.page.locator("img").count() == 0
+        one.page.close()
+        assert one.complaints == []
+        assert [url for url in one.requests if not url.startswith("data:")] == [path.as_uri()]
+
+
+def test_every_link_is_followed(browser: Any, site: Path) -> None:
+    """From the first page every page is reached, by clicks alone."""
+    one = opened(browser, site / "index.html")
+    left, seen = [(site / "index.html").as_uri()], set()
+    while left:
+        url = left.pop()
+        if url in seen:
+            continue
+        seen.add(url)
+        one.page.goto(url)
+        found = one.page.evaluate("[...document.links].map((one) => one.href.split('#')[0])")
+        left += [str(each) for each in found if str(each).endswith(".html")]
+    assert seen == {path.as_uri() for path in site.rglob("*.html")}
+    assert one.complaints == []
+    one.page.close()
+
+
+def test_sorting_by_keyboard(browser: Any, site: Path) -> None:
+    one = opened(browser, site / BOARD)
+    page = one.page
+    first = rows(page)
+    measure = page.locator("#runs th", has_text="AP").first
+    assert measure.get_attribute("aria-sort") == "descending"
+    page.keyboard.press("Tab")
+    assert page.evaluate("document.activeElement.className") == "skip"
+    reached = []
+    for _ in range(30):
+        page.keyboard.press("Tab")
+        text = page.evaluate("document.activeElement.textContent.trim()")
+        assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") != "none"
+        reached.append(text)
+        if page.evaluate("document.activeElement.className") == "sort" and text == "AP":
+            page.keyboard.press("Enter")
+            break
+    assert {"Campaign", "place", "run"} <= {*reached}
+    assert rows(page) == first[::-1]
+    assert measure.get_attribute("aria-sort") == "ascending"
+    page.get_by_role("button", name="run", exact=True).press("Space")
+    assert rows(page) == sorted(first, key=lambda name: (name.casefold(), name.swapcase()))
+    assert measure.get_attribute("aria-sort") is None
+    assert page.locator("#runs th[aria-sort]").count() == 1
+    page.get_by_role("button", name="place", exact=True).click()
+    assert rows(page) == first
+    assert one.complaints == []
+    page.close()
+
+
+def test_filtering(browser: Any, site: Path) -> None:
+    one = opened(browser, site / BOARD)
+    page = one.page
+    every = rows(page)
+    page.get_by_label("Show rows that have").fill("<img src=x onerror=document.title='caught'>")
+    assert 0 < len(rows(page)) < len(every)
+    page.get_by_label("Show rows that have").fill("")
+    page.get_by_label("type").select_option("manual")
+    manual = rows(page)
+    page.get_by_label("type").select_option("automatic")
+    assert sorted([*manual, *rows(page)]) == sorted(every)
+    assert page.get_by_role("status").inner_text() == f"{len(rows(page))} of 6 shown"
+    page.get_by_label("fields").select_option("all")
+    assert len(rows(page)) < 4
+    assert page.title() != "caught"
+    assert one.complaints == []
+    page.close()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_nothing_overflows(browser: Any, site: Path, width: int, scheme: str) -> None:
+    for path in PAGES:
+        page = opened(
+            browser, site / path, viewport={"width": width, "height": 800}, color_scheme=scheme
+        ).page
+        assert page.evaluate("document.documentElement.scrollWidth") == width, path
+        contrast = page.evaluate(CONTRAST.replace(' + " li', ' + " .mark, .retracted, li'))
+        assert contrast
+        assert {kind: found for kind, found in contrast.items() if found < 4.5} == {}, path
+        page.close()
+
+
+def test_all_columns_can_be_seen_on_a_phone(browser: Any, site: Path) -> None:
+    one = opened(browser, site / BOARD, viewport={"width": 390, "height": 800})
+    page = one.page
+    assert page.get_by_text("scrolls sideways").is_visible()
+    heads = page.locator("#runs thead th")
+    name = page.locator("#runs tbody tr").first.locator("th")
+    for k in range(heads.count()):
+        heads.nth(k).scroll_into_view_if_needed()
+        box = heads.nth(k).bounding_box()
+        assert 0 <= box["x"] < 390
+        # The run stays in sight, whichever column is looked at.
+        assert 0 <= name.bounding_box()["x"] < 120
+    page.close()
+
+
+def test_without_scripts(browser: Any, site: Path) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto((site / BOARD).as_uri())
+    assert len(rows(page)) == 6
+    assert page.locator(".js-only:visible").count() == 0
+    assert page.locator("#runs button").count() == 0
+    assert page.locator("#runs th[aria-sort=descending]").inner_text() == "AP"
+    assert "Not separated from it" in page.locator("#found").inner_text()
+    page.goto((site / "adhoc/topics.html").as_uri())
+    assert page.locator("svg.map").is_visible()
+    context.close()
+
+
+def test_on_paper(browser: Any, site: Path) -> None:
+    one = opened(browser, site / BOARD)
+    one.page.emulate_media(media="print")
+    assert not one.page.locator("nav").is_visible()
+    assert not one.page.locator(".tools").is_visible()
+    assert len(rows(one.page)) == 6
+    assert len(one.page.pdf(format="A4")) > 10_000
+    assert one.complaints == []
+    one.page.close()

@@ -8,4 +8,6 @@ from .judged.coverage import Coverage as Coverage, SystemCoverage as SystemCover
 from .judged.judgments import Judgments as Judgments
 from .judged.rows import Rows as Rows
 from .judged.scorable import Scorable as Scorable
+from .metadata.metadata import Metadata as Metadata
+from .metadata.reading import read_metadata as read_metadata
 from .shards.judging_by_shard import JudgedShards as JudgedShards

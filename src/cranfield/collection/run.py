@@ -13,6 +13,8 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.keys import Codes, Keys, first_repeat, pair_keys
+from cranfield.collection.metadata.metadata import Metadata
+from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.sources.chunks import Origin
 from cranfield.tabular import frame_html
 
@@ -37,6 +39,8 @@ class Run:
         The rank column of the file, 0 where it held no integer; None where there was none.
     origin
         Where the rows came from, for messages.
+    described
+        Where its metadata are; :attr:`metadata` reads them.
 
     Examples
     --------
@@ -55,6 +59,7 @@ class Run:
     scores: NDArray[np.float64]
     ranks: NDArray[np.int32] | None = None
     origin: Origin = field(default=Origin("a run"))
+    described: MetadataPlace | None = None
 
     def __post_init__(self) -> None:
         repeat = first_repeat(self.keys, self.docs, self.codes)
@@ -65,6 +70,19 @@ class Run:
     def keys(self) -> Keys:
         """A 64-bit key of each row's (topic, document)."""
         return pair_keys(self.docs, self.codes, self.topics)
+
+    @cached_property
+    def metadata(self) -> Metadata | None:
+        """What the run says of itself, in its header or a file beside it; None where it does not.
+
+        Read when it is asked for.
+
+        Raises
+        ------
+        InputError
+            For metadata that cannot be read; the run can.
+        """
+        return None if self.described is None else self.described.read()
 
     def __len__(self) -> int:
         return len(self.docs)
@@ -123,6 +141,7 @@ class Run:
             scores=self.scores[rows],
             ranks=None if self.ranks is None else self.ranks[rows],
             origin=Origin(self.origin.name),
+            described=self.described,
             keys=self.keys[rows],
         )
         return copy

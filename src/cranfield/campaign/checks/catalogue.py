@@ -71,15 +71,15 @@ CODES: dict[str, Code] = {
     "closed": Code("error", "the task closed at {time:s}, {ago:s} ago"),
     "not-open": Code("error", "the task opens at {time:s}"),
     "limit": Code("error", "team {team} has {runs:s} of {limit}"),
+    "metadata-header": _unreadable("ir_metadata: {reason:s}"),
+    "metadata-yaml": Code("error", "ir_metadata: {reason:s}"),
+    "metadata-missing": Code("error", "ir_metadata: {reason:s}"),
+    "metadata-placeholder": Code("error", "ir_metadata: {reason:s}"),
+    "metadata-type": Code("error", "ir_metadata: {reason:s}"),
+    "metadata-tag": Code("error", "ir_metadata: {reason:s}"),
+    "metadata-twice": Code("warning", "ir_metadata: {reason:s}"),
 }
-"""All kinds but those of metadata, which are `metadata-...` and carry their own messages."""
-
-_METADATA = Code("error", "ir_metadata: {reason:s}")
-
-
-def code_of(code: str) -> Code:
-    """Return what is known of a code; of metadata there are many, all alike."""
-    return _METADATA if code.startswith("metadata-") else CODES[code]
+"""All kinds of faults."""
 
 
 def severity_of(code: str, task: TaskRules | None = None) -> str:
@@ -88,7 +88,7 @@ def severity_of(code: str, task: TaskRules | None = None) -> str:
     Parameters
     ----------
     code
-        One of :data:`CODES`, or `metadata-...`.
+        One of :data:`CODES`.
     task
         The rules, which may say otherwise than the default.
 
@@ -98,7 +98,7 @@ def severity_of(code: str, task: TaskRules | None = None) -> str:
     >>> severity_of("too-few", TaskRules("adhoc", severities={"too-few": "warning"}))
     'warning'
     """
-    known = code_of(code)
+    known = CODES[code]
     if known.fixed or task is None:
         return known.severity
     return task.severities.get(code, known.severity)
@@ -118,7 +118,7 @@ def fault(
     Parameters
     ----------
     code
-        One of :data:`CODES`, or `metadata-...` (with `reason=`).
+        One of :data:`CODES`.
     task
         The rules, for the severity.
     line
@@ -135,7 +135,7 @@ def fault(
     >>> fault("tag-taken", tag="bm25\\x1b[31m").message
     "tag 'bm25\\\\x1b[31m' is taken"
     """
-    known = code_of(code)
+    known = CODES[code]
     message = known.template.format(**{name: _Shown(value) for name, value in values.items()})
     topic, doc = about
     return Fault(code, severity_of(code, task), message, line, topic, doc, count)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, cast
@@ -16,11 +16,14 @@ from cranfield.campaign.checks.lines import Lines
 from cranfield.campaign.checks.order import check_order
 from cranfield.campaign.checks.raw_columns import raw_columns
 from cranfield.campaign.checks.report import CheckReport
+from cranfield.campaign.checks.run_metadata import metadata_faults
 from cranfield.campaign.checks.whole import check_documents, check_topics
 from cranfield.campaign.rules.patterns import matches
 from cranfield.campaign.rules.tags import safe_name
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.topics import topic_ids
+from cranfield.collection.metadata.header import HeaderError, header_of
+from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.sources.archives import DAMAGED
 from cranfield.sources.chunks import Source
 
@@ -79,8 +82,12 @@ def check_run(
     found = Collected(task, all_faults=all_faults)
     lines = Lines(task, found)
     count, whole = 0, True
+    place = MetadataPlace(path=name)
     try:
         for chunk in _Bounded(name, task.most_bytes, task.most_unpacked).chunks():
+            if count == 0 and (header := header_of(chunk, name)) is not None:
+                place = MetadataPlace(header, name)
+                chunk = header.blanked(chunk)  # noqa: PLW2901
             lines.check(raw_columns(chunk, count + 1, task.format))
             count += chunk.count(b"\n") + (not chunk.endswith(b"\n"))
     except _TooLargeError as error:
@@ -94,6 +101,7 @@ def check_run(
         found.add("empty", reason="is empty: a run has at least one line")
     lines.end()
     _check_tag(lines, task, tag, team, found)
+    found.add_all(metadata_faults(replace(place, tag=lines.tag), task, lines.tag))
     check_topics(rows, task, topic_ids(task), found, to_end=whole)
     ranking = check_order(rows, check_documents(rows, task, found), task, found)
     return CheckReport(
@@ -157,6 +165,8 @@ class _Counting:
 
 def _code_of(error: InputError) -> str:
     """Tell which fault of the run an error of its reader is; raise it where it is none."""
+    if isinstance(error, HeaderError):
+        return "metadata-header"
     cause = error.__cause__
     if type(cause).__name__ in DAMAGED:
         return "archive"

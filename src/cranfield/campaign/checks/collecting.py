@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -59,6 +59,12 @@ class Collected:
             kept.append(fault(code, self._task, **values))
         else:
             self._more[code] = self._more.get(code, 0) + values.get("count", 1)
+
+    def add_all(self, faults: Iterable[Fault]) -> None:
+        """Add faults that were made elsewhere."""
+        for one in faults:
+            if self.wanted(one.code):
+                self._kept.setdefault(one.code, []).append(one)
 
     def add_rows(
         self,

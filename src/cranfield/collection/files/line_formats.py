@@ -8,10 +8,15 @@ from itertools import chain
 
 from cranfield.collection.files.blank_separated import Chunk, read_parts
 from cranfield.collection.files.layouts import PRELS, QRELS, RUN, XQRELS
+from cranfield.collection.metadata.header import header_of
+from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.sources.chunks import LineMap, Source
 
 OF_QRELS = frozenset({"prels", "xqrels"})
 """Formats of judgments only."""
+
+OF_LINES = frozenset({"text", "trec", "ntcir"})
+"""Formats of runs that may have a header."""
 
 _HEAD = 1 << 16
 """Bytes that a first line is looked for in."""
@@ -54,3 +59,15 @@ def peeked(source: Source) -> tuple[Source, bytes]:
     chunks = source.chunks()
     first = next(chunks, b"")
     return _Peeked(source.path, chain([first] if first else [], chunks)), first
+
+
+def without_header(source: Source) -> tuple[Source, MetadataPlace]:
+    """Take the header of a run off; its lines count."""
+    whole, first = peeked(source)
+    header = header_of(first, source.name)
+    place = MetadataPlace(header, source.path)
+    if header is None or header.commented:
+        return whole, place
+    rest = whole.chunks()
+    next(rest)
+    return _Peeked(source.path, chain([header.blanked(first)], rest)), place

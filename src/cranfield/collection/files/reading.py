@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from os import PathLike, fspath
 from typing import Any
 
@@ -15,8 +16,9 @@ from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldWarning, PolicyError, quoted
 from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import Chunk
-from cranfield.collection.files.line_formats import OF_QRELS, read_text
+from cranfield.collection.files.line_formats import OF_LINES, OF_QRELS, read_text, without_header
 from cranfield.collection.keys import TopicCoder
+from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
@@ -70,7 +72,7 @@ def read_qrels(
     """
     if isinstance(data, Qrels):
         return data
-    parts, origin, _ = _parts(data, "qrels", format, encoding)
+    parts, origin, _, _ = _parts(data, "qrels", format, encoding)
     columns = _Columns(parts)
     extra = {name: columns.labels(name) for name in _COLUMNS if columns.has(name)}
     grades = columns.joined("grade")
@@ -96,7 +98,12 @@ def read_qrels(
 
 
 def read_run(
-    data: Any, *, name: str | None = None, format: str = "auto", encoding: str = "utf-8"
+    data: Any,
+    *,
+    name: str | None = None,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    metadata: bool | str | PathLike[str] = True,
 ) -> Run:
     """Read one run.
 
@@ -112,6 +119,9 @@ def read_run(
         topic, Q0, document, rank, score, tag, and `ntcir` is the same separated by semicolons.
     encoding
         As for :func:`read_qrels`.
+    metadata
+        Whether `Run.metadata` reads the header of the file, or a file beside it (`ir-metadata.yml`,
+        or that name after the run's own and a full stop); or the file to read them from.
 
     Returns
     -------
@@ -122,7 +132,8 @@ def read_run(
     ------
     InputError
         Naming the file, the line and the reason: too few columns, a score that is no finite
-        number, a document twice in one topic, an empty file, undecodable bytes, a damaged archive.
+        number, a document twice in one topic, an empty file, undecodable bytes, a damaged archive,
+        a header without its end.
 
     Warns
     -----
@@ -136,7 +147,7 @@ def read_run(
     """
     if isinstance(data, Run):
         return data if name is None else data.renamed(name)
-    parts, origin, stem = _parts(data, "run", format, encoding)
+    parts, origin, stem, place = _parts(data, "run", format, encoding)
     columns = _Columns(parts)
     ranks = columns.joined("rank") if columns.has("rank") else None
     if len(columns.tags) > 1:
@@ -150,13 +161,25 @@ def read_run(
         scores=columns.joined("score"),
         ranks=ranks,
         origin=origin,
+        described=_described(place, metadata, tag),
     )
 
 
-def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[Chunk], Origin, str]:
-    """Read any kind of input as typed columns; with its origin and a name for it."""
+def _described(
+    place: MetadataPlace | None, wanted: bool | str | PathLike[str], tag: str | None
+) -> MetadataPlace | None:
+    if not isinstance(wanted, bool):
+        return MetadataPlace(file=fspath(wanted))
+    return replace(place, tag=tag) if wanted and place is not None else None
+
+
+def _parts(
+    data: Any, kind: str, layout: str, encoding: str
+) -> tuple[Iterable[Chunk], Origin, str, MetadataPlace | None]:
+    """Read any kind of input as typed columns; with its origin, a name for it, its metadata."""
     check_encoding(encoding)
     check_choice("format", layout, FORMATS)
+    place: MetadataPlace | None = None
     if layout in OF_QRELS and kind != "qrels":
         raise PolicyError(f"format {quoted(layout)} is one of judgments, not of runs")
     if isinstance(data, (str, PathLike)) and not str(data).startswith("irds:"):
@@ -164,8 +187,11 @@ def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[C
         if layout == "auto":
             layout = FORMAT_OF_SUFFIX.get(source.suffix, "text")
         lines = LineMap()
+        place = MetadataPlace(path=source.path)
+        if kind == "run" and layout in OF_LINES:
+            source, place = without_header(source)
         if (parts := read_text(source, layout, kind, lines, encoding)) is not None:
-            return parts, Origin(source.name, lines), source.stem
+            return parts, Origin(source.name, lines), source.stem, place
     # What the text formats do not need is only loaded here; it would be most of their time.
     from cranfield.collection.files.named_columns import QRELS, RUN
     from cranfield.sources.columns import columns_of_file, columns_of_records, read_columns
@@ -179,10 +205,11 @@ def _parts(data: Any, kind: str, layout: str, encoding: str) -> tuple[Iterable[C
         columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
     elif isinstance(data, (str, PathLike)):
         columns, stem = columns_of_file(source, schema, layout), source.stem
+        place = MetadataPlace(path=source.path)
     else:
         columns = read_columns(data, schema)
     table = fitted(columns.matched(schema), schema, columns.source, columns.lines)
-    return [Chunk(table.frame)], Origin(columns.source, LineMap.of(columns.lines)), stem
+    return [Chunk(table.frame)], Origin(columns.source, LineMap.of(columns.lines)), stem, place
 
 
 class _Columns:

@@ -1,0 +1,166 @@
+"""Metadata: verdicts as TIRA's, values by the schema, written back as they were read."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import pytest
+import yaml  # type: ignore[import-untyped]
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.collection import Metadata, read_metadata
+from cranfield.collection.metadata.yaml_writing import yaml_text
+
+DATA = Path(__file__).parents[2] / "data" / "campaign" / "metadata"
+
+REQUIRED = {
+    "wows": (
+        "actor.team",
+        "implementation.source.repository",
+        "data.test collection.name",
+        "method.description",
+        "method.name",
+    ),
+    # As far as the messages name them.
+    "longeval": (
+        "tag",
+        "actor.team",
+        "research goal",
+        "implementation.source.repository",
+        "data.training data",
+        "method.automatic",
+        "method.indexing",
+        "method.retrieval",
+    ),
+    "longeval_rag": (
+        "tag",
+        "actor.team",
+        "research goal",
+        "implementation.source.repository",
+        "data.training data",
+        "method.automatic",
+        "method.retrieval",
+        "method.generation",
+    ),
+}
+
+
+def read(text: bytes) -> Metadata:
+    metadata = read_metadata(text)
+    assert metadata is not None
+    return metadata
+
+
+@pytest.mark.parametrize("task", REQUIRED)
+def test_verdicts_and_fields_are_those_of_tira(task: str) -> None:
+    with (DATA / "expected_tira.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == 2
+    for row in rows:
+        metadata = read_metadata(DATA / row["file"])
+        assert metadata is not None
+        problems = metadata.problems(REQUIRED[task])
+        assert (not problems) == (row[task] == "OK")
+        said = row[f"{task}_messages"]
+        wanted = {
+            f"The required field {problem.path} "
+            + {"missing": "is missing.", "placeholder": "still contains the default value"}[
+                problem.kind
+            ]
+            for problem in problems
+        }
+        assert all(one in said for one in wanted)
+        assert said.count("The required field") == len(wanted)
+
+
+def test_values_are_what_the_schema_says() -> None:
+    about = read(
+        b"tag: 1\n"
+        b"implementation: {source: {commit: 8e12345, repository: 'yes', uncommitted changes: no}}\n"
+        b"method: {automatic: yes, lexical: 'on', name: no, score ties: 010}\n"
+        b"platform: {hardware: {cpu: {number of cores: 8}}}\n"
+        b"research goal: {venue: {year: 2026}, description: 2026-01-01}\n"
+        b"actor: {team: ~, fields: !!null 'x', degree: !!bool 'false'}\n"
+    )
+    assert about.get("tag") == "1"
+    assert about.get("implementation.source.commit") == "8e12345"
+    assert about.get("implementation.source.repository") == "yes"
+    assert about.get("implementation.source.uncommitted changes") is False
+    assert about.get("method.automatic") is True
+    assert about.get("method.lexical") is True
+    assert about.get("method.name") == "no"
+    assert about.get("method.score ties") == "010"
+    assert about.get("platform.hardware.cpu.number of cores") == 8
+    assert about.get("research goal.venue.year") == "2026"
+    assert about.get("research goal.description") == "2026-01-01"
+    assert about.get("actor.team") is None
+    assert about.get("actor.fields") is None
+    assert [str(one) for one in about.problems()] == ["actor.degree is false where text is wanted"]
+    assert about.get("no.such.key") is None
+
+
+def test_what_is_of_the_wrong_kind_is_said() -> None:
+    about = read(
+        b"tag: [a]\nactor: me\nmethod: {automatic: perhaps, name: {a: b}}\n"
+        b"platform: {hardware: {cpu: {number of cores: many}}}"
+    )
+    assert {str(one) for one in about.problems()} == {
+        "tag is a list where text is wanted",
+        "actor is 'me' where a table is wanted",
+        "method.automatic is 'perhaps' where yes or no is wanted",
+        "method.name is a table where text is wanted",
+        "platform.hardware.cpu.number of cores is 'many' where a whole number is wanted",
+    }
+
+
+def test_lists_are_walked() -> None:
+    about = read(b"method: {retrieval: [{name: bm25}, {name: mono}, {other: x}]}\na: {b.c: d}")
+    assert about.get("method.retrieval.name") == ("bm25", "mono")
+    assert about.get("method.retrieval.none") is None
+    assert about.get("a.b.c") == "d"
+    assert about.problems(["method.retrieval.name", "method.retrieval.none"])[0].path.endswith(
+        "none"
+    )
+
+
+@pytest.mark.parametrize("empty", [b"", b"''", b"' '", b"[]", b"{}", b"~", b"[~, '']"])
+def test_what_is_empty_is_missing(empty: bytes) -> None:
+    assert [one.kind for one in read(b"method: {name: " + empty + b"}").problems(["method.name"])]
+
+
+def test_a_key_twice_is_a_warning_and_the_last_one_counts() -> None:
+    with pytest.warns(cf.CranfieldWarning, match="line 2: 'tag' is twice in one mapping"):
+        about = read(b"tag: a\ntag: b\n")
+    assert about.get("tag") == "b"
+
+
+words = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(["yes", "No", "null", "~", "", "1", "1e5", "0x1", "a: b", "- a", "# x", "NaN"]),
+    st.text(alphabet=" :-#'\"\\\n\t\x85\u2028\ufeff[]{}&*!|>%@`,?", max_size=6),
+)
+trees = st.dictionaries(
+    words,
+    st.recursive(
+        words | st.booleans() | st.none() | st.integers(),
+        lambda inner: st.lists(inner, max_size=3) | st.dictionaries(words, inner, max_size=3),
+        max_leaves=10,
+    ),
+    max_size=4,
+)
+
+
+@given(trees.filter(lambda tree: "<<" not in str(tree)))
+def test_what_is_written_reads_back_the_same_here_and_in_pyyaml(tree: dict[str, object]) -> None:
+    text = yaml_text(tree)
+    assert read(text.encode()).values == tree
+    assert yaml.safe_load(text) == tree
+
+
+def test_what_was_read_is_written_as_it_was() -> None:
+    text = b"# a comment\ntag:   'x'\n\nactor: {team:   y}\n"
+    assert read(text).to_yaml().encode() == text
+    assert read(text).without("actor.team").to_yaml() == "tag: x\nactor: {}\n"

@@ -185,7 +185,7 @@ def _tools(kinds: Mapping[str, Sequence[str]]) -> Html:
     ]
     for k, (name, values) in enumerate(kinds.items()):
         options = [
-            el("option", "all", value=""),
+            el("option", "any", value=""),
             *(el("option", label(v), value=v) for v in values),
         ]
         parts += [

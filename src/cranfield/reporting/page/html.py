@@ -10,7 +10,7 @@ EMPTY = "(no name)"
 LONG = 40
 """Names of more characters may be cut; they are whole in a title."""
 
-VOID = ("meta", "link", "col", "br", "input")
+VOID = ("meta", "link", "col", "br", "img", "input")
 """Elements without an end tag."""
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 from scipy.stats import rankdata
 
 from cranfield.base.arrays import Floats
@@ -33,22 +34,27 @@ class AgainstOthers:
             [evaluation[name].select(None, scores.systems).overall() for name in RECALL]
         )
         self.curves = Scores(curves, LEVELS, scores.systems, "IPrec")
-        self.statistics: dict[str, tuple[TopicStatistics, TopicStatistics]] = {}
-        self.places: dict[Group, Floats] = {}
+        self._made: dict[str, tuple[TopicStatistics, TopicStatistics]] = {}
+        self._ranked: dict[Group, Floats] = {}
 
     def _of(self, group: Group) -> tuple[TopicStatistics, TopicStatistics, str]:
         """Statistics of scores and of curves by one category, and what they call the group."""
         key, value = group
-        if key not in self.statistics:
+        if key not in self._made:
             # Called so that no value is taken for all runs.
             groups = (
                 {tag: f"={own}" for tag, own in groups_by(self.runs, key).items()} if key else None
             )
-            self.statistics[key] = tuple(  # type: ignore[assignment]
+            self._made[key] = tuple(  # type: ignore[assignment]
                 topic_statistics(one, groups, median=self.task.median)
                 for one in (self.scores, self.curves)
             )
-        return *self.statistics[key], f"={value}" if key else ALL
+        return *self._made[key], f"={value}" if key else ALL
+
+    def statistics(self, group: Group) -> pl.DataFrame:
+        """Return best, median and worst of a group, by topic."""
+        statistics, _, name = self._of(group)
+        return statistics.of(name)
 
     def category(self, group: Group | None) -> Category | None:
         if group is None:
@@ -79,7 +85,7 @@ class AgainstOthers:
 
     def _places(self, group: Group) -> Floats:
         """The place of each run of a group among them, topic by topic; NaN for other runs."""
-        if group not in self.places:
+        if group not in self._ranked:
             key, value = group
             of = groups_by(self.runs, key)
             chosen = [not key or of.get(tag) == value for tag in self.scores.systems]
@@ -89,5 +95,5 @@ class AgainstOthers:
             )
             places = np.full(self.scores.values.shape, np.nan)
             places[:, chosen] = rankdata(worse, method="min", axis=1)
-            self.places[group] = places
-        return self.places[group]
+            self._ranked[group] = places
+        return self._ranked[group]

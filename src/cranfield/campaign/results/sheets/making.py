@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +11,8 @@ import numpy as np
 
 from cranfield.base.checks import check_choice
 from cranfield.campaign.opened import Opened
+from cranfield.campaign.results.judgments import version_of
+from cranfield.campaign.results.scoring import scored
 from cranfield.campaign.results.sheets.against_others import RECALL, AgainstOthers
 from cranfield.campaign.results.sheets.categories import groups_shown
 from cranfield.campaign.results.sheets.certainty import certainties
@@ -31,11 +33,22 @@ PRECISION = {k: f"P@{k}" for k in CUTOFFS}
 
 def measures_of(task: TaskRules) -> tuple[str, ...]:
     """Return all measures of a task's sheets: the overall block, the task's own, what is judged."""
-    own = map(str, parse_measures(task.measures))
-    judged = (f"Judged@{depth}" for depth in _depths(task))
+    own = own_measures(task)
+    judged = (name for depth in _depths(task) for name in (f"NumRet@{depth}", f"Unjudged@{depth}"))
     return tuple(
         dict.fromkeys([*COUNTS, *RECALL, "AP", *PRECISION.values(), "Rprec", *own, *judged])
     )
+
+
+def own_measures(task: TaskRules) -> tuple[str, ...]:
+    """Return the text forms of the measures that the rules name."""
+    return tuple(map(str, parse_measures(task.measures, compat=compat_of(task))))
+
+
+def compat_of(task: TaskRules) -> str | None:
+    """Return the program whose roundings the names of trec_eval stand for."""
+    found = task.judging.get("compat")
+    return None if found is None else str(found)
 
 
 def _depths(task: TaskRules) -> tuple[int, ...]:
@@ -74,23 +87,32 @@ def sheets_of(
     tuple of Sheet
         In order of tags.
     """
-    from cranfield.campaign.results.scoring import scored
-
     rules = opened.rules.task(task)
-    asked = (*measures_of(rules), *([] if measure is None else [measure]))
-    evaluation = scored(
-        opened, rules.name, measures=tuple(dict.fromkeys(asked)), judgments=judgments
-    )
+    evaluation = scores_of(opened, rules, judgments, measure)
     runs = opened.registry.submissions(rules.name, (ACCEPTED,))
-    shown = runs if team is None else [run for run in runs if run.team == team]
-    known = Known(
-        opened.rules,
-        rules,
-        judgments or opened.registry.judgments(rules.name)[-1].version,
-        {one.id: one.name for one in opened.registry.teams()},
-        {run.tag: _warnings(opened, run) for run in shown},
-    )
+    known = known_of(opened, rules, judgments, runs)
     return make_sheets(evaluation, runs, known, measure=measure, others=others, team=team)
+
+
+def scores_of(
+    opened: Opened, task: TaskRules, judgments: str | None = None, measure: str | None = None
+) -> Evaluation:
+    """Score a task's accepted runs by all that sheets show, and perhaps one measure more."""
+    asked = [*measures_of(task), *([] if measure is None else [measure])]
+    return scored(opened, task.name, measures=asked, judgments=judgments)
+
+
+def known_of(
+    opened: Opened, task: TaskRules, judgments: str | None, runs: Iterable[Submission]
+) -> Known:
+    """Gather what sheets of `runs` say besides scores."""
+    return Known(
+        opened.rules,
+        task,
+        version_of(opened, task.name, judgments).version,
+        {one.id: one.name for one in opened.registry.teams()},
+        {run.tag: _warnings(opened, run) for run in runs},
+    )
 
 
 def _warnings(opened: Opened, run: Submission) -> tuple[str, ...]:
@@ -123,15 +145,15 @@ def make_sheets(
 ) -> tuple[Sheet, ...]:
     """Make sheets from scores of all `runs` by all of :func:`measures_of`."""
     check_choice("others", others, OTHERS)
-    scores = evaluation[measure or known.task.measures[0]].select(
-        _in_order(evaluation.topics), sorted(run.tag for run in runs)
+    scores = evaluation[measure or own_measures(known.task)[0]].select(
+        in_order(evaluation.topics), sorted(run.tag for run in runs)
     )
     run_of = {run.tag: run for run in runs}
     sure = certainties(scores, hidden=others == "hidden")
     chosen = groups_shown(runs, known.task, team)
     compared = AgainstOthers(evaluation, scores, runs, known.task)
     relevant = np.nanmax(evaluation["NumRel"].select(scores.topics, scores.systems).values, axis=1)
-    wanted = tuple(dict.fromkeys([*map(str, parse_measures(known.task.measures)), scores.measure]))
+    wanted = tuple(dict.fromkeys([*own_measures(known.task), scores.measure]))
     names = dict.fromkeys([*measures_of(known.task), *wanted])
     overall = {name: evaluation[name].overall().tolist() for name in names}
     made = []
@@ -155,7 +177,7 @@ def make_sheets(
     return tuple(made)
 
 
-def _in_order(topics: Sequence[str]) -> list[str]:
+def in_order(topics: Sequence[str]) -> list[str]:
     """Sort topics such that 2 comes before 10."""
 
     def key(topic: str) -> list[tuple[int, str]]:
@@ -201,5 +223,11 @@ def _overall(values: Mapping[str, float], wanted: Sequence[str], task: TaskRules
         "average_precision": finite(values["AP"]),
         "r_precision": finite(values["Rprec"]),
         "measures": {name: finite(values[name]) for name in wanted},
-        "unjudged": {k: finite(1 - values[f"Judged@{k}"]) for k in _depths(task)},
+        "unjudged": {k: _unjudged(values, k, topics) for k in _depths(task)},
     }
+
+
+def _unjudged(values: Mapping[str, float], depth: int, topics: int) -> float | None:
+    """The share of the documents in the top ranks of all topics that nobody judged."""
+    retrieved = values[f"NumRet@{depth}"]
+    return finite(values[f"Unjudged@{depth}"] * depth * topics / retrieved) if retrieved else None

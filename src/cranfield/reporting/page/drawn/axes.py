@@ -30,13 +30,28 @@ def ticks(low: float, high: float, most: int = 6) -> Floats:
     >>> ticks(-0.31, 0.42).round(2).tolist()
     [-0.2, 0.0, 0.2, 0.4]
     """
-    width = high - low
-    if not 0 < width < np.inf:
+    if not 0 < high - low < np.inf:
         return np.array([low]) if np.isfinite(low) else np.zeros(0)
-    power = 10.0 ** np.floor(np.log10(width / most))
-    step = next(power * one for one in (1, 2, 5, 10, 20) if width / (power * one) < most)
+    step = _step(high - low, most)
     first, last = np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9)
     return np.asarray(np.arange(first, last + 1) * step)
+
+
+def rounded(low: float, high: float, most: int = 6) -> tuple[float, float]:
+    """Return two ends, further apart, that are round values.
+
+    Examples
+    --------
+    >>> [round(end, 9) for end in rounded(-0.31, 0.42)]
+    [-0.4, 0.6]
+    """
+    step = _step(high - low, most)
+    return float(np.floor(low / step + 1e-9) * step), float(np.ceil(high / step - 1e-9) * step)
+
+
+def _step(width: float, most: int) -> float:
+    power = 10.0 ** np.floor(np.log10(width / most))
+    return float(next(power * one for one in (1, 2, 5, 10, 20) if width / (power * one) < most))
 
 
 def shown(value: float) -> str:

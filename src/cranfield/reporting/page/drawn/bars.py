@@ -8,7 +8,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.escape import plain
-from cranfield.reporting.page.drawn.axes import axis, shown, ticks, words
+from cranfield.reporting.page.drawn.axes import axis, rounded, shown, ticks, words
 from cranfield.reporting.page.html import Html, el, joined
 
 WIDE, HIGH = 1000.0, 300.0
@@ -19,6 +19,9 @@ NARROW, ROW = 350.0, 15.0
 
 LETTER = 6.4
 """Width of a letter, for the room that names need."""
+
+MARKS = 6
+"""Values that an axis names at most, one or two more at its ends."""
 
 LONGEST = 10
 """Letters of a name that are shown."""
@@ -45,6 +48,7 @@ def drawn_bars(
     low, high = (min(0.0, *ends.tolist()), max(0.0, *ends.tolist())) if ends.size else (0.0, 0.0)
     if low == high:
         low, high = -1.0, 1.0
+    low, high = rounded(low, high, MARKS)
     shorter = [_short(name) for name in names]
     better = np.where(np.isnan(values), 0, np.sign(values)) * (-1 if lower_is_better else 1)
     drawings = (_upright, _lying)
@@ -71,7 +75,7 @@ def _upright(
     left, top, room = 56.0, 8.0, _room(names)
     pitch = (WIDE - left) / max(1, len(names))
     y = axis(*ends, HIGH, top)
-    marks = ticks(*ends)
+    marks = ticks(*ends, MARKS)
     grid = "".join(f"M{left:g} {at:.1f}H{WIDE:g}" for at in y(marks).tolist())
     zero = float(y(0.0))
     paths = [
@@ -105,7 +109,7 @@ def _lying(
     left, top, edge = _room(names), 24.0, 12.0
     bottom = top + ROW * len(names)
     x = axis(*ends, left, NARROW - edge)
-    marks = ticks(*ends, most=5)
+    marks = ticks(*ends, MARKS)
     grid = "".join(f"M{at:.1f} {top:g}V{bottom:g}" for at in x(marks).tolist())
     zero = float(x(0.0))
     paths = [

@@ -1,0 +1,166 @@
+"""What one team gets: its own sheets and statistics of the categories, and nothing of others."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from os import fspath
+from pathlib import Path
+
+import polars as pl
+
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.escape import plain
+from cranfield.base.whole_files import whole_file
+from cranfield.base.words import counted
+from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.results.sheets.against_others import AgainstOthers
+from cranfield.campaign.results.sheets.categories import groups_shown
+from cranfield.campaign.results.sheets.making import (
+    Known,
+    in_order,
+    known_of,
+    make_sheets,
+    own_measures,
+    scores_of,
+)
+from cranfield.campaign.results.sheets.sheet import Sheet
+from cranfield.campaign.results.sheets.writing import as_bytes, index_and_sheets, write_files
+from cranfield.campaign.store.records import ACCEPTED, Submission
+from cranfield.evaluation.evaluation import Evaluation
+
+WHEN = (1980, 1, 1, 0, 0, 0)
+"""The time of all files in an archive: the first that the format knows."""
+
+EMPTY = pl.DataFrame(
+    schema={
+        **dict.fromkeys(("measure", "category", "value", "topic"), pl.String),
+        **dict.fromkeys(("best", "median", "worst"), pl.Float64),
+        "runs": pl.Int64,
+    }
+)
+"""The table of statistics, without rows; no category is all runs."""
+
+MEANT = (
+    "The median of an even number of runs is the better of the two middle scores.",
+    "A run without documents for a topic counts with 0 there.",
+)
+
+
+def write_packet(
+    opened: Opened,
+    team: str,
+    path: PathName,
+    task: str | None = None,
+    *,
+    judgments: str | None = None,
+) -> Path:
+    """Write what one team gets.
+
+    Parameters
+    ----------
+    opened
+        The campaign.
+    team
+        Id of the team.
+    path
+        An archive where the name ends in `.zip`, else a folder. The same campaign gives the same
+        bytes.
+    task
+        A task; by default all for which the team has accepted runs.
+    judgments
+        Version of the judgments, by default the last of each task.
+
+    Raises
+    ------
+    PolicyError
+        For a team that is not there, or without accepted runs.
+
+    Notes
+    -----
+    Other runs are not named, and best, median and worst are of categories with runs of
+    `min_category` teams at least, this one among them. Two such categories that differ by runs of
+    fewer teams are not both shown. Teams that put their packets together know more.
+    """
+    if team not in {one.id for one in opened.registry.teams()}:
+        raise PolicyError(f"there is no team {quoted(team)}")
+    tasks = [task] if task is not None else [*opened.rules.tasks]
+    files: dict[str, bytes] = {}
+    for rules in map(opened.rules.task, tasks):
+        runs = opened.registry.submissions(rules.name, (ACCEPTED,))
+        if own := [run for run in runs if run.team == team]:
+            known = known_of(opened, rules, judgments, own)
+            evaluation = scores_of(opened, rules, judgments)
+            for name, content in packet_files(evaluation, runs, known, team):
+                files[f"{rules.name}/{name}"] = content
+    if not files:
+        raise PolicyError(f"team {quoted(team)} has no accepted run")
+    target = Path(fspath(path))
+    if target.suffix.lower() == ".zip":
+        with whole_file(target) as out:
+            out.write(zipped(files))
+    else:
+        write_files(target, files)
+    return target
+
+
+def packet_files(
+    evaluation: Evaluation, runs: Sequence[Submission], known: Known, team: str
+) -> Iterator[tuple[str, bytes]]:
+    """Yield names and bytes of all that a team gets of one task."""
+    sheets = make_sheets(evaluation, runs, known, others="hidden", team=team)
+    yield "README.txt", as_bytes(_readme(sheets, known))
+    yield "statistics.csv", _statistics(evaluation, runs, known, team).write_csv().encode()
+    yield from index_and_sheets(sheets)
+
+
+def _statistics(
+    evaluation: Evaluation, runs: Sequence[Submission], known: Known, team: str
+) -> pl.DataFrame:
+    """Best, median and worst of the groups that the team's runs are compared with, by topic."""
+    groups = {one for one in groups_shown(runs, known.task, team).values() if one is not None}
+    tags = sorted(run.tag for run in runs)
+    parts = [EMPTY]
+    for name in own_measures(known.task):
+        scores = evaluation[name].select(in_order(evaluation.topics), tags)
+        others = AgainstOthers(evaluation, scores, runs, known.task)
+        for key, value in sorted(groups):
+            frame = others.statistics((key, value)).drop("group").rename({"n": "runs"})
+            about = [pl.lit(name).alias("measure"), pl.lit(key).alias("category")]
+            parts.append(frame.select(*about, pl.lit(value).alias("value"), pl.all()))
+    return pl.concat(parts)
+
+
+def _readme(sheets: Sequence[Sheet], known: Known) -> str:
+    first = sheets[0]
+    team = f"{first.team} ({first.team_name})" if first.team_name else first.team
+    lines = [
+        f"{known.rules.title or known.rules.id}: task {known.task.title or known.task.name}",
+        f"Results of team {team}, {counted(len(sheets), 'run')}, judgments {known.judgments}",
+        "",
+        "index.html      the runs, with links to their sheets",
+        "runs/*.html     a sheet for each run; .txt and .json say the same",
+        "statistics.csv  best, median and worst score of groups of runs, by measure and topic",
+        "",
+        *MEANT,
+        f"A group has runs of {counted(known.task.min_category, 'team')} or more; else all runs are"
+        " shown in its place, or none.",
+        "Runs of other teams are counted, and not named.",
+    ]
+    if any(one.category is None for one in sheets):
+        lines.append("Some runs are compared with none, as there are too few other teams.")
+    return "\n".join(map(plain, lines)) + "\n"
+
+
+def zipped(files: Mapping[str, bytes]) -> bytes:
+    """Pack files in order of their names, with a fixed time: the same files, the same bytes."""
+    held = io.BytesIO()
+    with zipfile.ZipFile(held, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in sorted(files):
+            entry = zipfile.ZipInfo(name, WHEN)
+            entry.compress_type = zipfile.ZIP_DEFLATED
+            # As from any system: files that are read by all.
+            entry.create_system, entry.external_attr = 3, 0o644 << 16
+            archive.writestr(entry, files[name])
+    return held.getvalue()

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path, PurePosixPath
 
+from cranfield.base.digests import file_sha256
 from cranfield.base.errors import quoted
 
 DECLARATION = "BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n"
@@ -44,7 +44,7 @@ def write_bag(folder: Path, about: Mapping[str, str]) -> str:
     _write(folder / "bag-info.txt", "".join(lines))
     _write(folder / MANIFEST, _manifest(payload))
     _write(folder / TAG_MANIFEST, _manifest({name: folder / name for name in _TAG_FILES}))
-    return sha256_of(folder / TAG_MANIFEST)
+    return file_sha256(folder / TAG_MANIFEST)
 
 
 def validate(folder: Path) -> list[str]:
@@ -82,18 +82,12 @@ def validate(folder: Path) -> list[str]:
                 problems[path] = "is in no manifest"
         elif file.is_symlink() or not file.is_file():
             problems[path] = "is no ordinary file"
-        elif sha256_of(file) != listed[path]:
+        elif file_sha256(file) != listed[path]:
             problems[path] = "its SHA-256 is not that of the manifest"
     _check_declaration(folder, there, problems)
     if not problems:
         _check_size(folder, there, problems)
     return [f"{_shown(path)}: {problems[path]}" for path in sorted(problems)]
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file, in hexadecimal digits."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _check_declaration(folder: Path, there: set[str], problems: dict[str, str]) -> None:
@@ -125,7 +119,7 @@ def _files(folder: Path) -> Iterator[str]:
 
 
 def _manifest(files: Mapping[str, Path]) -> str:
-    return "".join(f"{sha256_of(path)}  {_coded(name)}\n" for name, path in sorted(files.items()))
+    return "".join(f"{file_sha256(path)}  {_coded(name)}\n" for name, path in sorted(files.items()))
 
 
 def _coded(name: str) -> str:

@@ -1,0 +1,79 @@
+"""`cranfield campaign release`, `retract`: what leaves the campaign, and what is taken back."""
+
+from __future__ import annotations
+
+import click
+
+from cranfield.base.escape import plain
+
+EPILOG = """\b
+Examples:
+  cranfield campaign release news
+  cranfield campaign release news --task adhoc --date 2026-11-20
+  cranfield campaign release news --anonymous --seed 7
+  cranfield campaign release news --scores-only --judgments 1
+  cranfield campaign retract news adhoc-1 "Judgments of topic 12 were those of topic 21."
+"""
+
+
+@click.command(epilog=EPILOG)
+@click.argument("folder")
+@click.option("--task", help="The task; where there is only one, it needs no name.")
+@click.option("--judgments", metavar="VERSION", help="Those to release; by default the last.")
+@click.option("--anonymous", is_flag=True, help="No team is named.")
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    show_default=True,
+    help="Of the order in which teams that are not named are numbered.",
+)
+@click.option("--scores-only", is_flag=True, help="Leave out runs and judgments.")
+@click.option(
+    "--date",
+    metavar="DAY",
+    help="Day of the release, written into it, by which embargoes end; else today, not written.",
+)
+@click.option("--note", default="", metavar="TEXT", help="A text for its README.")
+def release(
+    folder: str,
+    task: str | None,
+    judgments: str | None,
+    anonymous: bool,
+    seed: int,
+    scores_only: bool,
+    date: str | None,
+    note: str,
+) -> None:
+    """Release a task: a folder with runs, judgments, scores and sheets that never changes.
+
+    It is a bag (BagIt 1.0) in the campaign's folder `releases`, and holds what may be shown, and
+    nothing else. The same campaign and options give the same bytes.
+    """
+    from cranfield import campaign
+
+    made = campaign.open(folder).release(
+        task,
+        judgments=judgments,
+        anonymous=anonymous,
+        seed=seed,
+        scores_only=scores_only,
+        date=date,
+        note=note,
+    )
+    print(plain(f"{made.path}: {made.said}"))
+    print(f"SHA-256 of tagmanifest-sha256.txt, to be published: {made.manifest}")
+    for one in made.left_out:
+        print(f"not in it: {one}")
+
+
+@click.command(epilog=EPILOG)
+@click.argument("folder")
+@click.argument("release", metavar="RELEASE")
+@click.argument("reason")
+def retract(folder: str, release: str, reason: str) -> None:
+    """Retract a release: it stays as it is, with a note beside it that says why."""
+    from cranfield import campaign
+
+    campaign.open(folder).retract(release, reason)
+    print(plain(f"{release} is retracted: releases/{release}.retracted.json says why"))

@@ -1,0 +1,344 @@
+"""Releases: what is in them, what never is, and that they are the same bytes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.base.digests import file_sha256
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.campaign.opened import Opened
+from cranfield.campaign.publishing import payload
+from cranfield.campaign.publishing.bag import validate
+from cranfield.campaign.publishing.releasing import release, retract
+from cranfield.campaign.results.sheets.sheet import Sheet
+from cranfield.campaign.store import objects
+from tests.campaign.publishing.making import (
+    CLOCK,
+    TEAMS,
+    add_judgments,
+    contents,
+    embargo,
+    everything,
+    hits,
+    make_campaign,
+    submit,
+)
+from tests.conftest import ROOT
+
+TAGS = ("Dense_1", "bm25-a", "bm25rm3", "dense.2", "tut-late")
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    """A campaign with three releases: as it is, anonymous, and scores only."""
+    opened = make_campaign(tmp_path_factory.mktemp("canary-folder") / "canary-news")
+    add_judgments(opened, "2", 1, doc="canarydoc")
+    release(opened, judgments="1", date="2026-11-20", note="A *note*")
+    release(opened, judgments="1", anonymous=True, seed=3)
+    release(opened, judgments="1", scores_only=True)
+    return opened
+
+
+@pytest.fixture
+def named(made: Opened) -> Path:
+    return made.folder / "releases/adhoc-1"
+
+
+@pytest.fixture
+def anonymous(made: Opened) -> Path:
+    return made.folder / "releases/adhoc-2"
+
+
+def test_what_is_in_it(named: Path) -> None:
+    found = set(contents(named))
+    of_runs = {f"data/runs/{tag}.run.xz" for tag in TAGS}
+    of_runs |= {f"data/sheets/{tag}.{form}" for tag in TAGS for form in ("json", "txt", "html")}
+    tables = ("runs.csv", "teams.csv", "leaderboard.csv", "topic-statistics.csv")
+    others = ("judgments.txt", "rules.toml", "report.html", "about.json", "README.md")
+    expected = {f"data/{name}" for name in (*tables, *others, "scores/scores.parquet")}
+    bag = {"bagit.txt", "bag-info.txt", "manifest-sha256.txt", "tagmanifest-sha256.txt"}
+    assert found == of_runs | expected | bag
+
+
+def test_scores_only(made: Opened, named: Path) -> None:
+    left = set(contents(made.folder / "releases/adhoc-3"))
+    gone = {name for name in contents(named) if name.startswith("data/runs/")}
+    assert set(contents(named)) - left == gone | {"data/judgments.txt"}
+
+
+def test_it_is_a_bag_and_registered(made: Opened, named: Path) -> None:
+    first, *_ = made.registry.releases()
+    assert validate(named) == []
+    assert (first.id, first.task, first.judgments, first.state) == (
+        "adhoc-1",
+        "adhoc",
+        "1",
+        "released",
+    )
+    assert first.path == "releases/adhoc-1"
+    assert first.manifest == file_sha256(named / "tagmanifest-sha256.txt")
+    assert first.created == "2026-11-20T12:00:00Z"
+
+
+def test_runs_are_those_that_were_handed_in(made: Opened, named: Path) -> None:
+    table = pl.read_csv(named / "data/runs.csv", infer_schema=False)
+    assert table["tag"].to_list() == list(TAGS)
+    for run in made.registry.submissions("adhoc"):
+        row = table.row(by_predicate=pl.col("tag") == run.tag, named=True)
+        assert row["sha256"] == run.object
+        assert row["received"] == run.received[:10]
+        assert (row["team"], row["type"], row["priority"]) == (
+            run.team,
+            run.type,
+            str(run.priority),
+        )
+        assert (row["fields"], row["notes"]) == (run.answers["fields"], run.answers["notes"])
+        assert (row["late"] == "true", row["pooled"] == "true") == (run.late, run.pooled)
+        kept = made.folder / "kept.run"
+        kept.write_bytes(objects.read(made.folder, run.object))
+        before = cf.read_run(kept).to_polars()
+        kept.unlink()
+        assert before.equals(cf.read_run(named / f"data/runs/{run.tag}.run.xz").to_polars())
+    teams = pl.read_csv(named / "data/teams.csv")
+    assert dict(teams.rows()) == TEAMS
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_scores_are_those_of_the_released_files(made: Opened, number: int) -> None:
+    """Whoever evaluates the runs of a release by its judgments finds the numbers of its tables."""
+    data = made.folder / f"releases/adhoc-{number}/data"
+    ev = cf.evaluate(str(data / "runs/*.xz"), data / "judgments.txt", ["nDCG@10", "P@5"])
+    board = pl.read_csv(data / "leaderboard.csv")
+    means = {row["system"]: row for row in ev.by_system().iter_rows(named=True)}
+    assert set(means) == set(board["tag"])
+    for row in board.iter_rows(named=True):
+        for name in ev:
+            assert row[name] == pytest.approx(means[row["tag"]][name], abs=1e-12)
+    assert board["nDCG@10"].is_sorted(descending=True)
+    scores = cf.read_scores_by_measure if hasattr(cf, "read_scores_by_measure") else None
+    assert scores is None or scores
+    table = pl.read_parquet(data / "scores/scores.parquet")
+    for name, one in ev.items():
+        wide = table.select("topic", "system", name).pivot("system", index="topic", values=name)
+        found = wide.select(*one.systems).to_numpy()
+        places = [wide["topic"].to_list().index(topic) for topic in one.topics]
+        np.testing.assert_allclose(found[places], one.values, atol=1e-12)
+    statistics = pl.read_csv(data / "topic-statistics.csv", schema_overrides={"topic": pl.String})
+    whole = statistics.filter(pl.col("group") == "all", pl.col("measure") == "P@5")
+    best = dict(zip(whole["topic"], whole["best"], strict=True))
+    assert [best[topic] for topic in ev.topics] == ev["P@5"].values.max(axis=1).tolist()
+    assert {"type=automatic", "type=manual", "fields=title", "fields=all"} <= set(
+        statistics["group"]
+    )
+
+
+def test_sheets_are_those_of_the_released_names(made: Opened) -> None:
+    for number in (1, 2):
+        data = made.folder / f"releases/adhoc-{number}/data"
+        tags = pl.read_csv(data / "runs.csv")["tag"].to_list()
+        for tag in tags:
+            sheet = Sheet.from_json((data / f"sheets/{tag}.json").read_text())
+            assert sheet.tag == tag
+            assert set(sheet.sure.names or ()) <= set(tags) - {tag}
+            assert sheet.warnings == ()
+
+
+def test_nothing_private_is_in_any_of_them(made: Opened) -> None:
+    """The canaries are there to be found: in the campaign's folder."""
+    for number in (1, 2, 3):
+        found = hits(
+            made.folder / f"releases/adhoc-{number}",
+            *("canary", "/home", "@example.org", str(made.folder), made.folder.name),
+        )
+        assert found == []
+    registry = (made.folder / "campaign.sqlite").read_bytes()
+    for word in (b"canary-contact", b"canary-refused", b"canary-path", b"canary-actor"):
+        assert word in registry
+
+
+def test_an_anonymous_one_names_nobody(made: Opened, anonymous: Path) -> None:
+    words = (*TEAMS, *TEAMS.values(), *TAGS, "secret sauce", "markup", "Padova")
+    hashes = [run.object for run in made.registry.submissions()]
+    assert hits(anonymous, *words, *hashes, "2026-08-0") == []
+    tags = pl.read_csv(anonymous / "data/runs.csv")["tag"].to_list()
+    assert (
+        sorted(tags) == tags == [*("team01-1", "team01-2", "team02-1", "team02-2", "team03-1")]
+        or len({re.sub("-.*", "", tag) for tag in tags}) == 3
+    )
+    teams = pl.read_csv(anonymous / "data/teams.csv")
+    assert teams["id"].to_list() == teams["name"].to_list() == ["team 01", "team 02", "team 03"]
+
+
+def test_the_order_of_hidden_teams_is_drawn(tmp_path: Path) -> None:
+    """Another seed, and another campaign with the same seed, give other orders."""
+    boards = set()
+    opened = make_campaign(tmp_path / "a")
+    for seed in range(6):
+        folder = release(opened, anonymous=True, seed=seed).path
+        boards.add((folder / "data/leaderboard.csv").read_text())
+    assert len(boards) > 1
+
+
+def test_the_same_bytes_wherever_they_are_made(made: Opened, tmp_path: Path) -> None:
+    """Again, and in another folder, time zone, umask, with other hashes and threads."""
+    again = Opened(made.folder, clock=lambda: CLOCK)
+    wanted = {
+        "judgments='1', date='2026-11-20', note='A *note*'": made.folder / "releases/adhoc-1",
+        "judgments='1', anonymous=True, seed=3": made.folder / "releases/adhoc-2",
+    }
+    same = release(again, judgments="1", date="2026-11-20", note="A *note*").path
+    assert contents(same) == contents(made.folder / "releases/adhoc-1")
+    shutil.rmtree(same)
+    copy = tmp_path / "another folder"
+    shutil.copytree(made.folder, copy)
+    shutil.rmtree(copy / "scores")
+    (copy / "scores").mkdir()
+    calls = "; ".join(f"print(release(opened, {options}).path)" for options in wanted)
+    code = (
+        "import os; os.umask(0o077)\n"
+        "from cranfield.campaign.opened import Opened\n"
+        "from cranfield.campaign.publishing.releasing import release\n"
+        f"opened = Opened({str(copy)!r}, actor='somebody'); {calls}"
+    )
+    others = {
+        "PYTHONPATH": str(ROOT / "src"),
+        "TZ": "Pacific/Kiritimati",
+        "PYTHONHASHSEED": "99",
+        "OMP_NUM_THREADS": "2",
+        "POLARS_MAX_THREADS": "3",
+        "LC_ALL": "C",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | others,
+        cwd=tmp_path,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    for path, first in zip(done.stdout.splitlines(), wanted.values(), strict=True):
+        assert contents(Path(path)) == contents(first)
+
+
+def test_an_embargo_ends_on_its_day(tmp_path: Path) -> None:
+    opened = make_campaign(tmp_path / "news")
+    embargo(opened, "delft", "2026-12-01")
+    before = release(opened, date="2026-11-30").path
+    after = release(opened, date="2026-12-01").path
+    # Without a date it is the day of the clock, 2026-11-20.
+    today = release(opened).path
+    for folder in (before, today):
+        assert hits(folder, "delft", "Dense_1", "dense.2") == []
+        assert hits(folder, "padua", "bm25rm3", "tut-late")
+        tags = pl.read_csv(folder / "data/runs.csv")["tag"].to_list()
+        assert tags == ["bm25-a", "bm25rm3", "team01-1", "team01-2", "tut-late"]
+    assert hits(after, "Dense_1")
+    assert json.loads((today / "data/about.json").read_text())["date"] is None
+
+
+def test_numbers_that_real_teams_have_are_left_out(tmp_path: Path) -> None:
+    opened = make_campaign(tmp_path / "news")
+    submit(opened, "padua", "TEAM01-1", type="manual", number=9)
+    embargo(opened, "delft", "2027-01-01")
+    tags = pl.read_csv(release(opened).path / "data/runs.csv")["tag"].to_list()
+    assert {"TEAM01-1", "team02-1", "team02-2"} <= set(tags)
+
+
+def test_a_run_that_goes_meanwhile_stops_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = make_campaign(tmp_path / "news")
+    real = payload.write_payload
+
+    def slow(folder: Path, chosen: payload.Payload) -> None:
+        real(folder, chosen)
+        submit(opened, "padua", "new-run", number=7)
+
+    monkeypatch.setattr(payload, "write_payload", slow)
+    with pytest.raises(CranfieldError, match="came or went"):
+        release(opened)
+    assert list((opened.folder / "releases").iterdir()) == []
+    assert opened.registry.releases() == ()
+
+
+def test_what_a_killed_process_left_is_replaced(tmp_path: Path) -> None:
+    opened = make_campaign(tmp_path / "news")
+    (opened.folder / "releases/adhoc-1").mkdir()
+    (opened.folder / "releases/adhoc-1/old").write_text("old")
+    made = release(opened)
+    assert made.id == "adhoc-1"
+    assert validate(made.path) == []
+    assert [path.name for path in (opened.folder / "releases").iterdir()] == ["adhoc-1"]
+    assert release(opened).id == "adhoc-2"
+
+
+def test_what_is_written_is_private_in_the_campaign(named: Path) -> None:
+    for path in named.rglob("*"):
+        assert path.stat().st_mode & 0o777 == (0o700 if path.is_dir() else 0o600)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"judgments": "9"}, "9"),
+        ({"date": "yesterday"}, "is no date such as 2026-11-20"),
+        ({"seed": -1}, "seed"),
+        ({"task": "other"}, "there is no task 'other'"),
+    ],
+)
+def test_what_is_refused(made: Opened, options: dict[str, object], message: str) -> None:
+    with pytest.raises(CranfieldError, match=message):
+        release(made, **options)  # type: ignore[arg-type]
+
+
+def test_the_readme_says_what_is_not_there(made: Opened, named: Path, anonymous: Path) -> None:
+    text = (named / "data/README.md").read_text("utf-8")
+    for word in ("CC BY 4.0", "A \\*note\\*", "contacts of teams", "2026-11-20", "sha256sum -c"):
+        assert word in text
+    assert "descriptions and metadata" in (anonymous / "data/README.md").read_text("utf-8")
+    only = (made.folder / "releases/adhoc-3/data/README.md").read_text("utf-8")
+    assert "`judgments.txt`" not in only
+
+
+def test_retracting_leaves_it_as_it_is(tmp_path: Path) -> None:
+    opened = make_campaign(tmp_path / "news")
+    made = release(opened)
+    before = contents(made.path)
+    for id, reason, message in (
+        ("adhoc-7", "x", "there is no release 'adhoc-7'; there are adhoc-1"),
+        ("adhoc-1", " ", "for a reason"),
+    ):
+        with pytest.raises(PolicyError, match=message):
+            retract(opened, id, reason)
+    retract(opened, "adhoc-1", "A judge was paid.")
+    assert contents(made.path) == before
+    note = opened.folder / "releases/adhoc-1.retracted.json"
+    assert json.loads(note.read_text()) == {
+        "release": "adhoc-1",
+        "retracted": "2026-11-20T12:00:00Z",
+        "reason": "A judge was paid.",
+    }
+    [record] = opened.registry.releases()
+    assert (record.state, record.reason) == ("retracted", "A judge was paid.")
+    assert record.retraction == file_sha256(note)
+    with pytest.raises(PolicyError, match="retracted already"):
+        retract(opened, "adhoc-1", "again")
+    assert release(opened).id == "adhoc-2"
+
+
+def test_every_form_is_looked_into(named: Path) -> None:
+    """The search itself finds what is packed."""
+    names = [name for name, _ in everything(named)]
+    assert names.count("data/runs/tut-late.run.xz") == 3
+    assert ("data/scores/scores.parquet", "tut-late") in hits(named, "tut-late")

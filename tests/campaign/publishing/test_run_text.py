@@ -1,0 +1,76 @@
+"""Runs as they are released: their lines, and nothing else."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.campaign.publishing.run_text import packed, released_text
+
+LINES = b"1 Q0 d1 1 9.50 mine\n1\tq0  d2 2 1e-3 mine\r\n\n  2 0 d1 first .5 mine"
+HEADER = b"# ir_metadata.start\n# actor:\n#   mail: a@b.c\n# ir_metadata.end\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"",
+        HEADER,
+        HEADER.replace(b"# ", b""),
+        b"\xef\xbb\xbf" + HEADER,
+        HEADER.replace(b"\n", b"\r\n"),
+        b"<SYSDESC>The mail is a@b.c</SYSDESC>\n",
+        b"# a@b.c\n\t# a@b.c\n",
+    ],
+)
+@pytest.mark.parametrize("pack", [bytes, gzip.compress, lzma.compress])
+def test_lines_stay_as_they_are(head: bytes, pack: type[bytes]) -> None:
+    assert released_text(pack(head + LINES)) == LINES
+
+
+def test_comments_between_lines_are_left_out() -> None:
+    lines = LINES.splitlines(keepends=True)
+    assert released_text(lines[0] + b"  # /home/me\n" + b"".join(lines[1:])) == LINES
+    assert released_text(LINES + b"\n#end") == LINES + b"\n"
+
+
+def test_a_run_without_a_name_keeps_topics_documents_ranks_and_scores() -> None:
+    assert released_text(HEADER + LINES, "team07-2") == (
+        b"1 Q0 d1 1 9.50 team07-2\n1 Q0 d2 2 1e-3 team07-2\n\n2 Q0 d1 0 .5 team07-2"
+    )
+
+
+WORD = st.from_regex(r"[!-~]{1,8}", fullmatch=True).filter(lambda word: not word.startswith("#"))
+BLANK = st.sampled_from([" ", "\t", "  ", " \t"])
+
+
+@given(st.lists(st.tuples(*[WORD] * 6, BLANK), max_size=8), st.sampled_from(["\n", "\r\n"]))
+def test_each_line_says_the_same(rows: list[tuple[str, ...]], end: str) -> None:
+    """By splitting each line, as a definition would."""
+    text = "".join(row[6].join(row[:6]) + end for row in rows)
+    wanted = "".join(
+        f"{row[0]} Q0 {row[2]} {row[3] if re.fullmatch('[0-9]{1,9}', row[3]) else '0'} {row[4]}"
+        " x1\n"
+        for row in rows
+    )
+    assert released_text(text.encode(), "x1").decode() == wanted
+    assert released_text(text.encode()).decode() == text
+
+
+def test_the_same_rankings_are_read(tmp_path: Path) -> None:
+    (tmp_path / "a").write_bytes(LINES)
+    (tmp_path / "b.xz").write_bytes(packed(released_text(LINES, "team07-2")))
+    a, b = (cf.read_run(tmp_path / name).to_polars() for name in ("a", "b.xz"))
+    assert a.equals(b)
+
+
+def test_packing_has_no_time_and_is_unpacked_by_others() -> None:
+    assert packed(LINES) == packed(LINES)
+    assert lzma.decompress(packed(LINES)) == LINES

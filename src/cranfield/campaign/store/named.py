@@ -25,7 +25,7 @@ from cranfield.campaign.store.verification import LEFT_OVER, NOTE, Finding
 OWN = (RULES, REGISTRY, SEAL, OBJECTS, SCORES, RELEASES)
 
 _UNNAMED = re.compile(
-    rf"{OBJECTS}/([0-9a-f]{{2}})/(\1[0-9a-f]{{62}}|\..*)"
+    rf"{OBJECTS}/(\.[^/]*|([0-9a-f]{{2}})/(\2[0-9a-f]{{62}}|\.[^/]*))"
     rf"|{SCORES}/(\..*|[^/]+\.parquet)"
     rf"|{RELEASES}/(\.[^/]*|[^/]+\.retracted\.json)"
     rf"|\.campaign\.[^/]*|{re.escape(JOURNAL)}"

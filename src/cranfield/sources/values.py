@@ -34,26 +34,27 @@ def is_integer(text: str) -> bool:
     return bool(_INTEGER.fullmatch(text)) and short and -_INT32 <= int(text) < _INT32
 
 
-def numbers_in(texts: pl.Series) -> pl.Series:
+def numbers_in(column: pl.Expr) -> pl.Expr:
     """Read a column of text as :func:`is_number` has it; null where there is no finite number.
 
-    >>> numbers_in(pl.Series(["0.5", "1e3", "nan", "1_0", ".5", None])).to_list()
+    >>> frame = pl.DataFrame({"score": ["0.5", "1e3", "nan", "1_0", ".5", None]})
+    >>> frame.select(numbers_in(pl.col("score")))["score"].to_list()
     [0.5, 1000.0, None, None, 0.5, None]
     """
-    numbers = texts.cast(pl.Float64, strict=False)
-    written = texts.str.contains(f"(?-u)^(?:{_NUMBER.pattern})$")
-    return numbers.set(~(written & numbers.is_finite()).fill_null(False), None)
+    number = column.cast(pl.Float64, strict=False)
+    written = column.str.contains(f"(?-u)^(?:{_NUMBER.pattern})$")
+    return pl.when(written & number.is_finite()).then(number)
 
 
-def integers_in(texts: pl.Series) -> pl.Series:
+def integers_in(column: pl.Expr) -> pl.Expr:
     """Read a column of text as :func:`is_integer` has it; null where there is no integer.
 
-    >>> integers_in(pl.Series(["5", "-5", "1.5", "1-2", "2147483648", None])).to_list()
+    >>> frame = pl.DataFrame({"rank": ["5", "-5", "1.5", "1-2", "2147483648", None]})
+    >>> frame.select(integers_in(pl.col("rank")))["rank"].to_list()
     [5, -5, None, None, None, None]
     """
-    numbers = texts.cast(pl.Int32, strict=False)
-    written = texts.str.contains(f"(?-u)^(?:{_INTEGER.pattern})$")
-    return numbers.set(~written.fill_null(False), None)
+    written = column.str.contains(f"(?-u)^(?:{_INTEGER.pattern})$")
+    return pl.when(written).then(column.cast(pl.Int32, strict=False))
 
 
 def finite(cell: Any) -> float | None:

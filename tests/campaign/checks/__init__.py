@@ -1,0 +1,1 @@
+"""Checks of runs that are handed in."""

@@ -89,7 +89,7 @@ def check_run(
                 place = MetadataPlace(header, name)
                 chunk = header.blanked(chunk)  # noqa: PLW2901
             lines.check(raw_columns(chunk, count + 1, task.format))
-            count += chunk.count(b"\n") + (not chunk.endswith(b"\n"))
+            count += chunk.count(b"\n") + (chunk[-1:] not in {b"", b"\n"})
     except _TooLargeError as error:
         found.add("size", what=error.what, limit=error.limit)
         whole = False
@@ -99,6 +99,7 @@ def check_run(
     rows = lines.rows()
     if whole and not rows.lines.size:
         found.add("empty", reason="is empty: a run has at least one line")
+        whole = False
     lines.end()
     _check_tag(lines, task, tag, team, found)
     found.add_all(metadata_faults(replace(place, tag=lines.tag), task, lines.tag))

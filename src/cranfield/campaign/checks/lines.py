@@ -35,6 +35,8 @@ class Rows:
         NaN where there is none.
     ranks
         0 where there is none.
+    ranked
+        Whether the rank is one: an integer of 0 or more.
     short
         Whether a row is a line with too few columns, of which nothing is known but a first word.
     """
@@ -44,22 +46,25 @@ class Rows:
     docs: pl.Series
     scores: Floats
     ranks: Codes
+    ranked: Bools
     lines: Ints
     short: Bools
 
 
-_Part = tuple[Codes, pl.Series, Floats, Codes, Ints, Bools]
+_Part = tuple[Codes, pl.Series, Floats, Codes, Bools, Ints, Bools]
 
 _NO_ROWS: _Part = (
     np.empty(0, dtype=np.int32),
     pl.Series(dtype=pl.String),
     np.empty(0),
     np.empty(0, dtype=np.int32),
+    np.empty(0, dtype=bool),
     np.empty(0, dtype=np.int64),
     np.empty(0, dtype=bool),
 )
 
-_INTEGER = pl.lit("an integer")
+_RANKED = (pl.col("integer") >= 0).fill_null(False)
+_INTEGER, _FROM_0 = pl.lit("an integer"), pl.lit("0 or more")
 
 
 class Lines:
@@ -78,30 +83,46 @@ class Lines:
         """Check the lines of a chunk."""
         self._check_encoding(raw)
         frame = self._check_columns(raw)
-        self._check_tags(frame["tag"], raw.lines)
-        self._check_second(frame["q0"], raw.lines)
+        self._note_tag(frame["tag"], raw.lines)
+        seen = frame.select(
+            tag=pl.col("tag") != (self.tag or ""),
+            q0=~pl.col("q0").is_in(self._task.second_column),
+            number=numbers_in(pl.col("score")),
+            integer=integers_in(pl.col("rank")),
+            score="score",
+            rank="rank",
+        ).select(
+            pl.col("tag", "q0").fill_null(False),
+            score=pl.col("number").is_null() & pl.col("score").is_not_null(),
+            rank=~_RANKED & pl.col("rank").is_not_null(),
+            ranked=_RANKED,
+            number=pl.col("number").fill_null(np.nan),
+            integer=pl.col("integer").fill_null(0),
+        )
+        wrong = {name: seen[name].to_numpy() for name in ("tag", "q0", "rank", "score")}
         about = {"topics": frame["topic"], "docs": frame["doc"]}
-        ranks = integers_in(frame["rank"])
-        if self._task.rank != "off":
-            wrong = frame["rank"].is_not_null() & (ranks.is_null() | (ranks < 0))
-            wanted = pl.select(pl.when(ranks < 0).then(pl.lit("0 or more")).otherwise(_INTEGER))
+        self._found.add_rows(
+            "tag-changes", wrong["tag"], raw.lines, tag=frame["tag"], first=self.tag
+        )
+        self._note_second(wrong["q0"], frame["q0"], raw.lines)
+        if self._task.rank != "off" and wrong["rank"].any():
+            wanted = seen.select(pl.when(pl.col("integer") < 0).then(_FROM_0).otherwise(_INTEGER))
             self._found.add_rows(
                 "rank",
-                wrong.fill_null(True).to_numpy(),
+                wrong["rank"],
                 raw.lines,
                 **about,
                 rank=frame["rank"],
                 wanted=wanted.to_series(),
             )
-        scores = numbers_in(frame["score"])
-        wrong = frame["score"].is_not_null() & scores.is_null()
-        self._found.add_rows("score", wrong.to_numpy(), raw.lines, **about, score=frame["score"])
+        self._found.add_rows("score", wrong["score"], raw.lines, **about, score=frame["score"])
         self._parts.append(
             (
                 self._codes(frame["topic"]),
                 frame["doc"],
-                scores.fill_null(np.nan).to_numpy(),
-                ranks.fill_null(0).to_numpy(),
+                seen["number"].to_numpy(),
+                seen["integer"].to_numpy(),
+                seen["ranked"].to_numpy(),
                 raw.lines,
                 raw.widths < len(NAMES),
             )
@@ -158,28 +179,20 @@ class Lines:
                     self._found.add_rows(
                         "columns", empty.to_numpy(), raw.lines, what=f"an empty {name}", **known
                     )
-            frame = frame.with_columns(pl.when(pl.col(pl.String) != "").then(pl.col(pl.String)))
+            filled = pl.exclude("q0")
+            frame = frame.with_columns(pl.when(filled != "").then(filled))
         return frame
 
-    def _check_tags(self, tags: pl.Series, lines: Ints) -> None:
-        if self.tag is None:
-            known = tags.is_not_null()
-            if known.any():
-                row = known.arg_max() or 0
-                self.tag, self.tag_line = tags[row], int(lines[row])
-        if self.tag is not None:
-            other = (tags != self.tag).fill_null(False)
-            self._found.add_rows("tag-changes", other.to_numpy(), lines, tag=tags, first=self.tag)
+    def _note_tag(self, tags: pl.Series, lines: Ints) -> None:
+        if self.tag is None and tags.null_count() < len(tags):
+            row = tags.is_not_null().arg_max() or 0
+            self.tag, self.tag_line = tags[row], int(lines[row])
 
-    def _check_second(self, values: pl.Series, lines: Ints) -> None:
-        allowed = self._task.second_column
-        if not allowed:
-            return
-        wrong = values.is_not_null() & ~values.is_in(allowed)
-        if count := int(wrong.sum()):
-            row = wrong.arg_max() or 0
-            line, value, before = self._second or (int(lines[row]), str(values[row]), 0)
-            self._second = line, value, before + count
+    def _note_second(self, wrong: Bools, values: pl.Series, lines: Ints) -> None:
+        if self._task.second_column and wrong.any():
+            row = int(wrong.argmax())
+            line, value, before = self._second or (int(lines[row]), values[row], 0)
+            self._second = line, value, before + int(wrong.sum())
 
     def _codes(self, topics: pl.Series) -> Codes:
         """Number the topics; -1 where there is none."""

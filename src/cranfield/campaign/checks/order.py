@@ -42,9 +42,12 @@ def check_order(rows: Rows, at: Indices, task: TaskRules, found: Collected) -> s
     ties = str(task.judging.get("ties", "trec"))
     order = order_of(run, ties)
     if ties not in {"rank", "file"}:
-        if task.rank == "order" and order.contradictions:
-            places = counted(order.contradictions, "place")
-            found.add("rank-order", count=order.contradictions, places=places)
+        ranked = rows.ranked[at]
+        # What is no rank contradicts nothing.
+        of_ranked = order if ranked.all() else order_of(run.restricted(ranked), ties)
+        if task.rank == "order" and of_ranked.contradictions:
+            places = counted(of_ranked.contradictions, "place")
+            found.add("rank-order", count=of_ranked.contradictions, places=places)
         if order.tied > task.tied * len(run):
             found.add(
                 "tied",

@@ -6,7 +6,6 @@ nothing else, and blanks of any kind stand between the columns, or semicolons in
 
 from __future__ import annotations
 
-from codecs import BOM_UTF8
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -100,21 +99,17 @@ def _blanks(text: bytes, first_line: int) -> tuple[pl.DataFrame, Ints, Ints]:
 
 def _read(text: bytes, separator: str, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
     """Read regular text of at least so many columns as text."""
-    if not text:
-        return pl.DataFrame(schema=schema)
-    # The CSV reader would take a mark at the beginning of an id for one of the whole file.
-    odd = text.startswith(BOM_UTF8)
-    if odd:
-        text = separator.encode().join([b"-"] * len(schema)) + b"\n" + text
-    frame = pl.read_csv(
-        text,
+    # The first line decides how many columns there are, and the CSV reader would take a mark of
+    # byte order away: neither is to happen to a line of the run.
+    head = separator.encode().join([b"-"] * len(schema))
+    return pl.read_csv(
+        head + b"\n" + text,
         has_header=False,
         separator=separator,
         quote_char=None,
         schema=schema,
         truncate_ragged_lines=True,
-    )
-    return frame[1:] if odd else frame
+    )[1:]
 
 
 def _semicolons(text: bytes, first_line: int) -> tuple[pl.DataFrame, Ints, Ints]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Indices
+from cranfield.base.arrays import Indices, Ints
 from cranfield.base.words import counted
 from cranfield.campaign.checks.collecting import Collected
 from cranfield.campaign.checks.documents import excluded, outside, unlike
@@ -78,29 +78,28 @@ def check_documents(rows: Rows, task: TaskRules, found: Collected) -> Indices:
 
     Returns the rows of documents that stand in their topic for the first time.
     """
-    at = np.flatnonzero((rows.codes >= 0) & rows.docs.is_not_null().to_numpy())
-    docs, codes, lines = rows.docs.gather(at), rows.codes[at], rows.lines[at]
-    topics = pl.Series(rows.topics, dtype=pl.String).gather(codes)
-    about = {"topics": topics, "docs": docs}
+    known = rows.codes >= 0
+    if rows.docs.null_count():
+        known &= rows.docs.is_not_null().to_numpy()
+    at = np.flatnonzero(known)
+    docs = rows.docs if known.all() else rows.docs.gather(at)
+    codes, lines = rows.codes[at], rows.lines[at]
+
+    def add(code: str, places: Indices, **values: Ints) -> None:
+        if places.size:
+            names = pl.Series(rows.topics, dtype=pl.String).gather(codes[places])
+            of = {"topic": names, "doc": docs.gather(places)}
+            every = np.ones(places.size, dtype=bool)
+            found.add_rows(code, every, lines[places], topics=names, docs=of["doc"], **of, **values)
+
     first, again = repeats(pair_keys(docs, codes, rows.topics), docs, codes)
-    if again.size:
-        found.add_rows(
-            "document-twice",
-            np.ones(again.size, dtype=bool),
-            lines[again],
-            topics=topics.gather(again),
-            docs=docs.gather(again),
-            first=lines[first],
-        )
+    add("document-twice", again, first=lines[first])
     if found.wanted("document-unknown"):
         if task.documents is not None:
-            found.add_rows(
-                "document-unknown", outside(docs, task.documents), lines, **about, doc=docs
-            )
+            add("document-unknown", np.flatnonzero(outside(docs, task.documents)))
         elif task.document_pattern is not None:
-            strange = unlike(docs, task.document_pattern)
-            found.add_rows("document-unknown", strange, lines, **about, doc=docs)
+            add("document-unknown", np.flatnonzero(unlike(docs, task.document_pattern)))
     if task.exclude is not None and found.wanted("document-excluded"):
-        out = excluded(topics, docs, task.exclude)
-        found.add_rows("document-excluded", out, lines, **about, doc=docs, topic=topics)
+        topics = pl.Series(rows.topics, dtype=pl.String).gather(codes)
+        add("document-excluded", np.flatnonzero(excluded(topics, docs, task.exclude)))
     return np.delete(at, again)

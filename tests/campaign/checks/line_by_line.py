@@ -1,0 +1,169 @@
+"""A check that goes line by line in plain Python: slow, and made of nothing but the rules."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from cranfield.campaign.rules.tags import safe_name
+from cranfield.sources.values import is_integer, is_number
+
+BLANKS = b" \t\v\f\r"
+
+
+class Found(NamedTuple):
+    """A fault: its kind, its line, and how many it stands for."""
+
+    code: str
+    line: int | None
+    count: int = 1
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The rules, with all lists at hand."""
+
+    form: str = "trec"
+    topics: tuple[str, ...] | None = None
+    documents: frozenset[str] | None = None
+    excluded: Collection[tuple[str, str]] = ()
+    tag: str = "[A-Za-z0-9_.-]{1,20}"
+    declared: str | None = None
+    team: str | None = None
+    most: int | None = 1000
+    second: tuple[str, ...] = ()
+    rank: str = "integer"
+    tied: float = 0.2
+    few: bool = False
+
+
+def faults_of(data: bytes, asked: Asked) -> list[Found]:
+    """Find all faults of an unpacked run."""
+    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return [Found("encoding", 1)]
+    data = data.removeprefix(b"\xef\xbb\xbf")
+    if b"\n" not in data:
+        data = data.replace(b"\r", b"\n")
+    found: list[Found] = []
+    topics: list[tuple[int, str, bool]] = []
+    docs: list[tuple[int, str, str, float | None, int | None]] = []
+    tags: list[tuple[int, str]] = []
+    second: list[int] = []
+    any_line = False
+    for number, raw in enumerate(data.split(b"\n"), 1):
+        try:
+            raw.decode()
+        except UnicodeDecodeError:
+            found.append(Found("encoding", number))
+        if not raw.strip(BLANKS) or raw.lstrip(BLANKS).startswith(b"#"):
+            continue
+        any_line = True
+        if asked.form == "trec":
+            fields, enough = raw.split(), len(raw.split()) >= 6
+        else:
+            fields = raw.rstrip(BLANKS).split(b";")
+            enough = len(fields) == 6
+            fields = [f if k == 2 else f.strip(BLANKS) for k, f in enumerate(fields)]
+        if len(fields) != 6:
+            found.append(Found("columns", number))
+        known = [_text(field) if enough or not k else None for k, field in enumerate(fields[:6])]
+        for k, field in enumerate(fields[:6] if asked.form == "ntcir" else []):
+            if field == b"" and (enough or not k) and k != 1:
+                found.append(Found("columns", number))
+                known[k] = None
+        topic, q0, doc, rank, score, tag = (*known, None, None, None, None, None)[:6]
+        if topic is not None:
+            topics.append((number, topic, enough))
+        if tag is not None:
+            tags.append((number, tag))
+        if asked.second and q0 is not None and q0 not in asked.second:
+            second.append(number)
+        if rank is not None and asked.rank != "off" and (not is_integer(rank) or int(rank) < 0):
+            found.append(Found("rank", number))
+        if score is not None and not is_number(score):
+            found.append(Found("score", number))
+        if topic is not None and doc is not None:
+            value = float(score) if score is not None and is_number(score) else None
+            good = rank is not None and is_integer(rank) and int(rank) >= 0
+            place = int(rank or "") if good else None
+            docs.append((number, topic, doc, value, place))
+    if not any_line:
+        return [*found, Found("empty", None)]
+    if second:
+        found.append(Found("second-column", second[0], len(second)))
+    found += _of_tags(tags, asked) + _of_topics(topics, asked) + _of_documents(docs, asked)
+    return found
+
+
+def _text(field: bytes) -> str | None:
+    try:
+        return field.decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _of_tags(tags: list[tuple[int, str]], asked: Asked) -> list[Found]:
+    if not tags:
+        return []
+    line, tag = tags[0]
+    found = [Found("tag-changes", number) for number, other in tags if other != tag]
+    if not re.fullmatch(asked.tag, tag) or not safe_name(tag):
+        found.append(Found("tag", line))
+    if asked.declared not in {None, tag}:
+        found.append(Found("tag-declared", line))
+    if asked.team is not None and tag.lower() == asked.team.lower():
+        found.append(Found("tag-team", line))
+    return found
+
+
+def _of_topics(topics: list[tuple[int, str, bool]], asked: Asked) -> list[Found]:
+    found = []
+    counts = Counter(topic for _, topic, _ in topics)
+    if asked.topics is not None:
+        strange: dict[str, list[int]] = defaultdict(list)
+        for number, topic, enough in topics:
+            if enough and topic not in asked.topics:
+                strange[topic].append(number)
+        found += [Found("topic-unknown", lines[0], len(lines)) for lines in strange.values()]
+        if missing := [topic for topic in asked.topics if topic not in counts]:
+            found.append(Found("topic-missing", None, len(missing)))
+    for topic, count in counts.items():
+        if asked.most is not None and count > asked.most:
+            lines = [number for number, other, _ in topics if other == topic]
+            found.append(Found("too-many", lines[asked.most]))
+        if asked.few and asked.most is not None and count < asked.most:
+            found.append(Found("too-few", None))
+    return found
+
+
+def _of_documents(
+    docs: list[tuple[int, str, str, float | None, int | None]], asked: Asked
+) -> list[Found]:
+    found = []
+    seen: set[tuple[str, str]] = set()
+    ranked: dict[str, list[tuple[float, str, int | None]]] = defaultdict(list)
+    for number, topic, doc, score, rank in docs:
+        if asked.documents is not None and doc not in asked.documents:
+            found.append(Found("document-unknown", number))
+        if (topic, doc) in asked.excluded:
+            found.append(Found("document-excluded", number))
+        if (topic, doc) in seen:
+            found.append(Found("document-twice", number))
+        elif score is not None:
+            ranked[topic].append((score, doc, rank))
+        seen.add((topic, doc))
+    tied = backwards = 0
+    for some in ranked.values():
+        scores = Counter(score for score, _, _ in some)
+        tied += sum(count for count in scores.values() if count > 1)
+        known = sorted(((s, d, r) for s, d, r in some if r is not None), reverse=True)
+        for better, worse in zip(known, known[1:], strict=False):
+            backwards += better[0] > worse[0] and worse[2] < better[2]
+    if tied > asked.tied * sum(map(len, ranked.values())):
+        found.append(Found("tied", None, tied))
+    if asked.rank == "order" and backwards:
+        found.append(Found("rank-order", None, backwards))
+    return found

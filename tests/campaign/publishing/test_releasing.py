@@ -64,6 +64,7 @@ def test_what_is_in_it(named: Path) -> None:
     found = set(contents(named))
     of_runs = {f"data/runs/{tag}.run.xz" for tag in TAGS}
     of_runs |= {f"data/sheets/{tag}.{form}" for tag in TAGS for form in ("json", "txt", "html")}
+    of_runs |= {f"data/metadata/{tag}.yml" for tag in TAGS}
     tables = ("runs.csv", "teams.csv", "leaderboard.csv", "topic-statistics.csv")
     others = ("judgments.txt", "rules.toml", "report.html", "about.json", "README.md")
     expected = {f"data/{name}" for name in (*tables, *others, "scores/scores.parquet")}
@@ -309,6 +310,8 @@ def test_the_readme_says_what_is_not_there(made: Opened, named: Path, anonymous:
     assert "descriptions and metadata" in (anonymous / "data/README.md").read_text("utf-8")
     only = (made.folder / "releases/adhoc-3/data/README.md").read_text("utf-8")
     assert "`judgments.txt`" not in only
+    assert "of the metadata of runs: actor.mail" in text
+    assert (named / "data/metadata/bm25-a.yml").read_text() == "actor:\n  team: padua\n"
 
 
 def test_retracting_leaves_it_as_it_is(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC
@@ -31,7 +31,7 @@ from cranfield.campaign.publishing.disclosing import (
 )
 from cranfield.campaign.rules.times import utc_text
 from cranfield.campaign.store.layout import RELEASES, UNFINISHED
-from cranfield.campaign.store.records import ReleaseRecord
+from cranfield.campaign.store.records import ReleaseRecord, Submission
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing.payload import Payload
@@ -242,8 +242,10 @@ def _chosen(
     teams = opened.registry.teams()
     today = opened.clock().astimezone(UTC).date().isoformat()
     hidden = hidden_teams(teams, day or today, everybody=anonymous)
-    shown = disclosed(runs, hidden, rules, _secret(opened, seed), _public_metadata(runs))
+    metadata, dropped = _public_metadata([run for run in runs if run.team not in hidden])
+    shown = disclosed(runs, hidden, rules, _secret(opened, seed), metadata)
     left_out = [*NOT_SHOWN, *([NOT_SHOWN_OF_HIDDEN] if any(one.hidden for one in shown) else [])]
+    left_out += [f"of the metadata of runs: {', '.join(dropped)}"] if dropped else []
     left_out += ["runs and judgments: only what was computed from them"] if scores_only else []
     return Payload(
         opened=opened,
@@ -266,8 +268,20 @@ def _as_kept(payload: Payload) -> list[Disclosed]:
     return sorted(payload.runs, key=lambda one: one.kept.id)
 
 
-def _public_metadata(runs: object) -> dict[int, str]:
-    return {}
+def _public_metadata(runs: Sequence[Submission]) -> tuple[dict[int, str], tuple[str, ...]]:
+    """Return what of the metadata is public, by the number of the run, and what is dropped."""
+    from cranfield.campaign.checks.run_metadata import public_metadata
+    from cranfield.collection.metadata.reading import read_metadata
+
+    public: dict[int, str] = {}
+    dropped: dict[str, None] = {}
+    for run in runs:
+        read = read_metadata(run.metadata.encode()) if run.metadata else None
+        if read is not None:
+            text, gone = public_metadata(read)
+            public[run.id] = text.decode()
+            dropped |= dict.fromkeys(gone)
+    return public, tuple(sorted(dropped))
 
 
 def _secret(opened: Opened, seed: int) -> str:

@@ -6,12 +6,10 @@ import lzma
 import re
 from io import BytesIO
 
+from cranfield.collection.metadata.header import LARGEST, header_of
 from cranfield.sources.archives import unpacked
 
-_HEADER = re.compile(
-    rb"(?:\xef\xbb\xbf)?\s*(?:#[ \t]*)?ir_metadata\.start.*?ir_metadata\.end[^\n]*\n", re.DOTALL
-)
-_DESCRIPTION = re.compile(rb"(?:\xef\xbb\xbf)?\s*<SYSDESC>.*?</SYSDESC>[^\n]*\n", re.DOTALL)
+_HEAD = 2 * LARGEST
 _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*\n?")
 _B, _F = rb"[ \t\v\f\r]+", rb"([^ \t\v\f\r\n]+)"
 _LINE = re.compile(rb"(?m)^[ \t\v\f\r]*" + _B.join([_F] * 6) + rb"[ \t\v\f\r]*$")
@@ -27,9 +25,9 @@ def released_text(data: bytes, alias: str | None = None) -> bytes:
     """
     with unpacked(BytesIO(data)) as stream:
         text = stream.read()
-    for head in (_HEADER, _DESCRIPTION):
-        if found := head.match(text):
-            text = text[found.end() :]
+    # Its check has found that it ends.
+    if header := header_of(text[:_HEAD], "the run"):
+        text = text[header.before + len(header.raw) :]
     if b"#" in text:
         text = _COMMENT.sub(b"", text)
     if alias is None:

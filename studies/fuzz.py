@@ -20,6 +20,7 @@ from pathlib import Path
 
 from studies.fuzz_archives import archive_case
 from studies.fuzz_base import Case, Tally, run_case, shown
+from studies.fuzz_campaign import campaign_case
 from studies.fuzz_cli import command_case, process_case
 from studies.fuzz_judges import judge_case
 from studies.fuzz_labels import label_case
@@ -39,7 +40,8 @@ KINDS: dict[str, tuple[Case, float]] = {
     "judges": (judge_case, 0.03),
     "logs": (log_case, 0.1),
     "users": (user_command_case, 0.02),
-    "measures": (measure_case, 0.12),
+    "campaigns": (campaign_case, 0.01),
+    "measures": (measure_case, 0.11),
     "evaluations": (score_case, 0.06),
     "command lines": (command_case, 0.02),
 }

@@ -1,8 +1,9 @@
-"""Files that appear whole or not at all."""
+"""Files and folders that appear whole or not at all."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,7 +11,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import IO
 
-from cranfield.base.errors import InputError
+from cranfield.base.errors import InputError, PolicyError, quoted
 
 
 @contextmanager
@@ -42,9 +43,7 @@ def whole_file(
                 os.fsync(file.fileno())
         if name is not None and not private:
             # mkstemp makes files that only their owner reads; a result is an ordinary file.
-            mask = os.umask(0)
-            os.umask(mask)
-            Path(name).chmod(0o666 & ~mask)
+            Path(name).chmod(0o666 & ~_mask())
         if name is not None:
             Path(name).replace(target)
             if synced:
@@ -54,6 +53,43 @@ def whole_file(
     finally:
         if name is not None:
             Path(name).unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_folder(
+    path: str | PathLike[str], *, private: bool = False, synced: bool = False
+) -> Iterator[Path]:
+    """Make a folder beside its place, which takes its name only when it is complete.
+
+    Raises
+    ------
+    PolicyError
+        If there is something of that name already, other than an empty folder.
+    InputError
+        If it cannot be made.
+    """
+    try:
+        target = Path(fspath(path)).resolve()
+        taken = target.exists() and not (target.is_dir() and not any(target.iterdir()))
+        if not taken:
+            building = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
+    except (OSError, ValueError) as error:
+        raise _refused(Path(fspath(path)), error, "made") from error
+    if taken:
+        raise PolicyError(f"{quoted(path)} is there already, and is no empty folder")
+    try:
+        yield building
+        if not private:
+            building.chmod(0o777 & ~_mask())
+        if target.exists():
+            target.rmdir()
+        building.replace(target)
+        if synced:
+            sync_folder(target.parent)
+    except OSError as error:
+        raise _refused(Path(fspath(path)), error, "made") from error
+    finally:
+        shutil.rmtree(building, ignore_errors=True)
 
 
 def sync_folder(folder: Path) -> None:
@@ -66,6 +102,12 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _refused(target: Path, error: Exception) -> InputError:
+def _mask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _refused(target: Path, error: Exception, done: str = "written") -> InputError:
     reason = (getattr(error, "strerror", None) or str(error)).lower()
-    return InputError(f"cannot be written: {reason}", source=str(target))
+    return InputError(f"cannot be {done}: {reason}", source=str(target))

@@ -231,6 +231,16 @@ CHANGES = [
         'severities = {too-few = "off"}\nmissing_topics = "allow"',
         "tasks.adhoc.severities.too-few: has a key of its own",
     ),
+    (
+        'missing_topics = "allow"',
+        'severities = {too-mny = "off"}',
+        "tasks.adhoc.severities.too-mny: there is no kind of fault 'too-mny'; did you mean",
+    ),
+    (
+        'missing_topics = "allow"',
+        'severities = {columns = "off"}',
+        "tasks.adhoc.severities.columns: is always an error: a run with it cannot be read",
+    ),
 ]
 
 

@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from cranfield.base.errors import quoted
+from cranfield.campaign.checks.catalogue import CODES
 from cranfield.campaign.rules import kinds_of_value as kinds
 from cranfield.campaign.rules.kinds_of_value import Kind, WrongValueError
 from cranfield.campaign.rules.task_rules import MetadataRules, PoolRules, Question
@@ -80,6 +81,15 @@ def _documents(value: Any) -> Any:
     return fields
 
 
+def _code(value: Any) -> str:
+    code = kinds.text(value)
+    if code not in CODES:
+        raise WrongValueError(unknown(code, CODES).replace("key", "kind of fault"))
+    if CODES[code].fixed:
+        raise WrongValueError("is always an error: a run with it cannot be read")
+    return code
+
+
 TASK: Keys = {
     "title": Key(kinds.line),
     "topics": Key(kinds.topics),
@@ -94,7 +104,7 @@ TASK: Keys = {
     "second_column": Key(kinds.one_or_more(kinds.line)),
     "rank": Key(kinds.one_of("integer", "order", "off")),
     "tied": Key(kinds.share),
-    "severities": Key(kinds.table_of(kinds.severity)),
+    "severities": Key(kinds.table_of(kinds.severity, _code)),
     "max_bytes": Key(kinds.whole(), field="most_bytes"),
     "max_unpacked_bytes": Key(kinds.whole(), field="most_unpacked"),
     "opens": Key(kinds.time),

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import tempfile
 from pathlib import Path
 
-from cranfield.base.errors import InputError, PolicyError
-from cranfield.base.whole_files import sync_folder, whole_file
+from cranfield.base.errors import PolicyError
+from cranfield.base.whole_files import whole_file, whole_folder
 from cranfield.campaign.rules.reading import read_rules
 from cranfield.campaign.rules.template import template
 from cranfield.campaign.store import schema, seal
@@ -36,25 +33,10 @@ def create_folder(folder: Path, rules: Path | None = None, actor: str | None = N
     InputError
         If the rules or a file that they name cannot be read, or the folder cannot be made.
     """
-    target = folder.resolve()
-    if target == Path.cwd():
+    if folder.resolve() == Path.cwd():
         raise PolicyError("the folder of a campaign is made anew: name one to make, not this one")
-    if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise PolicyError(f"{folder} is there already, and is no empty folder")
-    try:
-        building = Path(tempfile.mkdtemp(prefix=f".{target.name[:40]}.", dir=target.parent))
-    except OSError as error:
-        raise _not_made(folder, error) from error
-    try:
+    with whole_folder(folder, private=True, synced=True) as building:
         _fill(building, rules, actor)
-        if target.exists():
-            target.rmdir()
-        building.replace(target)
-        sync_folder(target.parent)
-    except OSError as error:
-        raise _not_made(folder, error) from error
-    finally:
-        shutil.rmtree(building, ignore_errors=True)
 
 
 def _fill(building: Path, rules: Path | None, actor: str | None) -> None:
@@ -80,8 +62,3 @@ def _keep(target: Path, data: bytes) -> None:
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with whole_file(target, private=True, synced=True) as out:
         out.write(data)
-
-
-def _not_made(folder: Path, error: OSError) -> InputError:
-    reason = (error.strerror or os.strerror(error.errno or 0)).lower()
-    return InputError(f"cannot be made: {reason}", source=str(folder))

@@ -114,11 +114,12 @@ def _beside_the_task(qrels: Qrels, rules: TaskRules, source: str) -> list[str]:
         raise InputError(reason, source=source, topic=qrels.topics[0])
     said = []
     if foreign:
-        names = some_of(map(quoted, foreign), 5)
-        said.append(f"{counted(len(foreign), 'topic')} of no task will not count: {names}")
+        names, one = some_of(map(quoted, foreign), 5), len(foreign) == 1
+        does = "is none of the task's, and does" if one else "are none of the task's, and do"
+        said.append(f"{counted(len(foreign), 'topic')} of the judgments {does} not count: {names}")
     if lacking:
-        names = some_of(map(quoted, lacking), 5)
-        said.append(f"{counted(len(lacking), 'topic')} of the task without judgments: {names}")
+        names, has = some_of(map(quoted, lacking), 5), "has" if len(lacking) == 1 else "have"
+        said.append(f"{counted(len(lacking), 'topic')} of the task {has} no judgments: {names}")
     return said
 
 

@@ -9,17 +9,16 @@ from typing import Any
 import polars as pl
 
 from cranfield.base.arrays import Floats
-from cranfield.base.digests import file_sha256
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.version import __version__
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.results.judgments import qrels_of, version_of
 from cranfield.campaign.results.kept_scores import KeptScores, digest
+from cranfield.campaign.results.run_bytes import runs_of
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.topics import topic_ids
-from cranfield.campaign.store import objects
 from cranfield.campaign.store.records import Judgments
-from cranfield.collection.files.many_runs import Runs, read_runs
+from cranfield.collection.files.many_runs import Runs
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.policies import Policies, policies
@@ -142,13 +141,8 @@ class Scoring:
         return score(judged, measures, compat=self.compat)
 
     def _runs(self, tags: Iterable[str]) -> Runs:
-        paths = {}
-        for tag in tags:
-            path = objects.path(self.opened.folder, self.objects[tag])
-            if file_sha256(path) != self.objects[tag]:
-                raise InputError("is not what was handed in", source=f"run {quoted(tag)}")
-            paths[tag] = str(path)
-        return read_runs(paths, format=self.rules.format)
+        known = {one.tag: one for one in self.submissions}
+        return runs_of(self.opened, self.rules, [known[tag] for tag in tags])
 
     def evaluation(self) -> Evaluation:
         """Return the scores by topic."""

@@ -1,0 +1,102 @@
+"""The pool of a task: which runs the rules choose, and what is to be judged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.words import counted
+from cranfield.campaign.opened import Opened
+from cranfield.campaign.results.run_bytes import runs_of
+from cranfield.campaign.rules.task_rules import PoolRules
+from cranfield.campaign.store.records import Submission
+
+if TYPE_CHECKING:
+    from cranfield.assess import Pool
+
+
+def pooled_runs(opened: Opened, task: str | None = None) -> tuple[Submission, ...]:
+    """Return the runs that the rules choose: accepted, not late, of the priorities named.
+
+    Raises
+    ------
+    CranfieldError
+        Where there is none.
+    """
+    rules = opened.rules.task(task)
+    priorities = (rules.pool or PoolRules()).priorities
+    accepted = opened.registry.submissions(rules.name)
+    in_time = [one for one in accepted if not one.late]
+    chosen = [one for one in in_time if not priorities or one.priority in priorities]
+    if not chosen:
+        of = f" of priority {', '.join(map(str, priorities))}" if priorities else ""
+        raise CranfieldError(
+            f"task {quoted(rules.name)} has no run to pool:"
+            f" {counted(len(accepted), 'accepted run')}, {len(in_time)} in time, none{of}"
+        )
+    return tuple(chosen)
+
+
+def pool(
+    opened: Opened,
+    task: str | None = None,
+    *,
+    depth: int | None = None,
+    ties: str = "trec",
+    mark: bool = False,
+) -> Pool:
+    """Pool the runs that the rules choose.
+
+    Parameters
+    ----------
+    opened
+        The campaign.
+    task
+        The task; the only one where there is no other.
+    depth
+        Ranks of each ranking; by default those of the rules, which are 100 where they say nothing.
+    ties
+        Order of documents with equal scores: TREC's, by document id, falling. Ranks are made from
+        scores, whatever the rank column says; `rank` goes by that column.
+    mark
+        Record that these runs were pooled. Those that were pooled before stay marked: what was
+        judged of them is judged.
+
+    Returns
+    -------
+    Pool
+        As :func:`cranfield.assess.pool` makes it.
+
+    Raises
+    ------
+    CranfieldError
+        Where the rules choose no run.
+    InputError
+        For a run whose bytes are not those that were handed in.
+    """
+    from cranfield.assess import pool as made_of
+
+    rules = opened.rules.task(task)
+    chosen = pooled_runs(opened, rules.name)
+    depth = (rules.pool or PoolRules()).depth if depth is None else depth
+    made = made_of(runs_of(opened, rules, chosen), depth, ties=ties)
+    if mark:
+        _mark(opened, chosen, rules.name, depth)
+    return made
+
+
+def _mark(opened: Opened, chosen: Sequence[Submission], task: str, depth: int) -> None:
+    new = [one for one in chosen if not one.pooled]
+    if not new:
+        return
+    details = {"depth": depth, "runs": [one.tag for one in new]}
+    with opened.registry.change("pool", task, details) as change:
+        there = {one.id: one for one in change.submissions(task, None)}
+        for one in new:
+            # The run as it is now: somebody may have withdrawn it while the pool was made.
+            now = there[one.id]
+            if now.state != "accepted":
+                raise PolicyError(f"run {quoted(one.tag)} was taken back while the pool was made")
+            change.update(replace(now, pooled=True))

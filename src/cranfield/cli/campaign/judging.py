@@ -1,0 +1,123 @@
+"""`cranfield campaign pool` and `judgments`: what is to be judged, and what was judged."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import polars as pl
+
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.escape import plain
+from cranfield.base.words import counted
+from cranfield.cli.campaign.submitting import folder_argument
+from cranfield.cli.options.output import gathered, output_option
+from cranfield.cli.options.pooling import DEALING, LISTS, Dealing
+from cranfield.tabular import from_frame
+
+if TYPE_CHECKING:
+    from cranfield.campaign import Campaign
+
+EPILOG = """\b
+Examples:
+  cranfield campaign pool news --task adhoc -o to-judge.tsv
+  cranfield campaign pool news --mark --assessors ann,bob -o "sheet-{}.tsv"
+  cranfield campaign pool news --depth 10 --unjudged -o more.tsv
+"""
+
+task_option = click.option("--task", help="The task; where there is only one, it needs no name.")
+"""The option that names a task."""
+
+
+@click.command(epilog=EPILOG)
+@folder_argument
+@task_option
+@click.option("--depth", type=click.IntRange(1), help="Ranks pooled; by default as the rules say.")
+@click.option("--mark", is_flag=True, help="Record that these runs were pooled.")
+@click.option("--unjudged", is_flag=True, help="List what the newest judgments lack.")
+@click.option("--judgments", "version", help="With --unjudged: that version of the judgments.")
+@gathered(Dealing, "dealing", DEALING)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@click.option(
+    "--format",
+    type=click.Choice(["auto", *LISTS]),
+    default="auto",
+    show_default=True,
+    help="How to write documents; auto looks at the suffix.",
+)
+@output_option
+def pool(
+    folder: str,
+    task: str | None,
+    depth: int | None,
+    mark: bool,
+    unjudged: bool,
+    version: str | None,
+    dealing: Dealing,
+    seed: int,
+    format: str,
+    output: str | None,
+) -> None:
+    """List what is to be judged: the first documents of the runs that the rules choose.
+
+    Runs are accepted, not late, and of the priorities of the rules. Without --output there is only
+    said how large the pool is.
+    """
+    from cranfield import campaign
+    from cranfield.campaign.results.judgments import qrels_of, version_of
+    from cranfield.campaign.results.pooling import pool as pool_of
+    from cranfield.campaign.results.pooling import pooled_runs
+
+    if version is not None and not unjudged:
+        raise PolicyError("--judgments goes with --unjudged")
+    opened: Campaign = campaign.open(folder)
+    rules = opened.rules.task(task)
+    chosen = pooled_runs(opened, rules.name)
+    made = pool_of(opened, rules.name, depth=depth, mark=mark)
+    said = [
+        f"pool of {counted(len(made), 'document')}: {counted(len(made.topics), 'topic')},"
+        f" {counted(len(chosen), 'run')}, depth {made.depth}{', runs marked' if mark else ''}"
+    ]
+    documents: object = made
+    if unjudged:
+        record = version_of(opened, rules.name, version)
+        documents = missing = made.unjudged(qrels_of(opened, rules, record))
+        said.append(f"version {record.version} of the judgments lacks {len(missing):,} of them")
+    if output is not None:
+        dealing.write(documents, seed, format, output, [])
+    stream = sys.stderr if output == "-" else sys.stdout
+    print(*said, sep="\n", file=stream)
+
+
+@click.command()
+@folder_argument
+@click.argument("qrels", required=False)
+@task_option
+@click.option("--version", help="Name of the version that QRELS is, such as 1.")
+@click.option("--note", default="", help="What there is to say of it.")
+def judgments(
+    folder: str, qrels: str | None, task: str | None, version: str | None, note: str
+) -> None:
+    """Add a version of a task's judgments; without QRELS, list the versions.
+
+    A version never changes: what is corrected is a version of its own.
+    """
+    from cranfield import campaign
+
+    opened: Campaign = campaign.open(folder)
+    rules = opened.rules.task(task)
+    if qrels is None:
+        if version is not None or note:
+            raise PolicyError("which judgments? QRELS is missing")
+        records = opened.registry.judgments(rules.name)
+        columns = ("version", "added", "rows", "note", "object")
+        frame = pl.DataFrame([{name: getattr(one, name) for name in columns} for one in records])
+        title = f"Judgments of {plain(rules.name)}: {counted(len(records), 'version')}"
+        print(from_frame(frame, title).to_text() if records else title)
+        return
+    if version is None:
+        raise PolicyError("--version is missing: the name of this version, such as 1")
+    record = opened.add_judgments(qrels, rules.name, version=version, note=note)
+    rows = counted(record.rows, "judgment")
+    print(f"{rules.name}: version {quoted(record.version)} of the judgments, {rows}")

@@ -1,0 +1,131 @@
+"""Histories: the records of a public board, and who beats whom."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.base.errors import InputError, PolicyError
+from cranfield.campaign.results.history import with_records
+from tests.campaign.results.made import handed_in, judged, made
+from tests.campaign.results.test_scoring import qrels, rankings
+
+BOARD = Path(__file__).parents[2] / "data" / "campaign" / "msmarco-doc-leaderboard.csv"
+
+
+def test_the_records_of_the_board_are_those_with_a_cup() -> None:
+    rows = pl.read_csv(BOARD, infer_schema=False)
+    cups = rows.filter(rows.to_series(2) == "🏆")
+    found = cf.campaign.history(BOARD, "MRR@100 (Eval)", columns={"entry": "id"})
+    assert (
+        found.records()["entry"].to_list() == cups.sort("date", maintain_order=True)["id"].to_list()
+    )
+    assert found.records().height == 17
+    assert found.frame.height == 117
+    assert repr(found) == "History(MRR@100 (Eval): 117 entries, 17 records)"
+    assert found.frame["own"].sum() == 3
+
+
+def test_a_measure_may_begin_the_name_of_one_column(tmp_path: Path) -> None:
+    with pytest.raises(PolicyError, match=r"'MRR@100 \(Dev\)', 'MRR@100 \(Eval\)' begin with MRR"):
+        cf.campaign.history(BOARD, "MRR@100")
+    path = tmp_path / "board.csv"
+    path.write_text("day,model,nDCG@10 (test)\n2024-01-01,a,0.5\n2024-02-01,b,\n")
+    found = cf.campaign.history(path, "nDCG@10")
+    assert found.records().select("entry", "score").rows() == [("a", 0.5)]
+    assert found.notes == ("1 of 2 entries without a score left out",)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("day,model,AP\n2024-13-01,a,0.5\n", "board.csv:2: '2024-13-01' is no day of the calendar"),
+        ("day,model,AP\nsoon,a,0.5\n", "board.csv:2: 'soon' is no date, such as 2026-08-15"),
+        ("day,model,AP\n2024-01-01,a,high\n", "board.csv:2: AP 'high' is not a finite number"),
+        ("model,AP\na,0.5\n", "has no column of the date: name it; columns: 'model', 'AP'"),
+        ("day,model\n2024-01-01,a\n", "has no column of 'AP'; columns: 'day', 'model'"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(tmp_path: Path, text: str, said: str) -> None:
+    path = tmp_path / "board.csv"
+    path.write_text(text)
+    with pytest.raises(InputError) as refused:
+        cf.campaign.history(path, "AP")
+    assert said in str(refused.value)
+
+
+def test_scores_of_different_collections_are_refused_with_the_reason(tmp_path: Path) -> None:
+    for name in ("one.csv", "two.csv"):
+        (tmp_path / name).write_text("day,model,AP\n2024-01-01,a,0.5\n")
+    with pytest.raises(PolicyError, match="of 2 collections .* which differ in how hard they are"):
+        cf.campaign.history([tmp_path / "one.csv", tmp_path / "two.csv"], "AP")
+    with pytest.raises(PolicyError, match="no scores by topic, so they cannot be standardised"):
+        cf.campaign.history(tmp_path / "one.csv", "AP", standardised=True)
+    with pytest.raises(InputError, match="no file matches the pattern"):
+        cf.campaign.history(str(tmp_path / "none*.csv"), "AP")
+    with pytest.raises(PolicyError, match="no column 'colour' of a history"):
+        cf.campaign.history(tmp_path / "one.csv", "AP", columns={"colour": "x"})
+
+
+def test_campaigns_are_sources(tmp_path: Path) -> None:
+    campaigns = []
+    for number in range(2):
+        campaign = made(tmp_path / f"c{number}")
+        judged(campaign, qrels(), str(number))
+        for k in range(3):
+            handed_in(campaign, f"r{k}", rankings(10 * number + k))
+        campaigns.append(campaign)
+    [first, second] = campaigns
+    found = cf.campaign.history(first.folder, "AP")
+    scores = first.score(measures=["AP"])["AP"]
+    assert dict(found.frame.select("entry", "score").rows()) == dict(
+        zip(scores.systems, scores.mean().tolist(), strict=True)
+    )
+    # All came on one day: the best of it.
+    assert found.records()["entry"].to_list() == [scores.systems[int(scores.mean().argmax())]]
+    both = [first.folder, second.folder]
+    with pytest.raises(PolicyError, match="2 collections"):
+        cf.campaign.history(both, "AP")
+    standardised = cf.campaign.history(both, "AP", standardised=True)
+    assert standardised.frame.height == 6
+    assert standardised.frame.group_by("collection").agg(pl.col("score").sum().round(9))[
+        "score"
+    ].to_list() == [0.0, 0.0]
+    assert standardised.notes[0].startswith("standardised by the runs of each campaign")
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 4), st.integers(0, 5), st.booleans()), min_size=1, max_size=12
+    ),
+    st.booleans(),
+)
+def test_records_one_by_one(entries: list[tuple[int, int, bool]], lower: bool) -> None:
+    frame = pl.DataFrame(
+        {
+            "date": [date(2024, 1, 1) + timedelta(days=day) for day, _, _ in entries],
+            "entry": [str(k) for k in range(len(entries))],
+            "team": "",
+            "score": [float(score) for _, score, _ in entries],
+            "own": [own for _, _, own in entries],
+            "source": "",
+            "collection": "",
+        }
+    )
+    found = with_records(frame, lower)
+    records, best = [], None
+    for day in sorted({day for day, _, _ in entries}):
+        today = [(k, s, own) for k, (d, s, own) in enumerate(entries) if d == day]
+        top = (min if lower else max)(s for _, s, _ in today)
+        if best is None or (top < best if lower else top > best):
+            best = top
+            holders = [(k, own) for k, s, own in today if s == top]
+            if not any(own for _, own in holders):
+                records.append(str(holders[0][0]))
+    assert found.filter("record")["entry"].to_list() == records

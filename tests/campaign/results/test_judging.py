@@ -1,0 +1,122 @@
+"""Judgments by version, and pools by the rules."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError
+from cranfield.campaign.results.pooling import pool
+from tests.campaign.results.made import RULES, handed_in, judged, made
+
+RUN = {"q1": {"x": 3.0, "y": 2.0, "z": 1.0}}
+QRELS = "q1 0 x 1\nq2 0 y 0\nq3 0 y 0\nq4 0 y 1\n"
+
+
+def test_a_version_never_changes(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, QRELS)
+    (tmp_path / "other").write_text(QRELS.replace("x 1", "x 0"))
+    with pytest.raises(PolicyError, match="version '1' is there, and versions never change"):
+        campaign.add_judgments(tmp_path / "other", version="1")
+    with pytest.warns(CranfieldWarning, match="version '1' has the same bytes: nothing is added"):
+        again = campaign.add_judgments(tmp_path / "qrels-1.txt", version="1")
+    assert campaign.registry.judgments("adhoc") == (again,)
+    with pytest.warns(CranfieldWarning, match="version '1' has the same bytes$"):
+        campaign.add_judgments(tmp_path / "qrels-1.txt", version="2")
+    [first, second] = campaign.registry.judgments("adhoc")
+    assert (first.object, first.rows, first.version) == (second.object, 4, "1")
+    assert [one.action for one in campaign.registry.events()].count("judgments") == 2
+
+
+def test_topics_that_do_not_fit_are_said_and_do_not_count(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    (tmp_path / "qrels").write_text("q1 0 x 1\nq9 0 x 1\n")
+    with pytest.warns(CranfieldWarning) as told:
+        campaign.add_judgments(tmp_path / "qrels", version="1")
+    assert [str(one.message) for one in told] == [
+        "1 topic of the judgments is none of the task's, and does not count: 'q9'",
+        "3 topics of the task have no judgments: 'q2', 'q3', 'q4'",
+    ]
+    handed_in(campaign, "a", RUN)
+    assert campaign.score().topics == ("q1",)
+
+
+def test_what_cannot_be_judgments_is_refused(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    (tmp_path / "foreign").write_text("q9 0 x 1\n")
+    with pytest.raises(InputError, match="no topic of task 'adhoc' is judged"):
+        campaign.add_judgments(tmp_path / "foreign", version="1")
+    (tmp_path / "bad").write_text("q1 0 x one\n")
+    with pytest.raises(InputError, match="bad:1: grade 'one' is not an integer"):
+        campaign.add_judgments(tmp_path / "bad", version="1")
+    (tmp_path / "good.csv").write_text("topic,doc,grade\nq1,x,1\n")
+    with pytest.raises(InputError, match="are lines of text, not .csv"):
+        campaign.add_judgments(tmp_path / "good.csv", version="1")
+    with pytest.raises(PolicyError, match="version '../1' is no name"):
+        campaign.add_judgments(tmp_path / "bad", version="../1")
+    assert campaign.registry.judgments("adhoc") == ()
+    assert not any((campaign.folder / "objects").iterdir())
+
+
+def test_the_rules_choose_what_is_pooled(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    handed_in(campaign, "first", RUN)
+    handed_in(campaign, "late", {"q1": {"l": 1.0}}, late=True)
+    handed_in(campaign, "second", {"q1": {"s": 1.0}}, priority=2)
+    handed_in(campaign, "gone", {"q1": {"g": 1.0}}, state="withdrawn")
+    found = campaign.pool()
+    assert (found.systems, found.depth) == (("first",), 10)
+    assert found.docs.to_list() == ["x", "y", "z"]
+    assert campaign.pool(depth=2).docs.to_list() == ["x", "y"]
+    assert not any(one.pooled for one in campaign.submissions())
+    pool(campaign, mark=True)
+    assert [one.tag for one in campaign.submissions() if one.pooled] == ["first"]
+    pool(campaign, mark=True)
+    assert [one.action for one in campaign.registry.events()].count("pool") == 1
+
+
+def test_without_priorities_all_runs_are_pooled_to_depth_100(tmp_path: Path) -> None:
+    rules = RULES.replace("priorities = 2\npool = {depth = 10, priorities = [1]}\n", "")
+    campaign = made(tmp_path / "c", rules=rules)
+    with pytest.raises(CranfieldError, match="no run to pool: 0 accepted runs, 0 in time"):
+        campaign.pool()
+    handed_in(campaign, "a", RUN, priority=None)
+    handed_in(campaign, "b", RUN, priority=9)
+    found = campaign.pool()
+    assert (found.systems, found.depth) == (("a", "b"), 100)
+
+
+def test_the_rank_column_may_say_otherwise(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    handed_in(campaign, "a", b"q1 Q0 x 2 3.0 a\nq1 Q0 y 1 2.0 a\n")
+    assert pool(campaign, depth=1).docs.to_list() == ["x"]
+    assert pool(campaign, depth=1, ties="rank").docs.to_list() == ["y"]
+
+
+def test_the_pool_is_that_of_assess(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    covid = cf.bundled.trec_covid()
+    runs = list(covid.runs[:3])
+    for run in runs:
+        rows = run.to_polars().rows()
+        lines = "".join(f"{t} Q0 {d} 1 {s} {run.name}\n" for t, d, s in rows)
+        handed_in(campaign, run.name, lines.encode())
+    expected = cf.assess.pool(runs, 10)
+    found = campaign.pool()
+    assert found.to_polars().equals(expected.to_polars())
+
+
+def test_damaged_bytes_are_named(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    record = handed_in(campaign, "a", RUN)
+    path = campaign.folder / "objects" / record.object[:2] / record.object
+    path.unlink()
+    with (
+        warnings.catch_warnings(),
+        pytest.raises(InputError, match="run 'a': is missing from objects/"),
+    ):
+        campaign.pool()

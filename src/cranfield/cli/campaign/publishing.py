@@ -1,10 +1,13 @@
-"""`cranfield campaign release`, `retract`: what leaves the campaign, and what is taken back."""
+"""`cranfield campaign release`, `retract`, `site`: what leaves the campaign, or is taken back."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import click
 
 from cranfield.base.escape import plain
+from cranfield.base.words import counted
 
 EPILOG = """\b
 Examples:
@@ -13,6 +16,7 @@ Examples:
   cranfield campaign release news --anonymous --seed 7
   cranfield campaign release news --scores-only --judgments 1
   cranfield campaign retract news adhoc-1 "Judgments of topic 12 were those of topic 21."
+  cranfield campaign site news -o public
 """
 
 
@@ -77,3 +81,29 @@ def retract(folder: str, release: str, reason: str) -> None:
 
     campaign.open(folder).retract(release, reason)
     print(plain(f"{release} is retracted: releases/{release}.retracted.json says why"))
+
+
+@click.command(epilog=EPILOG)
+@click.argument("folder")
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    metavar="SITE",
+    help="Folder to write, whole or not at all; an older site there is replaced, nothing else.",
+)
+def site(folder: str, output: str) -> None:
+    """Write the static site: boards, topics, a page a run, from releases and nothing else.
+
+    FOLDER is a campaign's, or one of releases. The pages need no server, no network and no
+    scripts: they can be opened from the folder, copied, or served from anywhere.
+    """
+    from cranfield.campaign.publishing.site.writing import write_site_of
+
+    releases = Path(folder) / "releases"
+    made = write_site_of(
+        releases if releases.is_dir() else Path(folder), output, private=Path(folder)
+    )
+    size = sum(path.stat().st_size for path in made) / 1e6
+    pages = sum(path.suffix == ".html" for path in made)
+    print(plain(f"{output}: {counted(pages, 'page')}, {size:.1f} MB; open {output}/index.html"))

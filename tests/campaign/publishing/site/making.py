@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import hashlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,6 +12,7 @@ import numpy as np
 import polars as pl
 
 import cranfield as cf
+from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.results.sheets.content import Category, Certainty, OfTopic
 from cranfield.campaign.results.sheets.sheet import Sheet
 from cranfield.campaign.rules.tags import safe_name
@@ -98,13 +98,7 @@ def make_release(
         "date": "2026-11-20",
     }
     (data / "about.json").write_text(json.dumps(about))
-    files = sorted(path for path in data.rglob("*") if path.is_file())
-    lines = [f"{hashlib.sha256(one.read_bytes()).hexdigest()}  {one.relative_to(data.parent)}\n"
-             for one in files]  # fmt: skip
-    manifest = folder / name / "manifest-sha256.txt"
-    manifest.write_text("".join(lines))
-    code = hashlib.sha256(manifest.read_bytes()).hexdigest()
-    manifest.with_name("tagmanifest-sha256.txt").write_text(f"{code}  {manifest.name}\n")
+    write_bag(folder / name, {})
     return folder / name
 
 

@@ -15,9 +15,14 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
+from cranfield.campaign.opened import Opened
+from cranfield.campaign.publishing.bag import write_bag
+from cranfield.campaign.publishing.releasing import release
 from cranfield.campaign.publishing.site.board import Board
 from cranfield.campaign.publishing.site.releases import newest, read_releases
-from cranfield.campaign.publishing.site.writing import MARK, write_site_of
+from cranfield.campaign.publishing.site.writing import MARK, write_site, write_site_of
+from cranfield.significance.comparison.groups import shortened
+from tests.campaign.publishing.making import make_campaign
 from tests.campaign.publishing.site.making import make_release
 from tests.reporting.page.reading import Page, read
 from tests.reporting.page.test_build import digest
@@ -165,6 +170,9 @@ def test_a_page_a_run(releases: Path, tmp_path: Path) -> None:
 def test_scores_only_without_sheets(releases: Path, tmp_path: Path) -> None:
     made = make_release(releases)
     shutil.rmtree(made / "data/sheets")
+    for name in ("bagit.txt", "bag-info.txt", "manifest-sha256.txt", "tagmanifest-sha256.txt"):
+        (made / name).unlink()
+    write_bag(made, {})
     write_site_of(releases, tmp_path / "public")
     pages = check_pages(tmp_path / "public")
     assert len(pages) == 3
@@ -316,7 +324,7 @@ def test_whole_or_not_at_all(
     before = files_of(site)
     make_release(releases, "adhoc-2", seed=5)
     (releases / "adhoc-2/data/leaderboard.csv").write_bytes(b'tag\n"\xff')
-    with pytest.raises(InputError, match=r"leaderboard.csv"):
+    with pytest.raises(InputError, match=r"adhoc-2: is damaged: data/leaderboard.csv"):
         write_site_of(releases, site)
     assert files_of(site) == before
     # And when the swap itself fails, the old site comes back.
@@ -333,6 +341,53 @@ def test_whole_or_not_at_all(
         write_site_of(releases, site)
     assert files_of(site) == before
     assert sorted(path.name for path in tmp_path.iterdir()) == ["public", "releases"]
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Opened:
+    opened = make_campaign(tmp_path_factory.mktemp("campaign") / "news")
+    release(opened, date="2026-11-20")
+    return opened
+
+
+def test_the_site_of_a_real_release(campaign: Opened, tmp_path: Path) -> None:
+    site = tmp_path / "public"
+    write_site(campaign, site)
+    pages = check_pages(site)
+    runs = campaign.registry.submissions("adhoc")
+    assert len(pages) == 3 + len(runs)
+    board = (site / "data/adhoc-1-leaderboard.csv").read_text()
+    page = read(site / "adhoc/index.html")
+    for run in runs:
+        assert run.tag in board
+        assert run.tag in page.shown
+        assert (site / f"adhoc/{run.tag}.html").is_file()
+    assert b"canary" not in b"".join(files_of(site).values())
+    [one] = read_releases(campaign.folder / "releases")
+    [kept] = campaign.registry.releases()
+    assert one.manifest == kept.manifest
+    shown = Board(one)
+    found = cf.compare(one.scores[shown.measure])
+    letters = {tag: shortened(some) for tag, some in found.groups().items()}
+    assert shown.letters == letters
+    assert set(shown.not_separated) == set(found.top_group)
+
+
+def test_an_anonymous_release_has_no_names_on_its_site(campaign: Opened, tmp_path: Path) -> None:
+    made = release(campaign, anonymous=True, date="2026-11-20")
+    shutil.copytree(made.path, tmp_path / "releases" / made.path.name)
+    site = tmp_path / "public"
+    write_site_of(tmp_path / "releases", site)
+    check_pages(site)
+    every = b"".join(name.encode() + content for name, content in files_of(site).items()).lower()
+    for run in campaign.registry.submissions("adhoc"):
+        for name in (run.tag, run.team):
+            assert not re.search(
+                rb"(?<![a-z0-9])%b(?![a-z0-9])" % re.escape(name.lower().encode()), every
+            )
+    for team in campaign.registry.teams():
+        assert team.name.lower().encode() not in every
+    assert b"team 01" in every
 
 
 def test_it_can_be_served(releases: Path, tmp_path: Path) -> None:

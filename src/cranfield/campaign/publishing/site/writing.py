@@ -12,6 +12,7 @@ from pathlib import Path
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.campaign.opened import Opened, PathName
+from cranfield.campaign.publishing.bag import validate
 from cranfield.campaign.publishing.site.board import Board
 from cranfield.campaign.publishing.site.board_page import board_page
 from cranfield.campaign.publishing.site.file_names import file_names, link
@@ -50,7 +51,7 @@ def write_site(opened: Opened, folder: PathName) -> tuple[Path, ...]:
     PolicyError
         If the folder is something else, or lies in the campaign's own.
     InputError
-        If there are no releases, or one cannot be read.
+        If there are no releases, or one is damaged or cannot be read.
     """
     return write_site_of(opened.folder / "releases", folder, private=opened.folder)
 
@@ -79,6 +80,9 @@ def site_files(folder: Path) -> Iterator[tuple[str, bytes]]:
     """Yield the paths of the site and what stands there: the same for the same releases."""
     releases = read_releases(folder)
     current = newest(releases)
+    for release in current:
+        if problems := validate(release.folder):
+            raise InputError(f"is damaged: {problems[0]}", source=str(release.folder))
     folders = file_names([one.task for one in current], TAKEN)
     boards = {folders[one.task]: Board(one) for one in current}
     copies: list[tuple[str, str]] = []

@@ -1,0 +1,57 @@
+"""A campaign's folder with two teams, and runs to enter."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from cranfield import campaign
+from cranfield.campaign.checks.report import Fault
+from cranfield.campaign.store import objects
+from cranfield.campaign.store.records import Judgments, Submission, Team
+from cranfield.campaign.store.registry import Transaction
+
+NOW = datetime(2026, 8, 15, 12, tzinfo=UTC)
+
+Enter = Callable[..., Submission]
+
+
+@pytest.fixture
+def news(tmp_path: Path) -> campaign.Campaign:
+    """A campaign with the teams padua and delft, at a time that stands."""
+    campaign.create(tmp_path / "news", actor="nicola")
+    made = campaign.Campaign(tmp_path / "news", actor="nicola", clock=lambda: NOW)
+    with made.registry.change("team", "padua") as tx:
+        for id in ("padua", "delft"):
+            tx.insert(Team(id, id.title(), "2026-08-01T00:00:00Z", contact=f"{id}@example.org"))
+    return made
+
+
+def entered(tx: Transaction, folder: Path, tag: str, team: str = "padua") -> Submission:
+    """Enter a run whose bytes are its tag."""
+    sha256, size = objects.put(folder, tag.encode())
+    time = "2026-08-15T12:00:00Z"
+    return tx.insert(Submission(0, "adhoc", team, tag, sha256, size, time, "accepted"))
+
+
+@pytest.fixture
+def enter(news: campaign.Campaign) -> Enter:
+    """Enter a run in a change of its own."""
+
+    def enter(tag: str, team: str = "padua") -> Submission:
+        with news.registry.change("submit", tag) as tx:
+            one = entered(tx, news.folder, tag, team)
+            tx.insert_faults(one, [Fault("tied", "warning", "2 of 4 documents are tied", 3, "1")])
+        return one
+
+    return enter
+
+
+def judged(news: campaign.Campaign, version: str = "1") -> Judgments:
+    """Add judgments whose bytes are their version."""
+    sha256, _ = objects.put(news.folder, f"judgments {version}".encode())
+    with news.registry.change("judgments", version) as tx:
+        return tx.insert(Judgments("adhoc", version, sha256, 3, "2026-08-20T00:00:00Z"))

@@ -1,0 +1,108 @@
+"""A campaign's folder is made whole or not at all, and private."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from cranfield import campaign
+from cranfield.base.errors import CranfieldError, InputError, PolicyError
+from cranfield.campaign.store import seal
+
+RULES = """\
+[campaign]
+id = "news"
+title = "News"
+[tasks.adhoc]
+topics = "given/topics.txt"
+"""
+
+
+@pytest.fixture
+def rules(tmp_path: Path) -> Path:
+    (tmp_path / "rules" / "given").mkdir(parents=True)
+    (tmp_path / "rules" / "given" / "topics.txt").write_text("1 a\n2 b\n")
+    (tmp_path / "rules" / "unrelated.txt").write_text("not copied")
+    path = tmp_path / "rules" / "campaign.toml"
+    path.write_text(RULES)
+    return path
+
+
+def test_rules_and_the_files_that_they_name_are_copied(rules: Path, tmp_path: Path) -> None:
+    made = campaign.create(tmp_path / "news", rules, actor="nicola")
+    files = {p.relative_to(made.folder).as_posix() for p in made.folder.rglob("*") if p.is_file()}
+    assert files == {"campaign.toml", "given/topics.txt", "campaign.sqlite", "campaign.sha256"}
+    assert (made.folder / "campaign.toml").read_bytes() == rules.read_bytes()
+    assert made.registry.rules_files() == dict(made.rules.files)
+    assert [one.action for one in made.registry.events()] == ["rules", "create"]
+    assert made.verify().ok
+    assert not made.verify().notes
+
+
+def test_without_rules_there_are_those_of_the_template(tmp_path: Path) -> None:
+    made = campaign.create(tmp_path / "news")
+    assert made.rules.tasks
+    assert made.verify().ok
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are of POSIX")
+def test_only_the_owner_can_look(rules: Path, tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        made = campaign.create(tmp_path / "news", rules)
+        with made.registry.change("x"):
+            pass
+    finally:
+        os.umask(old)
+    everything = [made.folder, *made.folder.rglob("*")]
+    modes = {(path.is_dir(), path.stat().st_mode & 0o777) for path in everything}
+    assert modes == {(True, 0o700), (False, 0o600)}
+    made.folder.chmod(0o755)
+    assert "others than its owner" in str(made.verify().notes[0])
+
+
+def test_an_empty_folder_is_taken_and_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "empty").mkdir()
+    campaign.create(tmp_path / "empty")
+    with pytest.raises(PolicyError, match="is there already"):
+        campaign.create(tmp_path / "empty")
+    (tmp_path / "file").touch()
+    with pytest.raises(PolicyError, match="is there already"):
+        campaign.create(tmp_path / "file")
+    with pytest.raises(InputError, match="no such file"):
+        campaign.create(tmp_path / "none" / "news")
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    with pytest.raises(PolicyError, match="name one to make"):
+        campaign.create(".")
+
+
+def test_what_fails_leaves_nothing(
+    rules: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (rules.parent / "given" / "topics.txt").unlink()
+    with pytest.raises(CranfieldError, match="topics"):
+        campaign.create(tmp_path / "news", rules)
+    monkeypatch.setattr(seal, "write_seal", lambda *_: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        campaign.create(tmp_path / "news")
+    assert [path.name for path in tmp_path.iterdir()] == ["rules"]
+
+
+def test_what_is_no_campaign_is_not_opened(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no such folder"):
+        campaign.open(tmp_path / "none")
+    with pytest.raises(InputError, match=r"is no campaign: it has no campaign\.sqlite"):
+        campaign.open(tmp_path)
+
+
+def test_an_old_sqlite_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sqlite3, "sqlite_version_info", (3, 34, 1))
+    with pytest.raises(CranfieldError, match=r"SQLite 3\.37 is needed"):
+        campaign.create(tmp_path / "news")
+    assert not list(tmp_path.iterdir())

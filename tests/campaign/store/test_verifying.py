@@ -1,0 +1,358 @@
+"""Every byte is accounted for; what a kill leaves is no damage, and goes."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from cranfield import campaign
+from cranfield.base.digests import file_sha256
+from cranfield.base.errors import InputError
+from cranfield.campaign.publishing.bag import write_bag
+from cranfield.campaign.store import objects, seal
+from cranfield.campaign.store.records import ReleaseRecord, ScoreFile
+from cranfield.campaign.store.registry import Registry
+
+from .conftest import Enter, entered, judged
+
+
+@pytest.fixture
+def whole(news: campaign.Campaign, enter: Enter) -> campaign.Campaign:
+    """A campaign with a file of each kind."""
+    for number in range(3):
+        enter(f"run{number}")
+    with news.registry.change("withdraw", "run1") as tx:
+        run = tx.submission("run1")
+        assert run is not None
+        tx.update(replace(run, state="withdrawn", reason="a bug"))
+    judged(news)
+    scores = news.folder / "scores" / "k.parquet"
+    scores.write_bytes(b"scores of all")
+    with news.registry.change("score") as tx:
+        tx.insert(ScoreFile("k", "adhoc", "1", "scores/k.parquet", file_sha256(scores)))
+    for number in (1, 2):
+        folder = news.folder / "releases" / f"adhoc-{number}"
+        (folder / "data" / "runs").mkdir(parents=True)
+        (folder / "data" / "runs" / "run0.run").write_bytes(b"1 Q0 d 1 1 run0\n")
+        manifest = write_bag(folder, {"Source-Organization": "Padua"})
+        with news.registry.change("release", folder.name) as tx:
+            path = f"releases/{folder.name}"
+            tx.insert(ReleaseRecord(folder.name, "adhoc", "2026", "1", path, manifest))
+    note = news.folder / "releases" / "adhoc-1.retracted.json"
+    note.write_text("{}")
+    with news.registry.change("retract", "adhoc-1") as tx:
+        old = tx.releases()[0]
+        tx.update(replace(old, state="retracted", retraction=file_sha256(note)))
+    return news
+
+
+def files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def test_a_whole_campaign_is_whole(whole: campaign.Campaign) -> None:
+    found = whole.verify()
+    assert found.ok
+    assert not found.findings
+    assert found.events == len(whole.registry.events())
+    # Without the files of tags of the bags and the registry: rules, 4 objects, scores, the note.
+    assert found.files >= len(files(whole.folder))
+    assert repr(found).startswith("Verification(whole: ")
+    assert found.to_polars().columns == ["kind", "file", "reason"]
+
+
+def test_one_bit_in_any_file_is_found_and_the_file_named(whole: campaign.Campaign) -> None:
+    for path in files(whole.folder):
+        data = path.read_bytes()
+        for place in {0, len(data) // 2, len(data) - 1}:
+            damaged = bytearray(data)
+            damaged[place] ^= 1 << place % 8
+            path.write_bytes(damaged)
+            name = path.relative_to(whole.folder).as_posix()
+            assert name in {one.file for one in whole.verify().problems}, (name, place)
+        path.write_bytes(data)
+    assert whole.verify().ok
+
+
+def change(news: campaign.Campaign) -> None:
+    with Registry(news.folder).change("x"):
+        pass
+
+
+def test_one_bit_in_each_page_of_the_registry_is_found(whole: campaign.Campaign) -> None:
+    """Also in pages that are free, and in bytes of the header that nobody reads."""
+    # Rows that come and go leave free pages.
+    with whole.registry.change("long", details={"text": "x" * 100_000}):
+        pass
+    path = whole.folder / "campaign.sqlite"
+    data = path.read_bytes()
+    for place in (*range(100), *range(100, len(data), 1021)):
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        problems = {one.file for one in whole.verify().problems}
+        assert problems == {"campaign.sqlite"}, (place, problems)
+        assert path.read_bytes() == damaged
+        with (
+            pytest.raises(InputError, match=r"campaign\.sqlite"),
+            Registry(whole.folder).change("x"),
+        ):
+            pass
+        assert path.read_bytes() == damaged
+    path.write_bytes(data + b"\0")
+    assert "length" in str(whole.verify().problems[0])
+    path.write_bytes(data)
+    assert whole.verify().ok
+
+
+def test_missing_files_are_named(whole: campaign.Campaign) -> None:
+    for path in files(whole.folder):
+        name = path.relative_to(whole.folder).as_posix()
+        data = path.read_bytes()
+        path.unlink()
+        if name == "campaign.sqlite":
+            with pytest.raises(InputError, match="is no campaign"):
+                whole.verify()
+        else:
+            found = whole.verify()
+            # Scores are derived: they are computed again.
+            named = found.notes if name.startswith("scores/") else found.problems
+            assert name in {one.file for one in named}, name
+        path.write_bytes(data)
+    shutil.rmtree(whole.folder / "releases" / "adhoc-2")
+    assert [one.file for one in whole.verify().problems] == ["releases/adhoc-2"]
+
+
+def test_the_seal_is_that_of_sha256sum(whole: campaign.Campaign) -> None:
+    if shutil.which("sha256sum") is None:
+        pytest.skip("there is no sha256sum")
+    done = subprocess.run(
+        ["sha256sum", "--check", "--strict", "campaign.sha256"],
+        cwd=whole.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "campaign.sqlite: OK\n")
+
+
+def test_a_changed_row_is_no_change_of_the_campaign(whole: campaign.Campaign) -> None:
+    connection = sqlite3.connect(whole.folder / "campaign.sqlite")
+    connection.execute("UPDATE submission SET team = 'delft' WHERE tag = 'run0'")
+    connection.commit()
+    connection.close()
+    found = whole.verify(repair=True)
+    assert [str(one) for one in found.problems] == [
+        "campaign.sqlite: table submission, row 1: not what the events say"
+    ]
+    with pytest.raises(InputError, match="not what the events say"), whole.registry.change("x"):
+        pass
+
+
+def test_a_row_that_nobody_entered_and_one_that_is_gone(whole: campaign.Campaign) -> None:
+    connection = sqlite3.connect(whole.folder / "campaign.sqlite")
+    connection.execute("INSERT INTO team VALUES ('x', '', '', '', NULL)")
+    connection.execute("DELETE FROM fault WHERE submission = 2")
+    connection.commit()
+    connection.close()
+    reasons = [one.reason for one in whole.verify().problems]
+    assert reasons == [
+        "table team, row x: not what the events say",
+        "table fault, row 2 1: is missing, and the events tell of it",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("UPDATE event SET at = '2020' WHERE seq = 3", "event 3 breaks the chain of hashes"),
+        ("DELETE FROM event WHERE seq = 3", "event 3 is missing from the chain"),
+    ],
+)
+def test_a_changed_event_breaks_the_chain(
+    whole: campaign.Campaign, query: str, reason: str
+) -> None:
+    connection = sqlite3.connect(whole.folder / "campaign.sqlite")
+    for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'trigger'"):
+        connection.execute(f"DROP TRIGGER {name}")
+    connection.execute(query)
+    connection.commit()
+    connection.close()
+    assert reason in {one.reason for one in whole.verify().problems}
+
+
+def test_events_that_are_cut_off_are_missed(whole: campaign.Campaign) -> None:
+    """A registry of yesterday in the place of today's is older than its seal."""
+    old = (whole.folder / "campaign.sqlite").read_bytes()
+    with whole.registry.change("later"):
+        pass
+    (whole.folder / "campaign.sqlite").write_bytes(old)
+    assert [one.file for one in whole.verify().problems] == ["campaign.sqlite"]
+
+
+def without_seal(news: campaign.Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise InputError("cannot be written: no space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(seal, "write_seal", full)
+        with Registry(news.folder).change("not sealed"):
+            pass
+
+
+def test_a_change_that_is_not_sealed_is_no_damage(
+    whole: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without_seal(whole, monkeypatch)
+    found = whole.verify()
+    assert found.ok
+    assert [one.file for one in found.notes] == ["campaign.sha256"]
+    with whole.registry.change("next"):
+        pass
+    assert not whole.verify().findings
+    without_seal(whole, monkeypatch)
+    found = whole.verify(repair=True)
+    assert [str(one) for one in found.findings] == [
+        "campaign.sha256: the registry, which is whole, is sealed again (repaired)"
+    ]
+    assert not whole.verify().findings
+
+
+def test_damage_is_not_sealed(whole: campaign.Campaign, monkeypatch: pytest.MonkeyPatch) -> None:
+    without_seal(whole, monkeypatch)
+    path = whole.folder / "campaign.sqlite"
+    data = path.read_bytes()
+    path.write_bytes(data.replace(b"nicola", b"nicolb", 1))
+    assert [one.file for one in whole.verify(repair=True).problems] == ["campaign.sqlite"]
+    with pytest.raises(InputError), whole.registry.change("next"):
+        pass
+
+
+def test_a_seal_that_is_gone_is_made_again_by_repair_only(whole: campaign.Campaign) -> None:
+    (whole.folder / "campaign.sha256").unlink()
+    with (
+        pytest.raises(InputError, match=r"campaign\.sha256: is missing"),
+        Registry(whole.folder).change("x"),
+    ):
+        pass
+    assert not whole.verify().ok
+    assert whole.verify(repair=True).ok
+    assert not whole.verify().findings
+
+
+LEFT = (
+    "objects/.incoming-abc",
+    "objects/ab/.abab.tmp",
+    f"objects/ab/{'ab' * 32}",
+    "scores/.k.parquet.tmp",
+    "scores/other.parquet",
+    "releases/.adhoc-3",
+    "releases/adhoc-4/bagit.txt",
+    "releases/adhoc-2.retracted.json",
+    ".campaign.sha256.x1",
+)
+STRANGE = ("notes.txt", "scores/readme.txt", "objects/letter", "releases/plan.txt", "public/i.html")
+
+
+def test_what_nobody_names_is_left_over_or_strange(whole: campaign.Campaign) -> None:
+    before = files(whole.folder)
+    for name in (*LEFT, *STRANGE):
+        path = whole.folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("x")
+    found = whole.verify()
+    assert found.ok
+    expected = {name.removesuffix("/bagit.txt") for name in LEFT}
+    assert {one.file for one in found.left_over} == expected
+    assert {one.file for one in found.notes} == {n.removesuffix("/i.html") for n in STRANGE}
+    again = whole.verify(repair=True)
+    assert again.ok
+    assert not again.left_over
+    assert {one.file for one in again.findings if one.kind == "repaired"} == expected
+    kept = [*before, *(whole.folder / name for name in STRANGE)]
+    assert files(whole.folder) == sorted(kept)
+    assert whole.registry.events()[-1].action == "repair"
+
+
+def test_a_bag_holds_nothing_else(whole: campaign.Campaign) -> None:
+    (whole.folder / "releases" / "adhoc-2" / "data" / "more.txt").touch()
+    problems = whole.verify(repair=True).problems
+    assert [one.file for one in problems] == ["releases/adhoc-2/data/more.txt"]
+
+
+CHANGES = """
+import sys
+from cranfield import campaign
+from cranfield.campaign.store.records import Team
+news = campaign.open(sys.argv[1])
+number = 0
+while True:
+    number += 1
+    with news.registry.change("team") as tx:
+        tx.insert(Team(f"{sys.argv[2]}-{number}", "x" * 20_000, "2026"))
+    print(number, flush=True)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="SIGKILL is of POSIX")
+def test_a_kill_at_any_moment_leaves_a_sound_registry(news: campaign.Campaign) -> None:
+    for attempt, steps in enumerate((1, 2, 5, 9)):
+        command = [sys.executable, "-c", CHANGES, str(news.folder), str(attempt)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            last = [process.stdout.readline() for _ in range(steps)][-1]
+            process.send_signal(signal.SIGKILL)
+            # What was said before the kill came is true too.
+            last = [last, *process.stdout][-1]
+        found = news.verify()
+        assert found.ok, str(found)
+        there = {team.id for team in news.teams()}
+        assert {f"{attempt}-{number}" for number in range(1, int(last) + 1)} <= there
+        assert news.verify(repair=True).ok
+
+
+def test_what_was_half_written_is_rolled_back(whole: campaign.Campaign) -> None:
+    """A kill in the middle of writing: the file is changed, and the journal knows what it was."""
+    path, journal = (whole.folder / f"campaign.sqlite{end}" for end in ("", "-journal"))
+    data, events = path.read_bytes(), whole.registry.events()
+    connection = sqlite3.connect(path, isolation_level=None)
+    # A small cache, so that pages are written before the end.
+    connection.execute("PRAGMA cache_size = 5")
+    connection.execute("BEGIN IMMEDIATE")
+    for number in range(50):
+        row = (f"x{number}", "y" * 3000)
+        connection.execute("INSERT INTO team VALUES (?, ?, '', '', NULL)", row)
+    connection.execute("UPDATE submission SET state = 'withdrawn'")
+    written, kept = path.read_bytes(), journal.read_bytes()
+    connection.execute("ROLLBACK")
+    connection.close()
+    assert written != data
+    path.write_bytes(written)
+    journal.write_bytes(kept)
+    assert whole.verify().ok
+    assert path.read_bytes() == data
+    assert not journal.exists()
+    assert whole.registry.events() == events
+
+
+def test_an_object_that_a_repair_took_away_is_missed_in_time(news: campaign.Campaign) -> None:
+    with pytest.raises(InputError, match="is missing"), news.registry.change("submit") as tx:
+        run = entered(tx, news.folder, "a")
+        objects.path(news.folder, run.object).unlink()
+        tx.update(run)
+    assert news.verify().ok
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_written_outside(tmp_path: Path) -> Iterator[None]:
+    yield
+    assert {path.name for path in tmp_path.iterdir()} <= {"news"}

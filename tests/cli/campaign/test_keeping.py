@@ -1,0 +1,59 @@
+"""`cranfield campaign verify` and `export`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cranfield import campaign
+from cranfield.campaign.store import objects, schema
+from cranfield.campaign.store.registry import Registry
+from tests.cli.running import cranfield
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    campaign.create(tmp_path / "news")
+    return tmp_path
+
+
+def test_verify_says_whether_all_is_well(folder: Path) -> None:
+    verify = ("campaign", "verify", "news")
+    assert cranfield(folder, *verify) == ("whole: 3 files, 2 events\n", "")
+    objects.put(folder / "news", b"left over")
+    said, _ = cranfield(folder, *verify)
+    assert said.endswith("no record names it (left over)\nwhole: 3 files, 2 events\n")
+    said, _ = cranfield(folder, *verify, "--repair")
+    assert said.endswith("removed (repaired)\nwhole: 3 files, 3 events\n")
+    path = folder / "news" / "campaign.toml"
+    path.write_text("x" + path.read_text()[1:])
+    said, _ = cranfield(folder, *verify, status=1)
+    assert said == (
+        "campaign.toml: its SHA-256 is not the recorded one (rules as they were last used)\n"
+        "1 problem: 3 files, 3 events\n"
+    )
+    said, _ = cranfield(folder, *verify, "--format", "json", status=1)
+    assert [(one["kind"], one["file"]) for one in json.loads(said)] == [("problem", path.name)]
+    said, _ = cranfield(folder, *verify, "-f", "csv", "-o", "found.csv", status=1)
+    assert said == ""
+    assert (folder / "found.csv").read_text().startswith("kind,file,reason\nproblem,")
+
+
+def test_what_cannot_be_verified_is_one_line(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "is no campaign" in cranfield(folder, "campaign", "verify", ".", status=2)[1]
+    monkeypatch.setattr(schema, "WAIT", 0.1)
+    objects.put(folder / "news", b"left over")
+    with Registry(folder / "news").change("long"):
+        _, said = cranfield(folder, "campaign", "verify", "news", "--repair", status=2)
+    assert said.count("\n") == 1
+    assert "another process is changing the campaign" in said
+
+
+def test_export_says_that_it_is_private(folder: Path) -> None:
+    _, said = cranfield(folder, "campaign", "export", "news", "-o", "news.zip")
+    assert "private" in said
+    assert (folder / "news.zip").exists()
+    _, said = cranfield(folder, "campaign", "export", "news", "-o", "news", status=2)
+    assert "does not end in .zip" in said

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import sys
+from pathlib import Path
 
 import click
 
 from cranfield.base.words import counted
-from cranfield.cli.options.output import write
+from cranfield.cli.options.output import keep_inputs, output_option, write
 
 
 @click.command()
@@ -22,11 +22,12 @@ from cranfield.cli.options.output import write
     show_default=True,
     help="How to write what was found.",
 )
-@click.option("--output", "-o", help="File to write, whole or not at all.")
-def verify(folder: str, repair: bool, form: str, output: str | None) -> None:
+@output_option
+def verify(folder: str, repair: bool, form: str, output: str | None) -> int:
     """Verify every byte of a campaign; exit status 1 where something is wrong."""
     from cranfield.campaign import open
 
+    keep_inputs([output], map(str, Path(folder).rglob("*")))
     found = open(folder).verify(repair=repair)
     if form == "text":
         lines = [*map(str, found.findings), found.summary()]
@@ -34,8 +35,7 @@ def verify(folder: str, repair: bool, form: str, output: str | None) -> None:
     else:
         frame = found.to_polars()
         write(frame.write_csv() if form == "csv" else frame.write_json() + "\n", output)
-    if not found.ok:
-        sys.exit(1)
+    return 0 if found.ok else 1
 
 
 @click.command()

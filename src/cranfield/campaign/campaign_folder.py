@@ -162,11 +162,21 @@ class Campaign(Opened):
 
         return write_overview(self, task, folder, **options)
 
-    def packet(self, team: str, path: PathName, task: str | None = None) -> Path:
+    def packet(
+        self, team: str, path: PathName, task: str | None = None, *, judgments: str | None = None
+    ) -> Path:
         """Write what one team gets: its own sheets, and nothing of others."""
         from cranfield.campaign.results.sheets.packet import write_packet
 
-        return write_packet(self, team, path, task)
+        return write_packet(self, team, path, task, judgments=judgments)
+
+    def packets(
+        self, folder: PathName, task: str | None = None, *, judgments: str | None = None
+    ) -> tuple[Path, ...]:
+        """Write what each team gets, as archives."""
+        from cranfield.campaign.results.sheets.packet import write_packets
+
+        return write_packets(self, folder, task, judgments=judgments)
 
     def standing(
         self,

@@ -220,7 +220,13 @@ def _statistics(own: Evaluation, payload: Payload) -> pl.DataFrame:
 
 def _write_sheets(folder: Path, shown: Evaluation, payload: Payload) -> None:
     folder.mkdir()
-    known = Known(payload.opened.rules, payload.task, payload.judgments.version, payload.teams)
+    known = Known(
+        payload.opened.rules,
+        payload.task,
+        payload.judgments.version,
+        payload.teams,
+        metadata={run.tag: run.metadata for run in payload.shown if run.metadata},
+    )
 
     def write(sheet: Any) -> None:
         for suffix, text in {

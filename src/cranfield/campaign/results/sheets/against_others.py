@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from scipy.stats import rankdata
 
 from cranfield.base.arrays import Floats
 from cranfield.campaign.results.sheets.categories import Group, groups_by
@@ -94,6 +93,6 @@ class AgainstOthers:
                 np.isnan(values), np.inf, values if self.scores.lower_is_better else -values
             )
             places = np.full(self.scores.values.shape, np.nan)
-            places[:, chosen] = rankdata(worse, method="min", axis=1)
+            places[:, chosen] = [1 + np.searchsorted(np.sort(row), row) for row in worse]
             self._ranked[group] = places
         return self._ranked[group]

@@ -8,6 +8,7 @@ import numpy as np
 
 from cranfield.base.errors import CranfieldError
 from cranfield.base.words import counted
+from cranfield.campaign.results.leaderboard import MOST_COMPARED
 from cranfield.campaign.results.sheets.content import Certainty
 from cranfield.reporting.page.words import verdict_sentence
 from cranfield.reporting.verdicts import BETTER, WORSE, group_letters, verdicts_of
@@ -15,9 +16,11 @@ from cranfield.scales.statements.meaningful import MEANINGFUL, Meaning, meaning
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
 
+NO_REASON = "the comparison is not possible"
 
-def certainties(scores: Scores, *, hidden: bool = False) -> tuple[Certainty, ...]:
-    """Say of each run what is sure of it; with `hidden`, no other run is named."""
+
+def certainties(scores: Scores) -> tuple[Certainty, ...]:
+    """Say of each run what is sure of it, by the default comparison of all pairs."""
     overall = scores.overall()
     values = -overall if scores.lower_is_better else overall
     # A run without any score is behind all others.
@@ -26,6 +29,9 @@ def certainties(scores: Scores, *, hidden: bool = False) -> tuple[Certainty, ...
     bare = [Certainty(place, len(scores.systems)) for place in places]
     if len(scores.systems) < 2:
         return tuple(replace(one, refused="there is no other run") for one in bare)
+    if len(scores.systems) > MOST_COMPARED:
+        refused = f"there are {len(bare):,}, and up to {MOST_COMPARED} are"
+        return tuple(replace(one, refused=refused) for one in bare)
     try:
         comparison = compare(scores, missing="zero" if np.isnan(scores.values).any() else None)
         said = meaning(comparison)
@@ -49,11 +55,16 @@ def certainties(scores: Scores, *, hidden: bool = False) -> tuple[Certainty, ...
                 better=int((row == WORSE).sum()),
                 worse=int((row == BETTER).sum()),
                 alike=len(alike),
-                names=None if hidden else tuple(scores.systems[j] for j in alike),
+                names=tuple(scores.systems[j] for j in alike),
                 verdict=_verdict(said, k),
             )
         )
     return tuple(made)
+
+
+def nameless(one: Certainty) -> Certainty:
+    """Leave out whatever names another run; why runs were not compared may do so too."""
+    return replace(one, names=None, refused=NO_REASON if one.refused else "")
 
 
 def _verdict(said: Meaning, k: int) -> tuple[str, ...]:

@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from cranfield.base.checks import check_choice
+from cranfield.campaign.checks.run_metadata import public_metadata
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.results.judgments import version_of
 from cranfield.campaign.results.scoring import scored
 from cranfield.campaign.results.sheets.against_others import RECALL, AgainstOthers
-from cranfield.campaign.results.sheets.categories import groups_shown
-from cranfield.campaign.results.sheets.certainty import certainties
-from cranfield.campaign.results.sheets.content import finite
+from cranfield.campaign.results.sheets.categories import Group, groups_shown
+from cranfield.campaign.results.sheets.certainty import certainties, nameless
+from cranfield.campaign.results.sheets.content import Certainty, finite
 from cranfield.campaign.results.sheets.sheet import Sheet
 from cranfield.campaign.rules.task_rules import Rules, TaskRules
 from cranfield.campaign.store.records import ACCEPTED, Submission
+from cranfield.collection.metadata.reading import read_metadata
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import parse_measures
+from cranfield.scores import Scores
 
 OTHERS = ("named", "hidden")
 """Whether a sheet names the runs that are not separated from its own."""
@@ -87,51 +91,128 @@ def sheets_of(
     tuple of Sheet
         In order of tags.
     """
+    return making_of(opened, task, judgments, measure).sheets(others, team)
+
+
+def making_of(
+    opened: Opened,
+    task: str | None = None,
+    judgments: str | None = None,
+    measure: str | None = None,
+) -> Making:
+    """Gather all that the sheets of a task are made from; options as for :func:`sheets_of`."""
     rules = opened.rules.task(task)
-    evaluation = scores_of(opened, rules, judgments, measure)
-    runs = opened.registry.submissions(rules.name, (ACCEPTED,))
-    known = known_of(opened, rules, judgments, runs)
-    return make_sheets(evaluation, runs, known, measure=measure, others=others, team=team)
-
-
-def scores_of(
-    opened: Opened, task: TaskRules, judgments: str | None = None, measure: str | None = None
-) -> Evaluation:
-    """Score a task's accepted runs by all that sheets show, and perhaps one measure more."""
-    asked = [*measures_of(task), *([] if measure is None else [measure])]
-    return scored(opened, task.name, measures=asked, judgments=judgments)
-
-
-def known_of(
-    opened: Opened, task: TaskRules, judgments: str | None, runs: Iterable[Submission]
-) -> Known:
-    """Gather what sheets of `runs` say besides scores."""
-    return Known(
+    asked = [*measures_of(rules), *([] if measure is None else [measure])]
+    evaluation = scored(opened, rules.name, measures=asked, judgments=judgments)
+    # A run that comes in right now is not among the scores.
+    runs = [
+        run
+        for run in opened.registry.submissions(rules.name, (ACCEPTED,))
+        if run.tag in evaluation.systems
+    ]
+    known = Known(
         opened.rules,
-        task,
-        version_of(opened, task.name, judgments).version,
+        rules,
+        version_of(opened, rules.name, judgments).version,
         {one.id: one.name for one in opened.registry.teams()},
         {run.tag: _warnings(opened, run) for run in runs},
+        {run.tag: _metadata(run) for run in runs if run.metadata},
     )
+    return Making(evaluation, runs, known, measure)
 
 
 def _warnings(opened: Opened, run: Submission) -> tuple[str, ...]:
-    """Return what the check warned of, but for what it says of other runs."""
+    """Return what the check told the team; what only organisers are told is no warning."""
     faults = opened.registry.faults(run.id)
-    return tuple(
-        one.message for one in faults if one.severity == "warning" and one.code != "ranking-same"
-    )
+    return tuple(one.message for one in faults if one.severity == "warning")
+
+
+def _metadata(run: Submission) -> str:
+    """Return the part of a run's metadata that is public."""
+    read = read_metadata((run.metadata or "").encode())
+    return "" if read is None else public_metadata(read)[0].decode()
 
 
 @dataclass(frozen=True)
 class Known:
-    """What sheets say besides scores: rules, judgments, names of teams, warnings by tag."""
+    """What sheets say besides scores.
+
+    Attributes
+    ----------
+    rules, task, judgments
+        The rules, and the version of the judgments.
+    teams
+        Names of teams by id.
+    warnings, metadata
+        By tag: what the check told, and the part of the metadata that is public, as YAML.
+    """
 
     rules: Rules
     task: TaskRules
     judgments: str = ""
     teams: Mapping[str, str] = field(default_factory=dict)
     warnings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    metadata: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False)
+class Making:
+    """What sheets are made from: scores of all `runs` by all of :func:`measures_of`."""
+
+    evaluation: Evaluation
+    runs: Sequence[Submission]
+    known: Known
+    measure: str | None = None
+
+    @cached_property
+    def scores(self) -> Scores:
+        """The scores that charts, topics and certainty are about."""
+        return self.scores_by(self.measure or own_measures(self.known.task)[0])
+
+    def scores_by(self, measure: str) -> Scores:
+        """Return the scores by one measure, topics and tags in order."""
+        tags = sorted(run.tag for run in self.runs)
+        return self.evaluation[measure].select(in_order(self.evaluation.topics), tags)
+
+    @cached_property
+    def sure(self) -> tuple[Certainty, ...]:
+        """What is sure of each run, in order of tags."""
+        return certainties(self.scores)
+
+    def groups(self, team: str | None = None) -> dict[str, Group | None]:
+        """Return the group that each run, or each run of a team, is compared with."""
+        return groups_shown(self.runs, self.known.task, team)
+
+    def against(self, scores: Scores) -> AgainstOthers:
+        """Return what compares scores with those of groups."""
+        return AgainstOthers(self.evaluation, scores, self.runs, self.known.task)
+
+    def sheets(self, others: str = "named", team: str | None = None) -> tuple[Sheet, ...]:
+        """Make the sheets; options as for :func:`sheets_of`."""
+        check_choice("others", others, OTHERS)
+        scores, task = self.scores, self.known.task
+        run_of = {run.tag: run for run in self.runs}
+        chosen = self.groups(team)
+        compared = self.against(scores)
+        counts = self.evaluation["NumRel"].select(scores.topics, scores.systems).values
+        relevant = np.nanmax(counts, axis=1)
+        wanted = tuple(dict.fromkeys([*own_measures(task), scores.measure]))
+        names = dict.fromkeys([*measures_of(task), *wanted])
+        overall = {name: self.scores_by(name).overall().tolist() for name in names}
+        return tuple(
+            Sheet(
+                **_head(run_of[tag], self.known),
+                **_overall({name: values[k] for name, values in overall.items()}, wanted, task),
+                measure=scores.measure,
+                lower_is_better=scores.lower_is_better,
+                by_topic=compared.topics(k, chosen[tag], relevant),
+                category=compared.category(chosen[tag]),
+                median_precision=compared.curve(chosen[tag]),
+                sure=self.sure[k] if others == "named" else nameless(self.sure[k]),
+            )
+            for k, tag in enumerate(scores.systems)
+            if tag in chosen
+        )
 
 
 def make_sheets(
@@ -144,37 +225,7 @@ def make_sheets(
     team: str | None = None,
 ) -> tuple[Sheet, ...]:
     """Make sheets from scores of all `runs` by all of :func:`measures_of`."""
-    check_choice("others", others, OTHERS)
-    scores = evaluation[measure or own_measures(known.task)[0]].select(
-        in_order(evaluation.topics), sorted(run.tag for run in runs)
-    )
-    run_of = {run.tag: run for run in runs}
-    sure = certainties(scores, hidden=others == "hidden")
-    chosen = groups_shown(runs, known.task, team)
-    compared = AgainstOthers(evaluation, scores, runs, known.task)
-    relevant = np.nanmax(evaluation["NumRel"].select(scores.topics, scores.systems).values, axis=1)
-    wanted = tuple(dict.fromkeys([*own_measures(known.task), scores.measure]))
-    names = dict.fromkeys([*measures_of(known.task), *wanted])
-    overall = {name: evaluation[name].overall().tolist() for name in names}
-    made = []
-    for k, tag in enumerate(scores.systems):
-        if tag in chosen:
-            at = evaluation.systems.index(tag)
-            group = chosen[tag]
-            own = {name: values[at] for name, values in overall.items()}
-            made.append(
-                Sheet(
-                    **_head(run_of[tag], known),
-                    **_overall(own, wanted, known.task),
-                    measure=scores.measure,
-                    lower_is_better=scores.lower_is_better,
-                    by_topic=compared.topics(k, group, relevant),
-                    category=compared.category(group),
-                    median_precision=compared.curve(group),
-                    sure=sure[k],
-                )
-            )
-    return tuple(made)
+    return Making(evaluation, runs, known, measure).sheets(others, team)
 
 
 def in_order(topics: Sequence[str]) -> list[str]:
@@ -208,6 +259,7 @@ def _head(run: Submission, known: Known) -> dict[str, Any]:
         "sha256": run.object,
         "received": run.received,
         "warnings": known.warnings.get(run.tag, ()),
+        "metadata": known.metadata.get(run.tag, ""),
     }
 
 

@@ -96,7 +96,12 @@ def write_overview(
     version = version_of(opened, rules.name, judgments).version
     evaluation = scored(opened, rules.name, measures=own_measures(rules), judgments=version)
     title = f"{opened.rules.title or opened.rules.id}: {rules.title or rules.name}"
-    runs = opened.registry.submissions(rules.name, (ACCEPTED,))
+    # A run that comes in right now is not among the scores.
+    runs = [
+        run
+        for run in opened.registry.submissions(rules.name, (ACCEPTED,))
+        if run.tag in evaluation.systems
+    ]
     found = overview_of(
         evaluation, runs, rules, title=title, judgments=version, median=rules.median
     )

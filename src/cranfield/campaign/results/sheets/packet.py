@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import fspath
 from pathlib import Path
 
@@ -15,20 +15,16 @@ from cranfield.base.escape import plain
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
 from cranfield.campaign.opened import Opened, PathName
-from cranfield.campaign.results.sheets.against_others import AgainstOthers
-from cranfield.campaign.results.sheets.categories import groups_shown
-from cranfield.campaign.results.sheets.making import (
-    Known,
-    in_order,
-    known_of,
-    make_sheets,
-    own_measures,
-    scores_of,
-)
+from cranfield.campaign.results.sheets.making import Known, Making, making_of, own_measures
 from cranfield.campaign.results.sheets.sheet import Sheet
-from cranfield.campaign.results.sheets.writing import as_bytes, index_and_sheets, write_files
-from cranfield.campaign.store.records import ACCEPTED, Submission
-from cranfield.evaluation.evaluation import Evaluation
+from cranfield.campaign.results.sheets.writing import (
+    as_bytes,
+    index_and_sheets,
+    make_folder,
+    write_files,
+)
+from cranfield.campaign.rules.tags import safe_name
+from cranfield.campaign.store.records import ACCEPTED
 
 WHEN = (1980, 1, 1, 0, 0, 0)
 """The time of all files in an archive: the first that the format knows."""
@@ -85,18 +81,55 @@ def write_packet(
     """
     if team not in {one.id for one in opened.registry.teams()}:
         raise PolicyError(f"there is no team {quoted(team)}")
-    tasks = [task] if task is not None else [*opened.rules.tasks]
-    files: dict[str, bytes] = {}
-    for rules in map(opened.rules.task, tasks):
-        runs = opened.registry.submissions(rules.name, (ACCEPTED,))
-        if own := [run for run in runs if run.team == team]:
-            known = known_of(opened, rules, judgments, own)
-            evaluation = scores_of(opened, rules, judgments)
-            for name, content in packet_files(evaluation, runs, known, team):
-                files[f"{rules.name}/{name}"] = content
-    if not files:
+    found = [one for one in _makings(opened, task, judgments, team) if _has(one, team)]
+    if not found:
         raise PolicyError(f"team {quoted(team)} has no accepted run")
-    target = Path(fspath(path))
+    return _write(found, team, Path(fspath(path)))
+
+
+def write_packets(
+    opened: Opened, folder: PathName, task: str | None = None, *, judgments: str | None = None
+) -> tuple[Path, ...]:
+    """Write the packets of all teams with accepted runs as `TEAM.zip`; see :func:`write_packet`.
+
+    Raises
+    ------
+    PolicyError
+        For a team whose id is no name of a file, or differs from another only in case.
+    """
+    target = Path(fspath(folder))
+    makings = _makings(opened, task, judgments)
+    teams = sorted({run.team for one in makings for run in one.runs})
+    seen: dict[str, str] = {}
+    for team in teams:
+        if not safe_name(team) or seen.setdefault(team.lower(), team) != team:
+            raise PolicyError(f"team {quoted(team)} is no name of a file: write its packet alone")
+    make_folder(target)
+    return tuple(
+        _write([one for one in makings if _has(one, team)], team, target / f"{team}.zip")
+        for team in teams
+    )
+
+
+def _makings(
+    opened: Opened, task: str | None, judgments: str | None, team: str | None = None
+) -> list[Making]:
+    """Gather what sheets are made from, of all tasks that have runs, or runs of a team."""
+    names = [opened.rules.task(task).name] if task is not None else [*opened.rules.tasks]
+    chosen = [name for name in names if opened.registry.submissions(name, (ACCEPTED,), team=team)]
+    return [making_of(opened, name, judgments) for name in chosen]
+
+
+def _has(one: Making, team: str) -> bool:
+    return any(run.team == team for run in one.runs)
+
+
+def _write(makings: Iterable[Making], team: str, target: Path) -> Path:
+    files = {
+        f"{one.known.task.name}/{name}": content
+        for one in makings
+        for name, content in packet_files(one, team)
+    }
     if target.suffix.lower() == ".zip":
         with whole_file(target) as out:
             out.write(zipped(files))
@@ -105,26 +138,20 @@ def write_packet(
     return target
 
 
-def packet_files(
-    evaluation: Evaluation, runs: Sequence[Submission], known: Known, team: str
-) -> Iterator[tuple[str, bytes]]:
+def packet_files(making: Making, team: str) -> Iterator[tuple[str, bytes]]:
     """Yield names and bytes of all that a team gets of one task."""
-    sheets = make_sheets(evaluation, runs, known, others="hidden", team=team)
-    yield "README.txt", as_bytes(_readme(sheets, known))
-    yield "statistics.csv", _statistics(evaluation, runs, known, team).write_csv().encode()
+    sheets = making.sheets("hidden", team)
+    yield "README.txt", as_bytes(_readme(sheets, making.known))
+    yield "statistics.csv", _statistics(making, team).write_csv().encode()
     yield from index_and_sheets(sheets)
 
 
-def _statistics(
-    evaluation: Evaluation, runs: Sequence[Submission], known: Known, team: str
-) -> pl.DataFrame:
+def _statistics(making: Making, team: str) -> pl.DataFrame:
     """Best, median and worst of the groups that the team's runs are compared with, by topic."""
-    groups = {one for one in groups_shown(runs, known.task, team).values() if one is not None}
-    tags = sorted(run.tag for run in runs)
+    groups = {one for one in making.groups(team).values() if one is not None}
     parts = [EMPTY]
-    for name in own_measures(known.task):
-        scores = evaluation[name].select(in_order(evaluation.topics), tags)
-        others = AgainstOthers(evaluation, scores, runs, known.task)
+    for name in own_measures(making.known.task):
+        others = making.against(making.scores_by(name))
         for key, value in sorted(groups):
             frame = others.statistics((key, value)).drop("group").rename({"n": "runs"})
             about = [pl.lit(name).alias("measure"), pl.lit(key).alias("category")]

@@ -1,0 +1,126 @@
+"""`cranfield campaign sheets`, `overview`, `packet`: what is told of runs, to whom."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from cranfield.base.errors import PolicyError
+from cranfield.base.words import counted
+from cranfield.cli.campaign.submitting import folder_argument
+from cranfield.cli.options.output import with_options
+
+SHEETS = """\b
+Examples:
+  cranfield campaign sheets news -o sheets/
+  cranfield campaign sheets news --task adhoc --others hidden -o sheets/
+"""
+
+PACKETS = """\b
+Examples:
+  cranfield campaign packet news --team padua -o padua.zip
+  cranfield campaign packet news --all -o packets/
+"""
+
+_OF_TASK = (
+    click.option("--task", help="The task; where there is only one, it needs no name."),
+    click.option("--judgments", metavar="VERSION", help="By default the newest."),
+)
+
+_folder = click.option("--output", "-o", required=True, metavar="FOLDER", help="Where to write.")
+
+
+@click.command(epilog=SHEETS)
+@folder_argument
+@with_options(_OF_TASK)
+@click.option("--measure", "-m", help="Of charts and topics; by default the first of the task.")
+@click.option(
+    "--others",
+    type=click.Choice(["named", "hidden"]),
+    default="named",
+    show_default=True,
+    help="Whether runs that are not separated from a sheet's own are named on it.",
+)
+@_folder
+def sheets(
+    folder: str,
+    task: str | None,
+    judgments: str | None,
+    measure: str | None,
+    others: str,
+    output: str,
+) -> None:
+    """Write a sheet for each accepted run, as TREC's: HTML, text and JSON.
+
+    These are for organisers and for publication; `packet` makes what one team may have before.
+    """
+    from cranfield import campaign
+
+    made = campaign.open(folder).sheets(
+        task, output, judgments=judgments, measure=measure, others=others
+    )
+    _said(made, output)
+
+
+@click.command()
+@folder_argument
+@with_options(_OF_TASK)
+@click.option(
+    "--charts",
+    "forms",
+    multiple=True,
+    type=click.Choice(["html", "svg", "pdf", "png"]),
+    default=("svg",),
+    show_default="svg",
+    help="Files of charts; may be given several times.",
+)
+@_folder
+def overview(
+    folder: str, task: str | None, judgments: str | None, forms: tuple[str, ...], output: str
+) -> None:
+    """Write the overview of a task: board, topics, charts, and the report of all runs."""
+    from cranfield import campaign
+
+    made = campaign.open(folder).overview(task, output, judgments=judgments, forms=forms)
+    _said(made, output)
+
+
+@click.command(epilog=PACKETS)
+@folder_argument
+@click.option("--team", help="Id of the team.")
+@click.option("--all", "every", is_flag=True, help="One for each team with accepted runs.")
+@with_options(
+    (click.option("--task", help="A task; by default all that have runs of the team."), _OF_TASK[1])
+)
+@click.option(
+    "--output",
+    "-o",
+    required=True,
+    metavar="PATH",
+    help="An archive, NAME.zip, or a folder; with --all a folder of archives.",
+)
+def packet(
+    folder: str,
+    team: str | None,
+    every: bool,
+    task: str | None,
+    judgments: str | None,
+    output: str,
+) -> None:
+    """Write what one team gets: its sheets, statistics of categories, and nothing of others."""
+    from cranfield import campaign
+
+    if every == (team is not None):
+        raise PolicyError("name a team with --team, or take --all")
+    opened = campaign.open(folder)
+    if team is not None:
+        opened.packet(team, output, task, judgments=judgments)
+        click.echo(output)
+    else:
+        _said(opened.packets(output, task, judgments=judgments), output)
+
+
+def _said(made: Sequence[Path], folder: str) -> None:
+    click.echo(f"{counted(len(made), 'file')} in {folder}")

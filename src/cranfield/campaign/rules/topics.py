@@ -36,7 +36,12 @@ def topic_ids(task: TaskRules) -> tuple[str, ...] | None:
         from cranfield.sources.chunks import Source
 
         source = Source(str(task.topics))
-        return _once(_found(source), task.topics.name)
+        name = task.topics.name
+        try:
+            return _once(_found(source), name)
+        except InputError as error:
+            # Participants are told the name, not the place on the organisers' machine.
+            raise InputError(error.reason, source=name, line=error.line) from error
     return _once(((name, None) for name in _of_irds(task.topics)), task.topics)
 
 
@@ -101,15 +106,23 @@ def _of_xml(source: Any) -> list[tuple[str, int | None]]:
     found: list[tuple[str, int | None]] = []
 
     class Topics(XmlReader):
-        """Every element of a topic or a query that says its number."""
+        """Every element of a topic that says its number; what stands within is part of it."""
+
+        within = 0
 
         def start(self, tag: str, attributes: dict[str, str]) -> None:
-            """Note the element's id."""
-            if tag.lower() in ("topic", "query", "top"):
+            """Note the id of an outermost element."""
+            self.within += self.within > 0
+            if not self.within and tag.lower() in ("topic", "query", "top"):
+                self.within = 1
                 ids = [attributes[key] for key in ID_NAMES if key in attributes]
                 if not ids:
                     raise self.wrong(f"<{tag}> has no id; that is one of {', '.join(ID_NAMES)}")
                 found.append((ids[0].strip(), self.parser.CurrentLineNumber))
+
+        def end(self, tag: str) -> None:
+            """Leave an element."""
+            self.within -= self.within > 0
 
     Topics(source).parse()
     return found

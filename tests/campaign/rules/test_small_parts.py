@@ -1,0 +1,184 @@
+"""Names for files, regular expressions, instants."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.campaign.rules.patterns import checked_pattern, matches
+from cranfield.campaign.rules.tags import safe_name
+from cranfield.campaign.rules.times import instant, lasting, shown, utc_text
+
+BAD_NAMES = [
+    *("", ".", "..", ".a", "-a", "a.", "a b", " a", "a ", "a/b", "a\\b", "a:b", "a\0", "a\n", "a*"),
+    *("CON", "con", "Con.txt", "nul", "AUX", "prn.run", "COM1", "com9.x", "LPT3", "conin$"),
+    *("é", "a\u202eb", "\x1b[31m", "<img>", "a" * 101, "\uff21", "~a", "a|b", "a?b", 'a"b'),
+]
+
+
+@pytest.mark.parametrize("name", BAD_NAMES)
+def test_names_that_are_not_safe(name: str) -> None:
+    assert not safe_name(name)
+
+
+@pytest.mark.parametrize(
+    "name", ["a", "0", "1", "bm25.v2", "T8_run-1", "CONx", "com", "com10", "a" * 100, "_", "a+b~1"]
+)
+def test_names_that_are_safe(name: str, tmp_path: Path) -> None:
+    assert safe_name(name)
+    (tmp_path / f"{name}.run.xz").write_text("x")
+    assert os.listdir(tmp_path) == [f"{name}.run.xz"]  # noqa: PTH208
+
+
+GOOD_PATTERNS = [
+    *(r"[A-Za-z0-9_.-]{1,20}", r"[\w.-]{1,20}", r"[a-z0-9]{8}", r"NCT[0-9]+", r"\d+", r"[A-Z]?x*"),
+    *(r"msmarco_(doc|passage)_\d\d_\d+", r"FT[0-9]+(-[0-9]+)*", r"(?:-[a-z]{2,5})+", "a|b|c"),
+    *(r"[0-9a-z-]{32,36}", r"team-(C|J)-R[1-5]", r"(ab)+", r"([0-9][a-f])*", "[]a]+", r"a{2}?"),
+    *(r"(\.[0-9]+)*", "", r"x{3,}", r"[^/]+/[0-9]+"),
+]
+SLOW_PATTERNS = [
+    *(
+        r"(a+)+b",
+        r"(a*)*",
+        r"(a|a)*b",
+        r"(a|ab)*c",
+        r"([a-z]+)*1",
+        r"(.*)*x",
+        r"((a+))+",
+        r"(-a|b)*",
+    ),
+    *(
+        r"(\w+\s?)*",
+        r"(-[-a]+)*x",
+        r"(-a+a+)*",
+        r"(-(a|a))*",
+        r"(a?){30}a{30}",
+        "a?" * 40 + "a" * 40,
+    ),
+    *(".*.*.*.*.*.*x", "(a|b)(a|b)" * 20, r"(a{1,9}){1,9}", r"(?:_\w+)*", r"(-.+)*", r"(-\D+)*x"),
+]
+OTHER_PATTERNS = [
+    *("[a-", "(", ")", "*a", "a{2,1}", "(?P<x>a)", "(?i)a", "a(?=b)", "(?<!a)b", r"(a)\1", "(?>a)"),
+    *("[z-a]", "\\", "(?#x)a", "a**", "(?:a"),
+]
+
+
+@pytest.mark.parametrize("pattern", GOOD_PATTERNS)
+def test_ordinary_patterns_are_taken(pattern: str) -> None:
+    assert checked_pattern(pattern) == pattern
+
+
+@pytest.mark.parametrize("pattern", SLOW_PATTERNS + OTHER_PATTERNS)
+def test_slow_and_other_patterns_are_refused(pattern: str) -> None:
+    with pytest.raises(ValueError, match="^pattern '") as error:
+        checked_pattern(pattern)
+    assert "\n" not in str(error.value)
+
+
+def test_no_pattern_that_is_taken_is_slow() -> None:
+    start = time.perf_counter()
+    for pattern in GOOD_PATTERNS:
+        for letter in "a-1.x_":
+            matches(pattern, letter * 99 + "!")
+    assert time.perf_counter() - start < 1
+
+
+pieces = st.recursive(
+    st.sampled_from(["a", "b", "-", ".", "[ab]", r"\w", "[^a]", r"\-"]),
+    lambda inner: (
+        st.builds(
+            lambda parts, between, sign: f"({between.join(parts)}){sign}",
+            st.lists(inner, min_size=1, max_size=3),
+            st.sampled_from(["", "|"]),
+            st.sampled_from(["", "*", "+", "?", "{2}", "{0,3}"]),
+        )
+        | st.builds(str.__add__, st.sampled_from(["a", "-", ".", r"\w"]), st.sampled_from("*+?"))
+    ),
+    max_leaves=6,
+)
+
+
+@given(pieces)
+def test_what_is_taken_is_decided_quickly(pattern: str) -> None:
+    try:
+        checked_pattern(pattern)
+    except ValueError:
+        return
+    start = time.perf_counter()
+    for name in ("a" * 40 + "!", "-a" * 20 + "!", "ab" * 20 + "!", "-" * 40 + "!"):
+        re.fullmatch(pattern, name)
+    assert time.perf_counter() - start < 1
+
+
+def test_the_whole_has_to_match() -> None:
+    assert matches("a|b", "a")
+    assert not matches("a|b", "ab")
+    assert not matches("a", "a\n")
+    assert not matches("a*", "a" * 101)
+
+
+@pytest.mark.parametrize(
+    ("text", "utc"),
+    [
+        ("2026-08-15T23:59:59-12:00", "2026-08-16T11:59:59Z"),
+        ("2026-08-15T23:59:59Z", "2026-08-15T23:59:59Z"),
+        ("2026-08-15 23:59:59.9+05:30", "2026-08-15T18:29:59Z"),
+        ("2026-03-29T02:30:00+02:00", "2026-03-29T00:30:00Z"),
+    ],
+)
+def test_instants(text: str, utc: str) -> None:
+    assert utc_text(instant(text)) == utc
+    assert instant(utc) == instant(text).replace(microsecond=0)
+    assert shown(instant(text)) == utc.replace("T", " ").replace("Z", " UTC")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "yesterday", "2026-08-15", "2026-08-15T23:59:59", "2026-13-01T00:00:00Z", "12:00:00Z"],
+)
+def test_what_is_no_instant(text: str) -> None:
+    with pytest.raises(cf.InputError, match="2026-08-15T23:59:59-12:00"):
+        instant(text)
+
+
+@pytest.mark.parametrize("text", ["0001-01-01T00:00:00+12:00", "9999-12-31T23:59:59-12:00"])
+def test_instants_outside_of_all_years(text: str) -> None:
+    with pytest.raises(cf.InputError, match="outside the years"):
+        instant(text)
+
+
+@given(st.datetimes(datetime(1, 1, 2), datetime(9999, 12, 30)))  # noqa: DTZ001
+def test_utc_text_sorts_as_instants_do_and_reads_back(naive: datetime) -> None:
+    time = naive.replace(tzinfo=UTC, microsecond=0)
+    assert instant(utc_text(time)) == time
+    assert utc_text(time) < utc_text(time + timedelta(seconds=1))
+
+
+def test_a_time_without_an_offset_is_no_instant() -> None:
+    with pytest.raises(ValueError, match="without an offset"):
+        utc_text(datetime(2026, 1, 1))  # noqa: DTZ001
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (180, "3 minutes"),
+        (-180, "3 minutes"),
+        (0.4, "less than a second"),
+        (1, "1 second"),
+        (3600, "1 hour"),
+        (3601, "1 hour"),
+        (86400 * 2 + 3600 * 3 + 59, "2 days 3 hours"),
+        (86400 * 1000, "1,000 days"),
+    ],
+)
+def test_how_long_something_lasts(seconds: float, words: str) -> None:
+    assert lasting(timedelta(seconds=seconds)) == words

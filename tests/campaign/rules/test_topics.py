@@ -1,0 +1,98 @@
+"""Ids of topics, from every form that topics come in."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import cranfield as cf
+from cranfield.campaign.rules.task_rules import TaskRules
+from cranfield.campaign.rules.topics import topic_ids
+
+SGML = """
+<top>
+
+<num> Number: 401
+<title> foreign minorities, Germany
+
+<desc> Description: <b>
+</top>
+<top>
+<num>Number:402<title> behavioral genetics
+</top>
+"""
+XML = """<?xml version="1.0" encoding="UTF-8"?>
+<webtrack2012>
+ <topic number="401" type="faceted"><query>403</query><subtopic number="1">x</subtopic></topic>
+ <TOPIC id=" 402 "/>
+</webtrack2012>
+"""
+FORMS = {
+    "topics.txt": "401\n\n402 two words\n",
+    "topics.tsv": "401\tforeign minorities\r\n402\tgenetics\r\n",
+    "sgml.txt": SGML,
+    "top.xml": "<ts><top><num>401</num></top>\n<top><num> 402 </num></top></ts>",
+    "topics.xml": XML,
+    "by_id.json": '{"401": "foreign", "402": {"title": "genetics"}}',
+    "list.json": '[{"number": 401, "title": "x"}, {"qid": "402"}]',
+    "ids.json": '["401", 402]',
+    "lines.jsonl": '{"_id": "401", "text": "x"}\n\n{"_id": "402"}\n',
+    "mark.txt": "\ufeff401\n402",
+}
+
+
+def ids(path: Path) -> tuple[str, ...] | None:
+    return topic_ids(TaskRules("adhoc", topics=path))
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form(tmp_path: Path, name: str) -> None:
+    (tmp_path / name).write_text(FORMS[name], newline="")
+    assert ids(tmp_path / name) == ("401", "402")
+
+
+@pytest.mark.parametrize(
+    ("suffix", "packed"), [("gz", gzip.compress), ("bz2", bz2.compress), ("xz", lzma.compress)]
+)
+@pytest.mark.parametrize("name", ["topics.txt", "topics.xml", "lines.jsonl"])
+def test_packed(tmp_path: Path, name: str, suffix: str, packed: Callable[[bytes], bytes]) -> None:
+    path = tmp_path / f"{name}.{suffix}"
+    path.write_bytes(packed(FORMS[name].encode()))
+    assert ids(path) == ("401", "402")
+
+
+def test_no_topics_are_named() -> None:
+    assert topic_ids(TaskRules("adhoc")) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "message"),
+    [
+        ("t.txt", "", "t.txt: has no topics"),
+        ("t.txt", "1\n2\n1 again\n", "t.txt:3: topic '1' is there twice, first in line 1"),
+        ("t.txt", SGML + "<num> Number: 401", "topic '401' is there twice, first in line 4"),
+        ("t.txt", "<num> Number: <title>", "t.txt:1: '' is no topic"),
+        ("t.xml", "<a><topic/></a>", "t.xml:1: <topic> has no id; that is one of number, num, id"),
+        ("t.xml", "<a>", "is no well-formed XML"),
+        ("t.xml", '<!DOCTYPE a [<!ENTITY x "y">]><a/>', "declares entities of its own"),
+        ("t.xml", "<a/>", "t.xml: has no topics"),
+        ("t.json", '[{"title": "x"}]', "t.json: holds a topic without an id"),
+        ("t.json", "[[1]]", "holds a topic without an id"),
+        ("t.json", '{"1": 2, "1": 3}', "'1' is twice in one object"),
+        ("t.json", "[true]", "holds a topic without an id"),
+        ("t.jsonl", '{"id": 1}\n{"id": "a b"}\n', "t.jsonl:2: 'a b' is no topic"),
+        ("t.csv", "id,text\n1,x\n", "t.csv: is no form of topics"),
+        ("t.txt", "\udcff", "t.txt:1: is not UTF-8 text"),
+    ],
+)
+def test_what_is_wrong(tmp_path: Path, name: str, text: str, message: str) -> None:
+    (tmp_path / name).write_bytes(text.encode(errors="surrogateescape"))
+    with pytest.raises(cf.InputError) as error:
+        ids(tmp_path / name)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)

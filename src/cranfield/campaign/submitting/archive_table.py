@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from os import PathLike, fspath
 from pathlib import Path
@@ -88,7 +88,7 @@ def read_archive_table(
     read = read_columns(table, _TABLE)
     places, unused = _places(read.names, columns or {}, rules, read.source)
     cells = {name: [_text(cell) for cell in read.cells(k)] for name, k in places.items()}
-    files = _by_tag(runs)
+    files = _by_tag(runs, set(cells["tag"]))
     folder = Path(fspath(table)).parent
     rows = []
     for k, tag in enumerate(cells["tag"]):
@@ -161,23 +161,33 @@ def _declared(row: Mapping[str, str], rules: Rules, given: Declared) -> Declared
     )
 
 
-def _by_tag(runs: Iterable[str | PathLike[str]]) -> dict[str, list[str]]:
-    """List files by what their tag may be: their name without suffixes, or with the last one.
+def _by_tag(runs: Iterable[str | PathLike[str]], tags: Collection[str]) -> dict[str, list[str]]:
+    """List files by their tag: their name, or its beginning without one or two suffixes.
 
-    The archives of TREC put `input.` before it.
+    The archives of TREC put `input.` before it. Tags have dots: the longest one counts.
     """
     files: dict[str, list[str]] = {}
     for run in runs:
-        path = Path(fspath(run))
-        listed = sorted(one for one in path.iterdir() if one.is_file()) if path.is_dir() else [path]
-        for file in listed:
-            if file.name.startswith("."):
-                continue
+        for file in _files(Path(fspath(run))):
             bare = file.stem if file.suffix.lower() in _PACKED else file.name
-            for name in {file.name, bare, Path(bare).stem}:
-                for tag in {name, name.removeprefix("input.")}:
-                    files.setdefault(tag, []).append(str(file))
+            names = (file.name, bare, Path(bare).stem)
+            called = [tag for name in names for tag in (name, name.removeprefix("input."))]
+            tag = next((one for one in called if one in tags), None)
+            if tag is not None:
+                files.setdefault(tag, []).append(str(file))
     return files
+
+
+def _files(path: Path) -> list[Path]:
+    """Return a file, or all files of a folder."""
+    try:
+        if path.is_dir():
+            return sorted(one for one in path.iterdir() if one.is_file())
+        path.stat()
+    except (OSError, ValueError) as error:
+        reason = (getattr(error, "strerror", None) or str(error)).lower()
+        raise InputError(f"cannot be read: {reason}", source=str(path)) from error
+    return [path]
 
 
 def _file(

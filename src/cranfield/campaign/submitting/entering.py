@@ -81,7 +81,7 @@ def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared)
         source=taken.name,
     )
     again = next((one for one in own if _repeats(one, new)), None)
-    if again is not None:
+    if again is not None and declared.tag in (None, tag):
         return Decision(again, taken.report.faults, again=again)
     replaced = to_replace(declared, own)
     others = [one for one in own if one.state == ACCEPTED and one != replaced]

@@ -1,0 +1,176 @@
+"""A whole archive of runs by a table."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import lzma
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cranfield.base.errors import InputError, PolicyError
+from cranfield.campaign import Campaign
+from cranfield.campaign.submitting.archive import Outcome, submit_archive
+from cranfield.campaign.submitting.archive_table import ArchiveTable, read_archive_table
+from cranfield.campaign.submitting.declared import Declared
+
+News = Callable[..., Campaign]
+
+RULES = "types = ['automatic', 'manual']\n[tasks.adhoc.questions.fields]\nask = 'Which?'\n"
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Write four runs, packed or not, called as archives call them."""
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    for k, tag in enumerate(("a", "a.b", "01", "1")):
+        data = f"q{k} Q0 d{k} 1 1.0 {tag}\n".encode()
+        name, packed = {
+            "a": ("a.txt.gz", gzip.compress(data, mtime=0)),
+            "a.b": ("input.a.b", data),
+            "01": ("01.run.xz", lzma.compress(data)),
+            "1": ("1", data),
+        }[tag]
+        (folder / name).write_bytes(packed)
+    (folder / ".DS_Store").write_bytes(b"\0")
+    (folder / "sub").mkdir()
+    return folder
+
+
+def table_of(
+    opened: Campaign, table: Path, *runs: Path, team: str = "padua", **more: Any
+) -> ArchiveTable:
+    given = Declared(team, type="automatic")
+    return read_archive_table(table, runs, opened.rules, given=given, **more)
+
+
+def submitted(opened: Campaign, table: ArchiveTable, **more: Any) -> list[Outcome]:
+    return list(submit_archive(opened, table, **more))
+
+
+def test_runs_are_found_by_tag(news: News, runs: Path, tmp_path: Path) -> None:
+    opened = news(RULES)
+    table = tmp_path / "runs.csv"
+    table.write_text(
+        "tag,Team,Run Type,priority,received,description,fields,P@20\n"
+        "a.b,delft,manual,2,2026-08-15T01:00:00+02:00,first,title,0.5\n"
+        "01,ghent,,,,,,\n"
+        '1,,,,,"two\nlines",,\n'
+        "a,padua,,1,,,all,0.25\n"
+    )
+    listed = table_of(opened, table, runs)
+    assert listed.unused == ("P@20",)
+    assert [row.line for row in listed.rows] == [2, 3, 4, 6]
+    with pytest.raises(PolicyError, match="there is no team 'ghent'; add it with"):
+        submitted(opened, listed)
+    done = submitted(opened, listed, add_teams=True)
+    assert all(one.accepted for one in done)
+    about = [
+        (one.tag, one.team, one.type, one.priority, one.description, one.answers, one.source)
+        for one in opened.submissions()
+    ]
+    assert about == [
+        ("a.b", "delft", "manual", 2, "first", {"fields": "title"}, "input.a.b"),
+        ("01", "ghent", "automatic", None, "", {}, "01.run.xz"),
+        ("1", "padua", "automatic", None, "two\nlines", {}, "1"),
+        ("a", "padua", "automatic", 1, "", {"fields": "all"}, "a.txt.gz"),
+    ]
+    assert opened.submissions()[0].received == "2026-08-14T23:00:00Z"
+    assert not [path for path in opened.folder.iterdir() if path.name.startswith(".")]
+    again = submitted(opened, listed)
+    assert all(one.submitted is not None and one.submitted.again for one in again)
+
+
+def test_one_bad_run_does_not_stop_the_others(news: News, runs: Path, tmp_path: Path) -> None:
+    opened = news(RULES)
+    (runs / "a.run").write_text("x\n")
+    (runs / "bad.run").write_text("q1 Q0 d1 1 nan bad\n")
+    table = tmp_path / "runs.csv"
+    table.write_text("tag,file\nbad,\nnone,\na,\n01,runs/missing.run\n1,\n")
+    done = submitted(opened, table_of(opened, table, runs))
+    assert [one.accepted for one in done] == [False, False, False, False, True]
+    assert done[0].submitted is not None
+    assert [one.code for one in done[0].submitted.report.errors] == ["score"]
+    assert done[1].wrong == "no file is called 'none'"
+    assert done[2].wrong == "'a.run' and 'a.txt.gz' could both be 'a'; a column 'file' says which"
+    assert done[3].wrong.endswith("missing.run: cannot be read: no such file or directory")
+
+
+def test_all_or_none(news: News, runs: Path, tmp_path: Path) -> None:
+    opened = news(RULES)
+    table = tmp_path / "runs.csv"
+    table.write_text("tag,team\n1,ghent\n01,ghent\n")
+    (runs / "1").write_text("q1 Q0 d1 1 nan 1\n")
+    before = opened.registry.events()
+    listed = table_of(opened, table, runs)
+    done = submitted(opened, listed, add_teams=True, all_or_none=True)
+    assert [one.accepted for one in done] == [False, False]
+    assert done[1].wrong == "not entered, because others are refused"
+    assert opened.registry.events() == before
+    assert opened.registry.team("ghent") is None
+    (runs / "1").write_text("q1 Q0 d1 1 1 1\n")
+    done = submitted(opened, listed, add_teams=True, all_or_none=True)
+    assert [one.accepted for one in done] == [True, True]
+    assert opened.verify().ok and len(opened.submissions()) == 2
+    assert [one.action for one in opened.registry.events()][len(before) :] == ["submit archive"]
+
+
+def test_threads_change_nothing(news: News, runs: Path, tmp_path: Path) -> None:
+    """Of runs in conflict, the first of the table is accepted, however many are checked at once."""
+    opened = news("runs_per_team = 3\n" + RULES)
+    for k in range(12):
+        (runs / f"f{k}").write_text(f"q1 Q0 d{k} 1 1 {'tT'[k % 2]}{k // 4}\n")
+    table = tmp_path / "runs.csv"
+    rows = (f"{'tT'[k % 2]}{k // 4},runs/f{k}\n" for k in range(12))
+    table.write_text("tag,file\n" + "".join(rows))
+    states = [one.accepted for one in submitted(opened, table_of(opened, table, team="delft"))]
+    assert states == [k % 4 == 0 for k in range(12)]
+
+
+def test_columns_of_other_names(news: News, runs: Path, tmp_path: Path) -> None:
+    opened = news(RULES)
+    table = tmp_path / "runs.json"
+    table.write_text(json.dumps([{"run": "01", "group": "delft", "kind": "manual", "team": 3}]))
+    named = {"tag": "run", "team": "group", "type": "kind"}
+    listed = table_of(opened, table, runs, columns=named)
+    assert listed.unused == ("team",)
+    [row] = listed.rows
+    assert (row.declared.tag, row.declared.team, row.declared.type) == ("01", "delft", "manual")
+    with pytest.raises(InputError, match="has no column 'grp'"):
+        table_of(opened, table, runs, columns={"tag": "run", "team": "grp"})
+    with pytest.raises(PolicyError, match="--column: 'kind' is none of tag, team"):
+        table_of(opened, table, runs, columns={"kind": "kind"})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("team,type\nx,y\n", "has no column tag; columns: 'team', 'type'"),
+        ("tag,runtag\nx,y\n", "has two columns of tag: 'tag' and 'runtag'"),
+        ("tag,team\n,x\n", ":2: has no tag"),
+        ("tag,priority\na,1.5\n", ":2: priority '1.5' is not a whole number"),
+        ("tag,priority\na,1\na,0\n", ":3: priority must be a whole number from 1"),
+        ("tag,received\na,2026-08-15\n", ":2: '2026-08-15' has no offset from UTC"),
+        ("tag,team\na\n", ":2: 1 cells where the head has 2"),
+        ("tag\n", "is empty"),
+        ("", "is empty"),
+    ],
+)
+def test_a_table_that_is_none_is_refused_as_a_whole(
+    news: News, tmp_path: Path, text: str, said: str
+) -> None:
+    table = tmp_path / "runs.csv"
+    table.write_text(text)
+    with pytest.raises(InputError) as error:
+        table_of(news(RULES), table)
+    assert f"runs.csv{said}" in str(error.value) or f"runs.csv: {said}" in str(error.value)
+
+
+def test_a_team_is_missing(news: News, tmp_path: Path) -> None:
+    (tmp_path / "runs.csv").write_text("tag,team\na,\n")
+    with pytest.raises(InputError, match="run 'a' has no team"):
+        table_of(news(), tmp_path / "runs.csv", team="")

@@ -1,0 +1,232 @@
+"""`cranfield campaign team`, `submit`, `replace`, `withdraw`, `purge`, `list`, `show`."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import os
+import threading
+from pathlib import Path
+
+import pytest
+
+from cranfield import campaign
+from tests.cli.running import cranfield
+
+RULES = """\
+[campaign]
+id = "news"
+title = "News"
+consent = "Runs are published."
+[tasks.adhoc]
+missing_topics = "allow"
+max_unpacked_bytes = 100_000
+max_bytes = 10_000
+types = ["automatic", "manual"]
+"""
+
+SECRET = "secret@example.org"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "rules.toml").write_text(RULES)
+    campaign.create(tmp_path / "news", tmp_path / "rules.toml")
+    for tag in ("bm25", "dense"):
+        (tmp_path / f"{tag}.run").write_text(f"1 Q0 {tag} 1 2.5 {tag}\n1 Q0 x 2 1.5 {tag}\n")
+    command(tmp_path, "team", "news", "add", "padua", "--contact", SECRET)
+    return tmp_path
+
+
+def command(folder: Path, *arguments: str, stdin: bytes = b"", status: int = 0) -> tuple[str, str]:
+    return cranfield(folder, "campaign", *arguments, stdin=stdin, status=status)
+
+
+def submit(folder: Path, *arguments: str, stdin: bytes = b"", status: int = 0) -> tuple[str, str]:
+    said = ("--team", "padua", "--type", "manual")
+    return command(folder, "submit", "news", *said, *arguments, stdin=stdin, status=status)
+
+
+def test_a_life_of_runs(folder: Path) -> None:
+    out, err = submit(folder, "bm25.run", "dense.run")
+    assert err == "by handing in, a team agrees: Runs are published.\n"
+    first, second, last = out.splitlines()
+    assert first.startswith("accepted as bm25 (sha256 ") and second.startswith("accepted as dense")
+    assert last == "2 of 2 runs accepted"
+    out, _ = submit(folder, "bm25.run")
+    assert out.startswith("already handed in: bm25 (sha256 ")
+    out, _ = submit(folder, "-", stdin=b"1 Q0 x 1 nan ../x\n", status=1)
+    assert out.splitlines() == [
+        "standard input:1: score 'nan' is not a finite number (topic '1', document 'x') [score]",
+        "standard input:1: tag '../x' is not [A-Za-z0-9_.-]{1,20} [tag]",
+        "refused: 2 errors, ../x",
+    ]
+    (folder / "new.run").write_text("1 Q0 new 1 2.5 bm25\n")
+    out, _ = command(folder, "replace", "news", "bm25", "new.run")
+    assert out.splitlines()[1].startswith("replaced: bm25, handed in at 2")
+    out, _ = command(folder, "withdraw", "news", "dense", "--reason", "a bug")
+    assert out == "withdrawn: dense of padua\n"
+    out, _ = command(folder, "purge", "news", "dense", "--reason", "private")
+    assert out.startswith("purged: dense of padua, handed in at 2")
+    assert out.endswith(": bytes removed\n")
+    _, err = command(folder, "purge", "news", "bm26", "--reason", "x", status=2)
+    assert err == "cranfield: error: there are no bytes to remove of 'bm26'\n"
+
+    out, _ = command(folder, "list", "news")
+    assert out.splitlines()[0].split()[:3] == ["tag", "team", "task"]
+    assert out.splitlines()[1].split()[:5] == ["bm25", "padua", "adhoc", "manual", "accepted"]
+    assert out.splitlines()[2] == "not shown: 1 refused, 1 replaced, 1 withdrawn (--state all)"
+    out, _ = command(folder, "list", "news", "--state", "all", "--format", "csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["state"] for row in rows] == ["replaced", "withdrawn", "refused", "accepted"]
+    assert [row["tag"] for row in rows] == ["bm25", "dense", "../x", "bm25"]
+    out, _ = command(folder, "list", "news", "--state", "withdrawn", "-f", "json")
+    [row] = json.loads(out)
+    assert (row["tag"], row["late"], row["reason"], row["answers"]) == ("dense", False, "a bug", {})
+    out, _ = command(folder, "list", "news", "--team", "ghent")
+    assert len(out.splitlines()) == 1
+    _, err = command(folder, "list", "news", "--task", "news", status=2)
+    assert "there is no task 'news'" in err
+
+    out, _ = command(folder, "show", "news", "bm25")
+    old, new = out.split("\n\n")
+    assert "state: replaced" in old and "replaced_by: 4" in old
+    assert "state: accepted" in new and "submit by " in new
+    found = json.loads(command(folder, "show", "news", "../x", "--format", "json")[0])
+    assert [fault["code"] for fault in found[0]["faults"]] == ["score", "tag"]
+    assert [event["action"] for event in found[0]["events"]] == ["submit"]
+
+
+def test_contacts_are_shown_where_they_are_asked_for(folder: Path) -> None:
+    command(folder, "team", "news", "change", "padua", "--name", "Padua <b>")
+    submit(folder, "bm25.run")
+    for arguments in (
+        *(("team", "news"), ("team", "news", "list"), ("list", "news"), ("show", "news", "bm25")),
+        *(("list", "news", "-f", "json"), ("show", "news", "bm25", "-f", "json")),
+    ):
+        assert SECRET not in "".join(command(folder, *arguments))
+    out, _ = command(folder, "team", "news", "list", "--contacts")
+    assert out.splitlines()[1].split("  ")[0] == "padua" and SECRET in out
+    assert "Padua <b>" in out
+    assert SECRET in command(folder, "show", "news", "bm25", "--contacts")[0]
+
+
+def test_an_archive_by_a_table(folder: Path) -> None:
+    (folder / "runs.csv").write_text("tag,kind,AP\nbm25,manual,0.5\ndense,automatic,0.25\n")
+    arguments = ("submit", "news", ".", "--from", "runs.csv", "--column", "type=kind")
+    _, err = command(folder, *arguments, "--team", "ghent", status=2)
+    assert "there is no team 'ghent'; add it with: cranfield campaign team FOLDER add ID" in err
+    out, err = command(folder, *arguments, "--team", "ghent", "--add-teams")
+    assert "warning: columns that are not used: 'AP'" in err
+    assert out.splitlines()[-1] == "2 of 2 runs accepted"
+    (folder / "runs.csv").write_text("tag,type\nbm25,\nlost,manual\n")
+    out, err = command(
+        folder, "submit", "news", ".", "--from", "runs.csv", "--team", "padua", status=1
+    )
+    assert "bm25.run: 'type' is missing; one of automatic, manual [answers]" in out
+    assert out.splitlines()[-1] == "0 of 2 runs accepted"
+    assert "cranfield: error: run 'lost': no file is called 'lost'" in err
+
+
+def test_what_does_not_go_together(folder: Path) -> None:
+    for arguments, said in (
+        (("bm25.run", "dense.run", "--tag", "x"), "--tag goes with one run"),
+        (("bm25.run", "--column", "type=x"), "--column goes with --from"),
+        ((), "no run is given"),
+        (("bm25.run", "--answer", "x"), "--answer 'x' is not of the form NAME=VALUE"),
+        (("bm25.run", "--answer", "x=1", "--answer", "x=2"), "--answer 'x' is given twice"),
+        (("bm25.run", "--received", "noon"), "'noon' is no time such as"),
+        (("bm25.run", "--priority", "0"), "priority must be a whole number from 1"),
+        (("bm25.run", "--priority", "9" * 30), "priority must be a whole number from 1"),
+        (("bm25.run", "--description", "x" * 10_001), "'description' is no text of at most 10,000"),
+        (("lost/", "--from", "x.csv"), "x.csv: cannot be read"),
+    ):
+        _, err = submit(folder, *arguments, status=2)
+        assert said in err
+    (folder / "x.csv").write_text("tag\nbm25\n")
+    assert "lost: cannot be read" in submit(folder, "lost/", "--from", "x.csv", status=2)[1]
+    _, err = command(folder, "submit", "news", "bm25.run", status=2)
+    assert "--team is missing" in err
+    _, err = command(folder, "submit", "nowhere", "bm25.run", "--team", "x", status=2)
+    assert "nowhere: there is no such folder" in err
+    assert command(folder, "list", "news")[0].count("\n") == 1
+
+
+EVIL = [
+    *("../x", "CON", "con.txt", "<img", "a\u202eb", "x" * 300, "\x1b[31mred", ".", "..", "-rf"),
+    *("NUL", "a/b", "a\\b", "C:x", "é", "~", "a.", "'; DROP TABLE submission; --", "a\x00b"),
+]
+
+
+@pytest.mark.parametrize("tag", EVIL)
+def test_tags_are_refused_and_shown_as_text(folder: Path, tag: str) -> None:
+    tag = tag.replace(" ", "_")
+    (folder / "evil.run").write_text(f"1 Q0 x 1 1.5 {tag}\n")
+    out, err = submit(folder, "evil.run", status=1)
+    assert "[tag]" in out and "refused" in out
+    listed, _ = command(folder, "list", "news", "--state", "all")
+    shown, _ = command(folder, "show", "news", "--", tag) if "\x00" not in tag else ("", "")
+    for text in (out, err, listed, shown):
+        assert all(line.isprintable() for line in text.splitlines())
+    assert len(command(folder, "list", "news", "--state", "all", "-f", "csv")[0]) < 1_500
+    assert sorted(path.name for path in folder.iterdir()) == [
+        *("bm25.run", "dense.run", "evil.run", "news", "rules.toml")
+    ]
+
+
+def test_tags_that_only_look_like_numbers(folder: Path) -> None:
+    for tag in ("0", "01", "1", "1e3", "None"):
+        (folder / "odd.run").write_text(f"1 Q0 x{tag} 1 1.5 {tag}\n")
+        assert f"accepted as {tag} (" in submit(folder, "odd.run", "--tag", tag)[0]
+    rows = csv.DictReader(io.StringIO(command(folder, "list", "news", "-f", "csv")[0]))
+    assert [row["tag"] for row in rows] == ["0", "01", "1", "1e3", "None"]
+    assert "tag: 0\n" in command(folder, "show", "news", "0")[0]
+    assert "already handed in: None" in submit(folder, "odd.run", "--tag", "None")[0]
+    out, _ = submit(folder, "odd.run", "--tag", "0", status=1)
+    assert "tag 'None' where '0' was declared" in out
+
+
+def test_files_that_are_no_runs(folder: Path) -> None:
+    (folder / "empty.run").write_bytes(b"")
+    (folder / "bomb.gz").write_bytes(gzip.compress(b"\0" * 5_000_000))
+    (folder / "lines.gz").write_bytes(gzip.compress(b"1 Q0 x 1 1 a\n" * 40_000))
+    (folder / "long.run").write_bytes(b"x" * 10_001)
+    (folder / "damaged.gz").write_bytes(gzip.compress(b"1 Q0 x 1 1 a\n")[:-4])
+    for name, said in (
+        ("empty.run", "is empty: a run has at least one line [empty]"),
+        ("bomb.gz", "the unpacked file has more than 100,000 bytes [size]"),
+        ("lines.gz", "the unpacked file has more than 100,000 bytes [size]"),
+        ("long.run", "the file has more than 10,000 bytes [size]"),
+        ("/dev/zero", "the file has more than 10,000 bytes [size]"),
+        ("damaged.gz", "the archive is truncated or damaged"),
+    ):
+        assert said in submit(folder, name, status=1)[0]
+    for name, said in (
+        ("news", "news: cannot be read: is a directory"),
+        ("lost.run", "lost.run: cannot be read: no such file or directory"),
+        ("a\x1b[31m\nb", "cannot be read: no such file or directory"),
+        ("x" * 300, "cannot be read: file name too long"),
+        ("\udcff", "cannot be read: no such file or directory"),
+    ):
+        out, err = submit(folder, name, status=2)
+        assert said in err and "\x1b" not in out + err
+    assert [path for path in (folder / "news" / "objects").rglob("*") if path.is_file()] == []
+    assert not [path for path in (folder / "news").iterdir() if path.name.startswith(".")]
+
+
+def test_pipes_and_odd_names(folder: Path) -> None:
+    os.mkfifo(folder / "pipe")
+    data = (folder / "bm25.run").read_bytes()
+    writer = threading.Thread(target=(folder / "pipe").write_bytes, args=(data,))
+    writer.start()
+    assert "accepted as bm25" in submit(folder, "pipe")[0]
+    writer.join()
+    for name in ("a\n\x1b[31mb.run", os.fsdecode(b"\xff.run")):
+        command(folder, "withdraw", "news", "bm25", "--reason", "again")
+        (folder / name).write_bytes(data)
+        out, err = submit(folder, name)
+        assert "accepted as bm25" in out and "\x1b" not in out + err
+        shown = command(folder, "show", "news", "bm25")[0]
+        assert all(line.isprintable() or "\ufffd" in line for line in shown.splitlines())

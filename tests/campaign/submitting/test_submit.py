@@ -199,3 +199,23 @@ def test_refused_bytes_are_kept_where_the_rules_say_so(
     assert one.kept and objects.read(opened.folder, one.object) == write("../x").read_bytes()
     assert not opened.purge("../x", "private things in it").kept
     assert not objects.path(opened.folder, one.object).exists()
+
+
+def test_metadata_of_a_header_or_beside_the_run(news: News, write: Write, tmp_path: Path) -> None:
+    opened = news("[tasks.adhoc.metadata]\nrequired = ['actor.team']\n")
+    missing = opened.submit(write("a", "ab"), team="padua")
+    assert codes(missing) == ["metadata-missing error"]
+    (tmp_path / "ir-metadata.yml").write_text("tag: a\nactor: {team: Padua}  # us\n")
+    done = opened.submit(write("a", "ab"), team="padua")
+    assert done.submission.metadata == "tag: a\nactor: {team: Padua}  # us\n"
+    # It names another run, so it is not this one's.
+    assert codes(opened.submit(write("b", "ba"), team="padua")) == ["metadata-missing error"]
+    (tmp_path / "b.run.ir-metadata.yml").write_text("actor: {team: [\n")
+    assert codes(opened.submit(write("b", "ba", "b.run"), team="padua")) == ["metadata-yaml error"]
+    run = write("c", "xy", "c.run")
+    run.write_text(
+        "# ir_metadata.start\n# actor:\n#   team: Delft\n# ir_metadata.end\n" + run.read_text()
+    )
+    done = opened.submit(run, team="delft")
+    assert (done.accepted, done.submission.metadata) == (True, "actor:\n  team: Delft\n")
+    assert "tag-taken" in [one.code for one in opened.check(run, team="padua").faults]

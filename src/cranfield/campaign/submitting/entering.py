@@ -76,6 +76,7 @@ def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared)
         type=declared.type,
         priority=declared.priority,
         answers={name: text for name, text in declared.answers.items() if text.strip()},
+        metadata=taken.metadata,
         description=declared.description,
         ranking=taken.report.ranking,
         source=taken.name,

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from os import PathLike, fspath
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
-from cranfield.base.errors import InputError
+from cranfield.base.errors import CranfieldWarning, InputError
 from cranfield.campaign.checks.catalogue import fault
+from cranfield.campaign.checks.checking import check_run
 from cranfield.campaign.checks.report import CheckReport
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.submitting.declared import Declared
+from cranfield.collection.metadata.header import LARGEST, header_of
+from cranfield.collection.metadata.reading import BESIDE, MetadataPlace
+from cranfield.sources.chunks import Source
 
 BLOCK = 1 << 20
 
@@ -31,6 +35,7 @@ class Taken:
     sha256: str
     arrived: datetime
     report: CheckReport
+    metadata: str | None
 
     @property
     def name(self) -> str:
@@ -43,34 +48,62 @@ class Taken:
 def taken_in(
     opened: Opened, run: str | PathLike[str], task: TaskRules, declared: Declared
 ) -> Iterator[Taken]:
-    """Copy a run into a private file, which goes in the end, and check the copy."""
-    from cranfield.campaign.checks.checking import check_run
-    from cranfield.sources.chunks import Source
-
+    """Copy a run into a private folder, which goes in the end, and check the copy."""
     source = Source(fspath(run))
-    handle, name = tempfile.mkstemp(prefix=".campaign.", dir=opened.folder)
-    copy = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as out, source.packed() as raw:
-            digest, size = hashlib.sha256(), 0
-            while block := raw.read(BLOCK):
-                size += len(block)
-                if task.most_bytes is not None and size > task.most_bytes:
-                    break
-                digest.update(block)
-                try:
-                    out.write(block)
-                except OSError as error:
-                    reason = (error.strerror or str(error)).lower()
-                    raise InputError(f"cannot be kept: {reason}", source=source.name) from error
+    # A kill leaves the folder behind; under this name it is known for what it is.
+    with TemporaryDirectory(prefix=".campaign.", dir=opened.folder) as folder:
+        copy = Path(folder) / "run"
+        sha256, size = _copied(source, copy, task.most_bytes)
         # A check that takes its time makes no run late.
         arrived = opened.clock()
+        metadata = None
         if task.most_bytes is not None and size > task.most_bytes:
             found = fault("size", task, what="the file", limit=task.most_bytes)
             report = CheckReport(source.name, declared.tag, (found,))
         else:
-            checked = check_run(copy, task, tag=declared.tag, team=declared.team or None)
-            report = replace(checked, source=source.name, object=digest.hexdigest())
-        yield Taken(copy, size, digest.hexdigest(), arrived, report)
-    finally:
-        copy.unlink(missing_ok=True)
+            if source.path != "-":
+                _copy_beside(Path(source.path), copy)
+            report = check_run(copy, task, tag=declared.tag, team=declared.team or None)
+            report = replace(report, source=source.name, object=sha256)
+            metadata = _metadata(copy, report) if report.accepted else None
+        yield Taken(copy, size, sha256, arrived, report, metadata)
+
+
+def _copied(source: Source, copy: Path, most: int | None) -> tuple[str, int]:
+    """Copy a file, up to the block in which it is too large; return its hash and its size."""
+    digest, size = hashlib.sha256(), 0
+    with source.packed() as raw, copy.open("xb") as out:
+        while block := raw.read(BLOCK):
+            size += len(block)
+            if most is not None and size > most:
+                break
+            digest.update(block)
+            try:
+                out.write(block)
+            except OSError as error:
+                reason = (error.strerror or str(error)).lower()
+                raise InputError(f"cannot be kept: {reason}", source=source.name) from error
+    return digest.hexdigest(), size
+
+
+def _copy_beside(run: Path, copy: Path) -> None:
+    """Copy the metadata beside a run, so that the check of the copy finds what that of it does."""
+    for before in ("{}.", ""):
+        beside = run.with_name(before.format(run.name) + BESIDE)
+        if beside.is_file():
+            with Source(str(beside)).packed() as raw:
+                there = copy.with_name(before.format(copy.name) + BESIDE)
+                there.write_bytes(raw.read(LARGEST + 1))
+
+
+def _metadata(copy: Path, report: CheckReport) -> str | None:
+    """Return what the run says of itself, as it was written."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", CranfieldWarning)
+            header = header_of(next(Source(str(copy)).chunks(2 * LARGEST), b""), report.source)
+            about = MetadataPlace(header, str(copy), tag=report.tag).read()
+    except InputError:
+        # The rules take it for no more than a warning.
+        return None
+    return None if about is None else about.to_yaml()

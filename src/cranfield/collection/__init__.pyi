@@ -9,5 +9,6 @@ from .judged.judgments import Judgments as Judgments
 from .judged.rows import Rows as Rows
 from .judged.scorable import Scorable as Scorable
 from .metadata.metadata import Metadata as Metadata
+from .metadata.primad import primad as primad
 from .metadata.reading import read_metadata as read_metadata
 from .shards.judging_by_shard import JudgedShards as JudgedShards

@@ -114,3 +114,49 @@ def test_files_beside_a_run(tmp_path: Path) -> None:
     assert team() == "padua"
     assert team(metadata=False) is None
     assert cf.read_run(tmp_path / "a.run").renamed("b").metadata is not None
+
+
+def header_at_the_beginning(path: Path) -> bytes:
+    """Take the header as repro_eval does: comments up to the end mark, two characters cut off."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    end = lines.index("# ir_metadata.end")
+    assert lines[0] == "# ir_metadata.start"
+    return "".join(f"{line[2:]}\n" for line in lines[1:end]).encode()
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_a_header_is_written_back(tmp_path: Path, form: str) -> None:
+    (tmp_path / "a.run").write_bytes(FORMS[form] + LINES)
+    run = cf.read_run(tmp_path / "a.run")
+    cf.write_run(run, tmp_path / "b.run", metadata=True)
+    written = (tmp_path / "b.run").read_bytes()
+    if "bare" not in form:
+        header = FORMS[form].removeprefix(b"\xef\xbb\xbf")
+        assert written.startswith(header.removeprefix(b"# made by hand\n\n"))
+    else:
+        assert header_at_the_beginning(tmp_path / "b.run").decode() == YAML
+    again = cf.read_run(tmp_path / "b.run")
+    assert again.to_polars().equals(run.to_polars())
+    assert run.metadata is not None
+    assert again.metadata is not None
+    assert again.metadata.values == run.metadata.values
+    cf.write_run(run, tmp_path / "c.run")
+    assert (tmp_path / "c.run").read_bytes().startswith(b"1 Q0 d1")
+
+
+def test_metadata_of_other_places_become_a_header(tmp_path: Path) -> None:
+    text = "# of mine\ntag: 'a'\n\nmethod: {name: \u00e9}\n"
+    (tmp_path / "a.run").write_bytes(LINES)
+    (tmp_path / "ir-metadata.yml").write_text(text, encoding="utf-8")
+    cf.write_run(cf.read_run(tmp_path / "a.run"), tmp_path / "b.run.gz", metadata=True)
+    (tmp_path / "b.run").write_bytes(gzip.decompress((tmp_path / "b.run.gz").read_bytes()))
+    assert header_at_the_beginning(tmp_path / "b.run").decode() == text
+    (tmp_path / "ir-metadata.yml").write_text("a: |\n ir_metadata.end\nb: c\n")
+    with pytest.raises(cf.InputError, match="has a line 'ir_metadata.end'"):
+        cf.write_run(cf.read_run(tmp_path / "a.run"), tmp_path / "c.run", metadata=True)
+    assert not (tmp_path / "c.run").exists()
+    (tmp_path / "n.txt").write_bytes(b"<SYSDESC>BM25: more</SYSDESC>\n" + LINES)
+    cf.write_run(cf.read_run(tmp_path / "n.txt"), tmp_path / "d.run", metadata=True)
+    about = cf.read_run(tmp_path / "d.run").metadata
+    assert about is not None
+    assert about.get("description") == "BM25: more"

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.collection import Metadata, read_metadata
+from cranfield.collection import Metadata, primad, read_metadata
 from cranfield.collection.metadata.yaml_writing import yaml_text
 
 DATA = Path(__file__).parents[2] / "data" / "campaign" / "metadata"
@@ -164,3 +164,27 @@ def test_what_was_read_is_written_as_it_was() -> None:
     text = b"# a comment\ntag:   'x'\n\nactor: {team:   y}\n"
     assert read(text).to_yaml().encode() == text
     assert read(text).without("actor.team").to_yaml() == "tag: x\nactor: {}\n"
+
+
+def test_a_template_has_every_placeholder_that_is_asked_for() -> None:
+    for required in REQUIRED.values():
+        blank = read(Metadata.template(required).to_yaml().encode())
+        problems = blank.problems(required)
+        missing = [one for one in problems if one.kind != "type"]
+        assert {(one.kind, one.path) for one in missing} == {
+            ("placeholder", path) for path in required
+        }
+
+
+def test_primad() -> None:
+    parts = "platform", "research goal", "implementation", "method", "actor", "data"
+    one = {part: {"x": [part]} for part in parts}
+    for letter, part in zip("primad", parts, strict=True):
+        other = {**one, part: {"x": ["other"]}}
+        differing = "primad".replace(letter, letter.upper())
+        assert primad(Metadata(one), Metadata(other)) == differing
+        del other[part]
+        assert primad(Metadata(other), Metadata(one)) == "primad".replace(letter, "-")
+    automatic = [read(b"method: {automatic: %s}" % word) for word in (b"yes", b"true", b"no")]
+    assert primad(automatic[0], automatic[1]) == "---m--"
+    assert primad(automatic[0], automatic[2]) == "---M--"

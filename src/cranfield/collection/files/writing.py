@@ -19,6 +19,7 @@ from cranfield.base.errors import CranfieldError, quoted
 from cranfield.base.whole_files import whole_file
 from cranfield.collection.files.layouts import PRELS, QRELS, XQRELS
 from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.metadata.reading import header_lines
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
@@ -38,7 +39,9 @@ OF_SAMPLES = {"xqrels": "stratum", "prels": "inclusion"}
 _LINES = {"trec": QRELS, "prels": PRELS, "xqrels": XQRELS}
 
 
-def write_run(run: Run, path: str | PathLike[str], *, depth: int | None = None) -> None:
+def write_run(
+    run: Run, path: str | PathLike[str], *, depth: int | None = None, metadata: bool = False
+) -> None:
     """Write a run as a TREC file, ranks from 1 in the order by score; packed if the suffix says so.
 
     Parameters
@@ -47,11 +50,16 @@ def write_run(run: Run, path: str | PathLike[str], *, depth: int | None = None) 
         File to write (`.gz`, `.bz2`, `.xz`, `.zst` are packed), or `-` for standard output.
     depth
         Documents a topic to write at the most; None for all.
+    metadata
+        Whether to write the run's metadata, where it has any, as a header of comments; what was
+        read from such a header is written byte for byte.
 
     Raises
     ------
     CranfieldError
         When an id holds a blank, which the format cannot express.
+    InputError
+        When metadata are asked for and cannot be read.
     """
     order = order_of(run, "trec")
     rows = order.rows
@@ -67,7 +75,7 @@ def write_run(run: Run, path: str | PathLike[str], *, depth: int | None = None) 
         pl.col("score"),
         pl.lit(run.name).alias("tag"),
     )
-    write_lines(table, path)
+    write_lines(table, path, head=header_lines(run.described) if metadata else b"")
 
 
 def write_qrels(qrels: Qrels, path: str | PathLike[str], *, format: str = "auto") -> None:
@@ -134,7 +142,7 @@ def write_table(frame: pl.DataFrame, path: str | PathLike[str], form: str) -> No
     _deliver(text.getvalue(), path)
 
 
-def write_lines(table: pl.DataFrame, path: str | PathLike[str]) -> None:
+def write_lines(table: pl.DataFrame, path: str | PathLike[str], *, head: bytes = b"") -> None:
     """Write columns separated by blanks, of which `topic` is one; packed if the suffix says so."""
     for column in table.select(pl.col(pl.String)):
         bad = column.filter(column.str.contains(r"[ \t\v\f\r\n]") | (column == ""))
@@ -144,6 +152,7 @@ def write_lines(table: pl.DataFrame, path: str | PathLike[str]) -> None:
         if table["topic"].str.starts_with(start).any():
             raise CranfieldError(f"a topic that begins like {what} would not be read back")
     text = BytesIO()
+    text.write(head)
     table.write_csv(text, include_header=False, separator=" ", quote_style="never")
     _deliver(text.getvalue(), path)
 

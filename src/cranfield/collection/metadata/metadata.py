@@ -14,6 +14,12 @@ from cranfield.collection.metadata.yaml_writing import yaml_text
 PLACEHOLDERS = ("ENTER_VALUE_HERE",)
 """What templates have where something is to be entered."""
 
+REQUIRED = (
+    *("tag", "actor.team", "method.name", "method.description", "method.automatic"),
+    *("implementation.source.repository", "data.test collection.name"),
+)
+"""What shared tasks usually ask for."""
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -124,6 +130,29 @@ class Metadata:
         if self.original is not None:
             return self.original.decode("utf-8-sig")
         return yaml_text(self.values)
+
+    @classmethod
+    def template(cls, required: Sequence[str] = REQUIRED) -> Metadata:
+        """Return metadata to be filled in: :data:`PLACEHOLDERS` at each path that is required.
+
+        Examples
+        --------
+        >>> print(Metadata.template(["tag", "actor.team", "actor.name"]).to_yaml(), end="")
+        tag: ENTER_VALUE_HERE
+        actor:
+          team: ENTER_VALUE_HERE
+          name: ENTER_VALUE_HERE
+        """
+        values: dict[str, Any] = {}
+        for path in required:
+            *above, last = path.split(".")
+            inner = values
+            for key in above:
+                below = inner.get(key)
+                inner[key] = below if isinstance(below, dict) else {}
+                inner = inner[key]
+            inner.setdefault(last, PLACEHOLDERS[0])
+        return cls(values)
 
     def without(self, *paths: str) -> Metadata:
         """Return it without the values at some paths, in lists too."""

@@ -100,6 +100,23 @@ class MetadataPlace:
         return None
 
 
+def header_lines(place: MetadataPlace | None) -> bytes:
+    """Return metadata as the header of a run; what was read from one of comments as it was."""
+    if place is None:
+        return b""
+    if place.file is None and place.header is not None and place.header.commented:
+        return place.header.raw.removesuffix(b"\n") + b"\n"
+    metadata = place.read()
+    if metadata is None:
+        return b""
+    lines = metadata.to_yaml().rstrip("\n").split("\n")
+    text = "".join(f"# {line}\n" for line in ("ir_metadata.start", *lines, "ir_metadata.end"))
+    header = header_of(text.encode(), metadata.source)
+    if header is None or len(header.raw) < len(text.encode()):
+        raise InputError("has a line 'ir_metadata.end'", source=metadata.source)
+    return header.raw
+
+
 def _of_header(header: Header) -> Metadata:
     if header.form == "sysdesc":
         description = _decoded(header.text, header.source, header.line).strip()

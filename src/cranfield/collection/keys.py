@@ -146,7 +146,7 @@ class DocIndex:
         """Pairs (row asked, row of the index) of the same document, in no order."""
         asked, rows = self._index.candidates(docs.hash().to_numpy())
         # Equal keys are only a claim; the documents decide.
-        true = (docs.gather(asked) == self._docs.gather(rows)).to_numpy()
+        true = (docs[asked] == self._docs[rows]).to_numpy()
         return asked[true], rows[true]
 
 

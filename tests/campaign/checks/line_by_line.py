@@ -6,7 +6,6 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import NamedTuple
 
 from cranfield.campaign.rules.tags import safe_name
 from cranfield.sources.values import is_integer, is_number
@@ -14,7 +13,8 @@ from cranfield.sources.values import is_integer, is_number
 BLANKS = b" \t\v\f\r"
 
 
-class Found(NamedTuple):
+@dataclass(frozen=True)
+class Found:
     """A fault: its kind, its line, and how many it stands for."""
 
     code: str

@@ -63,7 +63,6 @@ _NO_ROWS: _Part = (
     np.empty(0, dtype=bool),
 )
 
-_RANKED = (pl.col("integer") >= 0).fill_null(False)
 _INTEGER, _FROM_0 = pl.lit("an integer"), pl.lit("0 or more")
 
 
@@ -84,20 +83,16 @@ class Lines:
         self._check_encoding(raw)
         frame = self._check_columns(raw)
         self._note_tag(frame["tag"], raw.lines)
+        number, integer = numbers_in(pl.col("score")), integers_in(pl.col("rank"))
+        ranked = (integer >= 0).fill_null(False)
         seen = frame.select(
-            tag=pl.col("tag") != (self.tag or ""),
-            q0=~pl.col("q0").is_in(self._task.second_column),
-            number=numbers_in(pl.col("score")),
-            integer=integers_in(pl.col("rank")),
-            score="score",
-            rank="rank",
-        ).select(
-            pl.col("tag", "q0").fill_null(False),
-            score=pl.col("number").is_null() & pl.col("score").is_not_null(),
-            rank=~_RANKED & pl.col("rank").is_not_null(),
-            ranked=_RANKED,
-            number=pl.col("number").fill_null(np.nan),
-            integer=pl.col("integer").fill_null(0),
+            tag=(pl.col("tag") != (self.tag or "")).fill_null(False),
+            q0=(~pl.col("q0").is_in(self._task.second_column)).fill_null(False),
+            rank=~ranked & pl.col("rank").is_not_null(),
+            score=number.is_null() & pl.col("score").is_not_null(),
+            number=number.fill_null(np.nan),
+            integer=integer.fill_null(0),
+            ranked=ranked,
         )
         wrong = {name: seen[name].to_numpy() for name in ("tag", "q0", "rank", "score")}
         about = {"topics": frame["topic"], "docs": frame["doc"]}
@@ -185,7 +180,7 @@ class Lines:
 
     def _note_tag(self, tags: pl.Series, lines: Ints) -> None:
         if self.tag is None and tags.null_count() < len(tags):
-            row = tags.is_not_null().arg_max() or 0
+            row = 0 if tags[0] is not None else tags.is_not_null().arg_max() or 0
             self.tag, self.tag_line = tags[row], int(lines[row])
 
     def _note_second(self, wrong: Bools, values: pl.Series, lines: Ints) -> None:

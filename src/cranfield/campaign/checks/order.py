@@ -35,7 +35,7 @@ def check_order(rows: Rows, at: Indices, task: TaskRules, found: Collected) -> s
         name="",
         topics=tuple(rows.topics),
         codes=rows.codes[at],
-        docs=rows.docs.gather(at),
+        docs=rows.docs if at.size == len(rows.docs) else rows.docs[at],
         scores=rows.scores[at],
         ranks=rows.ranks[at],
     )
@@ -85,9 +85,7 @@ def ranking_sha256(run: Run, order: Order) -> str:
     for start in range(0, rows.size, _BLOCK):
         block = rows[start : start + _BLOCK]
         text = io.BytesIO()
-        frame = pl.DataFrame(
-            {"topic": names.gather(run.codes[block]), "doc": run.docs.gather(block)}
-        )
+        frame = pl.DataFrame({"topic": names[run.codes[block]], "doc": run.docs[block]})
         frame.write_csv(text, include_header=False, separator="\n", quote_style="never")
         sha256.update(text.getvalue())
     return sha256.hexdigest()

@@ -82,13 +82,13 @@ def check_documents(rows: Rows, task: TaskRules, found: Collected) -> Indices:
     if rows.docs.null_count():
         known &= rows.docs.is_not_null().to_numpy()
     at = np.flatnonzero(known)
-    docs = rows.docs if known.all() else rows.docs.gather(at)
+    docs = rows.docs if known.all() else rows.docs[at]
     codes, lines = rows.codes[at], rows.lines[at]
 
     def add(code: str, places: Indices, **values: Ints) -> None:
         if places.size:
-            names = pl.Series(rows.topics, dtype=pl.String).gather(codes[places])
-            of = {"topic": names, "doc": docs.gather(places)}
+            names = pl.Series(rows.topics, dtype=pl.String)[codes[places]]
+            of = {"topic": names, "doc": docs[places]}
             every = np.ones(places.size, dtype=bool)
             found.add_rows(code, every, lines[places], topics=names, docs=of["doc"], **of, **values)
 
@@ -100,6 +100,6 @@ def check_documents(rows: Rows, task: TaskRules, found: Collected) -> Indices:
         elif task.document_pattern is not None:
             add("document-unknown", np.flatnonzero(unlike(docs, task.document_pattern)))
     if task.exclude is not None and found.wanted("document-excluded"):
-        topics = pl.Series(rows.topics, dtype=pl.String).gather(codes)
+        topics = pl.Series(rows.topics, dtype=pl.String)[codes]
         add("document-excluded", np.flatnonzero(excluded(topics, docs, task.exclude)))
     return np.delete(at, again)

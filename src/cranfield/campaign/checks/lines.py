@@ -37,8 +37,8 @@ class Rows:
         0 where there is none.
     ranked
         Whether the rank is one: an integer of 0 or more.
-    short
-        Whether a row is a line with too few columns, of which nothing is known but a first word.
+    broken
+        Whether nothing is known of a line but its first word, taken for a topic.
     """
 
     topics: Sequence[str]
@@ -48,7 +48,7 @@ class Rows:
     ranks: Codes
     ranked: Bools
     lines: Ints
-    short: Bools
+    broken: Bools
 
 
 _Part = tuple[Codes, pl.Series, Floats, Codes, Bools, Ints, Bools]
@@ -119,7 +119,7 @@ class Lines:
                 seen["integer"].to_numpy(),
                 seen["ranked"].to_numpy(),
                 raw.lines,
-                raw.widths < len(NAMES),
+                raw.broken,
             )
         )
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Ints
+from cranfield.base.arrays import Bools, Ints
 from cranfield.collection.files.layouts import RUN
 from cranfield.collection.files.regular import form_of, made_regular
 
@@ -25,16 +25,19 @@ _BLANKS = " \t\v\f\r"
 class RawColumns:
     """Lines of a run, some of them bad.
 
-    frame: the six columns as text; null where that is not known, because the line is too short or
-        the bytes are no text. A line that is too short has its first word as its topic.
+    frame: the six columns as text; null where that is not known, because the line is broken or the
+        bytes are no text.
     lines: number of each line in the file; shape (rows,).
     widths: how many columns each line has; shape (rows,).
+    broken: lines that no reader takes apart, of which nothing but a first word is known, as topic;
+        shape (rows,).
     undecoded: lines with bytes that are no UTF-8, and the first such byte of each.
     """
 
     frame: pl.DataFrame
     lines: Ints
     widths: Ints
+    broken: Bools
     undecoded: tuple[Ints, Ints]
 
 
@@ -47,7 +50,9 @@ def raw_columns(chunk: bytes, first_line: int, form: str) -> RawColumns:
         bad = pl.Series(np.isin(lines, undecoded[0]))
         unknown = bad & pl.col(pl.String).str.contains("\ufffd", literal=True)
         frame = frame.with_columns(pl.when(~unknown).then(pl.col(pl.String)))
-    return RawColumns(frame, lines, widths, undecoded)
+    # Readers of blanks take no notice of what stands behind the columns that they know.
+    broken = widths != len(NAMES) if form == "ntcir" else widths < len(NAMES)
+    return RawColumns(frame, lines, widths, broken, undecoded)
 
 
 def _decoded(chunk: bytes, first_line: int) -> tuple[bytes, tuple[Ints, Ints]]:

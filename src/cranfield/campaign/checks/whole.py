@@ -29,7 +29,7 @@ def check_topics(
     if wanted is not None:
         known = set(wanted)
         strange = np.array([topic not in known for topic in rows.topics] or [False])
-        lines = np.flatnonzero((rows.codes >= 0) & ~rows.short & strange[rows.codes])
+        lines = np.flatnonzero((rows.codes >= 0) & ~rows.broken & strange[rows.codes])
         codes, first, count = np.unique(rows.codes[lines], return_index=True, return_counts=True)
         for at in np.argsort(first):
             found.add(

@@ -1,0 +1,467 @@
+"""Checks of whole files: what NIST's script says, faults in known lines, and what readers read."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import hashlib
+import lzma
+import tracemalloc
+import warnings
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.campaign.checks.checking import check_run
+from cranfield.campaign.checks.report import CheckReport
+from cranfield.campaign.rules.task_rules import TaskRules
+from tests.campaign.checks.line_by_line import Asked, Found, faults_of
+from tests.campaign.checks.planting import planted
+
+EXAMPLES = Path(__file__).parents[2] / "data" / "campaign" / "check-examples"
+TASK = TaskRules("adhoc", max_per_topic=None)
+
+
+def checked(
+    folder: Path, text: str | bytes, task: TaskRules = TASK, **options: object
+) -> CheckReport:
+    data = text.encode() if isinstance(text, str) else text
+    (folder / "a.run").write_bytes(data)
+    return check_run(folder / "a.run", task, **options)  # type: ignore[arg-type]
+
+
+def found(report: CheckReport) -> list[tuple[str, int | None, int]]:
+    return [(one.code, one.line, one.count) for one in report.faults]
+
+
+def listed(folder: Path, name: str, *lines: object) -> Path:
+    (folder / name).write_text("".join(f"{line}\n" for line in lines), "utf-8")
+    return folder / name
+
+
+# What others say.
+
+KINDS = {
+    "Run tag inconsistent": "tag-changes",
+    "No documents retrieved": "topic-missing",
+    "retrieved more than once": "document-twice",
+    "Invalid docid": "document-unknown",
+    "must be an integer": "rank",
+    "is `0' not `Q0'": "second-column",
+}
+
+
+@pytest.mark.parametrize(
+    "row",
+    list(csv.DictReader((EXAMPLES / "expected.csv").read_text().splitlines())),
+    ids=lambda row: row["case"],
+)
+def test_verdict_line_and_kind_are_those_of_the_script_of_nist(
+    row: dict[str, str], tmp_path: Path
+) -> None:
+    task = TaskRules(
+        "round1",
+        topics=listed(tmp_path, "topics.txt", *range(1, 31)),
+        documents=EXAMPLES / "documents.txt",
+        tag="[A-Za-z0-9_.-]{1,24}",
+        second_column=("Q0", "q0"),
+    )
+    report = check_run(EXAMPLES / f"{row['case']}.run", task)
+    said = [one.partition(": ")[::2] for one in row["messages"].split(" | ") if one]
+    wanted = [
+        # The script gives the last line where a topic is missing, and says it once a topic.
+        (kind, None if kind == "topic-missing" else int(line))
+        for line, message in said
+        for part, kind in KINDS.items()
+        if part in message
+    ]
+    assert len(said) == len(wanted) == int(row["errors"])
+    assert report.accepted == (row["exit"] == "0")
+    got = [(one.code, one.line) for one in report.errors]
+    assert got == list(dict.fromkeys(wanted))
+    for kind, count in Counter(kind for kind, _ in wanted).items():
+        assert report.counts()[kind] == (90 if kind == "second-column" else count)
+
+
+def test_seven_faults_in_one_go(tmp_path: Path) -> None:
+    text = """1 Q0 d1 1 9 bm25
+1 Q0 d2 two 8 bm25
+1 Q0 d1 3 7 bm25
+
+2 Q0 d1 1 nan bm25
+# a comment
+2 Q0 d9 2 5 other
+2 Q0 d2 3
+3 Q0 d3 1 1 bm25
+"""
+    task = TaskRules(
+        "adhoc",
+        topics=listed(tmp_path, "topics.txt", 1, 2, 4),
+        documents=listed(tmp_path, "docs.txt", "d1", "d2", "d3"),
+        second_column=("Q0",),
+    )
+    report = checked(tmp_path, text, task)
+    assert str(report).replace(f"{tmp_path}/", "") == (
+        """a.run: no documents for topic '4' [topic-missing]
+a.run:2: rank 'two' is not an integer (topic '1', document 'd2') [rank]
+a.run:3: document twice in one topic, first in line 1 (topic '1', document 'd1') [document-twice]
+a.run:5: score 'nan' is not a finite number (topic '2', document 'd1') [score]
+a.run:7: tag 'other' where the run began with 'bm25' [tag-changes]
+a.run:7: document 'd9' is not in the collection (topic '2') [document-unknown]
+a.run:8: 4 columns where a run line has 6 (topic q0 doc rank score tag) [columns]
+a.run:9: topic '3' is not one of the task's 3 [topic-unknown]
+a.run: refused: 8 errors"""
+    )
+    assert repr(report) == "CheckReport(refused: 8 errors)"
+    assert report.lines == 9
+    assert report.topics == 3
+    assert report.ranking is None
+    assert report.to_polars()["code"].to_list() == [one.code for one in report.faults]
+    assert "document-twice" in report.table().to_markdown()
+
+
+# Faults in known lines.
+
+
+def verdict_of(folder: Path, seed: str) -> tuple[list[Found], CheckReport, bool]:
+    """Check a made file; with the faults found, and whether a reader reads it."""
+    made = planted(seed)
+    task = made.task(folder)
+    file = folder / f"a.run{made.suffix}"
+    file.write_bytes(made.data)
+    asked = made.asked
+    report = check_run(file, task, tag=asked.declared, team=asked.team, all_faults=True)
+    got = [Found(one.code, one.line, one.count) for one in report.faults]
+    assert Counter(got) == Counter(made.planted), seed
+    assert made.kinds == ("utf-16",) or report.lines == made.lines
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cf.read_run(file, format=task.format)
+    except cf.InputError:
+        assert not made.readable, seed
+        return got, report, False
+    assert made.readable, seed
+    return got, report, True
+
+
+def test_faults_are_found_where_they_were_planted_and_no_others(tmp_path: Path) -> None:
+    codes: set[str] = set()
+    for number in range(150):
+        got, report, readable = verdict_of(tmp_path, f"test:{number}")
+        codes |= {one.code for one in got}
+        assert readable or not report.accepted
+        assert not report.accepted or report.ranking is not None
+    assert len(codes) > 18
+
+
+@pytest.mark.parametrize("size", [1, 40, 333])
+def test_it_does_not_matter_where_chunks_end(
+    size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("cranfield.sources.chunks.CHUNK", size)
+    for number in range(30):
+        verdict_of(tmp_path, f"chunks:{number}")
+
+
+words = st.sampled_from(
+    [
+        *(b"1", b"2", b"3", b"Q0", b"q0", b"d1", b"d2", b"\xc3\xa9", b"0.5", b"7", b"-3", b"1e400"),
+        *(b"nan", b"a", b"b", b"#", b"\xff", b"", b"0x1", b"+.5", b"00007", b"\xef\xbb\xbf1"),
+    ]
+)
+blanks = st.sampled_from([b" ", b" ", b" ", b"\t", b"  ", b";", b"\r", b"\v"])
+lines = st.lists(st.tuples(words, blanks).map(b"".join), max_size=8).map(b"".join)
+regular = st.tuples(*[words] * 6).map(b" ".join)
+files = st.tuples(
+    st.sampled_from([b"", b"\xef\xbb\xbf"]),
+    st.lists(st.one_of(lines, regular, regular), max_size=8),
+    st.sampled_from([b"\n", b"\n", b"\r\n", b"\r"]),
+)
+
+
+@given(files, st.sampled_from(["trec", "trec", "ntcir"]), st.sampled_from(["integer", "order"]))
+def test_any_text_has_the_faults_that_are_found_line_by_line(
+    tmp_path_factory: pytest.TempPathFactory,
+    made: tuple[bytes, list[bytes], bytes],
+    form: str,
+    rank: str,
+) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    mark, all_lines, ending = made
+    if form == "ntcir":
+        all_lines = [line.replace(b" ", b";") for line in all_lines]
+    data = mark + ending.join(all_lines)
+    docs = frozenset(["d1", "d2", "\u00e9"])
+    asked = Asked(
+        form=form,
+        topics=("1", "2"),
+        documents=docs,
+        excluded=[("1", "d2")],
+        most=2,
+        second=("Q0", "q0"),
+        rank=rank,
+    )
+    task = TaskRules(
+        "task",
+        topics=listed(folder, "topics", "1", "2"),
+        documents=listed(folder, "documents", *docs),
+        exclude=listed(folder, "exclude", "1 d2"),
+        format=form,
+        max_per_topic=2,
+        second_column=("Q0", "q0"),
+        rank=rank,
+    )
+    (folder / "any.run").write_bytes(data)
+    report = check_run(folder / "any.run", task, all_faults=True)
+    got = Counter(Found(one.code, one.line, one.count) for one in report.faults)
+    assert got == Counter(faults_of(data, asked))
+    stops = {"columns", "encoding", "empty", "score", "document-twice"}
+    stopped = {one for one in got if one.code in stops}
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            cf.read_run(folder / "any.run", format=form)
+    except cf.InputError as error:
+        assert stopped, str(error)
+    else:
+        # A reader of TREC text takes no notice of what stands behind the six columns.
+        assert {one.code for one in stopped} <= {"columns"}
+
+
+# Single rules.
+
+
+def test_lines_have_numbers_as_editors_give_them(tmp_path: Path) -> None:
+    for ending in ("\n", "\r\n", "\r"):
+        text = ending.join(["", "# x", "1 Q0 d 1 x t", "", "1 Q0 e 1 y t"])
+        assert found(checked(tmp_path, text)) == [("score", 3, 1), ("score", 5, 1)]
+        assert checked(tmp_path, text).lines == 5
+
+
+def test_a_document_twice_names_the_first_line_also_when_its_topic_comes_again(
+    tmp_path: Path,
+) -> None:
+    text = "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 a 2 2 t\n1 Q0 a 3 1 t\n"
+    report = checked(tmp_path, text)
+    assert [(one.line, one.message) for one in report.faults] == [
+        (3, "document twice in one topic, first in line 1"),
+        (4, "document twice in one topic, first in line 1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("rank", "reason"),
+    [
+        ("1.5", "an integer"),
+        ("1-2", "an integer"),
+        ("-5", "0 or more"),
+        ("x", "an integer"),
+        ("2147483648", "an integer"),
+        ("0", None),
+        ("007", None),
+    ],
+)
+def test_ranks(tmp_path: Path, rank: str, reason: str | None) -> None:
+    text = f"1 Q0 a {rank} 3 t\n"
+    said = [f"rank '{rank}' is not {reason}"] * (reason is not None)
+    assert [one.message for one in checked(tmp_path, text).faults] == said
+    assert not checked(tmp_path, text, replace(TASK, rank="off")).faults
+
+
+def test_ranks_against_scores_are_counted_where_the_rules_look_at_their_order(
+    tmp_path: Path,
+) -> None:
+    text = "".join(f"1 Q0 d{k} {rank} {9 - k} t\n" for k, rank in enumerate([1, 3, 2, 4, 4]))
+    assert not checked(tmp_path, text).faults
+    report = checked(tmp_path, text, replace(TASK, rank="order"))
+    assert report.accepted
+    assert [one.message for one in report.faults] == [
+        "the rank column contradicts the scores in 1 place; scores decide"
+    ]
+
+
+def test_ties_are_a_warning_above_a_share(tmp_path: Path) -> None:
+    text = "1 Q0 a 1 3 t\n1 Q0 b 2 3 t\n1 Q0 c 3 2 t\n1 Q0 d 4 1 t\n2 Q0 a 1 3 t\n"
+    assert not checked(tmp_path, text, replace(TASK, tied=0.4)).faults
+    report = checked(tmp_path, text, replace(TASK, tied=0.39))
+    assert report.accepted
+    assert str(report.faults[0].message) == (
+        "2 of 5 documents share their score with another of the topic;"
+        " document ids decide their order"
+    )
+
+
+def test_too_many_too_few_and_missing(tmp_path: Path) -> None:
+    text = "1 Q0 a 1 3 t\n2 Q0 a 1 3 t\n1 Q0 b 2 2 t\n1 Q0 c 3 1 t\n3 Q0 a 1 1 t\n3 Q0\n"
+    task = replace(
+        TASK,
+        topics=listed(tmp_path, "topics", *range(1, 31), "x"),
+        max_per_topic=2,
+        severities={"too-few": "warning", "topic-missing": "warning"},
+    )
+    report = checked(tmp_path, text, task)
+    said = {one.code: (one.line, one.severity, one.message) for one in report.faults}
+    assert said["too-many"] == (4, "error", "topic '1' has 3 documents, and may have 2")
+    assert said["too-few"] == (None, "warning", "topic '2' has 1 document of 2")
+    missing = said["topic-missing"][2]
+    assert missing.startswith("no documents for topics '4', '5', '6'")
+    assert missing.endswith("'28' and 3 more")
+    every = checked(tmp_path, text, task, all_faults=True).faults
+    assert next(one for one in every if one.code == "topic-missing").message.endswith(", 'x'")
+
+
+def test_what_stops_a_reader_cannot_be_turned_off_and_all_else_can(tmp_path: Path) -> None:
+    text = "1 Q0 a 1 x t/t\n1 Q0 a 2\n1 Q0 a b 2 t\n"
+    codes = ("columns", "score", "document-twice", "rank", "tag", "tag-changes")
+    task = replace(TASK, severities=dict.fromkeys(codes, "off"))
+    assert {one.code for one in checked(tmp_path, text, task).faults} == {
+        *("columns", "score", "document-twice")
+    }
+
+
+def test_tags_have_to_be_the_names_of_files_whatever_the_rules_say(tmp_path: Path) -> None:
+    task = replace(TASK, tag=".*")
+    for tag in ("CON", "nul.x", "..", "a/b", "-o", ".a", "a."):
+        report = checked(tmp_path, f"1 Q0 d 1 1 {tag}\n", task)
+        assert found(report) == [("tag", 1, 1)], tag
+    for tag in ("0", "1", "Run1"):
+        assert not checked(tmp_path, f"1 Q0 d 1 1 {tag}\n", task).faults
+
+
+def test_what_was_declared(tmp_path: Path) -> None:
+    report = checked(tmp_path, "\n1 Q0 d 1 1 Padua\n", tag="bm25", team="padua")
+    assert [(one.line, one.message) for one in report.faults] == [
+        (2, "tag 'Padua' where 'bm25' was declared"),
+        (2, "tag 'Padua' is the team's own id"),
+    ]
+
+
+def test_text_of_a_run_cannot_command_a_terminal(tmp_path: Path) -> None:
+    report = checked(tmp_path, "1 Q0 a\x1b[31m\u202eb 1 \x1b]0;x\x07 t\u202e\x9b\n")
+    assert not report.accepted
+    assert report.faults
+    assert str(report).replace("\n", "").isprintable()
+
+
+# Files that are packed, damaged, too large.
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_packed_files_are_hashed_as_they_are(pack: object, tmp_path: Path) -> None:
+    data = pack(b"1 Q0 a 1 1 t\n")  # type: ignore[operator]
+    report = checked(tmp_path, data)
+    assert report.accepted
+    assert report.object == hashlib.sha256(data).hexdigest()
+    assert found(checked(tmp_path, data[:-5])) == [("archive", None, 1)]
+
+
+def test_a_file_that_is_not_there_is_no_fault_of_a_run(tmp_path: Path) -> None:
+    with pytest.raises(cf.InputError, match="no such file"):
+        check_run(tmp_path / "none.run", TASK)
+    for name in ("topics", "documents", "exclude"):
+        task = replace(TASK, **{name: tmp_path / "none"})
+        with pytest.raises(cf.InputError, match="no such file"):
+            checked(tmp_path, "1 Q0 a 1 1 t\n", task)
+
+
+def test_a_bomb_is_told_by_its_size_and_takes_no_memory(tmp_path: Path) -> None:
+    bomb = gzip.compress(b"\0" * (200 << 20), 9)
+    task = replace(TASK, most_unpacked=1 << 20)
+    tracemalloc.start()
+    report = checked(tmp_path, bomb, task)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert [one.message for one in report.faults] == [
+        "the unpacked file has more than 1,048,576 bytes"
+    ]
+    assert peak < 8 << 20
+    small = checked(tmp_path, "1 Q0 a 1 1 t\n", replace(TASK, most_bytes=12))
+    assert [one.message for one in small.faults] == ["the file has more than 12 bytes"]
+    assert checked(
+        tmp_path, "1 Q0 a 1 1 t\n", replace(TASK, most_bytes=13, most_unpacked=13)
+    ).accepted
+
+
+def test_faults_are_counted_and_the_first_kept(tmp_path: Path) -> None:
+    text = "".join(f"1 Q0 d{k} x nan t\n" for k in range(5_000))
+    report = checked(tmp_path, text)
+    assert report.counts() == {"rank": 5_000, "score": 5_000}
+    assert len(report.faults) == 2 * 26
+    assert [one.line for one in report.faults[:50]] == sorted([*range(1, 26), *range(1, 26)])
+    assert {one.message for one in report.faults[50:]} == {"... and 4,975 more"}
+    assert report.verdict == "refused: 10,000 errors"
+    every = checked(tmp_path, text, all_faults=True)
+    assert len(every.faults) == 10_000
+    assert every.verdict == report.verdict
+
+
+# The ranking.
+
+
+def test_the_ranking_is_that_of_topics_and_documents_in_their_order(tmp_path: Path) -> None:
+    text = "10 Q0 a 1 2 t\n10 Q0 b 2 5 t\n9 Q0 c 1 1 t\n9 Q0 d 1 1 t\n"
+    report = checked(tmp_path, text)
+    in_order = b"10\nb\n10\na\n9\nd\n9\nc\n"
+    assert report.ranking == hashlib.sha256(in_order).hexdigest()
+    same = "9 x d 7 99.5 u\n9 x c 7 99.5 u\n10 x b 7 1e9 u\n10 x a 7 0 u\n"
+    assert checked(tmp_path, same).ranking == report.ranking
+    assert checked(tmp_path, text.replace("5 t", "1 t")).ranking != report.ranking
+    ascending = replace(TASK, judging={"ties": "id-ascending"})
+    other = hashlib.sha256(b"10\nb\n10\na\n9\nc\n9\nd\n").hexdigest()
+    assert checked(tmp_path, text, ascending).ranking == other
+
+
+# Lists.
+
+
+def test_first_words_of_a_list_count_in_whatever_form_it_comes(tmp_path: Path) -> None:
+    text = "1 Q0 a 1 3 t\n1 Q0 \u00e9 2 2 t\n1 Q0 c 3 1 t\n"
+    forms = [
+        b"a\n\xc3\xa9\n",
+        b"\xef\xbb\xbfa\n\n\xc3\xa9",
+        b"a\r\n\xc3\xa9\r\n",
+        b"  a title\n\xc3\xa9\t7\na\n",
+        b"# a list\na\n\xc3\xa9 two words\na c\n",
+        b"a\v\n\xc3\xa9\f\n",
+    ]
+    for form in forms:
+        for pack in (bytes, gzip.compress, lzma.compress):
+            (tmp_path / "docs").write_bytes(pack(form))
+            report = checked(tmp_path, text, replace(TASK, documents=tmp_path / "docs"))
+            assert found(report) == [("document-unknown", 3, 1)], form
+    frames = [
+        pl.DataFrame({"n": [1, 2], "docno": ["a", "\u00e9"]}),
+        pl.DataFrame({"anything": ["a", None, "\u00e9", "a"]}),
+    ]
+    for frame in frames:
+        frame.write_parquet(tmp_path / "docs.parquet")
+        report = checked(tmp_path, text, replace(TASK, documents=tmp_path / "docs.parquet"))
+        assert found(report) == [("document-unknown", 3, 1)]
+
+
+def test_patterns_have_to_match_the_whole_id(tmp_path: Path) -> None:
+    text = "1 Q0 ab1 1 3 t\n1 Q0 xab1 2 2 t\n1 Q0 ab1x 3 1 t\n1 Q0 cd 4 0 t\n"
+    task = replace(TASK, document_pattern="ab[0-9]|cd")
+    assert found(checked(tmp_path, text, task)) == [
+        *(("document-unknown", line, 1) for line in (2, 3))
+    ]
+
+
+def test_excluded_documents_are_those_of_pairs_or_of_judgments(tmp_path: Path) -> None:
+    text = "1 Q0 a 1 3 t\n1 Q0 b 2 2 t\n2 Q0 a 3 1 t\n"
+    for row in ("1 a", "1 0 a 2", "\t1\ta "):
+        task = replace(TASK, exclude=listed(tmp_path, "exclude", "", "3 b", row))
+        report = checked(tmp_path, text, task)
+        assert found(report) == [("document-excluded", 1, 1)], row
+        assert report.faults[0].message == "document 'a' is not to be retrieved for topic '1'"
+    task = replace(TASK, exclude=listed(tmp_path, "exclude", "1 a", "1 0 a"))
+    with pytest.raises(cf.InputError, match="exclude:2: 3 columns where a line has 2"):
+        checked(tmp_path, text, task)

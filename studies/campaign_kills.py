@@ -3,12 +3,12 @@
     python -m studies.campaign_kills FOLDER [--kills N] [--seed N]
 
 FOLDER is made, and must not be there. Two processes hand in 500 small runs each to one campaign:
-the same tags, by other teams, more than the teams may hand in. Between runs they score, and release
-a task. Both are killed by SIGKILL at random moments, and started again where the last
-acknowledgement was. After each kill the campaign is verified; what a kill left over is removed
-every tenth time. In the end SQLite itself, without cranfield, is asked whether each acknowledged
-run is there with its SHA-256, whether a tag is there twice, and whether a team has more runs than
-it may.
+the same tags, by other teams, more than the teams may hand in; then better versions of those that
+were accepted. Between runs they score, and release a task. Both are killed by SIGKILL at random
+moments, and started again where the last acknowledgement was. After each kill the campaign is
+verified; what a kill left over is removed every tenth time. In the end SQLite itself, without
+cranfield, is asked whether each acknowledged run is there with its SHA-256, whether a tag is there
+twice, and whether a team has more runs than it may.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import count
 from pathlib import Path
 
 from cranfield import campaign
@@ -32,8 +33,8 @@ from cranfield.base.streams import stream
 from cranfield.campaign.store.verification import REPAIRED
 
 RUNS, TEAMS, LIMIT = 500, 20, 22
-LONGEST = 1.5
-SCORE_EVERY, RELEASE_EVERY = 10, 40000
+MEAN = 0.5
+SCORE_EVERY, RELEASE_EVERY = 20, 40
 
 RULES = f"""\
 [campaign]
@@ -60,7 +61,7 @@ def main() -> None:
 
 def run_of(child: int, number: int) -> tuple[str, str, bytes]:
     """Tag, team and bytes of a run: the same tags for both, other teams and other documents."""
-    tag, team = f"run{number:03}", f"team{(number + 7 * child) % TEAMS:02}"
+    tag, team = f"run{number % RUNS:03}", f"team{(number + 7 * child) % TEAMS:02}"
     docs = (f"d{child}{number}", "a", f"e{number}", "b")
     lines = (
         f"{topic} Q0 {doc} {k} {9 - k} {tag}\n" for topic in (1, 2) for k, doc in enumerate(docs)
@@ -74,17 +75,18 @@ def work(folder: Path, child: int, start: int) -> None:
     source = folder / f"child{child}.run"
     opened.check(folder / "small.run", "small")
     say("ready")
-    for number in range(start, RUNS):
+    for number in count(start):
         tag, team, data = run_of(child, number)
         source.write_bytes(data)
         say(f"begin submit {tag}")
-        got = opened.submit(source, "adhoc", team=team)
-        sha256 = hashlib.sha256(data).hexdigest()
-        say(f"done submit {tag} {number} {got.submission.state} {sha256}")
-        after(opened, child, number)
-    number = RUNS
-    while True:
-        number += 1
+        try:
+            got = opened.submit(
+                source, "adhoc", team=team, replaces=tag if number >= RUNS else None
+            )
+            sha256 = hashlib.sha256(data).hexdigest()
+            say(f"done submit {tag} {number} {got.submission.state} {sha256}")
+        except CranfieldError as error:
+            say(f"refused submit {error}")
         after(opened, child, number)
 
 
@@ -128,7 +130,7 @@ def prepared(folder: Path) -> None:
 
 def load() -> None:
     """Load what the children need, before they are forked."""
-    for name in ("checks.checking", "submitting.submit", "results.scoring"):
+    for name in ("checks.checking", "submitting.submit", "results.scoring", "publishing.payload"):
         import_module(f"cranfield.campaign.{name}")
 
 
@@ -149,7 +151,7 @@ def killed(folder: Path, kills: int, seed: int) -> int:
     for number in range(1, kills + 1):
         children = [begin(folder, child) for child in (0, 1)]
         wait(folder, children)
-        time.sleep(float(random.uniform(0, LONGEST)))
+        time.sleep(float(random.exponential(MEAN)))
         for child in children:
             os.kill(child, signal.SIGKILL)
         for child in children:
@@ -168,8 +170,8 @@ def killed(folder: Path, kills: int, seed: int) -> int:
     wrong.extend(map(str, (*last.problems, *last.left_over)))
     print(f"{kills} times both killed, in {time.perf_counter() - started:.0f} s ", end="")
     print(f"({verifying:.0f} s of it verifying); killed in the middle of:")
-    for what, count in during.most_common():
-        print(f"  {what:10} {count:5}")
+    for what, times in during.most_common():
+        print(f"  {what:10} {times:5}")
     left += sum(one.kind == REPAIRED for one in last.findings)
     print(f"left over, and removed: {left}; at the end {last.summary()}")
     wrong.extend(asked(folder, place))
@@ -218,7 +220,9 @@ def doing(folder: Path, child: int) -> str:
 def asked(folder: Path, place: Path) -> Iterator[str]:
     """Ask SQLite itself, and the disk."""
     registry = sqlite3.connect(place / "campaign.sqlite")
-    accepted = dict(registry.execute("SELECT tag, object FROM submission WHERE state = 'accepted'"))
+    entered = "SELECT tag, object FROM submission WHERE state"
+    accepted = {*registry.execute(f"{entered} = 'accepted'")}
+    there = {*accepted, *registry.execute(f"{entered} = 'replaced'")}
     acknowledged: Counter[str] = Counter()
     for child in (0, 1):
         for line in lines(folder, child):
@@ -228,7 +232,7 @@ def asked(folder: Path, place: Path) -> Iterator[str]:
                 if state != "accepted":
                     continue
                 path = place / "objects" / sha256[:2] / sha256
-                if accepted.get(tag) != sha256:
+                if (tag, sha256) not in there:
                     yield f"{tag} of child {child} was acknowledged, and is not there"
                 elif hashlib.sha256(path.read_bytes()).hexdigest() != sha256:
                     yield f"{tag}: its bytes are not those that were handed in"

@@ -146,7 +146,8 @@ class _Account:
         for line in validate(folder):
             name, _, reason = line.partition(": ")
             self.found(f"{path}/{name}", f"{reason} (release)")
-        self.files += sum(1 for one in folder.rglob("*") if one.is_file())
+        rest = (one for one in folder.rglob("*") if one.name != TAG_MANIFEST and one.is_file())
+        self.files += sum(1 for _ in rest)
 
 
 def _repaired(opened: Opened, found: Verification) -> Iterator[Finding]:

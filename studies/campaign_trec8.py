@@ -12,6 +12,7 @@ import csv
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 
@@ -52,7 +53,7 @@ def handed_in(folder: Path, data: Path) -> cf.campaign.Campaign:
             if opened.registry.team(row["team"]) is None:
                 add_team(opened, row["team"])
             priority = 1 if row["judged"] == "1" else 2
-            told = {"team": row["team"], "type": row["type"], "priority": priority}
+            told: dict[str, Any] = {"team": row["team"], "type": row["type"], "priority": priority}
             submitted = opened.submit(runs[row["tag"]], tag=row["tag"], **told)
             if not submitted.accepted:
                 print(row["tag"], "refused:", submitted.report.errors[0].message)

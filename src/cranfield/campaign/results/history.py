@@ -103,7 +103,7 @@ def history(
         Of campaigns with several tasks.
     standardised
         Compare scores of different collections, standardised by the runs of each campaign
-        (:func:`cranfield.standardise`). Tables have no scores by topic, which that needs.
+        (:func:`cranfield.significance.standardise`), which needs scores by topic: tables have none.
     columns
         What columns of tables are called where that is not found: `score`, `date`, `entry`, `team`,
         `mark`.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from hashlib import sha256
 from itertools import compress
@@ -104,6 +104,26 @@ def enter(
             change.remove(one)
     for one in gone:
         (opened.folder / one.path).unlink(missing_ok=True)
+
+
+def kept_frame(
+    opened: Opened,
+    task: str,
+    judgments: str,
+    basis: str,
+    make: Callable[[], tuple[pl.DataFrame, dict[str, str]]],
+) -> tuple[pl.DataFrame, dict[str, str]]:
+    """Return a table, and what is said of it, which takes long to make: once made, it is kept."""
+    damaged = []
+    for one in opened.registry.score_files(task):
+        if one.about.get("basis") == basis:
+            if sound(opened, one):
+                return pl.read_parquet(opened.folder / one.path), one.about
+            damaged.append(one)
+    frame, about = make()
+    record = written(opened, frame, task, judgments, basis=basis, **about)
+    enter(opened, [record], damaged, {"judgments": judgments})
+    return frame, about
 
 
 class KeptScores:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -10,7 +10,7 @@ import polars as pl
 
 from cranfield.base.words import counted
 from cranfield.campaign.opened import Opened
-from cranfield.campaign.results.kept_scores import digest, enter, sound, written
+from cranfield.campaign.results.kept_scores import digest, kept_frame
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
@@ -235,37 +235,14 @@ def board(
 
 def _kept_separation(scoring: Scoring, alpha: float) -> Separation:
     """Return which runs are separated by the first measure; once found, it is kept."""
-    opened, first = scoring.opened, scoring.measures[0]
+    first = scoring.measures[0]
+
+    def make() -> tuple[pl.DataFrame, dict[str, str]]:
+        found = separation(scoring.only(first).evaluation()[str(first)], alpha)
+        words = {"method": found.method, "verdict": found.verdict, "notes": "\n".join(found.notes)}
+        return found.frame, words
+
     basis = digest("groups", scoring.basis(together=True), str(first), alpha)
-    damaged = []
-    for one in opened.registry.score_files(scoring.rules.name):
-        if one.about.get("basis") != basis:
-            continue
-        if sound(opened, one):
-            frame = pl.read_parquet(opened.folder / one.path)
-            about = one.about
-            return Separation(
-                frame, about["method"], about["verdict"], tuple(about["notes"].split("\n"))
-            )
-        damaged.append(one)
-    [scores] = scored_by(scoring, first).values()
-    found = separation(scores, alpha)
-    record = written(
-        opened,
-        found.frame,
-        scoring.rules.name,
-        scoring.judgments.version,
-        basis=basis,
-        method=found.method,
-        verdict=found.verdict,
-        notes="\n".join(found.notes),
-    )
-    enter(opened, [record], damaged, {"judgments": scoring.judgments.version, "groups": str(first)})
-    return found
-
-
-def scored_by(scoring: Scoring, measure: Measure) -> Mapping[str, Scores]:
-    """Return the scores by topic of one measure."""
-    return Scoring(
-        scoring.opened, scoring.rules.name, [measure], scoring.judgments.version
-    ).evaluation()
+    task, judgments = scoring.rules.name, scoring.judgments.version
+    frame, about = kept_frame(scoring.opened, task, judgments, basis, make)
+    return Separation(frame, about["method"], about["verdict"], tuple(about["notes"].split("\n")))

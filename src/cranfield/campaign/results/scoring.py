@@ -93,6 +93,10 @@ class Scoring:
         # SHA-256 of each run's bytes, by tag, in order of tag.
         self.objects = dict(sorted((one.tag, one.object) for one in self.submissions))
 
+    def only(self, measure: Measure) -> Scoring:
+        """Return the same of one measure."""
+        return Scoring(self.opened, self.rules.name, [measure], self.judgments.version)
+
     def basis(self, together: bool = False) -> str:
         """Return the SHA-256 of all that scores depend on besides the run and the measure.
 

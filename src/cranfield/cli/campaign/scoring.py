@@ -1,0 +1,212 @@
+"""`cranfield campaign score`, `standing`, `history`: boards, new runs, records over the years."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.cli.campaign.judging import task_option
+from cranfield.cli.campaign.submitting import folder_argument
+from cranfield.cli.options.judging import alpha_option
+from cranfield.cli.options.output import keep_inputs, output_option, write
+from cranfield.reporting.text.studies import WRITERS, written
+
+if TYPE_CHECKING:
+    from cranfield.campaign import Campaign
+
+SCORE = """\b
+Examples:
+  cranfield campaign score news --task adhoc
+  cranfield campaign score news -m AP -m P@10 --format csv -o board.csv
+  cranfield campaign score news --judgments 1 --by-topic scores.parquet
+"""
+
+STANDING = """\b
+Examples:
+  cranfield campaign standing news new.run
+  cranfield campaign standing news new.run -m nDCG@10 --baseline bm25
+  cranfield campaign standing news new.run --baseline old.run --format json
+"""
+
+HISTORY = """\b
+Examples:
+  cranfield campaign history news -m nDCG@10
+  cranfield campaign history "releases/*" -m AP --standardised
+  cranfield campaign history board.csv -m "MRR@100 (Eval)" --column entry=description --all
+"""
+
+judgments_option = click.option(
+    "--judgments", metavar="VERSION", help="Version of the judgments; by default the newest."
+)
+format_option = click.option(
+    "--format",
+    "-f",
+    "form",
+    type=click.Choice(list(WRITERS)),
+    default="text",
+    show_default=True,
+    help="How to write it.",
+)
+
+
+@click.command(epilog=SCORE)
+@folder_argument
+@task_option
+@click.option(
+    "--measure",
+    "-m",
+    "measures",
+    multiple=True,
+    help="Instead of the task's measures; the first one decides the order.",
+)
+@judgments_option
+@alpha_option
+@click.option(
+    "--by-topic", metavar="FILE", help="Write the scores by topic, too: .csv or .parquet."
+)
+@format_option
+@output_option
+def score(
+    folder: str,
+    task: str | None,
+    measures: tuple[str, ...],
+    judgments: str | None,
+    alpha: float,
+    by_topic: str | None,
+    form: str,
+    output: str | None,
+) -> None:
+    """Score the accepted runs, and print the board; what was scored before is not scored again."""
+    from cranfield import campaign
+    from cranfield.campaign.results.leaderboard import board
+
+    if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
+        raise PolicyError(f"--by-topic {quoted(by_topic)} ends neither in .csv nor in .parquet")
+    opened: Campaign = campaign.open(folder)
+    rules = opened.rules.task(task)
+    asked = measures or None
+    made = board(opened, rules.name, measures=asked, judgments=judgments, alpha=alpha)
+    if by_topic is not None:
+        evaluation = opened.score(rules.name, measures=asked, judgments=judgments)
+        kind = evaluation.write_csv if by_topic.endswith(".csv") else evaluation.write_parquet
+        kind(by_topic)
+    write(written(made.findings(rules.title or rules.name), form), output)
+
+
+@click.command(epilog=STANDING)
+@folder_argument
+@click.argument("run")
+@task_option
+@click.option("--measure", "-m", help="By default the task's first one.")
+@click.option(
+    "--baseline", metavar="RUN", help="Another run that both are compared with, or a tag."
+)
+@judgments_option
+@click.option(
+    "--type",
+    "kind",
+    default="automatic",
+    show_default=True,
+    help="Type of the runs it is compared with; all where none is of it.",
+)
+@alpha_option
+@click.option(
+    "--pooling/--no-pooling",
+    default=True,
+    show_default=True,
+    help="Whether to find out what runs lose that were not pooled.",
+)
+@format_option
+@output_option
+def standing(
+    folder: str,
+    run: str,
+    task: str | None,
+    measure: str | None,
+    baseline: str | None,
+    judgments: str | None,
+    kind: str,
+    alpha: float,
+    pooling: bool,
+    form: str,
+    output: str | None,
+) -> None:
+    """Say where a run stands: against the best and the median run, and a baseline.
+
+    RUN is a file, or the tag of one of the campaign's runs.
+    """
+    from cranfield import campaign
+
+    keep_inputs([output], [run, baseline])
+    opened: Campaign = campaign.open(folder)
+    found = opened.standing(
+        run,
+        task,
+        measure=measure,
+        baseline=baseline,
+        judgments=judgments,
+        kind=kind,
+        alpha=alpha,
+        pooling=pooling,
+    )
+    write(written(found.findings(), form), output)
+
+
+@click.command(epilog=HISTORY)
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
+@click.option("--measure", "-m", required=True, help="A measure, or a column of tables.")
+@task_option
+@click.option("--all", "every", is_flag=True, help="All entries, not the records alone.")
+@click.option("--standardised", is_flag=True, help="Compare different collections, standardised.")
+@click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="NAME=COLUMN",
+    help="Of tables: what score, date, entry, team or mark is called.",
+)
+@click.option(
+    "--own", multiple=True, metavar="MARK", help="Of tables: marks of the organisers' own entries."
+)
+@click.option("--lower-is-better", is_flag=True, help="Low scores are the good ones.")
+@format_option
+@output_option
+def history(
+    sources: tuple[str, ...],
+    measure: str,
+    task: str | None,
+    every: bool,
+    standardised: bool,
+    columns: tuple[str, ...],
+    own: tuple[str, ...],
+    lower_is_better: bool,
+    form: str,
+    output: str | None,
+) -> None:
+    """List the records: entries that beat all that were before them.
+
+    SOURCE is a campaign's folder, a release's folder, or a table of a board.
+    """
+    from cranfield.campaign.results.entries import OWN
+    from cranfield.campaign.results.history import history as history_of
+
+    keep_inputs([output], sources)
+    found = history_of(
+        sources,
+        measure,
+        task=task,
+        standardised=standardised,
+        columns=dict(map(_pair, columns)),
+        own=own or OWN,
+        lower_is_better=lower_is_better,
+    )
+    write(written(found.findings(every), form), output)
+
+
+def _pair(text: str) -> tuple[str, str]:
+    name, sign, column = text.partition("=")
+    if not sign:
+        raise PolicyError(f"--column {quoted(text)} is not of the form NAME=COLUMN")
+    return name, column

@@ -1,0 +1,188 @@
+"""Standing: a planted campaign, whose best and median are known."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.campaign.results.pooling import pool
+from cranfield.campaign.store.records import Team
+from tests.campaign.results.made import RULES, handed_in, judged, lines, made
+
+TOPICS = 30
+LEVELS = {"poor": 1, "low": 3, "middle": 5, "good": 7, "top": 9}
+"""How many of the first ten documents are relevant in most topics, by run."""
+
+
+def planted(relevant: int, seed: int, marked: str = "") -> dict[str, dict[str, float]]:
+    """Put so many relevant documents on top, one more or fewer here and there."""
+    draw = np.random.default_rng(seed)
+    found = {}
+    for topic in range(TOPICS):
+        number = int(np.clip(relevant + draw.integers(-1, 2), 0, 10))
+        good = [f"{marked}r{k}" for k in range(number)]
+        bad = [f"{marked}n{k}" for k in range(10 - number)]
+        docs = draw.permutation([*good, *bad]).tolist()
+        found[f"q{topic + 1}"] = {doc: float(10 - k) for k, doc in enumerate(docs)}
+    return found
+
+
+def qrels() -> dict[str, dict[str, float]]:
+    docs = {**{f"r{k}": 1.0 for k in range(12)}, **{f"n{k}": 0.0 for k in range(12)}}
+    return {f"q{topic + 1}": docs for topic in range(TOPICS)}
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> cf.campaign.Campaign:
+    rules = RULES.replace('"AP", "nDCG@10", "P@5"', '"P@10"')
+    made_of = made(tmp_path / "c", TOPICS, rules)
+    with made_of.registry.change("team", "them") as change:
+        change.insert(Team("them", "Them", "2026-08-01T12:00:00Z"))
+    judged(made_of, qrels())
+    for seed, (tag, level) in enumerate(LEVELS.items()):
+        handed_in(made_of, tag, planted(level, seed), team="us" if seed % 2 else "them")
+    handed_in(made_of, "by-hand", planted(10, 77), type="manual")
+    return made_of
+
+
+def written(folder: Path, tag: str, run: dict[str, dict[str, float]]) -> Path:
+    path = folder / f"{tag}.run"
+    path.write_bytes(lines(tag, run))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("tag", "relevant", "place", "verdict"),
+    [
+        ("worst", 0, 6, "below the median"),
+        ("between", 8, 2, "above the median, below the best"),
+        ("better", 10, 1, "above the best"),
+    ],
+)
+def test_verdicts_of_a_planted_campaign(
+    tmp_path: Path,
+    campaign: cf.campaign.Campaign,
+    tag: str,
+    relevant: int,
+    place: int,
+    verdict: str,
+) -> None:
+    found = campaign.standing(written(tmp_path, tag, planted(relevant, 40)))
+    assert (found.place, found.of, found.verdict) == (place, 6, verdict)
+    assert dict(found.frame.select("against", "tag").rows()) == {"best": "top", "median": "middle"}
+    assert found.unjudged == {10: 0.0}
+
+
+def test_a_run_equal_to_the_median(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:
+    same = planted(LEVELS["middle"], list(LEVELS).index("middle"))
+    found = campaign.standing(written(tmp_path, "same", same))
+    assert found.verdict == "not separated from the median"
+    assert (found.place, found.frame.row(1, named=True)["difference"]) == (3, 0.0)
+
+
+def test_a_run_as_good_as_the_best(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:
+    found = campaign.standing(written(tmp_path, "alike", planted(LEVELS["top"], 40)))
+    assert found.verdict == "above the median, not separated from the best"
+
+
+def test_what_is_unjudged_is_said_first(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:
+    run = planted(10, 40, marked="new-")
+    found = campaign.standing(written(tmp_path, "unknown", run))
+    assert found.unjudged == {10: 1.0}
+    assert str(found).startswith("unknown: without a judgment are 100.0% of the first 10\n")
+    assert found.verdict == "below the median"
+    assert found.lost is None
+
+
+def test_what_unpooled_runs_lose(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:
+    pool(campaign, mark=True)
+    path = written(tmp_path, "new", planted(6, 40))
+    found = campaign.standing(path)
+    assert found.lost is not None
+    pooled = {one.tag: one for one in campaign.submissions() if one.pooled}
+    runs = {
+        tag: cf.read_run(campaign.folder / "objects" / one.object[:2] / one.object, name=tag)
+        for tag, one in pooled.items()
+    }
+    teams = {tag: one.team for tag, one in pooled.items()}
+    left = cf.meta.leave_one_out(runs, qrels(), "P@10", teams=teams, depth=10, lists="raw").summary
+    assert found.lost["runs"] == len(pooled) == 6
+    for name in ("mean drop", "largest drop", "largest rank change"):
+        assert found.lost[name] == left[name][0]
+    assert "up to" in str(found).splitlines()[1]
+    # It is kept.
+    files = len(campaign.registry.score_files("adhoc"))
+    assert campaign.standing(path).lost == found.lost
+    assert len(campaign.registry.score_files("adhoc")) == files
+
+
+def test_pvalues_are_those_of_compare(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:
+    new = written(tmp_path, "new", planted(6, 40))
+    found = campaign.standing(new, baseline="low")
+    paths = {
+        one.tag: campaign.folder / "objects" / one.object[:2] / one.object
+        for one in campaign.submissions()
+    }
+    ev = cf.evaluate(
+        {**{tag: str(path) for tag, path in paths.items()}, "new": new}, qrels(), "P@10"
+    )
+    asked = ev["P@10"].select(systems=["top", "middle", "low", "new"])
+    expected = cf.compare(asked, baseline=["top", "middle", "low"])
+    assert found.frame["tag"].to_list() == ["top", "middle", "low"]
+    assert found.comparison.adjusted_pvalues.tobytes() == expected.adjusted_pvalues.tobytes()
+    assert found.frame["p"].to_numpy().tobytes() == expected.adjusted_pvalues.tobytes()
+    assert found.frame["raw p"].to_numpy().tobytes() == expected.raw_pvalues.tobytes()
+    assert found.frame["low"].to_list() == expected.interval[0].tolist()
+    assert found.frame["high"].to_list() == expected.interval[1].tolist()
+    expected_differences = found.mean - found.frame["mean"].to_numpy()
+    np.testing.assert_allclose(found.frame["difference"].to_numpy(), expected_differences)
+    assert found.baseline is not None
+    assert found.baseline.verdict == "below the median"
+    # Four other automatic runs: good is the better middle one.
+    of_baseline = ev["P@10"].select(systems=["top", "good", "low"])
+    theirs = cf.compare(of_baseline, baseline=["top", "good"])
+    assert found.baseline.frame["p"].to_list() == theirs.adjusted_pvalues.tolist()
+    assert found.to_polars().height == 5
+
+
+def test_standardised_scores_have_the_campaign_as_reference(
+    tmp_path: Path, campaign: cf.campaign.Campaign
+) -> None:
+    found = campaign.standing(written(tmp_path, "new", planted(6, 40)))
+    ev = campaign.score(measures=["P@10"])
+    reference = ev["P@10"].select(systems=sorted(LEVELS))
+    own = cf.evaluate(tmp_path / "new.run", qrels(), "P@10")["P@10"]
+    assert found.standardised == cf.significance.standardise(own, reference).mean()[0]
+
+
+def test_runs_of_other_types_where_they_are_asked_for(
+    tmp_path: Path, campaign: cf.campaign.Campaign
+) -> None:
+    path = written(tmp_path, "new", planted(10, 40))
+    assert campaign.standing(path, kind="manual").of == 2
+    found = campaign.standing(path, kind="hybrid")
+    assert (found.of, found.notes[0]) == (7, "compared with all 6 accepted runs")
+
+
+def test_a_file_called_as_a_run_of_the_campaign_stands_in_its_place(
+    tmp_path: Path, campaign: cf.campaign.Campaign
+) -> None:
+    found = campaign.standing(written(tmp_path, "top", planted(2, 40)))
+    assert (found.of, found.frame["tag"].to_list()) == (5, ["good", "middle"])
+    assert found.notes[1] == "the campaign's own 'top' is left out: a file is called so"
+    again = campaign.standing("top")
+    assert (again.of, again.place, again.verdict) == (5, 1, "above the best")
+
+
+def test_what_makes_no_sense_is_refused(tmp_path: Path, campaign: cf.campaign.Campaign) -> None:
+    path = written(tmp_path, "new", planted(6, 40))
+    with pytest.raises(PolicyError, match="both called 'new'"):
+        campaign.standing(path, baseline=path)
+    with pytest.raises(PolicyError, match="looks at other runs"):
+        campaign.standing(path, measure="URisk(AP, baseline='low')")
+    with pytest.raises(CranfieldError, match="no run to compare with"):
+        campaign.standing("by-hand", kind="manual")

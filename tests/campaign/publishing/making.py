@@ -26,9 +26,11 @@ from cranfield.campaign.store.records import (
 )
 
 RULES = """
+# canary-comment: call Ann before the first of July
 [campaign]
 id = "news-2026"
 title = "News search 2026"
+keep_refused = true
 consent = "Runs are published under CC BY 4.0; contacts are not."
 
 [tasks.adhoc]

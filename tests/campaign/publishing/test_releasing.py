@@ -22,6 +22,7 @@ from cranfield.campaign.publishing import payload
 from cranfield.campaign.publishing.bag import validate
 from cranfield.campaign.publishing.releasing import release, retract
 from cranfield.campaign.results.sheets.sheet import Sheet
+from cranfield.campaign.rules.reading import read_rules
 from cranfield.campaign.store import objects
 from tests.campaign.publishing.making import (
     CLOCK,
@@ -310,6 +311,9 @@ def test_the_readme_says_what_is_not_there(made: Opened, named: Path, anonymous:
     assert "descriptions and metadata" in (anonymous / "data/README.md").read_text("utf-8")
     only = (made.folder / "releases/adhoc-3/data/README.md").read_text("utf-8")
     assert "`judgments.txt`" not in only
+    rules = (named / "data/rules.toml").read_text()
+    assert read_rules(named / "data/rules.toml").task() == made.rules.task()
+    assert "keep_refused" not in rules
     assert "of the metadata of runs: actor.mail" in text
     assert (named / "data/metadata/bm25-a.yml").read_text() == "actor:\n  team: padua\n"
 

@@ -24,6 +24,7 @@ from cranfield.campaign.results.sheets.making import Known, make_sheets
 from cranfield.campaign.results.sheets.page import sheet_page
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import TaskRules
+from cranfield.campaign.rules.writing import rules_text
 from cranfield.campaign.store import objects
 from cranfield.campaign.store.records import Judgments, Submission
 from cranfield.collection.files.writing import write_qrels
@@ -112,6 +113,7 @@ class Payload:
 
 def write_payload(folder: Path, payload: Payload) -> None:
     """Write all files of a release to a new folder."""
+    rules = payload.opened.rules
     shown = _shown_names(payload.evaluation, payload.runs)
     own = replace(shown, scores={name: shown[name] for name in payload.scores})
     if not payload.scores_only:
@@ -120,12 +122,12 @@ def write_payload(folder: Path, payload: Payload) -> None:
         write_qrels(qrels, folder / "judgments.txt")
     _csv(folder / "runs.csv", _runs(payload))
     _csv(folder / "teams.csv", _teams(payload))
-    _write(folder / "rules.toml", _rules(payload))
+    _write(folder / "rules.toml", rules_text(rules, payload.opened.folder, [payload.task.name]))
     _write_scores(folder / "scores", own)
     _csv(folder / "leaderboard.csv", leaderboard(own, payload.shown).to_polars())
     _csv(folder / "topic-statistics.csv", _statistics(own, payload))
     _write_sheets(folder / "sheets", shown, payload)
-    title = f"{payload.opened.rules.title}: {payload.task.title or payload.task.name}"
+    title = f"{rules.title}: {payload.task.title or payload.task.name}"
     report(own, folder / "report.html", title=title, date=payload.date, jobs=1)
     for run in payload.shown:
         if run.metadata:
@@ -237,10 +239,6 @@ def _write_sheets(folder: Path, shown: Evaluation, payload: Payload) -> None:
             _write(folder / f"{sheet.tag}.{suffix}", text)
 
     in_threads(write, make_sheets(shown, payload.shown, known), 1)
-
-
-def _rules(payload: Payload) -> str:
-    return ""
 
 
 def _csv(path: Path, frame: pl.DataFrame) -> None:

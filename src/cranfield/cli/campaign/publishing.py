@@ -15,7 +15,7 @@ Examples:
   cranfield campaign release news --task adhoc --date 2026-11-20
   cranfield campaign release news --anonymous --seed 7
   cranfield campaign release news --scores-only --judgments 1
-  cranfield campaign retract news adhoc-1 "Judgments of topic 12 were those of topic 21."
+  cranfield campaign retract news adhoc-1 --reason "Judgments of topic 12 were those of topic 21."
   cranfield campaign site news -o public
 """
 
@@ -74,7 +74,7 @@ def release(
 @click.command(epilog=EPILOG)
 @click.argument("folder")
 @click.argument("release", metavar="RELEASE")
-@click.argument("reason")
+@click.option("--reason", required=True, help="Why; everybody can read it.")
 def retract(folder: str, release: str, reason: str) -> None:
     """Retract a release: it stays as it is, with a note beside it that says why."""
     from cranfield import campaign

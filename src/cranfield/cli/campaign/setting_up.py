@@ -1,11 +1,19 @@
-"""`cranfield campaign init` and `pack`: a campaign's folder, and what participants get."""
+"""`cranfield campaign init`, `pack`, `demo`: a campaign's folder, what participants get, a tour."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import shlex
+import sys
+import tempfile
+import warnings
 from pathlib import Path
 
 import click
 
+from cranfield.base.errors import CranfieldError, PolicyError, quoted
+from cranfield.base.escape import plain
 from cranfield.base.words import counted
 from cranfield.cli.options.output import keep_inputs
 
@@ -63,3 +71,69 @@ def pack(folder: str, output: str) -> None:
     made = write_pack(open_campaign(folder), output)
     files = counted(sum(path.is_file() for path in made.rglob("*")), "file")
     print(f"{output}: {files}")
+
+
+@click.command()
+@click.option(
+    "--folder", metavar="DIR", help="Where to work; a new folder. [default: a temporary one]"
+)
+@click.option("--no-open", is_flag=True, help="Do not open the site in the browser.")
+def demo(folder: str | None, no_open: bool) -> None:
+    """Run a whole small campaign, and show each command and what comes of it.
+
+    Ten real runs of five teams come from the bundled collection; one is refused, one replaced, one
+    late and one withdrawn. What is made stays in the folder, the site among it.
+    """
+    from cranfield.campaign.example import write_example
+
+    place = Path(folder or tempfile.mkdtemp(prefix="cranfield-campaign-")).resolve()
+    if place.exists() and not (place.is_dir() and not any(place.iterdir())):
+        raise PolicyError(f"{quoted(folder)} is there already, and is no empty folder")
+    place.mkdir(exist_ok=True)
+    print(plain(f"In {place}:"))
+    tags = write_example(place)
+    replaced, team = tags["replaced"], tags["team"]
+    with contextlib.chdir(place):
+        _show("init", "covid", "--rules", "rules/campaign.toml")
+        _show("pack", "covid", "-o", "pack")
+        _show("check", "broken.run", "--rules", "pack", lines=9)
+        _show("submit", "covid", "runs", "--from", "runs.csv", "--add-teams")
+        _show("submit", "covid", "broken.run", "--team", team, "--received", "2020-07-31T13:00:00Z")
+        _show(
+            "replace", "covid", replaced, f"{replaced}-2.run", "--received", "2020-07-31T14:00:00Z"
+        )
+        _show("withdraw", "covid", tags["withdrawn"], "--reason", "Trained on the judgments.")
+        _show("list", "covid", lines=20)
+        _show("judgments", "covid", "qrels.txt", "--version", "1")
+        _show("sheets", "covid", "-o", "sheets")
+        _show("packet", "covid", "--team", team, "-o", "packet.zip")
+        _show("release", "covid", "--date", "2020-09-01", lines=2)
+        _show("site", "covid", "-o", "site")
+        _show("verify", "covid")
+    site = place / "site/index.html"
+    print()
+    print(plain(f"The site: {site}"))
+    if not no_open and sys.stdout.isatty():
+        import webbrowser
+
+        webbrowser.open(site.as_uri())
+
+
+def _show(*arguments: str, lines: int = 1) -> None:
+    """Do a command, and print it with the last lines of what it says."""
+    from cranfield.cli.campaign.campaign import campaign
+
+    print()
+    print(plain(f"$ cranfield campaign {shlex.join(arguments)}"))
+    said = io.StringIO()
+    with (
+        contextlib.redirect_stdout(said),
+        contextlib.redirect_stderr(io.StringIO()),
+        warnings.catch_warnings(action="ignore"),
+    ):
+        try:
+            campaign.main(list(arguments), standalone_mode=False)
+        except CranfieldError as error:
+            print(f"cranfield: error: {error}")
+    for line in said.getvalue().rstrip().splitlines()[-lines:]:
+        print(f"  {line}")

@@ -1,0 +1,90 @@
+"""The files that an example campaign starts from: real runs of the bundled collection."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+from cranfield.bundled import trec_covid
+from cranfield.collection.files.writing import write_qrels, write_run
+
+RULES = """\
+[campaign]
+id = "covid-demo"
+title = "TREC-COVID in small"
+consent = "Runs are published; addresses are not."
+
+[tasks.round5]
+title = "Round 5"
+topics = "topics.txt"
+documents = {pattern = "[a-z0-9]{8}"}
+tag = "[A-Za-z0-9_.-]{1,24}"
+max_per_topic = 100
+missing_topics = "warning"
+rank = "order"
+closes = 2020-08-03T23:59:59-12:00
+late = "mark"
+runs_per_team = 3
+types = ["automatic", "feedback", "manual"]
+measures = ["nDCG@20", "P@20", "AP@100"]
+categories = ["type"]
+"""
+
+TEAMS = 5
+"""Teams of the example, each with two runs."""
+
+IN_TIME, LATE = "2020-07-31T12:00:00Z", "2020-08-05T09:30:00Z"
+FAULTS = {
+    7: "99 Q0 02f0opkr 7 9.5 {tag}",
+    12: "1 Q0 02f0opkr 12 nan {tag}",
+    20: "1 Q0 not-a-document 20 8.1 {tag}",
+    31: "1 Q0 8.0",
+    40: "1 Q0 zz24hrva 40 7.5 another",
+}
+"""Lines that do not belong in a run, by their number."""
+
+
+def write_example(folder: Path) -> dict[str, str]:
+    """Write rules, topics, judgments, runs of five teams and a table of them.
+
+    Parameters
+    ----------
+    folder
+        A folder, where `rules`, `runs`, `runs.csv`, `qrels.txt` and `broken.run` are written.
+
+    Returns
+    -------
+    dict
+        By these names: the `team` whose run is broken, and the tags of runs to be `replaced`, by
+        a file `TAG-2.run`, and `withdrawn`.
+    """
+    covid = trec_covid()
+    by_team: dict[str, list[str]] = {}
+    for tag, team in covid.teams.items():
+        by_team.setdefault(team, []).append(tag)
+    chosen = [(team, tag) for team, tags in by_team.items() if len(tags) > 1 for tag in tags[:2]][
+        : 2 * TEAMS
+    ]
+    for name in ("rules", "runs"):
+        (folder / name).mkdir()
+    (folder / "rules/campaign.toml").write_text(RULES, "utf-8")
+    topics = "".join(f"{topic}\n" for topic in covid.qrels.topics)
+    (folder / "rules/topics.txt").write_text(topics, "utf-8")
+    write_qrels(covid.qrels, folder / "qrels.txt")
+    runs = {run.name: run for run in covid.runs}
+    for _, tag in chosen:
+        write_run(runs[tag], folder / "runs" / f"{tag}.run")
+    with (folder / "runs.csv").open("w", encoding="utf-8", newline="") as out:
+        table = csv.writer(out, lineterminator="\n")
+        table.writerow(["tag", "team", "type", "received"])
+        for k, (team, tag) in enumerate(chosen, 1):
+            late = k == len(chosen)
+            table.writerow([tag, team, covid.types[tag], LATE if late else IN_TIME])
+    team, broken = chosen[0]
+    lines = (folder / "runs" / f"{broken}.run").read_text("utf-8").splitlines()
+    for number, line in FAULTS.items():
+        lines[number - 1] = line.format(tag=broken)
+    (folder / "broken.run").write_text("\n".join(lines) + "\n", "utf-8")
+    better = chosen[3][1]
+    write_run(runs[better], folder / f"{better}-2.run", depth=50)
+    return {"team": team, "replaced": better, "withdrawn": chosen[5][1]}

@@ -1,0 +1,86 @@
+"""`cranfield campaign release`, `retract` and `demo`."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from cranfield.campaign.publishing.bag import validate
+from tests.campaign.publishing.making import make_campaign
+from tests.cli.running import cranfield
+
+
+def test_release_and_retract(tmp_path: Path) -> None:
+    make_campaign(tmp_path / "news")
+    said, _ = cranfield(tmp_path, "campaign", "release", "news", "--date", "2026-11-20")
+    first, second, *others = said.splitlines()
+    assert first == "news/releases/adhoc-1: 5 runs of 3 teams, judgments 1"
+    assert re.fullmatch("SHA-256 of tagmanifest-sha256.txt, to be published: [0-9a-f]{64}", second)
+    assert "not in it: contacts of teams" in others
+    said, _ = cranfield(
+        *(tmp_path, "campaign", "release", "news", "--anonymous", "--seed", "4"),
+        *("--scores-only", "--note", "For reviewers."),
+    )
+    assert said.startswith("news/releases/adhoc-2: 5 runs of 3 teams, 3 not named, judgments 1\n")
+    about = json.loads((tmp_path / "news/releases/adhoc-2/data/about.json").read_text())
+    assert (about["note"], about["scores_only"], about["hidden_teams"]) == (
+        "For reviewers.",
+        True,
+        3,
+    )
+    said, _ = cranfield(
+        tmp_path, "campaign", "retract", "news", "adhoc-1", "--reason", "Wrong \x1b[31mqrels"
+    )
+    assert said == "adhoc-1 is retracted: releases/adhoc-1.retracted.json says why\n"
+    note = json.loads((tmp_path / "news/releases/adhoc-1.retracted.json").read_text())
+    assert note["reason"] == "Wrong \x1b[31mqrels"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("release", "news", "--judgments", "7"), "there is no version '7' of the judgments"),
+        (("release", "news", "--date", "soon"), "'soon' is no date such as 2026-11-20"),
+        (("release", "news", "--task", "x"), "there is no task 'x'; there are adhoc"),
+        (("retract", "news", "adhoc-9", "--reason", "x"), "there is no release 'adhoc-9'"),
+        (("release", "elsewhere"), "there is no such folder"),
+    ],
+)
+def test_errors_are_one_line(tmp_path: Path, arguments: tuple[str, ...], message: str) -> None:
+    make_campaign(tmp_path / "news")
+    _, said = cranfield(tmp_path, "campaign", *arguments, status=2)
+    assert said.startswith("cranfield: error: ")
+    assert message in said
+    assert said.count("\n") == 1
+    assert not list((tmp_path / "news/releases").iterdir())
+
+
+def test_demo_runs_a_whole_campaign(tmp_path: Path) -> None:
+    said, errors = cranfield(tmp_path, "campaign", "demo", "--folder", "tour")
+    assert errors == ""
+    assert "error:" not in said
+    place = tmp_path / "tour"
+    commands = [line for line in said.splitlines() if line.startswith("$ ")]
+    assert [line.split()[3] for line in commands] == [
+        *("init", "pack", "check", "submit", "submit", "replace", "withdraw", "list"),
+        *("judgments", "sheets", "packet", "release", "site", "verify"),
+    ]
+    for line in ("10 of 10 runs accepted", "not shown: 1 refused, 1 replaced, 1 withdrawn"):
+        assert line in said
+    assert "refused: 6 errors" in said
+    release = place / "covid/releases/round5-1"
+    assert validate(release) == []
+    runs = pl.read_csv(release / "data/runs.csv")
+    assert (runs.height, runs["late"].sum(), runs["team"].n_unique()) == (9, 1, 5)
+    assert (place / "site/index.html").is_file()
+    assert said.endswith(f"The site: {place / 'site/index.html'}\n")
+
+
+def test_demo_writes_into_no_other_folder(tmp_path: Path) -> None:
+    (tmp_path / "mine").write_text("")
+    _, said = cranfield(tmp_path, "campaign", "demo", "--folder", ".", status=2)
+    assert said == "cranfield: error: '.' is there already, and is no empty folder\n"

@@ -31,6 +31,7 @@ def make_release(
     measures: Sequence[str] = ("AP", "nDCG@10"),
     title: str = "News search 2026",
     description: str = "",
+    days: Sequence[int] = (1,),
     seed: int = 1,
 ) -> Path:
     """Write a release as it stands on disk; runs get better by their place, the last the best."""
@@ -68,7 +69,11 @@ def make_release(
         board.append(row | sure | {"unjudged@10": repr(round(0.01 * place, 4))})
         runs.append(
             {name: row[name] for name in ("tag", "team", "type", "late")}
-            | {"priority": 1, "pooled": str(not late).lower(), "received": "2026-08-01T00:00:00Z"}
+            | {
+                "priority": 1,
+                "pooled": str(not late).lower(),
+                "received": f"2026-08-{days[k % len(days)]:02}",
+            }
             | {"sha256": "0" * 64, "description": description, "fields": ["title", "all"][k % 2]}
         )
     _write(data / "leaderboard.csv", board)

@@ -103,6 +103,7 @@ def test_what_is_there(releases: Path, tmp_path: Path) -> None:
         "index.html",
         "adhoc/index.html",
         "adhoc/topics.html",
+        "history.html",
         "data/adhoc-1-leaderboard.csv",
         "data/adhoc-1-runs.csv",
         "data/adhoc-1-topic-statistics.csv",
@@ -175,7 +176,7 @@ def test_scores_only_without_sheets(releases: Path, tmp_path: Path) -> None:
     write_bag(made, {})
     write_site_of(releases, tmp_path / "public")
     pages = check_pages(tmp_path / "public")
-    assert len(pages) == 3
+    assert len(pages) == 4
 
 
 def test_runs_that_were_not_compared(releases: Path, tmp_path: Path) -> None:
@@ -183,6 +184,27 @@ def test_runs_that_were_not_compared(releases: Path, tmp_path: Path) -> None:
     write_site_of(releases, tmp_path / "public")
     check_pages(tmp_path / "public")
     assert "nothing is said of differences" in read(tmp_path / "public/adhoc/index.html").shown
+
+
+def test_records(releases: Path, tmp_path: Path) -> None:
+    tags = [f"r{k}" for k in range(8)]
+    make_release(releases, tags=tags, days=[3, 1, 2, 2, 5, 4, 4, 6])
+    [release] = read_releases(releases)
+    means = dict(zip(tags, release.scores["AP"].overall(), strict=True))
+    by_day: dict[int, list[str]] = {}
+    for tag, day in zip(tags, [3, 1, 2, 2, 5, 4, 4, 6], strict=True):
+        by_day.setdefault(day, []).append(tag)
+    best, records = -1.0, []
+    for _, some in sorted(by_day.items()):
+        top = max(some, key=means.__getitem__)
+        if means[top] > best:
+            best = means[top]
+            records.append(top)
+    assert 2 < len(records) < 8
+    write_site_of(releases, tmp_path / "public")
+    page = read(tmp_path / "public/history.html")
+    assert [text for inside, text in page.texts if inside[-2:] == ("a", "span")] == records
+    assert f"{len(records)} of 8 runs" in page.shown
 
 
 def test_late_and_not_pooled_are_said(releases: Path, tmp_path: Path) -> None:
@@ -355,7 +377,7 @@ def test_the_site_of_a_real_release(campaign: Opened, tmp_path: Path) -> None:
     write_site(campaign, site)
     pages = check_pages(site)
     runs = campaign.registry.submissions("adhoc")
-    assert len(pages) == 3 + len(runs)
+    assert len(pages) == 4 + len(runs)
     board = (site / "data/adhoc-1-leaderboard.csv").read_text()
     page = read(site / "adhoc/index.html")
     for run in runs:

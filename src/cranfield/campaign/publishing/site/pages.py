@@ -37,7 +37,7 @@ class Page:
         listed = (el("li", el("a", word, href=href)) for word, href in self.links)
         body = joined(
             el("a", "Skip to the content", class_="skip", href="#content"),
-            el("nav", el("ul", *listed), class_="bar", aria_label="Site"),
+            el("nav", el("ul", *listed), class_="bar", aria_label="Site") if self.links else None,
             el("header", el("h1", self.title), self.lead),
             el("main", sections_of(self.parts), id="content", tabindex=-1),
             el("footer", el("p", MADE)),

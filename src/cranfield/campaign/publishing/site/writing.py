@@ -17,6 +17,7 @@ from cranfield.campaign.publishing.site.board import Board
 from cranfield.campaign.publishing.site.board_page import board_page
 from cranfield.campaign.publishing.site.file_names import file_names, link
 from cranfield.campaign.publishing.site.front_page import front_page
+from cranfield.campaign.publishing.site.history_page import history_page
 from cranfield.campaign.publishing.site.pages import Links
 from cranfield.campaign.publishing.site.releases import TABLES, newest, read_releases
 from cranfield.campaign.publishing.site.run_pages import run_pages
@@ -25,6 +26,9 @@ from cranfield.reporting.page.html import label
 
 MARK = ".cranfield-site"
 """A file with the paths of all others: a folder that has it is a site, and may be replaced."""
+
+MAIN = {"Campaign": "index.html", "Records": "history.html"}
+"""The pages that are about all tasks."""
 
 TAKEN = ("data", "index", "history")
 """Names that no task's folder has."""
@@ -94,7 +98,10 @@ def site_files(folder: Path) -> Iterator[tuple[str, bytes]]:
                 path = f"data/{release.id}-{name}.csv"
                 copies.append((path, hashlib.sha256(content).hexdigest()))
                 yield path, content
-    pages = [front_page(boards, releases, copies, _links(""))]
+    front = front_page(boards, releases, copies, _links("") if boards else ())
+    pages = [front]
+    if boards:
+        pages.append(history_page(boards, _links("")))
     for task, board in boards.items():
         links = _links("../", task, board)
         pages.append(board_page(board, f"{task}/index.html", links))
@@ -105,7 +112,7 @@ def site_files(folder: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _links(start: str, task: str | None = None, board: Board | None = None) -> Links:
-    listed = [("Campaign", link("index.html", start=start))]
+    listed = [(word, link(name, start=start)) for word, name in MAIN.items()]
     if task is not None and board is not None:
         listed.append((label(board.release.title), link(task, "index.html", start=start)))
         listed.append(("Topics", link(task, "topics.html", start=start)))

@@ -13,9 +13,9 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.whole_files import whole_file
-from cranfield.scores import Scores
 
 if TYPE_CHECKING:
+    from cranfield.scores import Scores
     from cranfield.tabular import Table
 
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from cranfield.campaign.results.standing import Standing
     from cranfield.campaign.store.records import Judgments, Submission, Team
     from cranfield.campaign.store.verifying import Verification
+    from cranfield.campaign.submitting.archive import Outcome
     from cranfield.campaign.submitting.submit import Submitted
     from cranfield.evaluation.evaluation import Evaluation
 
@@ -103,6 +104,26 @@ class Campaign(Opened):
             received=received,
             replaces=replaces,
         )
+
+    def submit_archive(
+        self,
+        table: PathName,
+        runs: Sequence[PathName] = (),
+        task: str | None = None,
+        *,
+        team: str = "",
+        columns: Mapping[str, str] | None = None,
+        **options: Any,
+    ) -> tuple[Outcome, ...]:
+        """Hand in the runs of a table, in its order; one that is refused stops no other."""
+        from cranfield.campaign.submitting.archive import submit_archive
+        from cranfield.campaign.submitting.archive_table import read_archive_table
+        from cranfield.campaign.submitting.declared import Declared
+
+        listed = read_archive_table(
+            table, runs, self.rules, given=Declared(team), task=task, columns=columns
+        )
+        return tuple(submit_archive(self, listed, **options))
 
     def submissions(
         self, task: str | None = None, states: Sequence[str] = ("accepted",)

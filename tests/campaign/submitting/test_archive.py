@@ -170,6 +170,14 @@ def test_a_table_that_is_none_is_refused_as_a_whole(
     assert f"runs.csv{said}" in str(error.value) or f"runs.csv: {said}" in str(error.value)
 
 
+def test_through_the_campaign(news: News, runs: Path, tmp_path: Path) -> None:
+    opened = news()
+    (tmp_path / "runs.csv").write_text("tag\n1\n01\n")
+    done = opened.submit_archive(tmp_path / "runs.csv", [runs], team="delft", jobs=1)
+    assert [one.accepted for one in done] == [True, True]
+    assert [one.team for one in opened.submissions()] == ["delft", "delft"]
+
+
 def test_a_team_is_missing(news: News, tmp_path: Path) -> None:
     (tmp_path / "runs.csv").write_text("tag,team\na,\n")
     with pytest.raises(InputError, match="run 'a' has no team"):

@@ -7,6 +7,8 @@ import gzip
 import io
 import json
 import os
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -230,3 +232,16 @@ def test_pipes_and_odd_names(folder: Path) -> None:
         assert "accepted as bm25" in out and "\x1b" not in out + err
         shown = command(folder, "show", "news", "bm25")[0]
         assert all(line.isprintable() or "\ufffd" in line for line in shown.splitlines())
+
+
+def test_listing_loads_no_library_of_numbers(folder: Path) -> None:
+    """A list of thousands of runs is there at once."""
+    submit(folder, "bm25.run")
+    code = (
+        "import sys; from cranfield.cli.main import run; "
+        f"sys.argv = ['cranfield', 'campaign', 'list', {str(folder / 'news')!r}]; run(); "
+        "assert not {'numpy', 'polars'} & set(sys.modules), 'loaded'"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert "bm25" in done.stdout

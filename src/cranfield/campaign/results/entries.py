@@ -20,7 +20,6 @@ from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.store.layout import REGISTRY
 from cranfield.measures import parse_measure
 from cranfield.scores import Scores
-from cranfield.significance.transform import standardise
 from cranfield.sources.chunks import Source
 from cranfield.sources.columns import columns_of_file
 from cranfield.sources.schemas import Column, Schema, spelt
@@ -161,6 +160,8 @@ def _of_release(folder: Path, asked: Asked) -> pl.DataFrame:
 
 
 def _standardised(scores: Scores) -> pl.DataFrame:
+    from cranfield.significance.transform import standardise
+
     made = standardise(scores)
     return pl.DataFrame({"entry": made.systems, "score": made.mean()})
 

@@ -16,9 +16,7 @@ from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation
 from cranfield.measures import Measure
 from cranfield.meta.study import Findings
-from cranfield.scales.statements.meaningful import NOT_INVARIANT, meaning
 from cranfield.scores import Scores
-from cranfield.significance.comparison.compare import compare
 from cranfield.significance.comparison.groups import shortened
 from cranfield.tabular import from_frame
 from cranfield.tabular.frames import Framed
@@ -52,6 +50,10 @@ class Separation:
 
 def separation(scores: Scores, alpha: float = 0.05) -> Separation:
     """Compare all pairs of systems by the default test; missing scores count 0."""
+    # Loaded only where a comparison is not kept yet: it would be most of the time of a board.
+    from cranfield.scales.statements.meaningful import NOT_INVARIANT, meaning
+    from cranfield.significance.comparison.compare import compare
+
     gaps = bool(np.isnan(scores.values).any())
     found = compare(scores, alpha=alpha, missing="zero" if gaps else None)
     letters = found.groups()

@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
-from cranfield.cli.campaign.submitting import folder_argument
+from cranfield.cli.campaign.submitting import folder_argument, task_option
 from cranfield.cli.options.output import gathered, output_option
 from cranfield.cli.options.pooling import DEALING, LISTS, Dealing
 from cranfield.tabular import from_frame
@@ -25,10 +25,6 @@ Examples:
   cranfield campaign pool news --mark --assessors ann,bob -o "sheet-{}.tsv"
   cranfield campaign pool news --depth 10 --unjudged -o more.tsv
 """
-
-task_option = click.option("--task", help="The task; where there is only one, it needs no name.")
-"""The option that names a task."""
-
 
 @click.command(epilog=EPILOG)
 @folder_argument

@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.cli.campaign.judging import task_option
-from cranfield.cli.campaign.submitting import folder_argument
-from cranfield.cli.options.judging import alpha_option
+from cranfield.cli.campaign.submitting import folder_argument, task_option
 from cranfield.cli.options.output import keep_inputs, output_option, write
 from cranfield.reporting.text.studies import WRITERS, written
 
@@ -39,6 +37,9 @@ Examples:
 
 judgments_option = click.option(
     "--judgments", metavar="VERSION", help="Version of the judgments; by default the newest."
+)
+alpha_option = click.option(
+    "--alpha", type=float, default=0.05, show_default=True, help="Significance level."
 )
 format_option = click.option(
     "--format",

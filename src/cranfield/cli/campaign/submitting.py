@@ -41,8 +41,11 @@ _SAID = (
     ),
 )
 
+task_option = click.option("--task", help="The task; where there is only one, it needs no name.")
+"""The option that names a task."""
+
 _RUN = (
-    click.option("--task", help="The task; where there is only one, it needs no name."),
+    task_option,
     click.option("--tag", help="The tag that the run must have; by default what it has."),
 )
 

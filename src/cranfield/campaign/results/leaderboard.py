@@ -108,15 +108,18 @@ class Leaderboard(Framed):
         """Return the table."""
         return self.frame
 
-    def findings(self, task: str = "") -> Findings:
-        """Return the board as it is shown and written."""
+    def findings(self, task: str = "", most: int | None = None) -> Findings:
+        """Return the board as it is written, and shown: its first rows, `most` of them."""
         title = " ".join(["Board of", task] if task else ["Board"])
         shown = self.frame.with_columns(pl.col("groups").map_elements(shortened, pl.String))
         empty = [one for one in ("type", "groups", "low", "high") if _is_empty(shown[one])]
         if not shown["late"].any():
             empty.append("late")
-        table = from_frame(shown.drop(empty), f"{title}: {counted(shown.height, 'run')}")
-        table = replace(table, remarks=[*self.notes, *([self.verdict] if self.verdict else [])])
+        table = from_frame(shown.drop(empty)[:most], f"{title}: {counted(shown.height, 'run')}")
+        said = [*self.notes, *([self.verdict] if self.verdict else [])]
+        if most is not None and shown.height > most:
+            said.append(f"the first {most:,} of {shown.height:,} runs are shown")
+        table = replace(table, remarks=said)
         return Findings([], [table], {"board": (self.frame, ("tag",))}, {"task": task})
 
     def __str__(self) -> str:

@@ -26,6 +26,7 @@ Examples:
   cranfield campaign pool news --depth 10 --unjudged -o more.tsv
 """
 
+
 @click.command(epilog=EPILOG)
 @folder_argument
 @task_option

@@ -35,6 +35,9 @@ Examples:
   cranfield campaign history board.csv -m "MRR@100 (Eval)" --column entry=description --all
 """
 
+SHOWN = 200
+"""Runs of a board that the text shows, unless all are asked for."""
+
 judgments_option = click.option(
     "--judgments", metavar="VERSION", help="Version of the judgments; by default the newest."
 )
@@ -64,6 +67,7 @@ format_option = click.option(
 )
 @judgments_option
 @alpha_option
+@click.option("--all", "every", is_flag=True, help=f"All runs; the text shows {SHOWN} at most.")
 @click.option(
     "--by-topic", metavar="FILE", help="Write the scores by topic, too: .csv or .parquet."
 )
@@ -75,6 +79,7 @@ def score(
     measures: tuple[str, ...],
     judgments: str | None,
     alpha: float,
+    every: bool,
     by_topic: str | None,
     form: str,
     output: str | None,
@@ -93,7 +98,8 @@ def score(
         evaluation = opened.score(rules.name, measures=asked, judgments=judgments)
         kind = evaluation.write_csv if by_topic.endswith(".csv") else evaluation.write_parquet
         kind(by_topic)
-    write(written(made.findings(rules.title or rules.name), form), output)
+    most = None if every or form != "text" else SHOWN
+    write(written(made.findings(rules.title or rules.name, most), form), output)
 
 
 @click.command(epilog=STANDING)

@@ -4,14 +4,16 @@
 
 FOLDER holds the public data as subfolder `trec-covid-r5` (`runs`, `leaderboard.csv`,
 `qrels.covid-round5.txt.gz`). OUT is made: rules, campaign, sheets, site. Each command is a process
-of its own, and its time is shown. The released board is compared with the official P@20 and nDCG@20
-to the four decimals of `leaderboard.csv`; the two releases byte by byte; with `--bagit`, the path
-of bagit.py (https://github.com/LibraryOfCongress/bagit-python), that program validates one.
+of its own; shown are how long it took, and the time of processors that it used. The released board
+is compared with the official P@20 and nDCG@20 to the four decimals of `leaderboard.csv`; the two
+releases byte by byte; with `--bagit`, the path of bagit.py
+(https://github.com/LibraryOfCongress/bagit-python), that program validates one.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
 import subprocess
 import sys
 import time
@@ -63,14 +65,16 @@ def main() -> None:
             *("--from", str(source / "leaderboard.csv"), "--add-teams"),
         ],
         ["judgments", folder, str(source / "qrels.covid-round5.txt.gz"), "--version", "round5"],
+        ["score", folder],
         ["sheets", folder, "-o", str(out / "sheets")],
         release,
         release,
         ["site", folder, "-o", str(out / "site")],
         ["verify", folder],
     ]
-    total = sum(timed(*command) for command in life)
-    print(f"{total:6.1f} s  in all")
+    taken = [timed(*command) for command in life]
+    wall, busy = (sum(column) for column in zip(*taken, strict=True))
+    print(f"{wall:6.1f} s {busy:6.1f} s  in all")
     first, second = (out / f"covid/releases/round5-{k}" for k in (1, 2))
     compare(source / "leaderboard.csv", first / "data/leaderboard.csv")
     files = contents(first)
@@ -85,19 +89,21 @@ def main() -> None:
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a program in a process of its own."""
-    return subprocess.run([sys.executable, *arguments], check=False, capture_output=True, text=True)
+    return subprocess.run(arguments, check=False, capture_output=True, text=True)
 
 
-def timed(*command: str) -> float:
-    """Run a command of campaigns in a process of its own, and show how long it took."""
-    started = time.perf_counter()
-    done = run("-m", "cranfield", "campaign", *command)
-    took = time.perf_counter() - started
+def timed(*command: str) -> tuple[float, float]:
+    """Run a command of campaigns in a process of its own; show its time, and its processors'."""
+    started, before = time.perf_counter(), os.times()
+    done = run(sys.executable, "-m", "cranfield", "campaign", *command)
+    took, after = time.perf_counter() - started, os.times()
+    busy = after.children_user + after.children_system
+    busy -= before.children_user + before.children_system
     lines = done.stdout.splitlines() or done.stderr.splitlines()
-    print(f"{took:6.1f} s  {command[0]}: {lines[-1] if lines else ''}", flush=True)
+    print(f"{took:6.1f} s {busy:6.1f} s  {command[0]}: {lines[-1] if lines else ''}", flush=True)
     if done.returncode:
         raise SystemExit(f"status {done.returncode}: {done.stderr.strip()[-2000:]}")
-    return took
+    return took, busy
 
 
 def compare(official: Path, released: Path) -> None:

@@ -67,7 +67,7 @@ def test_demo_runs_a_whole_campaign(tmp_path: Path) -> None:
     commands = [line for line in said.splitlines() if line.startswith("$ ")]
     assert [line.split()[3] for line in commands] == [
         *("init", "pack", "check", "submit", "submit", "replace", "withdraw", "list"),
-        *("judgments", "sheets", "packet", "release", "site", "verify"),
+        *("judgments", "score", "sheets", "packet", "release", "site", "verify"),
     ]
     for line in ("10 of 10 runs accepted", "not shown: 1 refused, 1 replaced, 1 withdrawn"):
         assert line in said

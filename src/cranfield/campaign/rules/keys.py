@@ -37,8 +37,8 @@ class Key:
 Keys = Mapping[str, Key]
 
 POOL: Keys = {
-    "depth": Key(kinds.whole()),
-    "priorities": Key(kinds.list_of(kinds.whole())),
+    "depth": Key(kinds.whole),
+    "priorities": Key(kinds.list_of(kinds.whole)),
 }
 METADATA: Keys = {
     "required": Key(kinds.list_of(kinds.line)),
@@ -55,7 +55,7 @@ JUDGING: Keys = {
     "topics": Key(kinds.line),
     "unjudged": Key(kinds.line),
     "negative": Key(kinds.line),
-    "depth": Key(kinds.whole()),
+    "depth": Key(kinds.whole),
 }
 DOCUMENTS: Keys = {"pattern": Key(kinds.pattern)}
 
@@ -97,7 +97,7 @@ TASK: Keys = {
     "exclude": Key(kinds.file),
     "tag": Key(kinds.pattern),
     "format": Key(kinds.one_of("trec", "ntcir")),
-    "max_per_topic": Key(kinds.whole()),
+    "max_per_topic": Key(kinds.whole),
     "missing_topics": Key(kinds.severity, code="topic-missing"),
     "unknown_topics": Key(kinds.severity, code="topic-unknown"),
     "fewer_than_max": Key(kinds.severity, code="too-few"),
@@ -105,20 +105,20 @@ TASK: Keys = {
     "rank": Key(kinds.one_of("integer", "order", "off")),
     "tied": Key(kinds.share),
     "severities": Key(kinds.table_of(kinds.severity, _code)),
-    "max_bytes": Key(kinds.whole(), field="most_bytes"),
-    "max_unpacked_bytes": Key(kinds.whole(), field="most_unpacked"),
+    "max_bytes": Key(kinds.whole, field="most_bytes"),
+    "max_unpacked_bytes": Key(kinds.whole, field="most_unpacked"),
     "opens": Key(kinds.time),
     "closes": Key(kinds.time),
     "late": Key(kinds.one_of("mark", "refuse")),
-    "runs_per_team": Key(kinds.whole()),
-    "runs_per_day": Key(kinds.whole()),
+    "runs_per_team": Key(kinds.whole),
+    "runs_per_day": Key(kinds.whole),
     "types": Key(kinds.list_of(kinds.line)),
-    "priorities": Key(kinds.whole()),
+    "priorities": Key(kinds.whole),
     "pool": Key(_made(POOL, PoolRules)),
     "measures": Key(kinds.list_of(kinds.line, least=1)),
     "judging": Key(lambda value: fields_of(JUDGING, value)),
     "categories": Key(kinds.list_of(kinds.line)),
-    "min_category": Key(kinds.whole()),
+    "min_category": Key(kinds.whole),
     "median": Key(kinds.one_of("better", "average")),
     "feedback": Key(kinds.one_of("none", "means", "sheets")),
     "metadata": Key(_made(METADATA, MetadataRules)),

@@ -18,6 +18,10 @@ Kind = Callable[[Any], Any]
 SEVERITIES = ("error", "warning", "off")
 
 
+MOST = 10**15
+"""The largest whole number."""
+
+
 class WrongValueError(Exception):
     """A value that a key may not have; the path leads from the key down to it."""
 
@@ -90,16 +94,11 @@ def truth(value: Any) -> bool:
     return value
 
 
-def whole(least: int = 1, most: int | None = None) -> Kind:
-    """Whole numbers from `least`."""
-    limits = f"a whole number from {least}" + (f" to {most:,}" if most is not None else "")
-
-    def check(value: Any) -> int:
-        if type(value) is not int or value < least or (most is not None and value > most):
-            raise _wanted(limits, value)
-        return value
-
-    return check
+def whole(value: Any) -> int:
+    """Whole numbers from 1; what is more than anything can count is a mistake."""
+    if type(value) is not int or not 1 <= value <= MOST:
+        raise _wanted("a whole number from 1", value)
+    return value
 
 
 def share(value: Any) -> float:

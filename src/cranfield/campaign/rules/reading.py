@@ -12,6 +12,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from cranfield.base.errors import InputError, quoted
+from cranfield.base.escape import plain
 from cranfield.campaign.rules import kinds_of_value as kinds
 from cranfield.campaign.rules.keys import CAMPAIGN, FILES, TASK, Keys, fields_of, unknown
 from cranfield.campaign.rules.kinds_of_value import WrongValueError
@@ -47,10 +48,12 @@ def read_rules(path: str | PathLike[str]) -> Rules:
         raise InputError("is not UTF-8 text", source=file.name, line=line) from None
     try:
         given = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        at = re.search(r" \(at line (\d+), column \d+\)$", str(error))
+    except ValueError as error:
+        # Most are errors of TOML; some are of numbers with too many digits.
+        said = str(error).split(";")[0]
+        at = re.search(r" \(at line (\d+), column \d+\)$", said)
         raise InputError(
-            f"is no valid TOML: {str(error)[: at.start()] if at else error}",
+            f"is no valid TOML: {plain(said[: at.start()] if at else said)}",
             source=file.name,
             line=int(at.group(1)) if at else None,
         ) from None
@@ -204,7 +207,7 @@ def _located(task: TaskRules, folder: Path) -> TaskRules:
     for field in FILES:
         if isinstance(name := getattr(task, field), PurePosixPath):
             place = folder / name
-            if not place.is_file():
+            if not _is_file(place):
                 raise WrongValueError(
                     f"there is no file {quoted(name)} beside the rules", "tasks", task.name, field
                 )
@@ -215,6 +218,14 @@ def _located(task: TaskRules, folder: Path) -> TaskRules:
                 )
             places[field] = place
     return replace(task, **places)
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except OSError:
+        # A name that is too long, or a folder that may not be looked into.
+        return False
 
 
 def _shown(key: str) -> str:

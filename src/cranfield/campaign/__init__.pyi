@@ -4,6 +4,7 @@
 from .campaign_folder import Campaign as Campaign, create as create, open as open
 from .checks.report import CheckReport as CheckReport, Fault as Fault
 from .results.history import History as History, history as history
+from .results.sheets.sheet import Sheet as Sheet
 from .results.topic_statistics import (
     TopicStatistics as TopicStatistics,
     topic_statistics as topic_statistics,

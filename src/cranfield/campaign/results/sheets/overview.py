@@ -129,7 +129,9 @@ def overview_files(
         drawn[name] = rendered(chart, "svg")
         for form in forms:
             made.append(folder / CHARTS / f"{name}.{form}")
-            charts.save(chart, made[-1])
+            content = drawn[name] if form == "svg" else rendered(chart, form)
+            with whole_file(made[-1]) as out:
+                out.write(content)
     made.append(report(found.evaluation, folder / "report.html", title=found.title))
     page = folder / "index.html"
     with whole_file(page) as out:

@@ -1,0 +1,149 @@
+"""The page of a sheet: whole, silent, and any text is text; and the same as text."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cranfield.campaign.results.sheets.page import sheet_body, sheet_page
+from cranfield.campaign.results.sheets.sheet import Sheet
+from cranfield.reporting.page.shell import digest
+from tests.campaign.results.sheets import made
+from tests.reporting.page.reading import Page
+
+HOSTILE = "<img src=x onerror=alert(1)>\"'&{{style}}\x1b[31m\u202e]]>"
+
+
+def hostile() -> Sheet:
+    one = made.sheets()[0]
+    rows = tuple(replace(row, topic=HOSTILE + row.topic) for row in one.by_topic)
+    assert one.category is not None
+    names = ("campaign_title", "task_title", "judgments", "tag", "team", "team_name", "type")
+    texts: dict[str, Any] = dict.fromkeys(names, HOSTILE)
+    return replace(
+        one,
+        **texts,
+        description=HOSTILE,
+        metadata=f"{HOSTILE}\n  a: 1\n",
+        answers={HOSTILE: HOSTILE},
+        warnings=(HOSTILE,),
+        received=HOSTILE,
+        sha256=HOSTILE,
+        measure=HOSTILE,
+        measures={HOSTILE: 0.5},
+        by_topic=rows,
+        category=replace(one.category, key=HOSTILE, value=HOSTILE),
+        sure=replace(one.sure, names=(HOSTILE,), letters=HOSTILE, verdict=(HOSTILE,)),
+    )
+
+
+def test_any_text_is_text() -> None:
+    page = Page(sheet_page(hostile()))
+    assert page.all("img") == page.all("script") == []
+    # In no element but a title of a name.
+    names = {name for _, attributes in page.elements for name in attributes}
+    assert not {name for name in names if name.startswith("on")}
+    assert "&lt;img src=x onerror=alert(1)&gt;" in page.html
+    assert "\x1b" not in page.html
+    assert "\u202e" not in page.html
+    assert r"\x1b[31m" in page.shown
+    text = hostile().to_text()
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+
+
+def test_no_request_and_no_script() -> None:
+    page = Page(sheet_page(made.sheets()[5]))
+    assert "script-src" not in page.policy
+    assert page.policy.startswith(f"default-src 'none'; style-src '{digest(page.style)}';")
+    assert "style" not in {name for _, attributes in page.elements for name in attributes}
+    links = [str(one["href"]) for one in page.all("a") + page.all("link")]
+    assert all(link.startswith(("#", "data:,")) for link in links)
+    ids = [attributes["id"] for _, attributes in page.elements if "id" in attributes]
+    assert len(ids) == len({*ids})
+    assert {link[1:] for link in links if link.startswith("#")} <= {*ids}
+    assert re.findall(r"(?:https?:)?//", page.html) == []
+
+
+def test_each_picture_has_its_numbers_in_a_table() -> None:
+    sheet = made.sheets()[5]
+    page = Page(sheet_page(sheet))
+    assert all(one.get("role") == "img" or one.get("aria-hidden") for one in page.all("svg"))
+    captions = [text for inside, text in page.texts if inside[-1:] == ("caption",)]
+    assert "Interpolated precision at levels of recall" in captions
+    for row in sheet.by_topic:
+        assert f"{row.score:.4f}" in page.shown
+        assert f"{row.place} of {sheet.category.runs if sheet.category else 0}" in page.shown
+    # One bar a topic that differs from the median, drawn twice: for wide and narrow screens.
+    bars = [str(one.get("d")) for one in page.all("path") if one.get("class") != "grid"]
+    apart = sum(row.score != row.median for row in sheet.by_topic)
+    assert sum(one.count("z") for one in bars) == 2 * apart
+
+
+def test_what_is_not_there_is_not_shown() -> None:
+    bare = tuple(
+        replace(row, best=None, median=None, worst=None, place=None, score=None)
+        for row in made.sheets()[0].by_topic
+    )
+    sheet = replace(
+        made.sheets()[0],
+        category=None,
+        median_precision=(),
+        by_topic=bare,
+        sure=replace(made.sheets()[0].sure, names=None, refused="there is no other run"),
+        precision_at_recall=(None,) * 11,
+        r_precision=None,
+    )
+    page = Page(sheet_page(sheet))
+    assert "too few other runs" in page.shown
+    assert "Runs are not compared: there is no other run." in page.shown
+    assert "differences" not in [one.get("id") for one in page.all("section")]
+    assert "nan" not in page.shown.lower()
+    assert "nan" not in sheet.to_text().lower()
+
+
+def test_the_body_is_part_of_the_page() -> None:
+    sheet = made.sheets()[3]
+    assert sheet_body(sheet) in sheet_page(sheet)
+
+
+@pytest.mark.parametrize("sheet", made.sheets()[:3], ids=lambda one: one.tag)
+def test_text_and_page_say_the_same(sheet: Sheet) -> None:
+    page, text = Page(sheet_page(sheet)).shown, sheet.to_text()
+    for value in (sheet.average_precision, *sheet.precision_at_recall, *sheet.measures.values()):
+        assert f"{value:.4f}" in page
+        assert f"{value:.4f}" in text
+    for line in sheet.sure.verdict:
+        assert line in page
+        assert line in text
+    for name in sheet.sure.names or ():
+        assert name in page
+        assert name in text
+
+
+def test_hidden_others_are_not_named() -> None:
+    for sheet in made.sheets(others="hidden"):
+        assert sheet.sure.names is None
+        shown = sheet_page(sheet) + sheet.to_text() + sheet.to_json()
+        for run in made.submissions():
+            if run.tag != sheet.tag and run.tag not in sheet.tag and len(run.tag) > 5:
+                assert run.tag not in shown.replace(sheet.tag, ""), (sheet.tag, run.tag)
+
+
+def test_pages_of_a_task_lead_to_each_other(tmp_path: Path) -> None:
+    from cranfield.campaign.results.sheets.writing import index_and_sheets, write_files
+
+    files = dict(index_and_sheets(made.sheets()))
+    made_files = write_files(tmp_path / "out", files)
+    assert len(made_files) == 1 + 3 * len(made.sheets())
+    index = Page((tmp_path / "out/index.html").read_text())
+    links = [str(one["href"]) for one in index.all("a") if not str(one["href"]).startswith("#")]
+    assert len(links) == len(made.sheets())
+    assert all((tmp_path / "out" / link).is_file() for link in links)
+    for sheet in made.sheets():
+        text = (tmp_path / "out/runs" / f"{sheet.tag}.json").read_text()
+        assert Sheet.from_json(text) == sheet

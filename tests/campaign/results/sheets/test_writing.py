@@ -1,0 +1,116 @@
+"""Files of sheets and overviews, as the organiser makes them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import cranfield as cf
+from cranfield.campaign.results.sheets.sheet import Sheet
+from tests.campaign.results.made import handed_in, judged
+from tests.campaign.results.sheets.conftest import Make
+from tests.reporting.page.reading import Page
+
+
+def test_sheets_are_written_and_again(small: Make, tmp_path: Path) -> None:
+    campaign = small()
+    made = campaign.sheets(None, tmp_path / "sheets")
+    before = {path: path.read_bytes() for path in made}
+    assert campaign.sheets(None, tmp_path / "sheets") == made
+    assert {path: path.read_bytes() for path in made} == before
+    assert len(made) == 1 + 3 * 10
+    assert made[0] == tmp_path / "sheets/index.html"
+
+
+def test_sheets_of_runs_that_are_gone_are_not_left_behind(small: Make, tmp_path: Path) -> None:
+    campaign = small()
+    campaign.sheets(None, tmp_path / "sheets")
+    (tmp_path / "sheets/runs/gone.html").write_text("")
+    with pytest.raises(cf.PolicyError, match=r"has 'gone\.html', which is of no run"):
+        campaign.sheets(None, tmp_path / "sheets")
+
+
+def test_what_sheets_need(small: Make, tmp_path: Path) -> None:
+    campaign = small()
+    with pytest.raises(cf.PolicyError, match="others 'all' is none of named, hidden"):
+        campaign.sheets(None, tmp_path / "sheets", others="all")
+    with pytest.raises(cf.PolicyError, match="no version '7'"):
+        campaign.sheets(None, tmp_path / "sheets", judgments="7")
+    assert not (tmp_path / "sheets").exists()
+
+
+def test_another_measure_and_other_judgments(small: Make, tmp_path: Path) -> None:
+    campaign = small()
+    judged(campaign, {f"q{k}": {"d1": 1, "d2": 0} for k in range(1, 7)}, "2")
+    campaign.sheets(None, tmp_path / "sheets", judgments="1", measure="RR@5")
+    sheet = Sheet.from_json((tmp_path / "sheets/runs/tag-eastlab-1.json").read_text())
+    assert (sheet.measure, sheet.judgments) == ("RR@5", "1")
+    scores = campaign.score(measures=["RR@5"], judgments="1")["RR@5"]
+    own = scores.values[:, scores.systems.index("tag-eastlab-1")]
+    assert [row.score for row in sheet.by_topic] == own.tolist()
+    assert sheet.measures["RR@5"] == pytest.approx(own.mean())
+
+
+def test_one_run_is_compared_with_none(small: Make, tmp_path: Path) -> None:
+    campaign = small((), ())
+    handed_in(campaign, "alone", {"q1": {"d1": 1.0}, "q2": {"d2": 1.0}}, team="us")
+    campaign.sheets(None, tmp_path / "sheets")
+    sheet = Sheet.from_json((tmp_path / "sheets/runs/alone.json").read_text())
+    assert sheet.category is None
+    assert sheet.sure.refused == "there is no other run"
+    assert (sheet.retrieved, sheet.topics) == (2, 6)
+
+
+def test_low_scores_that_are_good(small: Make) -> None:
+    from cranfield.campaign.results.sheets.making import sheets_of
+
+    campaign = small()
+    scores = campaign.score(measures=["Unjudged@5"])["Unjudged@5"]
+    means = scores.mean()
+    for sheet in sheets_of(campaign, measure="Unjudged@5"):
+        assert sheet.lower_is_better
+        k = scores.systems.index(sheet.tag)
+        assert sheet.sure.place == 1 + int((means < means[k]).sum())
+        for row in sheet.by_topic:
+            assert row.best is not None
+            assert row.worst is not None
+            assert row.best <= (row.score or 0) <= row.worst
+
+
+def test_overview(small: Make, tmp_path: Path) -> None:
+    campaign = small()
+    made = campaign.overview(None, tmp_path / "over", forms=["svg", "png"])
+    names = {path.relative_to(tmp_path / "over").as_posix() for path in made}
+    assert {"index.html", "board.csv", "board.parquet", "board.tex", "topics.csv"} <= names
+    assert {"report.html", "charts/scores.svg", "charts/topics.png"} <= names
+    assert all(path.is_file() for path in made)
+    scores = campaign.score()
+    board = pl.read_csv(tmp_path / "over/board.csv")
+    assert board.equals(pl.read_parquet(tmp_path / "over/board.parquet").cast(board.schema))
+    means = dict(zip(scores.systems, scores["nDCG@5"].overall().tolist(), strict=True))
+    assert dict(zip(board["tag"], board["nDCG@5"], strict=True)) == pytest.approx(means)
+    assert board["nDCG@5"].is_sorted(descending=True)
+    topics = pl.read_csv(tmp_path / "over/topics.csv")
+    values = scores["nDCG@5"].values
+    assert np.allclose(topics["best"].to_numpy(), values.max(axis=1))
+    assert np.allclose(topics["mean"].to_numpy(), values.mean(axis=1))
+    # The fifth of ten, the best first.
+    assert np.allclose(topics["median"].to_numpy(), np.sort(values, axis=1)[:, ::-1][:, 4])
+    page = Page((tmp_path / "over/index.html").read_text())
+    assert page.all("script") == []
+    assert all(str(one["src"]).startswith("data:") and one["alt"] for one in page.all("img"))
+    best = max(means, key=lambda tag: means[tag])
+    assert f"<strong>{means[best]:.4f}</strong>" in page.html
+    latex = (tmp_path / "over/board.tex").read_text()
+    assert rf"\textbf{{{means[best]:.4f}}}" in latex
+    assert len(re.findall(r"tag-\w+-\d", latex)) == 10
+
+
+def test_forms_that_there_are_not(small: Make, tmp_path: Path) -> None:
+    with pytest.raises(cf.PolicyError, match="forms 'gif' is none of html, svg, pdf, png"):
+        small().overview(None, tmp_path / "over", forms=["gif"])
+    assert not (tmp_path / "over").exists()

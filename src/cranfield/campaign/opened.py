@@ -9,6 +9,8 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cranfield.base.errors import PolicyError, quoted
+
 if TYPE_CHECKING:
     from cranfield.campaign.rules.task_rules import Rules
     from cranfield.campaign.store.registry import Registry
@@ -49,3 +51,12 @@ class Opened:
             clock=self.clock,
             rules=lambda: self.rules.files if "rules" in self.__dict__ else None,
         )
+
+    def outside(self, path: PathName) -> Path:
+        """Return a path for what leaves the campaign; refuse those in its folder."""
+        target = Path(fspath(path))
+        if target.resolve().is_relative_to(self.folder.resolve()):
+            raise PolicyError(
+                f"{quoted(str(path))} lies in the campaign's folder, which is private"
+            )
+        return target

@@ -20,7 +20,7 @@ Examples:
 
 PACKETS = """\b
 Examples:
-  cranfield campaign packet news --team padua -o padua.zip
+  cranfield campaign packet news padua -o padua.zip
   cranfield campaign packet news --all -o packets/
 """
 
@@ -89,7 +89,7 @@ def overview(
 
 @click.command(epilog=PACKETS)
 @folder_argument
-@click.option("--team", help="Id of the team.")
+@click.argument("team", required=False)
 @click.option("--all", "every", is_flag=True, help="One for each team with accepted runs.")
 @with_options(
     (click.option("--task", help="A task; by default all that have runs of the team."), _OF_TASK[1])
@@ -109,11 +109,11 @@ def packet(
     judgments: str | None,
     output: str,
 ) -> None:
-    """Write what one team gets: its sheets, statistics of categories, and nothing of others."""
+    """Write what one TEAM gets: its sheets, statistics of categories, and nothing of others."""
     from cranfield import campaign
 
     if every == (team is not None):
-        raise PolicyError("name a team with --team, or take --all")
+        raise PolicyError("name a team, or take --all")
     opened = campaign.open(folder)
     if team is not None:
         opened.packet(team, output, task, judgments=judgments)

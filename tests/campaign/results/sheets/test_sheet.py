@@ -88,3 +88,23 @@ def test_what_is_sure_is_what_compare_finds() -> None:
         assert [one for one in groups if one in sure.names] == [*sure.names]
         better = sum(comparison.means[ev.systems.index(one)] > comparison.means[k] for one in apart)
         assert sure.better == better
+
+
+def test_the_overall_block_is_that_of_trec_eval() -> None:
+    covid = cf.bundled.trec_covid()
+    asked = ["num_q", "num_ret", "num_rel", "num_rel_ret", "map", "Rprec", "iprec_at_recall", "P"]
+    ev = cf.evaluate(covid.runs[:5], covid.qrels, asked, compat="trec_eval")
+    for k, tag in enumerate(ev.systems):
+        sheet = made.sheet_of(tag, made.sheets())
+        shown = [sheet.topics, sheet.retrieved, sheet.relevant, sheet.relevant_retrieved]
+        shown += [sheet.average_precision, sheet.r_precision]  # type: ignore[list-item]
+        shown += [*sheet.precision_at_recall, *sheet.precision_at.values()]  # type: ignore[list-item]
+        assert shown == [float(one.overall()[k]) for one in ev.values()]
+
+
+def test_unjudged_documents_are_counted_as_coverage_counts_them() -> None:
+    coverage = {row.system: row for row in made.evaluation().coverage.systems}
+    for sheet in made.sheets():
+        row = coverage[sheet.tag]
+        assert sheet.unjudged[10] == pytest.approx(row.unjudged_10 / row.retrieved_10)
+        assert [*sheet.unjudged] == [10, 15]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from os import fspath
 from pathlib import Path
 from typing import IO, Any
 
@@ -92,6 +91,7 @@ def write_overview(
     """
     for one in forms:
         check_choice("forms", one, FORMS)
+    target = opened.outside(folder)
     rules = opened.rules.task(task)
     version = version_of(opened, rules.name, judgments).version
     evaluation = scored(opened, rules.name, measures=own_measures(rules), judgments=version)
@@ -105,7 +105,7 @@ def write_overview(
     found = overview_of(
         evaluation, runs, rules, title=title, judgments=version, median=rules.median
     )
-    return overview_files(found, Path(fspath(folder)), forms)
+    return overview_files(found, target, forms)
 
 
 def overview_files(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from os import fspath
 from pathlib import Path
 
 import polars as pl
@@ -79,12 +78,13 @@ def write_packet(
     `min_category` teams at least, this one among them. Two such categories that differ by runs of
     fewer teams are not both shown. Teams that put their packets together know more.
     """
+    target = opened.outside(path)
     if team not in {one.id for one in opened.registry.teams()}:
         raise PolicyError(f"there is no team {quoted(team)}")
     found = [one for one in _makings(opened, task, judgments, team) if _has(one, team)]
     if not found:
         raise PolicyError(f"team {quoted(team)} has no accepted run")
-    return _write(found, team, Path(fspath(path)))
+    return _write(found, team, target)
 
 
 def write_packets(
@@ -97,7 +97,7 @@ def write_packets(
     PolicyError
         For a team whose id is no name of a file, or differs from another only in case.
     """
-    target = Path(fspath(folder))
+    target = opened.outside(folder)
     makings = _makings(opened, task, judgments)
     teams = sorted({run.team for one in makings for run in one.runs})
     seen: dict[str, str] = {}

@@ -49,10 +49,12 @@ def write_sheets(
     Raises
     ------
     PolicyError
-        When the folder holds sheets of runs that are no longer among these.
+        When the folder holds sheets of runs that are no longer among these, or lies in that of the
+        campaign.
     """
+    target = opened.outside(folder)
     found = sheets_of(opened, task, judgments, measure=measure, others=others)
-    return write_files(folder, dict(index_and_sheets(found)))
+    return write_files(target, dict(index_and_sheets(found)))
 
 
 def index_and_sheets(sheets: Sequence[Sheet]) -> Iterator[tuple[str, bytes]]:

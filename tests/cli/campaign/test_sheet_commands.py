@@ -1,0 +1,63 @@
+"""`cranfield campaign sheets`, `overview` and `packet`."""
+
+from __future__ import annotations
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.campaign.results.sheets.conftest import TEAMS, Make, small
+from tests.cli.running import cranfield
+
+__all__ = ["small"]
+
+
+@pytest.fixture
+def folder(small: Make, tmp_path: Path) -> Path:
+    small()
+    return tmp_path
+
+
+def test_sheets(folder: Path) -> None:
+    said = cranfield(folder, "campaign", "sheets", "campaign", "-o", "sheets")
+    assert said == ("31 files in sheets\n", "")
+    assert "tag-westlab-2" in (folder / "sheets/index.html").read_text()
+    cranfield(folder, "campaign", "sheets", "campaign", "--others", "hidden", "-o", "sheets")
+    assert "tag-west" not in (folder / "sheets/runs/tag-eastlab-1.html").read_text()
+
+
+def test_packets(folder: Path) -> None:
+    packet = ("campaign", "packet", "campaign")
+    assert cranfield(folder, *packet, "eastlab", "-o", "e.zip") == ("e.zip\n", "")
+    assert cranfield(folder, *packet, "--all", "-o", "every")[0] == "5 files in every\n"
+    assert {path.stem for path in (folder / "every").iterdir()} == {*TEAMS}
+    one, other = (
+        zipfile.ZipFile(folder / name).namelist() for name in ("e.zip", "every/eastlab.zip")
+    )
+    assert one == other
+
+
+def test_overview(folder: Path) -> None:
+    cranfield(folder, "campaign", "overview", "campaign", "--charts", "pdf", "-o", "over")
+    assert (folder / "over/charts/scores.pdf").read_bytes()[:4] == b"%PDF"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("sheets", "campaign", "-o", "campaign/sheets"), "which is private"),
+        (("overview", "campaign", "-o", "campaign"), "which is private"),
+        (("packet", "campaign", "--all", "-o", "campaign"), "which is private"),
+        (("packet", "campaign", "-o", "x.zip"), "name a team, or take --all"),
+        (("packet", "campaign", "x", "-o", "x.zip"), "no team 'x'"),
+        (("sheets", "campaign", "-m", "XYZ", "-o", "x"), "XYZ"),
+        (("sheets", "campaign", "--task", "x", "-o", "x"), "no task 'x'"),
+    ],
+)
+def test_what_is_wrong_is_one_line(folder: Path, arguments: tuple[str, ...], said: str) -> None:
+    before = {*folder.rglob("*")}
+    out, error = cranfield(folder, "campaign", *arguments, status=2)
+    assert (out, error.count("\n")) == ("", 1)
+    assert said in error
+    assert {path for path in {*folder.rglob("*")} - before if "scores" not in path.parts} == set()

@@ -40,6 +40,19 @@ def test_a_file_is_copied_and_its_damage_healed(tmp_path: Path) -> None:
         assert kept.parent.stat().st_mode & 0o777 == 0o700
 
 
+def test_an_object_is_on_the_disk_with_its_name_and_folders(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(os.fstat(handle).st_ino))
+    sha256, _ = objects.put(tmp_path, b"x")
+    kept = objects.path(tmp_path, sha256)
+    expected = [kept.parent.parent, kept, kept.parent]
+    if os.name != "posix":
+        expected = [kept]
+    assert synced == [path.stat().st_ino for path in expected]
+
+
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is missing"):
         objects.read(tmp_path, "ab" * 32)

@@ -83,6 +83,16 @@ def test_one_bit_in_any_file_is_found_and_the_file_named(whole: campaign.Campaig
     assert whole.verify().ok
 
 
+def test_one_bit_in_each_byte_of_the_seal_is_found(news: campaign.Campaign) -> None:
+    path = news.folder / "campaign.sha256"
+    data = path.read_bytes()
+    for place in range(len(data)):
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << place % 8
+        path.write_bytes(damaged)
+        assert [one.file for one in news.verify().problems] == ["campaign.sha256"], place
+
+
 def change(news: campaign.Campaign) -> None:
     with Registry(news.folder).change("x"):
         pass

@@ -24,15 +24,17 @@ def test_verify_says_whether_all_is_well(folder: Path) -> None:
     assert cranfield(folder, *verify) == ("whole: 3 files, 2 events\n", "")
     objects.put(folder / "news", b"left over")
     said, _ = cranfield(folder, *verify)
-    assert said.endswith("no record names it (left over)\nwhole: 3 files, 2 events\n")
+    assert said.startswith("whole: 3 files, 2 events\nobjects/")
+    assert said.endswith("no record names it (left over)\n")
     said, _ = cranfield(folder, *verify, "--repair")
-    assert said.endswith("removed (repaired)\nwhole: 3 files, 3 events\n")
+    assert said.startswith("whole: 3 files, 3 events\nobjects/")
+    assert said.endswith("removed (repaired)\n")
     path = folder / "news" / "campaign.toml"
     path.write_text("x" + path.read_text()[1:])
     said, _ = cranfield(folder, *verify, status=1)
     assert said == (
-        "campaign.toml: its SHA-256 is not the recorded one (rules as they were last used)\n"
         "1 problem: 3 files, 3 events\n"
+        "campaign.toml: its SHA-256 is not the recorded one (rules as they were last used)\n"
     )
     said, _ = cranfield(folder, *verify, "--format", "json", status=1)
     assert [(one["kind"], one["file"]) for one in json.loads(said)] == [("problem", path.name)]

@@ -25,6 +25,9 @@ VERSION = 1
 WAIT = 30.0
 """Seconds that one process waits for another one's change."""
 
+PRAGMAS = ("foreign_keys = ON", "synchronous = FULL", "secure_delete = ON", "trusted_schema = OFF")
+"""What each connection asks for; that journals are deleted is SQLite's default."""
+
 SCHEMA = """
 CREATE TABLE team (
     id TEXT PRIMARY KEY,
@@ -177,8 +180,9 @@ def _as_it_is(value: Any) -> Any:
 
 def create(path: Path) -> None:
     """Make an empty registry that only its owner may read."""
-    if sqlite3.sqlite_version_info < (3, 37):
-        raise CranfieldError(f"SQLite 3.37 is needed, and here is {sqlite3.sqlite_version}")
+    if sqlite3.sqlite_version_info < (3, 37) or not hasattr(sqlite3.Connection, "serialize"):
+        needed = "SQLite 3.37 with serialize is needed by campaigns"
+        raise CranfieldError(f"{needed}; this Python has {sqlite3.sqlite_version}")
     path.touch(mode=0o600, exist_ok=False)
     connection = sqlite3.connect(path, isolation_level=None)
     try:
@@ -201,7 +205,7 @@ def connected(folder: Path) -> Iterator[sqlite3.Connection]:
         connection = sqlite3.connect(uri, uri=True, timeout=WAIT, isolation_level=None)
         try:
             connection.row_factory = sqlite3.Row
-            for pragma in ("foreign_keys = ON", "synchronous = FULL", "secure_delete = ON"):
+            for pragma in PRAGMAS:
                 connection.execute(f"PRAGMA {pragma}")
             _check_version(connection, path)
             yield connection

@@ -30,8 +30,7 @@ def verify(folder: str, repair: bool, form: str, output: str | None) -> int:
     keep_inputs([output], map(str, Path(folder).rglob("*")))
     found = open(folder).verify(repair=repair)
     if form == "text":
-        lines = [*map(str, found.findings), found.summary()]
-        write("".join(f"{line}\n" for line in lines), output)
+        write(f"{found}\n", output)
     else:
         frame = found.to_polars()
         write(frame.write_csv() if form == "csv" else frame.write_json() + "\n", output)

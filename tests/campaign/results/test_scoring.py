@@ -129,6 +129,8 @@ def test_many_parts_are_put_together(tmp_path: Path, monkeypatch: pytest.MonkeyP
         there = {f"scores/{one.name}" for one in (campaign.folder / "scores").iterdir()}
         assert files == there
         assert len(files) <= 6
+    found = campaign.verify()
+    assert (found.ok, found.left_over) == (True, ())
 
 
 def files_of(campaign: cf.campaign.Campaign) -> list[Path]:
@@ -159,6 +161,7 @@ def test_damaged_files_are_computed_again_and_said(tmp_path: Path, which: int, h
         warnings.simplefilter("error")
         assert_same(campaign.score(), runs)
     assert all(path.exists() for path in files_of(campaign))
+    assert campaign.verify().ok
 
 
 def test_withdrawn_runs_are_not_scored(tmp_path: Path) -> None:

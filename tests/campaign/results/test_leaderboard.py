@@ -1,0 +1,98 @@
+"""Boards: places, letters, limits, and what is kept of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import CranfieldWarning
+from cranfield.campaign.results import leaderboard as module
+from cranfield.campaign.results.leaderboard import board, leaderboard
+from tests.campaign.results.made import handed_in, judged, made
+from tests.campaign.results.test_scoring import qrels, rankings
+
+
+@pytest.fixture
+def campaign(tmp_path: Path) -> cf.campaign.Campaign:
+    found = made(tmp_path / "c")
+    judged(found, qrels())
+    for k, tag in enumerate("abcd"):
+        handed_in(found, tag, rankings(k % 3), late=tag == "b")
+    return found
+
+
+def test_a_board_says_what_evaluate_and_compare_say(campaign: cf.campaign.Campaign) -> None:
+    found = board(campaign)
+    ev = campaign.score()
+    compared = cf.compare(ev["AP"])
+    frame = found.to_polars()
+    letters = compared.groups()
+    low, high = compared.around(int(compared.order[0])) or ([], [])
+    means = dict(zip(ev.systems, ev["AP"].mean().tolist(), strict=True))
+    for row in frame.iter_rows(named=True):
+        k = ev.systems.index(row["tag"])
+        assert row["AP"] == means[row["tag"]]
+        assert row["place"] == 1 + sum(other > row["AP"] for other in means.values())
+        assert (row["groups"], row["low"], row["high"]) == (letters[row["tag"]], low[k], high[k])
+        covered = ev.coverage.systems[k]
+        assert row["unjudged@10"] == covered.unjudged_10 / covered.retrieved_10
+        assert row["late"] == (row["tag"] == "b")
+    # The first and the last run have the same ranking, and share a place.
+    places = dict(frame.select("tag", "place").rows())
+    assert places["a"] == places["d"]
+    assert frame["place"].is_sorted()
+    assert found.verdict == cf.meaning(compared).first_line
+
+
+def test_both_ways_to_a_board_are_the_same(campaign: cf.campaign.Campaign) -> None:
+    made_of = leaderboard(campaign.score(), campaign.submissions())
+    found = board(campaign)
+    assert found.to_polars().equals(made_of.to_polars())
+    assert (found.notes, found.verdict, str(found)) == (
+        made_of.notes,
+        made_of.verdict,
+        str(made_of),
+    )
+    assert repr(found) == "Leaderboard(4 runs: AP, nDCG@10, P@5)"
+
+
+def test_groups_are_found_once(
+    campaign: cf.campaign.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = board(campaign)
+    files = [campaign.folder / one.path for one in campaign.registry.score_files("adhoc")]
+    monkeypatch.setattr(module, "separation", None)
+    assert board(campaign).to_polars().equals(first.to_polars())
+    monkeypatch.undo()
+    files[-1].write_bytes(b"")
+    with pytest.warns(CranfieldWarning, match="is damaged: what it held is computed again"):
+        assert board(campaign).to_polars().equals(first.to_polars())
+    assert campaign.verify().ok
+
+
+def test_a_large_board_has_no_groups(campaign: cf.campaign.Campaign) -> None:
+    found = board(campaign, most=3)
+    assert found.separation is None
+    assert found.to_polars()["groups"].null_count() == 4
+    assert found.notes == ("4 runs are not compared with each other; up to 3 are",)
+    shown = str(found.findings("News", 2).tables[0])
+    assert shown.startswith("Board of News: 4 runs\n")
+    assert "the first 2 of 4 runs are shown" in shown
+
+
+def test_where_low_scores_are_good_they_stand_first(campaign: cf.campaign.Campaign) -> None:
+    found = board(campaign, measures=["Unjudged@10"]).to_polars()
+    assert found["Unjudged@10"].is_sorted()
+    assert found["place"][0] == 1
+
+
+def test_one_run_is_a_board_of_its_own(tmp_path: Path) -> None:
+    alone = made(tmp_path / "alone")
+    judged(alone, qrels())
+    handed_in(alone, "a", rankings(0))
+    found = board(alone)
+    assert found.to_polars().select("place", "groups").rows() == [(1, None)]
+    assert np.isfinite(found.to_polars()["AP"][0])

@@ -285,8 +285,9 @@ def _public_metadata(runs: Sequence[Submission]) -> tuple[dict[int, str], tuple[
 
 
 def _secret(opened: Opened, seed: int) -> str:
-    """Return what nobody knows who has only the releases: the hash of the log's first event."""
-    return f"{opened.registry.events()[0].sha256}\n{seed}"
+    """Return what nobody knows who has only releases: the hash of the event that began the log."""
+    made = next(one.sha256 for one in opened.registry.events() if one.action == "create")
+    return f"{made}\n{seed}"
 
 
 def _next_id(task: str, taken: list[str]) -> str:

@@ -18,7 +18,7 @@ from cranfield import campaign
 from cranfield.base.digests import file_sha256
 from cranfield.base.errors import InputError
 from cranfield.campaign.publishing.bag import write_bag
-from cranfield.campaign.store import objects, seal
+from cranfield.campaign.store import objects, seal, verifying
 from cranfield.campaign.store.records import ReleaseRecord, ScoreFile
 from cranfield.campaign.store.registry import Registry
 
@@ -352,6 +352,24 @@ def test_what_was_half_written_is_rolled_back(whole: campaign.Campaign) -> None:
     assert path.read_bytes() == data
     assert not journal.exists()
     assert whole.registry.events() == events
+
+
+def test_what_is_purged_meanwhile_is_not_missing(
+    whole: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = whole.registry.submission("run1")
+    assert run is not None
+    look = file_sha256
+
+    def purges(path: Path) -> str:
+        if run.object in path.name and path.exists():
+            with Registry(whole.folder).change("purge", "run1") as tx:
+                tx.update(replace(run, kept=False))
+                tx.forget(run.object)
+        return look(path)
+
+    monkeypatch.setattr(verifying, "file_sha256", purges)
+    assert not whole.verify().findings
 
 
 def test_an_object_that_a_repair_took_away_is_missed_in_time(news: campaign.Campaign) -> None:

@@ -25,6 +25,9 @@ from cranfield.campaign.store.verification import (
     Verification,
 )
 
+LOOKS = 5
+"""How often files are looked at that are missing while others are at work."""
+
 
 def verify(opened: Opened, *, repair: bool = False) -> Verification:
     """Verify a campaign's folder, and change nothing in it but what a kill left half-done.
@@ -48,12 +51,24 @@ def verify(opened: Opened, *, repair: bool = False) -> Verification:
     recorded is true, nor that nobody wrote the whole folder anew.
     """
     check_folder(opened.folder)
-    found = _Account(opened.folder).all()
+    found = _looked(opened.folder)
     if not repair:
         return found
     done = tuple(_repaired(opened, found))
-    again = _Account(opened.folder).all()
+    again = _looked(opened.folder)
     return Verification((*again.findings, *done), again.files, again.events)
+
+
+def _looked(folder: Path) -> Verification:
+    """Look again where others changed something meanwhile: what is missing may be purged."""
+    for _ in range(LOOKS):
+        found = _Account(folder).all()
+        if found.ok or not found.events:
+            break
+        with connected(folder) as connection:
+            if events.last_event(connection)[0] == found.events:
+                break
+    return found
 
 
 class _Account:

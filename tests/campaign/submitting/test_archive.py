@@ -112,11 +112,21 @@ def test_all_or_none(news: News, runs: Path, tmp_path: Path) -> None:
     assert done[1].wrong == "not entered, because others are refused"
     assert opened.registry.events() == before
     assert opened.registry.team("ghent") is None
+    assert opened.verify().ok and not opened.verify().left_over
     (runs / "1").write_text("q1 Q0 d1 1 1 1\n")
     done = submitted(opened, listed, add_teams=True, all_or_none=True)
     assert [one.accepted for one in done] == [True, True]
     assert opened.verify().ok and len(opened.submissions()) == 2
     assert [one.action for one in opened.registry.events()][len(before) :] == ["submit archive"]
+
+
+def test_a_time_in_the_future_stops_all(news: News, runs: Path, tmp_path: Path) -> None:
+    opened = news(RULES)
+    table = tmp_path / "runs.csv"
+    table.write_text("tag,received\n1,2026-08-14T00:00:00Z\n01,2027-08-14T00:00:00Z\n")
+    with pytest.raises(PolicyError, match="2027-08-14 00:00:00 UTC' lies in the future"):
+        submitted(opened, table_of(opened, table, runs))
+    assert opened.submissions() == ()
 
 
 def test_threads_change_nothing(news: News, runs: Path, tmp_path: Path) -> None:

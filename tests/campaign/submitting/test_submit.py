@@ -219,3 +219,15 @@ def test_metadata_of_a_header_or_beside_the_run(news: News, write: Write, tmp_pa
     done = opened.submit(run, team="delft")
     assert (done.accepted, done.submission.metadata) == (True, "actor:\n  team: Delft\n")
     assert "tag-taken" in [one.code for one in opened.check(run, team="padua").faults]
+
+
+@pytest.mark.parametrize("severity", ["off", "warning"])
+def test_a_tag_that_can_be_no_file_is_refused_whatever_the_rules_say(
+    news: News, write: Write, severity: str
+) -> None:
+    opened = news(f"severities = {{tag = '{severity}', tag-taken = 'off'}}\n")
+    for tag in ("../x", "CON", "a/b", ".x", "x" * 300):
+        done = opened.submit(write(tag), team="padua")
+        assert "tag error" in codes(done), tag
+    assert opened.submit(write("a", "ab"), team="padua").accepted
+    assert not opened.submit(write("A", "ba"), team="padua").accepted

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, suppress
 from dataclasses import dataclass
 
 from cranfield.base.errors import InputError, PolicyError
@@ -11,6 +11,7 @@ from cranfield.base.threads import one_by_one
 from cranfield.base.words import some_of
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.submitting.archive_table import ArchiveTable, Row
+from cranfield.campaign.submitting.entering import received_at
 from cranfield.campaign.submitting.submit import Submitted, enter, enter_within
 from cranfield.campaign.submitting.taking_in import Taken, taken_in
 from cranfield.campaign.submitting.teams import insert_teams, make_team, no_teams
@@ -31,8 +32,8 @@ class Outcome:
         return self.submitted is not None and self.submitted.accepted
 
 
-class _Refused(Exception):  # noqa: N818
-    """Ends a transaction of which not all could be accepted."""
+class _Dry(Exception):  # noqa: N818
+    """Ends a transaction that is to change nothing."""
 
 
 def submit_archive(
@@ -66,12 +67,15 @@ def submit_archive(
     Raises
     ------
     PolicyError
-        For teams that are not there, and tasks; nothing is entered then.
+        For teams and tasks that are not there, and times that lie in the future; nothing is
+        entered then.
     """
     tasks = [opened.rules.task(row.task) for row in table.rows]
     new = _new_teams(opened, table)
     if new and not add_teams:
         raise PolicyError(no_teams(new))
+    for row in table.rows:
+        received_at(row.declared, opened.clock())
 
     with ExitStack() as copies:
 
@@ -115,27 +119,29 @@ def _add_teams(opened: Opened, new: list[str]) -> None:
 def _together(
     opened: Opened, table: ArchiveTable, new: list[str], found: list[Taken | str]
 ) -> list[Outcome]:
-    """Enter all in one transaction, or none."""
-    made = [make_team(opened, id) for id in new]
-    outcomes: list[Outcome] = []
-    try:
-        with opened.registry.change("submit archive", table.source) as tx:
-            insert_teams(tx, made)
+    """Enter all in one transaction, or none; a first one finds out, and leaves nothing behind."""
+    for dry in (True, False):
+        outcomes = []
+        with suppress(_Dry), opened.registry.change("submit archive", table.source) as tx:
+            insert_teams(tx, [make_team(opened, id) for id in new])
             for row, one in zip(table.rows, found, strict=True):
                 if isinstance(one, str):
                     outcomes.append(Outcome(row, None, one))
                 else:
                     task = opened.rules.task(row.task)
-                    done = enter_within(tx, opened, task, one, row.declared)
+                    done = enter_within(tx, opened, task, one, row.declared, dry=dry)
                     outcomes.append(Outcome(row, done))
-            if not all(one.accepted for one in outcomes):
-                raise _Refused
-    except _Refused:
-        # Nothing was entered: what would have been accepted was not.
-        return [
-            Outcome(one.row, None, "not entered, because others are refused")
-            if one.accepted and one.submitted is not None and not one.submitted.again
-            else one
-            for one in outcomes
-        ]
-    return outcomes
+            if dry or not all(one.accepted for one in outcomes):
+                raise _Dry
+        if not all(one.accepted for one in outcomes):
+            break
+    else:
+        return outcomes
+    return [_not_entered(one) for one in outcomes]
+
+
+def _not_entered(one: Outcome) -> Outcome:
+    """Say of what would have been accepted that it was not entered."""
+    if one.submitted is None or not one.accepted or one.submitted.again:
+        return one
+    return Outcome(one.row, None, "not entered, because others are refused")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
@@ -9,6 +10,7 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.campaign.checks.report import PRIVATE, CheckReport, Fault
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.rules.reading import rules_sha256
+from cranfield.campaign.rules.tags import safe_name
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.times import shown, utc_text
 from cranfield.campaign.store import objects
@@ -48,9 +50,9 @@ def tag_of(taken: Taken, declared: Declared) -> str:
     return (taken.report.tag or declared.tag or "")[:LONGEST_TAG]
 
 
-def received_at(taken: Taken, declared: Declared) -> datetime:
+def received_at(declared: Declared, now: datetime) -> datetime:
     """Return when a run came, in whole seconds, as it is kept."""
-    now = taken.arrived.astimezone(UTC).replace(microsecond=0)
+    now = now.astimezone(UTC).replace(microsecond=0)
     if declared.received is None:
         return now
     received = declared.received.astimezone(UTC).replace(microsecond=0)
@@ -61,7 +63,7 @@ def received_at(taken: Taken, declared: Declared) -> datetime:
 
 def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared) -> Decision:
     """Decide by the rules and by what else there is; nothing is written."""
-    received = received_at(taken, declared)
+    received = received_at(declared, taken.arrived)
     tag = tag_of(taken, declared)
     own = registry.submissions(task.name, None, team=declared.team)
     new = Submission(
@@ -92,6 +94,7 @@ def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared)
         *declared_faults(task, declared),
         *time_faults(task, received),
         *limit_faults(task, declared.team, own, received, replaced.id if replaced else None),
+        *_name_faults(tag, taken.report),
         *tag_faults(tag, declared.team, replaced, registry.submissions(None, None, tag=tag)),
         *ranking_faults(task, declared.team, [one for one in same if one != replaced]),
         *priority_faults(declared.priority, others),
@@ -100,9 +103,16 @@ def decide(registry: Reading, task: TaskRules, taken: Taken, declared: Declared)
     errors = [fault for fault in faults if fault.severity == "error"]
     if errors:
         reason = ", ".join(dict.fromkeys(one.code for one in errors))
-        new = replace(new, state=REFUSED, reason=reason, kept=False)
+        new = replace(new, state=REFUSED, reason=reason)
     late = task.closes is not None and received > task.closes
     return Decision(replace(new, late=late), faults, replaced)
+
+
+def _name_faults(tag: str, report: CheckReport) -> Iterator[Fault]:
+    """Refuse a tag that cannot be the name of a file, whatever the rules make of other tags."""
+    said = any(one.code == "tag" for one in report.errors)
+    if report.tag is not None and not said and not safe_name(tag):
+        yield Fault("tag", "error", f"tag {quoted(tag)} cannot be the name of a file everywhere")
 
 
 def _repeats(one: Submission, new: Submission) -> bool:
@@ -113,11 +123,13 @@ def _repeats(one: Submission, new: Submission) -> bool:
     )
 
 
-def write(tx: Transaction, opened: Opened, taken: Taken, decision: Decision) -> Submission:
+def write(
+    tx: Transaction, opened: Opened, taken: Taken, decision: Decision, *, dry: bool = False
+) -> Submission:
     """Write what was decided; the bytes are in their place before the run is entered."""
-    new = replace(decision.submission, rules=rules_sha256(opened.rules))
+    new = replace(decision.submission, rules=rules_sha256(opened.rules), kept=False)
     accepted = new.state == ACCEPTED
-    if accepted or opened.rules.keep_refused:
+    if not dry and (accepted or opened.rules.keep_refused):
         sha256, _ = objects.put(opened.folder, taken.file)
         if sha256 != new.object:
             raise CranfieldError("the copy of the run changed while it was checked")

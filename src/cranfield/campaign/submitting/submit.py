@@ -137,11 +137,20 @@ def enter(opened: Opened, task: TaskRules, taken: Taken, declared: Declared) -> 
 
 
 def enter_within(
-    tx: Transaction, opened: Opened, task: TaskRules, taken: Taken, declared: Declared
+    tx: Transaction,
+    opened: Opened,
+    task: TaskRules,
+    taken: Taken,
+    declared: Declared,
+    *,
+    dry: bool = False,
 ) -> Submitted:
-    """Decide what becomes of a run, and enter it, within a transaction of more than that."""
+    """Decide what becomes of a run, and enter it, within a transaction of more than that.
+
+    One that is `dry` will not be made, so that no bytes are to be put anywhere.
+    """
     decision = decide(tx, task, taken, declared)
     report = decision.report(taken.report)
     if decision.again is not None:
         return Submitted(decision.again, report, again=True)
-    return Submitted(write(tx, opened, taken, decision), report)
+    return Submitted(write(tx, opened, taken, decision, dry=dry), report)

@@ -12,6 +12,7 @@ import warnings
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -367,7 +368,8 @@ def test_a_file_that_is_not_there_is_no_fault_of_a_run(tmp_path: Path) -> None:
     with pytest.raises(cf.InputError, match="no such file"):
         check_run(tmp_path / "none.run", TASK)
     for name in ("topics", "documents", "exclude"):
-        task = replace(TASK, **{name: tmp_path / "none"})
+        missing: dict[str, Any] = {name: tmp_path / "none"}
+        task = replace(TASK, **missing)
         with pytest.raises(cf.InputError, match="no such file"):
             checked(tmp_path, "1 Q0 a 1 1 t\n", task)
 

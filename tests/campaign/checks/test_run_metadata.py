@@ -42,11 +42,11 @@ def test_what_the_task_asks_for(tmp_path: Path) -> None:
     ]
     found = faults(tmp_path, "tag: a\nmethod: {name: n}\ntag: a")
     assert [(code, message) for code, _, message in found] == [
+        ("metadata-missing", "ir_metadata: actor.team is missing"),
         (
             "metadata-twice",
             "ir_metadata: line 4: 'tag' is twice in one mapping; the last one counts",
         ),
-        ("metadata-missing", "ir_metadata: actor.team is missing"),
     ]
 
 

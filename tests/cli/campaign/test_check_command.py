@@ -34,8 +34,9 @@ def check(folder: Path, *arguments: str, status: int = 0, stdin: bytes = b"") ->
     return cranfield(folder, "campaign", "check", *arguments, *rules, status=status, stdin=stdin)
 
 
-SAID = """bad.run:2: score 'nan' is not a finite number (topic '1', document 'a') [score]
+SAID = """\
 bad.run:2: document twice in one topic, first in line 1 (topic '1', document 'a') [document-twice]
+bad.run:2: score 'nan' is not a finite number (topic '1', document 'a') [score]
 bad.run:3: second column '0' is not 'Q0' (1 line) [second-column]
 bad.run: refused: 3 errors
 """
@@ -75,7 +76,7 @@ def test_json(pack: Path) -> None:
     assert (len(good["object"]), len(good["ranking"])) == (64, 64)
     assert bad["counts"] == {"score": 1, "document-twice": 1, "second-column": 1}
     assert bad["ranking"] is None
-    assert bad["faults"][0] == {
+    assert bad["faults"][1] == {
         "code": "score",
         "severity": "error",
         "message": "score 'nan' is not a finite number",

@@ -101,8 +101,8 @@ class Collected:
             self._more[code] = self._more.get(code, 0) + places.size - taken.size
 
     def faults(self) -> tuple[Fault, ...]:
-        """Return the faults by line, those without one first, and last what was not kept."""
-        kept = [one for some in self._kept.values() for one in some]
+        """Return the faults by line and code, those without a line first; last what is more."""
+        kept = [one for code in CODES for one in self._kept.get(code, [])]
         kept.sort(key=lambda one: one.line or 0)
         more = [
             Fault(code, severity_of(code, self._task), MORE.format(count), count=count)

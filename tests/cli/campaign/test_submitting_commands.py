@@ -97,7 +97,7 @@ def test_a_life_of_runs(folder: Path) -> None:
     assert "state: replaced" in old and "replaced_by: 4" in old
     assert "state: accepted" in new and "submit by " in new
     found = json.loads(command(folder, "show", "news", "../x", "--format", "json")[0])
-    assert [fault["code"] for fault in found[0]["faults"]] == ["score", "tag"]
+    assert [fault["code"] for fault in found[0]["faults"]] == ["tag", "score"]
     assert [event["action"] for event in found[0]["events"]] == ["submit"]
 
 

@@ -54,8 +54,9 @@ def campaign_of(data: Path, tags: list[str], folder: Path) -> cf.campaign.Campai
 
 def printed(data: Path, tag: str) -> dict[str, float]:
     """Run the command, and read what it prints."""
-    command = [sys.executable, "-m", "cranfield", "evaluate", data / "qrels.trec8.adhoc.txt.gz"]
-    command += [data / "runs" / f"{tag}.run.xz", "--compat", "trec_eval", "--format", "trec"]
+    files = (data / "qrels.trec8.adhoc.txt.gz", data / "runs" / f"{tag}.run.xz")
+    command = [sys.executable, "-m", "cranfield", "evaluate", *map(str, files)]
+    command += ["--compat", "trec_eval", "--format", "trec"]
     command += ["-m", "official", "-m", "iprec_at_recall"]
     out = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     rows = (line.split("\t") for line in out.splitlines())

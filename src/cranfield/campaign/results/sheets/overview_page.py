@@ -90,7 +90,7 @@ def _board(found: Overview) -> Html:
     bold = _bold(found)
     first, *others = board.measures
     heads = map(label, (first, "groups", *others))
-    head = ["run", "place", *heads, "unjudged in the top 10", "team", "type"]
+    head = ["run", "place", *heads, "unjudged@10", "team", "type"]
     rows: Rows = []
     for k, row in enumerate(board.frame.rows(named=True)):
         score, *more = (

@@ -16,6 +16,7 @@ from cranfield.base.words import counted
 from cranfield.campaign.opened import Opened, PathName
 from cranfield.campaign.results.sheets.making import Known, Making, making_of, own_measures
 from cranfield.campaign.results.sheets.sheet import Sheet
+from cranfield.campaign.results.sheets.wording import team_of
 from cranfield.campaign.results.sheets.writing import (
     as_bytes,
     index_and_sheets,
@@ -161,7 +162,7 @@ def _statistics(making: Making, team: str) -> pl.DataFrame:
 
 def _readme(sheets: Sequence[Sheet], known: Known) -> str:
     first = sheets[0]
-    team = f"{first.team} ({first.team_name})" if first.team_name else first.team
+    team = team_of(first)
     lines = [
         f"{known.rules.title or known.rules.id}: task {known.task.title or known.task.name}",
         f"Results of team {team}, {counted(len(sheets), 'run')}, judgments {known.judgments}",

@@ -9,22 +9,27 @@ from cranfield.tabular import number
 
 def facts(sheet: Content) -> list[tuple[str, str]]:
     """Return what is known of the run: a word, and what it is."""
-    team = f"{sheet.team} ({sheet.team_name})" if sheet.team_name else sheet.team
-    found = {
-        "Campaign": sheet.campaign_title or sheet.campaign,
-        "Task": f"{sheet.task} ({sheet.task_title})" if sheet.task_title else sheet.task,
-        "Judgments": f"version {sheet.judgments}" if sheet.judgments else "",
-        "Run": sheet.tag,
-        "Team": team,
-        "Type": sheet.type,
-        "Priority": "" if sheet.priority is None else str(sheet.priority),
-        **sheet.answers,
-        "Received": sheet.received + (", late" if sheet.late else ""),
-        "Pooled": _pooled(sheet),
-        "SHA-256": sheet.sha256,
-        "Description": sheet.description,
-    }
-    return [(name, value) for name, value in found.items() if value]
+    # A list, as a question may be called like anything else.
+    found = [
+        ("Campaign", sheet.campaign_title or sheet.campaign),
+        ("Task", f"{sheet.task} ({sheet.task_title})" if sheet.task_title else sheet.task),
+        ("Judgments", f"version {sheet.judgments}" if sheet.judgments else ""),
+        ("Run", sheet.tag),
+        ("Team", team_of(sheet)),
+        ("Type", sheet.type),
+        ("Priority", "" if sheet.priority is None else str(sheet.priority)),
+        *sheet.answers.items(),
+        ("Received", sheet.received + (", late" if sheet.late else "")),
+        ("Pooled", _pooled(sheet)),
+        ("SHA-256", sheet.sha256),
+        ("Description", sheet.description),
+    ]
+    return [(name, value) for name, value in found if value]
+
+
+def team_of(sheet: Content) -> str:
+    named = sheet.team_name not in {"", sheet.team}
+    return f"{sheet.team} ({sheet.team_name})" if named else sheet.team
 
 
 def _pooled(sheet: Content) -> str:
@@ -87,14 +92,24 @@ def sure_sentences(sheet: Content) -> list[str]:
     one = sheet.sure
     if one.refused:
         return [f"Runs are not compared: {one.refused}."]
-    lines = [
-        f"Of the {counted(one.runs - 1, 'other run')}, {one.better or 'none'}"
-        f" {'is' if one.better == 1 else 'are'} found better by {sheet.measure},"
-        f" {one.worse or 'none'} worse, and {one.alike or 'none'}"
-        f" {'is' if one.alike == 1 else 'are'} not separated from it ({one.method})."
-    ]
+    lines = [f"{_found(sheet)} ({one.method})."]
     if one.letters:
         lines.append(
             f"Its groups: {one.letters}. Runs that share a letter are not found to differ."
         )
     return [*lines, *one.verdict]
+
+
+def _found(sheet: Content) -> str:
+    one, by = sheet.sure, f"by {sheet.measure}"
+    if one.runs == 2:
+        what = "found better" if one.better else "found worse" if one.worse else "not separated"
+        return f"The other run is {what} {by}"
+    return (
+        f"Of the {one.runs - 1:,} other runs, {one.better:,} {_is(one.better)} found better {by},"
+        f" {one.worse:,} worse, and {one.alike:,} {_is(one.alike)} not separated from it"
+    )
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"

@@ -8,7 +8,9 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -22,9 +24,12 @@ from cranfield.campaign.publishing import payload
 from cranfield.campaign.publishing.bag import validate
 from cranfield.campaign.publishing.disclosing import disclosed
 from cranfield.campaign.publishing.releasing import _secret, release, retract
+from cranfield.campaign.results import scoring
 from cranfield.campaign.results.sheets.sheet import Sheet
 from cranfield.campaign.rules.reading import read_rules
 from cranfield.campaign.store import objects
+from cranfield.campaign.store.records import WITHDRAWN
+from cranfield.evaluation.evaluation import Evaluation
 from tests.campaign.publishing.making import (
     CLOCK,
     TEAMS,
@@ -153,6 +158,8 @@ def test_sheets_are_those_of_the_released_names(made: Opened) -> None:
             assert sheet.tag == tag
             assert set(sheet.sure.names or ()) <= set(tags) - {tag}
             assert sheet.warnings == ()
+            assert ("team: " in sheet.metadata) is (number == 1)
+            assert "mail" not in sheet.metadata
 
 
 def test_nothing_private_is_in_any_of_them(made: Opened) -> None:
@@ -281,6 +288,22 @@ def test_a_run_that_goes_meanwhile_stops_it(
         release(opened)
     assert list((opened.folder / "releases").iterdir()) == []
     assert opened.registry.releases() == ()
+
+
+def test_a_run_that_goes_before_it_is_scored_stops_it_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened = make_campaign(tmp_path / "news")
+    real = scoring.scored
+
+    def late(opened: Opened, task: str, **options: Any) -> Evaluation:
+        with opened.registry.change("withdraw") as tx:
+            tx.update(replace(tx.submissions()[0], state=WITHDRAWN))
+        return real(opened, task, **options)
+
+    monkeypatch.setattr(scoring, "scored", late)
+    with pytest.raises(CranfieldError, match="came or went"):
+        release(opened)
 
 
 def test_what_a_killed_process_left_is_replaced(tmp_path: Path) -> None:

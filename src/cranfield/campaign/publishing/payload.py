@@ -80,6 +80,11 @@ class Payload:
         return tuple(one.run for one in self.runs)
 
     @property
+    def arrived(self) -> tuple[Submission, ...]:
+        """The runs as the registry has them, in order of arrival."""
+        return tuple(sorted((one.kept for one in self.runs), key=lambda run: run.id))
+
+    @property
     def about(self) -> dict[str, Any]:
         """What `about.json` says."""
         rules = self.opened.rules

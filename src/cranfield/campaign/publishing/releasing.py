@@ -25,7 +25,6 @@ from cranfield.campaign.publishing.bag import PAYLOAD, write_bag
 from cranfield.campaign.publishing.disclosing import (
     NOT_SHOWN,
     NOT_SHOWN_OF_HIDDEN,
-    Disclosed,
     disclosed,
     hidden_teams,
 )
@@ -142,11 +141,8 @@ def release(
         with opened.registry.change(
             "release", payload.task.name, {**options, "scores_only": scores_only, "date": date}
         ) as tx:
-            if tx.submissions(payload.task.name) != tuple(one.kept for one in _as_kept(payload)):
-                raise CranfieldError(
-                    f"runs of {quoted(payload.task.name)} came or went while they were released:"
-                    " release again"
-                )
+            if tx.submissions(payload.task.name) != payload.arrived:
+                raise _changed(payload.task.name)
             made = _next_id(payload.task.name, [one.id for one in tx.releases()])
             target = building.with_name(made)
             if target.exists():
@@ -247,15 +243,16 @@ def _chosen(
     left_out = [*NOT_SHOWN, *([NOT_SHOWN_OF_HIDDEN] if any(one.hidden for one in shown) else [])]
     left_out += [f"of the metadata of runs: {', '.join(dropped)}"] if dropped else []
     left_out += ["runs and judgments: only what was computed from them"] if scores_only else []
+    evaluation = scored(opened, rules.name, measures=measures_of(rules), judgments=version.version)
+    if not {run.tag for run in runs} <= set(evaluation.systems):
+        raise _changed(rules.name)
     return Payload(
         opened=opened,
         task=rules,
         runs=shown,
         teams={team.id: team.name for team in teams if team.id not in hidden},
         judgments=version,
-        evaluation=scored(
-            opened, rules.name, measures=measures_of(rules), judgments=version.version
-        ),
+        evaluation=evaluation,
         left_out=tuple(left_out),
         scores_only=scores_only,
         date=day,
@@ -263,9 +260,10 @@ def _chosen(
     )
 
 
-def _as_kept(payload: Payload) -> list[Disclosed]:
-    """Return the runs in order of arrival, as the registry gives them."""
-    return sorted(payload.runs, key=lambda one: one.kept.id)
+def _changed(task: str) -> CranfieldError:
+    return CranfieldError(
+        f"runs of {quoted(task)} came or went while they were released: release again"
+    )
 
 
 def _public_metadata(runs: Sequence[Submission]) -> tuple[dict[int, str], tuple[str, ...]]:

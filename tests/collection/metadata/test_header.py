@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
+import time
 from pathlib import Path
 
 import pytest
 
 import cranfield as cf
 from cranfield.collection import read_metadata
+from cranfield.collection.metadata.header import header_of
 
 LINES = b"1 Q0 d1 1 2.0 a\n1 Q0 d2 2 1.0 a\n"
 YAML = "tag: a\nactor:\n  team: padua\n"
@@ -81,6 +84,27 @@ def test_a_header_without_its_end_is_an_error(tmp_path: Path, header: bytes, mes
         cf.read_run(tmp_path / "a.run")
     assert message in str(error.value)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        b" " * 60_000,
+        b"# " + b" " * 60_000,
+        b"\r" * 60_000,
+        b" \n" * 30_000,
+        b"#\n" * 30_000,
+        b"ir_metadata.start\n" + b" " * 900_000 + b"x\n",
+        b"ir_metadata.start\n" + b"#\n" * 400_000,
+        b"# ir_metadata.start\n" + b"#" * 900_000 + b"\n",
+        b"<SYSDESC>" + b"<" * 900_000,
+    ],
+)
+def test_no_beginning_takes_long(start: bytes) -> None:
+    begun = time.process_time()
+    with contextlib.suppress(cf.InputError):
+        assert header_of(start + LINES, "a.run") is None
+    assert time.process_time() - begun < 1
 
 
 def test_a_header_that_is_no_yaml_does_not_stop_the_reading_of_the_run(tmp_path: Path) -> None:

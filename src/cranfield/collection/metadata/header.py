@@ -14,9 +14,10 @@ _HEAD = 1 << 16
 """Bytes of comments that may stand before it."""
 
 _START = re.compile(
-    rb"(?:\xef\xbb\xbf)?((?:[ \t\r]*(?:#[^\n]*)?\n)*?)[ \t]*(#?)[ \t]*ir_metadata\.start[ \t\r]*\n"
+    rb"(?:\xef\xbb\xbf)?((?:[ \t\r]*(?:#[^\n]*)?\n)*?)"
+    rb"[ \t]*(?:(#)[ \t]*)?ir_metadata\.start[ \t\r]*\n"
 )
-_END = re.compile(rb"^[ \t]*#?[ \t]*ir_metadata\.end[ \t\r]*(?:\n|\Z)", re.MULTILINE)
+_END = re.compile(rb"^[ \t]*(?:#[ \t]*)?ir_metadata\.end[ \t\r]*(?:\n|\Z)", re.MULTILINE)
 _COMMENT = re.compile(rb"^[ \t]*# ?", re.MULTILINE)
 _BARE = re.compile(rb"^(?![ \t]*(?:#|\r?$))", re.MULTILINE)
 

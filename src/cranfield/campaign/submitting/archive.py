@@ -101,7 +101,7 @@ def submit_archive(
                     yield Outcome(row, None, one)
                     continue
                 yield Outcome(row, enter(opened, task, one, row.declared))
-                one.file.unlink()
+                one.file.unlink(missing_ok=True)
 
 
 def _new_teams(opened: Opened, table: ArchiveTable) -> list[str]:

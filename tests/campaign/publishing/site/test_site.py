@@ -136,6 +136,11 @@ def test_the_board_says_what_compare_says(releases: Path, tmp_path: Path) -> Non
     }
     assert 0 < len(apart) < 8
     assert set(board.not_separated) == {*tags} - apart
+    # The legend: who leaves out the mean of the first differs from it.
+    first = float(found.means[best])
+    left_out = {tag for tag, (low, high) in board.limits[0].items() if not low <= first <= high}
+    assert left_out
+    assert left_out <= apart
     write_site_of(releases, tmp_path / "public")
     shown = read(tmp_path / "public/adhoc/index.html").shown
     others = board.not_separated[1:]

@@ -74,6 +74,11 @@ class Board:
         }
         return by_run, np.array(next(iter(by_run.values()))) if by_run else None
 
+    @cached_property
+    def pooled(self) -> bool:
+        """Whether any run is known to have been pooled; else nothing is said of the others."""
+        return any(row.get("pooled") == "true" for row in self.rows)
+
     @property
     def places(self) -> int:
         return places(self.part) if self.part else 4

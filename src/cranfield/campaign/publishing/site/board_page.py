@@ -115,7 +115,7 @@ def _row(
     marks: list[object] = []
     if row.get("late") == "true":
         marks += [" ", el("span", "late", class_="mark warn")]
-    if row.get("pooled") == "false":
+    if board.pooled and row.get("pooled") == "false":
         marks += [" ", el("span", "not pooled", class_="mark")]
     cells = [
         el("td", row.get("place", ""), class_="place", data_v=row.get("place", "").strip("=")),
@@ -205,12 +205,14 @@ def _reading(board: Board) -> Html:
         if board.limits[0]:
             of = (
                 f"the {sure} limits of its difference from the first ({one.interval_kind}). The"
-                " dashed line is the mean of the first: limits that reach it, in blue, do not"
-                " separate a run from the first"
+                " dashed line is the mean of the first: a run whose limits leave it out differs"
+                " from the first. In blue are the runs that are not found to differ from it"
                 if one.half_widths is None
                 else f"{sure} limits, such that runs whose limits do not overlap differ"
                 f" ({one.interval_kind}). Shaded are those of the first"
             )
+            if one.half_widths is None and _reaching(board):
+                of += "; the test goes in steps, and separates some whose limits reach the line"
             lines.append(f"Limits: a tick at the mean of {label(board.measure)}, and {of}.")
         if board.letters:
             lines.append("Groups: runs that share a letter are not found to differ.")
@@ -220,7 +222,7 @@ def _reading(board: Board) -> Html:
         )
     if any(row.get("late") == "true" for row in board.rows):
         lines.append("Late: handed in after the task closed.")
-    if any(row.get("pooled") == "false" for row in board.rows):
+    if board.pooled and any(row.get("pooled") == "false" for row in board.rows):
         lines.append(
             "Not pooled: its documents were judged only where other runs had retrieved them, which"
             " can make its score too low."
@@ -232,6 +234,13 @@ def _reading(board: Board) -> Html:
         )
     lines.append("All scores were computed from the runs by the organisers' program.")
     return joined(*(el("p", one) for one in lines))
+
+
+def _reaching(board: Board) -> bool:
+    """Tell whether limits of a run reach the mean of the first although the test separates them."""
+    limits, first = board.limits
+    others = [pair for tag, pair in limits.items() if tag not in board.not_separated]
+    return first is not None and any(low <= first[0] <= high for low, high in others)
 
 
 def _lower_is_better(name: str) -> bool:

@@ -51,7 +51,6 @@ def made(folder: Path, runs: int, topics: int, seed: int = 7) -> None:
                 line = f"401 Q0 d{k} 1 1.0 run{k:04d}\n".encode()
                 sha256, size = put(campaign.folder, line)
                 received = utc_text(start + timedelta(hours=k))
-                about = {"type": "automatic", "received": received, "description": f"Run {k}"}
                 change.insert(
                     Submission(
                         id=0,
@@ -61,7 +60,9 @@ def made(folder: Path, runs: int, topics: int, seed: int = 7) -> None:
                         object=sha256,
                         bytes=size,
                         state="accepted",
-                        **about,
+                        type="automatic",
+                        received=received,
+                        description=f"Run {k}",
                     )
                 )
     judgments = folder / "qrels.txt"

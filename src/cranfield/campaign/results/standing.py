@@ -242,11 +242,12 @@ def _evaluated(scoring: Scoring, runs: Sequence[Run]) -> Evaluation:
 
 @dataclass(frozen=True, eq=False)
 class _Among:
-    """New runs among those of a campaign: `scores` of all, of `others` by tag, what was found."""
+    """New runs among those of a campaign: `scores` of all, the `others`, their type in words."""
 
     scoring: Scoring
     scores: Scores
     others: tuple[str, ...]
+    what: str
     found: Evaluation
     notes: tuple[str, ...]
 
@@ -296,7 +297,12 @@ class _Among:
             verdict=verdict_of(frame, reference.lower_is_better),
             comparison=compared,
             baseline=None,
-            notes=(*self.notes, CHOSEN, *compared.notes),
+            notes=(
+                f"compared with the {counted(len(others), 'accepted run')}{self.what}",
+                *self.notes,
+                CHOSEN,
+                *compared.notes,
+            ),
         )
 
     def _standardised(self, reference: Scores) -> dict[str, float | None]:
@@ -320,10 +326,9 @@ class _Among:
 def _among(scoring: Scoring, found: Evaluation, files: Sequence[str], kind: str | None) -> _Among:
     """Put the new runs beside those of the campaign; `files` are not among these."""
     tags = [one.tag for one in scoring.submissions if one.type == kind]
-    notes = [f"compared with the {counted(len(tags), 'accepted run')} of type {kind}"]
-    if not tags:
-        tags = [one.tag for one in scoring.submissions]
-        notes = [f"compared with all {counted(len(tags), 'accepted run')}"]
+    what = f" of type {kind}" if tags else ""
+    tags = tags or [one.tag for one in scoring.submissions]
+    notes = []
     known = {one.tag for one in scoring.submissions}
     taken = [name for name in files if name in known]
     if taken:
@@ -346,7 +351,7 @@ def _among(scoring: Scoring, found: Evaluation, files: Sequence[str], kind: str 
         systems=(*others.systems, *new.systems),
     )
     complete, told = both.complete("zero")
-    return _Among(scoring, complete, others.systems, found, (*notes, *told))
+    return _Among(scoring, complete, others.systems, what, found, (*notes, *told))
 
 
 def verdict_of(frame: pl.DataFrame, lower_is_better: bool = False) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ import cranfield as cf
 from cranfield.campaign.checks.checking import check_run
 from cranfield.campaign.checks.run_metadata import public_metadata
 from cranfield.campaign.rules.task_rules import MetadataRules, TaskRules
-from cranfield.collection import read_metadata
+from cranfield.collection import Metadata, read_metadata
 
 LINES = "1 Q0 d1 1 2.0 a\n1 Q0 d2 2 1.0 a\n"
 TASK = TaskRules(
@@ -125,3 +126,12 @@ def test_what_is_private_is_dropped_and_listed() -> None:
     anonymous, _ = public_metadata(metadata, anonymous=True)
     assert b"team" not in anonymous
     assert b"github" not in anonymous
+
+
+@pytest.mark.parametrize(
+    "piece", ["a", "/", "~", "a@", "@a", "@.", "/a/", "~/", "\\\\", "c:", " /a"]
+)
+def test_long_values_do_not_take_long(piece: str) -> None:
+    begun = time.process_time()
+    public_metadata(Metadata({"a": piece * 100_000, "b": f"x{piece * 100_000}"}))
+    assert time.process_time() - begun < 1

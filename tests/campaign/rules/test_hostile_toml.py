@@ -101,6 +101,7 @@ HEAD = b'[campaign]\nid = "a"\ntitle = "b"\n[tasks.c]\n'
         (HEAD + b"max_per_topic = " + b"9" * 50, "where a whole number from 1 is wanted"),
         (HEAD + b"[tasks.c.questions.type]\nask = 'x'", "is asked for by the key types"),
         (HEAD + b"[tasks.c.questions.'a/b']\nask = 'x'", "'a/b' is no safe name"),
+        (HEAD + b'title = """b\n[a' + b" " * 900_000 + b'x"""', "where one line of text"),
         (HEAD + b'tag = "' + b"(" * 5000 + b")" * 5000 + b'"', "tasks.c.tag: pattern"),
     ],
 )

@@ -23,7 +23,7 @@ _PLACE = re.compile(
     r"(?<![\w.:/])~?/[\w.~+-]+/"  # /home/me, not http://a/b
     r"|(?<!\w)[A-Za-z]:[\\/](?!/)|\\\\\w|file:/|(?<!\w)(?:/root|~)(?:/|\b)"
 )
-_MAIL = re.compile(r"[^\s@<>]+@[^\s@<>]+\.\w")
+_MAIL = re.compile(r"(?<=[^\s@<>])@[^\s@<>]+\.\w")
 
 
 def metadata_faults(place: MetadataPlace, task: TaskRules, tag: str | None) -> list[Fault]:

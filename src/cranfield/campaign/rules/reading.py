@@ -237,7 +237,8 @@ def _line_of(text: str, path: tuple[str, ...]) -> int | None:
     best: int | None = None
     deepest = 0
     table: tuple[str, ...] = ()
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, whole_line in enumerate(text.split("\n"), 1):
+        line = whole_line[:500]
         if head := re.match(r"\s*\[+\s*([^\[\]]+?)\s*\]", line):
             table = _keys(head.group(1))
             here = table

@@ -17,10 +17,11 @@ from cranfield.campaign.opened import Opened
 from cranfield.campaign.publishing.disclosing import Disclosed
 from cranfield.campaign.publishing.readme import readme
 from cranfield.campaign.publishing.run_text import packed, released_text
+from cranfield.campaign.results.comparing import compared
 from cranfield.campaign.results.judgments import qrels_of
-from cranfield.campaign.results.leaderboard import leaderboard
+from cranfield.campaign.results.leaderboard import MOST_COMPARED, leaderboard
 from cranfield.campaign.results.sheets.categories import groups_by
-from cranfield.campaign.results.sheets.making import Known, make_sheets
+from cranfield.campaign.results.sheets.making import Known, in_order, make_sheets
 from cranfield.campaign.results.sheets.page import sheet_page
 from cranfield.campaign.results.topic_statistics import topic_statistics
 from cranfield.campaign.rules.task_rules import TaskRules
@@ -133,12 +134,15 @@ def write_payload(folder: Path, payload: Payload) -> None:
     _csv(folder / "topic-statistics.csv", _statistics(own, payload))
     _write_sheets(folder / "sheets", shown, payload)
     title = f"{rules.title}: {payload.task.title or payload.task.name}"
-    report(own, folder / "report.html", title=title, date=payload.date, jobs=1)
+    # Of more runs there is no report: boards have no groups of them either.
+    if len(shown.systems) <= MOST_COMPARED:
+        found = [compared(one) for one in own.values()] if len(shown.systems) > 1 else own
+        report(found, folder / "report.html", title=title, date=payload.date, jobs=1)
     for run in payload.shown:
         if run.metadata:
             _write(folder / "metadata" / f"{run.tag}.yml", run.metadata)
     _write(folder / "about.json", json.dumps(payload.about, indent=1, ensure_ascii=False) + "\n")
-    _write(folder / "README.md", readme(payload.about))
+    _write(folder / "README.md", readme(payload.about, folder))
 
 
 def _shown_names(evaluation: Evaluation, runs: Sequence[Disclosed]) -> Evaluation:
@@ -147,18 +151,21 @@ def _shown_names(evaluation: Evaluation, runs: Sequence[Disclosed]) -> Evaluatio
     order = np.array([places[one.kept.tag] for one in runs], dtype=np.intp)
     tags = tuple(one.run.tag for one in runs)
     covered = evaluation.coverage.systems
+    # In the order of sheets: what is compared is the same scores, and is compared once.
+    topics = tuple(in_order(evaluation.topics))
+    scores = {
+        name: replace(one.select(topics, [run.kept.tag for run in runs]), systems=tags)
+        for name, one in evaluation.items()
+    }
     judged = replace(
         evaluation.judged,
+        topics=topics,
         systems=tags,
         coverage=Coverage(
             tuple(replace(covered[k], system=tag) for k, tag in zip(order, tags, strict=True))
         ),
-        values={name: values[:, order] for name, values in evaluation.judged.values.items()},
+        values={name: one.values for name, one in scores.items()},
     )
-    scores = {
-        name: replace(one, values=one.values[:, order], systems=tags)
-        for name, one in evaluation.items()
-    }
     return replace(evaluation, scores=scores, judged=judged)
 
 

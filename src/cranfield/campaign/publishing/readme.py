@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 from cranfield.base.escape import markdown
@@ -24,11 +25,9 @@ FILES = {
 }
 """The files of a release, and what they are."""
 
-NOT_WITH_SCORES_ONLY = ("runs/", "judgments.txt")
 
-
-def readme(about: Mapping[str, Any]) -> str:
-    """Write the README in Markdown; names and texts of others stay text."""
+def readme(about: Mapping[str, Any], folder: Path) -> str:
+    """Write the README of a folder in Markdown; names and texts of others stay text."""
     title = f"{about['campaign_title']}: {about['title']}"
     lines = [f"# {markdown(title)}", ""]
     counts = ", ".join(
@@ -43,8 +42,8 @@ def readme(about: Mapping[str, Any]) -> str:
     for text in (about["description"], about["note"], about["consent"]):
         if text:
             lines += [markdown(" ".join(text.split())), ""]
-    names = [name for name in FILES if not (about["scores_only"] and name in NOT_WITH_SCORES_ONLY)]
-    lines += ["## Files", "", *(f"- `{name}`: {FILES[name]}" for name in names), ""]
+    files = (f"- `{name}`: {said}" for name, said in FILES.items() if (folder / name).exists())
+    lines += ["## Files", "", *files, ""]
     lines += ["## What is not here", "", *(f"- {markdown(one)}" for one in about["left_out"]), ""]
     lines += [
         "## Is it whole?",

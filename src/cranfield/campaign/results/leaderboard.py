@@ -51,11 +51,10 @@ class Separation:
 def separation(scores: Scores, alpha: float = 0.05) -> Separation:
     """Compare all pairs of systems by the default test; missing scores count 0."""
     # Loaded only where a comparison is not kept yet: it would be most of the time of a board.
+    from cranfield.campaign.results.comparing import compared
     from cranfield.scales.statements.meaningful import NOT_INVARIANT, meaning
-    from cranfield.significance.comparison.compare import compare
 
-    gaps = bool(np.isnan(scores.values).any())
-    found = compare(scores, alpha=alpha, missing="zero" if gaps else None)
+    found = compared(scores, alpha)
     letters = found.groups()
     frame = pl.DataFrame({"tag": found.systems, "groups": [letters[one] for one in found.systems]})
     notes = [

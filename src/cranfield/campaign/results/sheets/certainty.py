@@ -8,13 +8,13 @@ import numpy as np
 
 from cranfield.base.errors import CranfieldError
 from cranfield.base.words import counted
+from cranfield.campaign.results.comparing import compared
 from cranfield.campaign.results.leaderboard import MOST_COMPARED
 from cranfield.campaign.results.sheets.content import Certainty
 from cranfield.reporting.page.words import verdict_sentence
 from cranfield.reporting.verdicts import BETTER, WORSE, group_letters, verdicts_of
 from cranfield.scales.statements.meaningful import MEANINGFUL, Meaning, meaning
 from cranfield.scores import Scores
-from cranfield.significance.comparison.compare import compare
 
 NO_REASON = "the comparison is not possible"
 
@@ -33,7 +33,7 @@ def certainties(scores: Scores) -> tuple[Certainty, ...]:
         refused = f"there are {len(bare):,}, and up to {MOST_COMPARED} are"
         return tuple(replace(one, refused=refused) for one in bare)
     try:
-        comparison = compare(scores, missing="zero" if np.isnan(scores.values).any() else None)
+        comparison = compared(scores)
         said = meaning(comparison)
     except CranfieldError as error:
         return tuple(replace(one, refused=str(error)) for one in bare)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.errors import CranfieldWarning, InputError, PolicyError
 from cranfield.campaign.results.history import with_records
 from tests.campaign.results.made import handed_in, judged, made
 from tests.campaign.results.test_scoring import qrels, rankings
@@ -98,6 +98,27 @@ def test_campaigns_are_sources(tmp_path: Path) -> None:
         "score"
     ].to_list() == [0.0, 0.0]
     assert standardised.notes[0].startswith("standardised by the runs of each campaign")
+
+
+def test_releases_are_sources_until_they_are_retracted(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, qrels())
+    for k in range(3):
+        handed_in(campaign, str(k), rankings(k))
+    campaign.release("adhoc")
+    releases = str(campaign.folder / "releases" / "*")
+    columns = ("date", "entry", "team", "score", "record", "collection")
+    for standardised in (False, True):
+        own, released = (
+            cf.campaign.history(one, "AP", standardised=standardised).frame.sort("entry")
+            for one in (campaign.folder, releases)
+        )
+        assert released.select(columns).equals(own.select(columns))
+    with pytest.raises(PolicyError, match="has no scores by ERR; it has AP, nDCG@10, P@5"):
+        cf.campaign.history(releases, "ERR")
+    campaign.retract("adhoc-1", "a mistake")
+    with pytest.warns(CranfieldWarning, match="adhoc-1 was retracted, and is left out"):
+        assert cf.campaign.history([releases, campaign.folder], "AP").frame.height == 3
 
 
 @given(

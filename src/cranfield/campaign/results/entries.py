@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import date
@@ -13,7 +14,7 @@ from pathlib import Path
 
 import polars as pl
 
-from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
+from cranfield.base.errors import CranfieldError, CranfieldWarning, InputError, PolicyError, quoted
 from cranfield.base.words import some_of
 from cranfield.campaign.opened import Opened, PathName
 from cranfield.campaign.results.scoring import Scoring
@@ -79,6 +80,10 @@ def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
     """Return the entries of a source: a row an entry, with the columns of `KINDS`."""
     parts = []
     for path in _paths(fspath(source)):
+        if path.with_name(f"{path.name}.retracted.json").is_file():
+            said = f"{path} was retracted, and is left out"
+            warnings.warn(CranfieldWarning(said), stacklevel=3)
+            continue
         if (path / REGISTRY).is_file():
             frame = _of_campaign(path, asked)
         elif (path / "data" / "about.json").is_file():
@@ -89,7 +94,7 @@ def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
             frame = _of_table(path, asked)
         frame = frame.with_columns(source=pl.lit(str(path)))
         parts.append(frame.select(pl.col(name).cast(kind) for name, kind in KINDS.items()))
-    return pl.concat(parts)
+    return pl.concat(parts) if parts else pl.DataFrame(schema=KINDS)
 
 
 def _paths(source: str) -> list[Path]:

@@ -147,3 +147,27 @@ def test_pages_of_a_task_lead_to_each_other(tmp_path: Path) -> None:
     for sheet in made.sheets():
         text = (tmp_path / "out/runs" / f"{sheet.tag}.json").read_text()
         assert Sheet.from_json(text) == sheet
+
+
+def test_any_name_is_text_in_an_overview() -> None:
+    import numpy as np
+
+    import cranfield as cf
+    from cranfield.campaign.results.sheets.overview import overview_of
+    from cranfield.campaign.results.sheets.overview_page import board_table, overview_page
+
+    topics = [f"{HOSTILE}{k}" for k in range(4)]
+    qrels = {topic: {"d0": 1, "d1": 1} for topic in topics}
+    draw = np.random.default_rng(1)
+    runs = {
+        f"{HOSTILE}{k}": {topic: {f"d{d}": draw.random() for d in range(4)} for topic in topics}
+        for k in range(3)
+    }
+    ev = cf.evaluate(runs, qrels, ["AP", "P@2"])
+    handed = [made.submission(k, tag, HOSTILE, HOSTILE) for k, tag in enumerate(runs)]
+    found = overview_of(ev, handed, made.TASK, title=HOSTILE, judgments=HOSTILE)
+    page = Page(overview_page(found, {"scores": b"<svg/>"}, ["svg"]))
+    assert page.all("script") == []
+    assert [str(one["src"])[:26] for one in page.all("img")] == ["data:image/svg+xml;base64,"]
+    assert "\x1b" not in page.html
+    assert r"\textless{}img" in board_table(found).to_latex(caption=True, long=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 from cranfield.campaign.checks.catalogue import CODES, fault
 
@@ -20,6 +21,8 @@ def test_the_documentation_has_every_code_and_what_it_is_by_default() -> None:
 
 def test_messages_show_what_is_untrusted_in_quotes_or_escaped() -> None:
     for code, one in CODES.items():
-        names = dict.fromkeys(re.findall(r"\{(\w+)", one.template), "a\x1b[31m\n\u202eb" * 100)
+        names: dict[str, Any] = dict.fromkeys(
+            re.findall(r"\{(\w+)", one.template), "a\x1b[31m\n\u202eb" * 100
+        )
         message = fault(code, **names).message
         assert message.isprintable(), code

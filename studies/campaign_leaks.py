@@ -234,7 +234,7 @@ def whole_life(folder: Path) -> Campaign:
 
     # What leaves: a pack, packets, releases, sites.
     go("pack", home, "-o", made.out / "pack")
-    go("packet", home, "--team", own, "-o", made.out / "packet.zip", "--task", "adhoc")
+    go("packet", home, own, "-o", made.out / "packet.zip", "--task", "adhoc")
     go("release", home, "--task", "adhoc", "--judgments", "1", "--date", "2026-11-20")
     shutil.copytree(home / "releases", made.out / "release")
     others = {put.words[f"tag of run {k} of another team"].word: k for k in range(3)}

@@ -37,7 +37,7 @@ def _pooled(sheet: Content) -> str:
         return ""
     if sheet.pooled:
         return f"its first {counted(sheet.depth, 'document')} for each topic were judged"
-    return "not pooled: what only it found was not judged"
+    return "not pooled; its documents are judged where other runs brought them in"
 
 
 def place_sentence(sheet: Content) -> str:

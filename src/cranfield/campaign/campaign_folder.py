@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from cranfield.campaign.publishing.releasing import Release
     from cranfield.campaign.results.standing import Standing
     from cranfield.campaign.store.records import Judgments, Submission, Team
-    from cranfield.campaign.store.verifying import Verification
+    from cranfield.campaign.store.verification import Verification
     from cranfield.campaign.submitting.archive import Outcome
     from cranfield.campaign.submitting.submit import Submitted
     from cranfield.evaluation.evaluation import Evaluation

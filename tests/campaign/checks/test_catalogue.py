@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "campaign-rules.md"
 
 def test_the_documentation_has_every_code_and_what_it_is_by_default() -> None:
     _, _, table = PAGE.read_text("utf-8").partition("| code | default | when |")
-    said = {}
+    said: dict[str, str] = {}
     for codes, severity in re.findall(r"^\| (`.+?`) \| (\w+(?:, always)?) \|", table, re.MULTILINE):
         said |= dict.fromkeys(re.findall(r"`([a-z-]+)`", codes), severity)
     assert said == {code: one.severity + ", always" * one.fixed for code, one in CODES.items()}

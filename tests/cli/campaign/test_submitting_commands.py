@@ -245,3 +245,29 @@ def test_listing_loads_no_library_of_numbers(folder: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "bm25" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("feedback", "told"),
+    [("none", []), ("means", ["bm25: P@3 0.33, judgments 1"]), ("sheets", ["bm25: P@3 0.3333, "])],
+)
+def test_feedback_before_a_release_is_what_the_rules_allow(
+    folder: Path, feedback: str, told: list[str]
+) -> None:
+    """One relevant document of the first three is a third."""
+    for tag in ("bm25", "dense"):
+        with (folder / f"{tag}.run").open("a") as run:
+            run.write(f"2 Q0 {tag} 1 2.5 {tag}\n")
+    rules = folder / "news" / "campaign.toml"
+    rules.write_text(f'{RULES}feedback = "{feedback}"\nmeasures = ["P@3"]\n')
+    (folder / "qrels").write_text("1 0 bm25 1\n1 0 x 0\n2 0 bm25 1\n")
+    out, _ = submit(folder, "dense.run")
+    assert len(out.splitlines()) == 1, "nothing is told without judgments"
+    command(folder, "judgments", "news", "qrels", "--version", "1")
+    out, _ = submit(folder, "bm25.run")
+    said = out.splitlines()[1:]
+    assert len(said) == len(told)
+    assert all(line.startswith(start) for line, start in zip(said, told, strict=True))
+    command(folder, "release", "news")
+    out, _ = submit(folder, "bm25.run")
+    assert len(out.splitlines()) == 1, "a release tells more"

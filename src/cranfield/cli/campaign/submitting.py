@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from cranfield.base.escape import plain
 from cranfield.cli.options.output import with_options
 
 if TYPE_CHECKING:
+    from cranfield.campaign.opened import Opened
     from cranfield.campaign.submitting.submit import Submitted
 
 EPILOG = """\b
@@ -119,6 +120,7 @@ def submit(
     if consent := opened.rules.consent.strip():
         print(f"by handing in, a team agrees: {plain(consent)}", file=sys.stderr)
     number = accepted = unread = 0
+    entered: list[Submitted] = []
     for one in submit_archive(
         opened, listed, add_teams=add_teams, all_or_none=all_or_none, jobs=jobs
     ):
@@ -126,12 +128,14 @@ def submit(
         accepted += one.accepted
         if one.submitted is not None:
             _show(one.submitted)
+            entered.append(one.submitted)
             continue
         unread += 1
         about = "" if table is None else f"run {quoted(one.row.declared.tag)}: "
         print(f"cranfield: error: {plain(about + one.wrong)}", file=sys.stderr)
     if number > 1:
         print(f"{accepted:,} of {number:,} runs accepted")
+    _feed_back(opened, entered)
     if unread and table is None:
         return 2
     return int(accepted < number)
@@ -161,6 +165,7 @@ def replace(folder: str, tag: str, run: str, **said: Any) -> int:
     _show(done)
     if done.accepted and not done.again:
         print(f"replaced: {plain(old.tag)}, handed in at {old.received}")
+    _feed_back(opened, [done])
     return int(not done.accepted)
 
 
@@ -216,6 +221,19 @@ def _pairs(option: str, given: Iterable[str]) -> dict[str, str]:
             raise PolicyError(f"{option} {quoted(name)} is given twice")
         pairs[name] = value
     return pairs
+
+
+def _feed_back(opened: Opened, entered: Sequence[Submitted]) -> None:
+    """Print the scores that the rules of a task let teams see before its release."""
+    accepted = [one.submission for one in entered if one.accepted]
+    for task in dict.fromkeys(one.task for one in accepted):
+        if opened.rules.task(task).feedback == "none":
+            continue
+        from cranfield.campaign.results.feedback import feedback
+
+        tags = [one.tag for one in accepted if one.task == task]
+        for tag, told in feedback(opened, task, tags).items():
+            print(f"{plain(tag)}: {told}")
 
 
 def _show(submitted: Submitted) -> None:

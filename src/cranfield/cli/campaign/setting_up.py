@@ -107,7 +107,7 @@ def demo(folder: str | None, no_open: bool) -> None:
         _show("judgments", "covid", "qrels.txt", "--version", "1")
         _show("score", "covid", lines=14)
         _show("sheets", "covid", "-o", "sheets")
-        _show("packet", "covid", "--team", team, "-o", "packet.zip")
+        _show("packet", "covid", team, "-o", "packet.zip")
         _show("release", "covid", "--date", "2020-09-01", lines=8)
         _show("site", "covid", "-o", "site")
         _show("verify", "covid")

@@ -75,8 +75,8 @@ def check_run(
     False
     >>> for fault in report.faults:
     ...     print(fault.line, fault.message)
-    2 score 'nan' is not a finite number
     2 document twice in one topic, first in line 1
+    2 score 'nan' is not a finite number
     """
     name = fspath(path)
     found = Collected(task, all_faults=all_faults)

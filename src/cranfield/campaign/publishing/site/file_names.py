@@ -25,7 +25,7 @@ def file_names(tags: Iterable[str], taken: Collection[str] = ()) -> dict[str, st
     >>> file_names(["bm25", "Run", "run", "../x"], taken=["index"])["bm25"]
     'bm25'
     >>> sorted(file_names(["Run", "run"]).values())
-    ['Run-6b5d8964', 'run-a6a3b6d1']
+    ['Run-00d60e31', 'run-acba2551']
     """
     wanted = {tag: _on_disk(tag) for tag in tags}
     alike = defaultdict(list)

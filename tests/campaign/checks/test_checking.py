@@ -11,6 +11,7 @@ import tracemalloc
 import warnings
 from collections import Counter
 from dataclasses import replace
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -265,7 +266,10 @@ def test_a_document_twice_names_the_first_line_also_when_its_topic_comes_again(
         ("1-2", "an integer"),
         ("-5", "0 or more"),
         ("x", "an integer"),
-        ("2147483648", "an integer"),
+        ("2147483647", None),
+        ("+2147483648", "2147483647 or less"),
+        ("9" * 30, "2147483647 or less"),
+        ("-" + "9" * 30, "0 or more"),
         ("0", None),
         ("007", None),
     ],
@@ -287,6 +291,23 @@ def test_ranks_against_scores_are_counted_where_the_rules_look_at_their_order(
     assert [one.message for one in report.faults] == [
         "the rank column contradicts the scores in 1 place; scores decide"
     ]
+
+
+def test_a_share_of_ties_is_compared_as_it_is_written(tmp_path: Path) -> None:
+    # 0.29 * 100 is a little less than 29 in floating point.
+    text = "".join(f"1 Q0 d{k} {k} {max(k, 28)} t\n" for k in range(100))
+    assert not checked(tmp_path, text, replace(TASK, tied=0.29)).faults
+    assert checked(tmp_path, text, replace(TASK, tied=0.28)).counts() == {"tied": 29}
+
+
+def test_ranks_against_scores_are_seen_across_ties_in_any_order_of_the_lines(
+    tmp_path: Path,
+) -> None:
+    # c has a better rank than a and b, and a lower score.
+    lines = ["1 Q0 a 3 2 t\n", "1 Q0 b 2 2 t\n", "1 Q0 c 1 1 t\n", "1 Q0 d 4 1 t\n"]
+    for order in permutations(lines):
+        report = checked(tmp_path, "".join(order), replace(TASK, rank="order"))
+        assert report.counts() == {"rank-order": 1, "tied": 4}
 
 
 def test_ties_are_a_warning_above_a_share(tmp_path: Path) -> None:

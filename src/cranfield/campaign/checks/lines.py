@@ -64,6 +64,7 @@ _NO_ROWS: _Part = (
 )
 
 _INTEGER, _FROM_0 = pl.lit("an integer"), pl.lit("0 or more")
+_TO_MOST = pl.lit("2147483647 or less")
 
 
 class Lines:
@@ -101,7 +102,14 @@ class Lines:
         )
         self._note_second(wrong["q0"], frame["q0"], raw.lines)
         if self._task.rank != "off" and wrong["rank"].any():
-            wanted = seen.select(pl.when(pl.col("integer") < 0).then(_FROM_0).otherwise(_INTEGER))
+            written = frame["rank"].str
+            wanted = seen.select(
+                pl.when(~written.contains(r"^[+-]?[0-9]+$"))
+                .then(_INTEGER)
+                .when(written.starts_with("-"))
+                .then(_FROM_0)
+                .otherwise(_TO_MOST)
+            )
             self._found.add_rows(
                 "rank",
                 wrong["rank"],

@@ -48,7 +48,7 @@ def check_order(rows: Rows, at: Indices, task: TaskRules, found: Collected) -> s
         if task.rank == "order" and of_ranked.contradictions:
             places = counted(of_ranked.contradictions, "place")
             found.add("rank-order", count=of_ranked.contradictions, places=places)
-        if order.tied > task.tied * len(run):
+        if order.tied / len(run) > task.tied:
             found.add(
                 "tied",
                 count=order.tied,

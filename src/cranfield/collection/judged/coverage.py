@@ -29,7 +29,7 @@ class SystemCoverage:
     tied
         Documents that share their score with another of the same topic.
     contradictions
-        Neighbours in the order by score whose rank numbers say the opposite.
+        Neighbours among a topic's scores with documents whose rank numbers say the opposite.
     missing
         Judged topics for which the run has nothing.
     extra

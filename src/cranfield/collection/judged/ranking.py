@@ -42,7 +42,8 @@ class Order:
     starts: where each topic begins in that order; shape (topics,).
     codes: topic of each row of the run.
     tied: how many documents share their score with another of the same topic.
-    contradictions: how many neighbours in the order have rank numbers that say the opposite.
+    contradictions: how many neighbours among the scores of a topic have a document each whose rank
+        numbers say the opposite.
     """
 
     permutation: Indices | None
@@ -94,7 +95,7 @@ def order_of(run: Run, ties: str) -> Order:
         key, codes = key[permutation], codes[permutation]
         same = codes[1:] == codes[:-1]
     equal = same & (key[1:] == key[:-1])
-    backwards = _contradictions(run, permutation, same & ~equal, ties)
+    backwards = _contradictions(run, permutation, equal, same=same, ties=ties)
     places = np.flatnonzero(np.r_[equal, False] | np.r_[False, equal])
     moved = None
     if places.size:
@@ -163,10 +164,21 @@ def _settled(run: Run, rows: Indices, group: NDArray[np.int64], ties: str) -> In
 
 
 def _contradictions(
-    run: Run, permutation: Indices | None, better: NDArray[np.bool_], ties: str
+    run: Run,
+    permutation: Indices | None,
+    equal: NDArray[np.bool_],
+    *,
+    same: NDArray[np.bool_],
+    ties: str,
 ) -> int:
-    """Count the neighbours in the order, one scored above the other, whose ranks go back."""
+    """Count where ranks go back from documents of one score to those of the next lower one."""
     if run.ranks is None or ties in {"rank", "file"}:
         return 0
-    ranks = run.ranks if permutation is None else run.ranks[permutation]
-    return int(np.count_nonzero(better & (ranks[1:] < ranks[:-1])))
+    first = last = run.ranks if permutation is None else run.ranks[permutation]
+    lower = same & ~equal
+    if equal.any():
+        # Whatever the order of the lines, all of equal score come before all of the next score.
+        starts = np.flatnonzero(np.r_[True, ~equal])
+        first, last = np.minimum.reduceat(first, starts), np.maximum.reduceat(last, starts)
+        lower = lower[starts[1:] - 1]
+    return int(np.count_nonzero(lower & (first[1:] < last[:-1])))

@@ -77,8 +77,8 @@ class Planted:
             rank=asked.rank,
             tied=asked.tied,
             severities={"too-few": "warning"} if asked.few else {},
-            most_bytes=self.limits.get("most_bytes"),
-            most_unpacked=self.limits.get("most_unpacked"),
+            most_bytes=self.limits.get("most_bytes", 1 << 30),
+            most_unpacked=self.limits.get("most_unpacked", 1 << 30),
         )
 
 

@@ -7,12 +7,15 @@ import csv
 import gzip
 import hashlib
 import lzma
+import os
 import tracemalloc
 import warnings
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import polars as pl
@@ -411,6 +414,37 @@ def test_a_bomb_is_told_by_its_size_and_takes_no_memory(tmp_path: Path) -> None:
     assert checked(
         tmp_path, "1 Q0 a 1 1 t\n", replace(TASK, most_bytes=13, most_unpacked=13)
     ).accepted
+
+
+@pytest.mark.parametrize("pack", [gzip.compress, bz2.compress, lzma.compress])
+def test_a_line_without_an_end_is_not_read_to_its_end(
+    tmp_path: Path, pack: Callable[[bytes], bytes]
+) -> None:
+    report = checked(tmp_path, pack(b"1 Q0 a 1 1 t\n" + b"\0" * (90 << 20)))
+    assert [one.message for one in report.faults] == ["a line has more than 67,108,864 bytes"]
+    assert report.object is None
+
+
+@pytest.mark.skipif(not Path("/dev/zero").exists(), reason="there is no such device here")
+def test_what_has_no_end_is_refused() -> None:
+    report = check_run("/dev/zero", TASK)
+    assert [one.code for one in report.faults] == ["size"]
+    small = check_run("/dev/zero", replace(TASK, most_unpacked=1 << 20))
+    assert [one.message for one in small.faults] == [
+        "the unpacked file has more than 1,048,576 bytes"
+    ]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="there are no named pipes here")
+def test_a_pipe_is_read_once_and_has_no_hash(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = Thread(target=pipe.write_bytes, args=(b"1 Q0 a 1 1 t\n",), daemon=True)
+    writer.start()
+    report = check_run(pipe, TASK)
+    writer.join()
+    assert report.accepted
+    assert report.object is None
 
 
 def test_faults_are_counted_and_the_first_kept(tmp_path: Path) -> None:

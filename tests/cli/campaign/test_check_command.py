@@ -116,6 +116,19 @@ def test_no_log_writes_over_a_run_or_another_log(pack: Path) -> None:
     assert sorted(pack.iterdir()) == sorted([*before, pack / "good.errlog"])
 
 
+@pytest.mark.parametrize("form", ["text", "json", "errlog"])
+def test_no_file_is_written_where_a_run_is_unread(pack: Path, form: str) -> None:
+    before = {path: path.read_bytes() for path in pack.iterdir()}
+    where = () if form == "errlog" else ("-o", "out")
+    out, err = check(pack, "good.run", "none.run", "--format", form, *where, status=2)
+    assert out == ""
+    assert err == (
+        "cranfield: error: none.run: cannot be read: no such file or directory\n"
+        "cranfield: error: nothing is written, as not all runs are read\n"
+    )
+    assert {path: path.read_bytes() for path in pack.iterdir()} == before
+
+
 def test_25_of_a_kind_are_shown_unless_all_are_asked_for(pack: Path) -> None:
     lines = [f"{1 + k % 2} Q0 d{k} x 1 t\n" for k in range(2_000)]
     (pack / "many.run").write_text("".join(lines))

@@ -81,7 +81,8 @@ def check_run(
     name = fspath(path)
     found = Collected(task, all_faults=all_faults)
     lines = Lines(task, found)
-    count, whole = 0, True
+    # A pipe can be read once, and a device may have no end.
+    count, whole, again = 0, True, name != "-" and Path(name).is_file()
     place = MetadataPlace(path=name)
     try:
         for chunk in _Bounded(name, task.most_bytes, task.most_unpacked).chunks():
@@ -92,7 +93,7 @@ def check_run(
             count += chunk.count(b"\n") + (chunk[-1:] not in {b"", b"\n"})
     except _TooLargeError as error:
         found.add("size", what=error.what, limit=error.limit)
-        whole = False
+        whole = again = False
     except InputError as error:
         found.add(_code_of(error), line=error.line, reason=error.reason)
         whole = False
@@ -111,9 +112,13 @@ def check_run(
         faults=found.faults(),
         lines=count,
         topics=len(rows.topics),
-        object=None if name == "-" else _sha256(name),
+        object=_sha256(name) if again else None,
         ranking=ranking if found.readable else None,
     )
+
+
+LONGEST = 64 << 20
+"""Bytes of the rest of a line: one without an end is not read into memory to its end."""
 
 
 class _TooLargeError(CranfieldError):
@@ -129,18 +134,20 @@ class _TooLargeError(CranfieldError):
 class _Bounded(Source):
     """A file of limited size, as it is and unpacked; no more than that is ever read."""
 
-    most_bytes: int | None = None
-    most_unpacked: int | None = None
+    most_bytes: int
+    most_unpacked: int
+
+    @contextmanager
+    def packed(self) -> Iterator[IO[bytes]]:
+        with super().packed() as raw:
+            if self.path != "-" and Path(self.path).stat().st_size > self.most_bytes:
+                raise _TooLargeError("the file", self.most_bytes)
+            yield raw
 
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
         with super().open() as stream:
-            if self.most_bytes is not None and self.path != "-":
-                size = Path(self.path).stat().st_size
-                if size > self.most_bytes:
-                    raise _TooLargeError("the file", self.most_bytes)
-            most = self.most_unpacked
-            yield stream if most is None else cast("IO[bytes]", _Counting(stream, most))
+            yield cast("IO[bytes]", _Counting(stream, self.most_unpacked))
 
 
 class _Counting:
@@ -155,7 +162,10 @@ class _Counting:
         return self._counted(self._stream.read(min(size, self._left + 1)))
 
     def readline(self) -> bytes:
-        return self._counted(self._stream.readline(self._left + 1))
+        line = self._counted(self._stream.readline(min(LONGEST, self._left) + 1))
+        if len(line) > LONGEST:
+            raise _TooLargeError("a line", LONGEST)
+        return line
 
     def _counted(self, data: bytes) -> bytes:
         self._left -= len(data)

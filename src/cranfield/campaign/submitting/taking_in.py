@@ -57,7 +57,7 @@ def taken_in(
         # A check that takes its time makes no run late.
         arrived = opened.clock()
         metadata = None
-        if task.most_bytes is not None and size > task.most_bytes:
+        if size > task.most_bytes:
             found = fault("size", task, what="the file", limit=task.most_bytes)
             report = CheckReport(source.name, declared.tag, (found,))
         else:
@@ -69,13 +69,13 @@ def taken_in(
         yield Taken(copy, size, sha256, arrived, report, metadata)
 
 
-def _copied(source: Source, copy: Path, most: int | None) -> tuple[str, int]:
+def _copied(source: Source, copy: Path, most: int) -> tuple[str, int]:
     """Copy a file, up to the block in which it is too large; return its hash and its size."""
     digest, size = hashlib.sha256(), 0
     with source.packed() as raw, copy.open("xb") as out:
         while block := raw.read(BLOCK):
             size += len(block)
-            if most is not None and size > most:
+            if size > most:
                 break
             digest.update(block)
             try:

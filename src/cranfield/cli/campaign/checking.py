@@ -48,9 +48,9 @@ def check(
     """Check runs by a task's rules, before they are handed in.
 
     Says all that is wrong, with the lines. The exit status is 0 where all runs are accepted, 1
-    where one is refused, 2 where a run or the rules cannot be read. What only the organisers know
-    is not checked: whether a tag is taken, limits and times. A format of errlog writes a file
-    TAG.errlog for each run.
+    where one is refused, 2 where a run or the rules cannot be read; then no file is written. What
+    only the organisers know is not checked: whether a tag is taken, limits and times. A format of
+    errlog writes a file TAG.errlog for each run.
     """
     if tag is not None and len(runs) > 1:
         raise PolicyError(f"--tag is for one run; there are {len(runs)}")
@@ -72,14 +72,16 @@ def check(
         reports.append(report)
         if format == "text" and output in {None, "-"}:
             print(report)
+    if len(reports) < len(runs):
+        if format != "text" or output not in {None, "-"}:
+            print("cranfield: error: nothing is written, as not all runs are read", file=sys.stderr)
+        return 2
     if format == "errlog":
         _write_errlogs(reports, output, runs)
     elif format == "json":
         write(f"{as_json(reports)}\n", output)
     elif output not in {None, "-"}:
         write("".join(f"{report}\n" for report in reports), output)
-    if len(reports) < len(runs):
-        return 2
     return 0 if all(report.accepted for report in reports) else 1
 
 

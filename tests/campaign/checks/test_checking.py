@@ -296,6 +296,21 @@ def test_ranks_against_scores_are_counted_where_the_rules_look_at_their_order(
     ]
 
 
+def test_lines_without_a_rank_or_a_score_change_nothing_for_those_of_other_topics(
+    tmp_path: Path,
+) -> None:
+    task = replace(TASK, rank="order", severities={"rank": "warning"})
+    first = "2 Q0 x 1 9 t\n1 Q0 a 1 9 t\n"
+    after = "1 Q0 b 2 8 t\n2 Q0 c 2 8 t\n1 Q0 d 3 7 t\n2 Q0 d 3 7 t\n1 Q0 e 4 7 t\n"
+    assert checked(tmp_path, first + after, task).counts() == {"tied": 2}
+    unranked = first.replace(" 1 9 ", " one 9 ")
+    assert checked(tmp_path, unranked + after, task).counts() == {"tied": 2, "rank": 2}
+    unscored = first.replace(" 9 ", " nine ")
+    assert checked(tmp_path, unscored + after, task).counts() == {"tied": 2, "score": 2}
+    gone = "3 Q0 z 1 nan t\n2 Q0 a 1 5 t\n3 Q0 b 1 nan t\n1 Q0 c 1 5 t\n2 Q0 d 2 5 t\n"
+    assert checked(tmp_path, gone, task).counts() == {"tied": 2, "score": 2}
+
+
 def test_a_share_of_ties_is_compared_as_it_is_written(tmp_path: Path) -> None:
     # 0.29 * 100 is a little less than 29 in floating point.
     text = "".join(f"1 Q0 d{k} {k} {max(k, 28)} t\n" for k in range(100))

@@ -73,8 +73,8 @@ class TaskRules:
     late: str = "refuse"
     runs_per_team: int | None = None
     runs_per_day: int | None = None
-    most_bytes: int = 500_000_000
-    most_unpacked: int = 500_000_000
+    most_bytes: int = 200_000_000
+    most_unpacked: int = 200_000_000
     types: tuple[str, ...] = ()
     priorities: int | None = None
     pool: PoolRules | None = None

@@ -89,8 +89,8 @@ def order_of(run: Run, ties: str) -> Order:
     same = codes[1:] == codes[:-1]
     permutation: Indices | None = None
     worse = key[1:] < key[:-1] if ties == "rank" else key[1:] > key[:-1]
-    # Codes count up in order of appearance, so topics that stand together stand in their order.
-    if codes.size - 1 - np.count_nonzero(same) >= len(run.topics) or (same & worse).any():
+    # Codes count up in order of appearance, unless rows were left out of the run.
+    if (codes[1:] < codes[:-1]).any() or (same & worse).any():
         permutation = _sorted_rows(codes, key if ties == "rank" else -key, counts)
         key, codes = key[permutation], codes[permutation]
         same = codes[1:] == codes[:-1]

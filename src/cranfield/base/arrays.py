@@ -10,6 +10,9 @@ Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 Indices = NDArray[np.intp]
 
+TINY = 1e-200
+"""What is nearer to 0 is 0 where values are rounded."""
+
 
 def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
     """Order by value, the best first; equal ones stay in their order, NaN comes last.
@@ -24,7 +27,41 @@ def best_first(values: Floats, lower_is_better: bool = False) -> Indices:
 
 def best(values: Floats, lower_is_better: bool = False) -> Bools:
     """Tell which values are the best one; none where all are NaN."""
+    values = without_noise(values)
     return np.asarray(values == values[best_first(values, lower_is_better)[0]])
+
+
+def without_noise(values: Floats) -> Floats:
+    """Round to 12 significant digits: means that are the same number have the same bits.
+
+    The mean of 0.1 and 0.3 is not that of 0.2 and 0.2 to the bit, and runs that both have 0.2 are
+    equally good. Differences of measures are larger by far.
+
+    Examples
+    --------
+    >>> without_noise(np.array([0.1 + 0.2, 0.3, 0.0, np.nan])).tolist()
+    [0.3, 0.3, 0.0, nan]
+    """
+    values = np.asarray(values, float)
+    usual = np.isfinite(values) & (np.abs(values) > TINY)
+    size = np.where(usual, np.abs(values), 1.0)
+    unit = 10.0 ** (11 - np.floor(np.log10(size)))
+    return np.where(usual, np.round(values * unit) / unit, np.where(np.isfinite(values), 0, values))
+
+
+def places(values: Floats, lower_is_better: bool = False) -> Ints:
+    """Return the place of each value, 1 for the best; equal ones share it, NaN is behind all.
+
+    Values are equal that differ by noise of rounding alone.
+
+    Examples
+    --------
+    >>> places(np.array([0.1, 0.1 + 0.2, np.nan, 0.3])).tolist()
+    [3, 1, 4, 1]
+    """
+    settled = without_noise(values)
+    worse = np.where(np.isnan(settled), np.inf, settled if lower_is_better else -settled)
+    return np.asarray(1 + np.searchsorted(np.sort(worse), worse), np.int64)
 
 
 def row_slices(rows: int, numbers_each: int, limit: int) -> Iterator[slice]:

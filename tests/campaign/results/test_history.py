@@ -150,3 +150,33 @@ def test_records_one_by_one(entries: list[tuple[int, int, bool]], lower: bool) -
             if not any(own for _, own in holders):
                 records.append(str(holders[0][0]))
     assert found.filter("record")["entry"].to_list() == records
+
+
+def test_equal_means_of_other_sums_are_no_records() -> None:
+    frame = pl.DataFrame(
+        {
+            "date": [date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 3)],
+            "entry": ["a", "b", "c"],
+            "team": "",
+            "score": [0.3, 0.1 + 0.2, 0.3 + 1e-9],
+            "own": False,
+            "source": "",
+            "collection": "",
+        }
+    )
+    found = with_records(frame)
+    assert found.filter("record")["entry"].to_list() == ["a", "c"]
+    assert found["score"].to_list() == frame["score"].to_list()
+
+
+def test_low_scores_are_records_where_they_are_good(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c")
+    judged(campaign, qrels())
+    for k, tag in enumerate("abc"):
+        handed_in(campaign, tag, rankings(k))
+    found = cf.campaign.history(campaign.folder, "RBPResidual(p=0.8)")
+    told = cf.campaign.history(campaign.folder, "RBPResidual(p=0.8)", lower_is_better=True)
+    assert found.frame.equals(told.frame)
+    first = found.frame["score"].min()
+    assert found.frame.filter(pl.col("score") == first)["record"].any()
+    assert found.notes == ("low scores of RBPResidual(p=0.8) are the good ones",)

@@ -9,6 +9,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
+from cranfield.campaign.results.leaderboard import leaderboard
 from cranfield.campaign.results.pooling import pool
 from cranfield.campaign.store.records import Team
 from tests.campaign.results.made import RULES, handed_in, judged, lines, made
@@ -152,9 +153,19 @@ def test_pvalues_are_those_of_compare(tmp_path: Path, campaign: cf.campaign.Camp
 def test_standardised_scores_have_the_campaign_as_reference(
     tmp_path: Path, campaign: cf.campaign.Campaign
 ) -> None:
-    found = campaign.standing(written(tmp_path, "new", planted(6, 40)))
+    new = written(tmp_path, "new", planted(6, 40))
+    for seed in range(4):
+        handed_in(campaign, f"more-{seed}", planted(3 + seed, 50 + seed))
+    few = campaign.standing(new)
+    assert few.standardised is None
+    assert few.frame["standardised"].null_count() == 2
+    assert "not standardised: the spread of 9 runs is hardly known; 10 are needed" in few.notes
+    handed_in(campaign, "more-4", planted(7, 54))
+    found = campaign.standing(new)
+    assert not any(note.startswith("not standardised") for note in found.notes)
     ev = campaign.score(measures=["P@10"])
-    reference = ev["P@10"].select(systems=sorted(LEVELS))
+    automatic = sorted([*LEVELS, *(f"more-{seed}" for seed in range(5))])
+    reference = ev["P@10"].select(systems=automatic)
     own = cf.evaluate(tmp_path / "new.run", qrels(), "P@10")["P@10"]
     assert found.standardised == cf.significance.standardise(own, reference).mean()[0]
 
@@ -186,3 +197,24 @@ def test_what_makes_no_sense_is_refused(tmp_path: Path, campaign: cf.campaign.Ca
         campaign.standing(path, measure="URisk(AP, baseline='low')")
     with pytest.raises(CranfieldError, match="no run to compare with"):
         campaign.standing("by-hand", kind="manual")
+
+
+def test_runs_with_equal_means_of_other_sums_are_equal(tmp_path: Path) -> None:
+    campaign = made(tmp_path / "c", 3, RULES.replace('"AP", "nDCG@10", "P@5"', '"P@10"'))
+    judged(campaign, {f"q{k}": {f"r{j}": 1.0 for j in range(9)} for k in range(1, 4)})
+    # 0.1 + 0.2 + 0.3 is more than 0.3 + 0.2 + 0.1, to the bit.
+    for tag, counts in {"up": (1, 2, 3), "down": (3, 2, 1), "last": (0, 2, 1)}.items():
+        ranks = {f"q{k}": {f"r{j}": 9.0 - j for j in range(n)} for k, n in enumerate(counts, 1)}
+        handed_in(campaign, tag, {topic: docs or {"x": 1.0} for topic, docs in ranks.items()})
+    means = campaign.score().by_system()["P@10"]
+    assert means[0] != means[1]
+    board = leaderboard(campaign.score(), campaign.submissions()).to_polars()
+    assert board["place"].to_list() == [1, 1, 3]
+    assert board["tag"].to_list() == ["down", "up", "last"]
+    assert board["low"][0] == board["high"][0] == pytest.approx(board["P@10"][0])
+    for tag in ("up", "down"):
+        found = campaign.standing(tag)
+        assert (found.place, found.of) == (1, 3)
+        campaign.sheets("adhoc", tmp_path / "sheets")
+        sheet = (tmp_path / "sheets" / "runs" / f"{tag}.txt").read_text()
+        assert "Place 1 of 3 runs by P@10, 0.2000" in sheet

@@ -48,6 +48,7 @@ KINDS = {
     "own": pl.Boolean,
     "source": pl.String,
     "collection": pl.String,
+    "falls": pl.Boolean,
 }
 
 
@@ -77,7 +78,10 @@ class Asked:
 
 
 def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
-    """Return the entries of a source: a row an entry, with the columns of `KINDS`."""
+    """Return the entries of a source: a row an entry, with the columns of `KINDS`.
+
+    `falls` is whether low scores are the good ones, as far as a source says so: tables do not.
+    """
     parts = []
     for path in _paths(fspath(source)):
         if path.with_name(f"{path.name}.retracted.json").is_file():
@@ -125,6 +129,7 @@ def _of_campaign(folder: Path, asked: Asked) -> pl.DataFrame:
         pl.Series("team", [known[tag].team for tag in values["entry"]], pl.String),
         own=pl.lit(value=False),
         collection=pl.lit(name),
+        falls=pl.lit(scoring.measures[0].info.lower_is_better),
     )
 
 
@@ -161,6 +166,7 @@ def _of_release(folder: Path, asked: Asked) -> pl.DataFrame:
         pl.col("received").map_elements(_day, pl.Date).alias("date"),
         pl.lit(value=False).alias("own"),
         pl.lit(name).alias("collection"),
+        pl.lit(parse_measure(measure).info.lower_is_better).alias("falls"),
     )
 
 
@@ -210,7 +216,7 @@ def _of_table(path: Path, asked: Asked) -> pl.DataFrame:
             "score": read["score"],
             "own": marks.is_in(own),
         }
-    ).with_columns(collection=pl.lit(path.name))
+    ).with_columns(collection=pl.lit(path.name), falls=pl.lit(value=False))
 
 
 def _usual(names: list[str], usual: tuple[str, ...]) -> str | None:

@@ -8,6 +8,7 @@ from os import PathLike
 
 import polars as pl
 
+from cranfield.base.arrays import without_noise
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted, some_of
 from cranfield.campaign.opened import PathName
@@ -110,7 +111,7 @@ def history(
     own
         Marks of the organisers' own entries, in the column `mark`.
     lower_is_better
-        Whether a low score is the good one.
+        Whether a low score is the good one; of measures of campaigns and releases it is known.
 
     Returns
     -------
@@ -161,13 +162,19 @@ def history(
         notes.append(f"{left:,} of {every.height:,} entries without a score left out")
     if standardised and len(collections) > 1:
         notes.append(REFERENCES)
-    return History(measure, standardised, with_records(scored, lower_is_better), tuple(notes))
+    falls = lower_is_better or bool(every["falls"].any())
+    if falls:
+        notes.append(f"low scores of {measure} are the good ones")
+    return History(measure, standardised, with_records(scored, falls), tuple(notes))
 
 
 def with_records(entries: pl.DataFrame, lower_is_better: bool = False) -> pl.DataFrame:
     """Return entries in order of days, with a column that tells the records."""
     sign = -1.0 if lower_is_better else 1.0
-    worth = pl.col("score") * sign
+    worth = pl.col("worth")
+    # Equal means of other sums, such as 0.1 + 0.2 and 0.3, are no records.
+    settled = without_noise(entries["score"].to_numpy()) * sign
+    entries = entries.with_columns(worth=pl.Series(settled, dtype=pl.Float64))
     before = (
         entries.group_by("date")
         .agg(worth.max().alias("best"))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import places, without_noise
 from cranfield.base.words import counted
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.results.kept_scores import digest, kept_frame
@@ -61,7 +61,10 @@ def separation(scores: Scores, alpha: float = 0.05) -> Separation:
         f"groups: two runs share a letter exactly when {found.method} at {alpha:g} does not"
         " separate them"
     ]
-    limits = found.around(int(found.order[0])) if scores.aggregate == "mean" else None
+    # The run that stands first on the board: of equal ones the first by its tag.
+    settled = without_noise(found.means) * (1 if scores.lower_is_better else -1)
+    first = min(range(len(settled)), key=lambda k: (settled[k], found.systems[k]))
+    limits = found.around(first) if scores.aggregate == "mean" else None
     if limits is not None:
         frame = frame.with_columns(low=limits[0], high=limits[1])
         notes.append(
@@ -188,11 +191,9 @@ def _board(
         schema_overrides={"type": pl.String},
     )
     frame = about.join(values, on="tag", how="left", maintain_order="left")
-    falls = not measures[0].info.lower_is_better
-    # A run without any score stands behind all others.
-    worst = -np.inf if falls else np.inf
-    key = pl.col(names[0]).fill_null(worst)
-    frame = frame.with_columns(place=key.rank("min", descending=falls).cast(pl.Int64))
+    first = frame[names[0]].cast(pl.Float64).to_numpy()
+    lower = measures[0].info.lower_is_better
+    frame = frame.with_columns(place=pl.Series(places(first, lower), dtype=pl.Int64))
     nothing = pl.lit(None, pl.Float64)
     if found is None:
         frame = frame.with_columns(groups=pl.lit(None, pl.String), low=nothing, high=nothing)

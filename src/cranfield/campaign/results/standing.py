@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from cranfield.base.arrays import without_noise
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.campaign.opened import Opened, PathName
@@ -37,6 +38,13 @@ CHOSEN = (
     " not in the p-values"
 )
 """What a reader should know of comparisons with runs that were chosen by their scores."""
+
+LEAST_REFERENCE = 10
+"""Reference runs without which scores are not standardised.
+
+In units of the spread of n normal values, a new one has Student's distribution with n - 1 degrees
+of freedom, times sqrt(1 + 1 / n). Its own spread is infinite up to n = 3, 1.5 for 5, 1.2 for 10.
+"""
 
 BEST, MEDIAN, BASELINE = "best", "median", "baseline"
 
@@ -67,7 +75,7 @@ class Standing(Framed):
         standardised score of that run.
     standardised
         Mean of the run's standardised scores; the reference are the campaign's runs. None for less
-        than two of them.
+        than ten of them.
     verdict
         In words: `below the median`, `not separated from the median`, `above the median, below the
         best`, `above the median, not separated from the best`, or `above the best`.
@@ -123,7 +131,8 @@ class Standing(Framed):
     def tables(self) -> list[Table]:
         """Return the comparisons as they are shown."""
         title = f"{self.run} compared by {self.comparison.method}"
-        table = replace(from_frame(self.frame, title), remarks=list(self.notes))
+        shown = self.frame if self.standardised is not None else self.frame.drop("standardised")
+        table = replace(from_frame(shown, title), remarks=list(self.notes))
         return [table, *(self.baseline.tables() if self.baseline else [])]
 
     def findings(self) -> Findings:
@@ -259,7 +268,9 @@ class _Among:
         reference = self.scores.select(systems=others)
         sign = 1.0 if reference.lower_is_better else -1.0
         means = dict(zip(self.scores.systems, self.scores.mean().tolist(), strict=True))
-        best_first = sorted(others, key=lambda one: (sign * means[one], one))
+        worth = sign * without_noise(self.scores.mean())
+        order = dict(zip(self.scores.systems, worth.tolist(), strict=True))
+        best_first = sorted(others, key=lambda one: (order[one], one))
         chosen = {BEST: best_first[0], MEDIAN: best_first[(len(best_first) - 1) // 2]}
         if baseline is not None:
             chosen[BASELINE] = baseline
@@ -280,7 +291,7 @@ class _Among:
                 "standardised",
             )
         )
-        better = sum(sign * means[one] < sign * means[run] for one in others)
+        better = sum(order[one] < order[run] for one in others)
         depth = (self.scoring.rules.pool or PoolRules()).depth
         return Standing(
             run=run,
@@ -300,16 +311,21 @@ class _Among:
             notes=(
                 f"compared with the {counted(len(others), 'accepted run')}{self.what}",
                 *self.notes,
+                *self._few(len(others)),
                 CHOSEN,
                 *compared.notes,
             ),
         )
 
     def _standardised(self, reference: Scores) -> dict[str, float | None]:
-        if len(reference.systems) < 2:
+        if len(reference.systems) < LEAST_REFERENCE:
             return dict.fromkeys(self.scores.systems)
         made = standardise(self.scores, reference)
         return dict(zip(made.systems, made.mean().tolist(), strict=True))
+
+    def _few(self, runs: int) -> list[str]:
+        few = f"not standardised: the spread of {counted(runs, 'run')} is hardly known"
+        return [f"{few}; {LEAST_REFERENCE} are needed"] if runs < LEAST_REFERENCE else []
 
     def _unjudged(self, run: str, depth: int) -> dict[int, float]:
         """Return the share of unjudged documents in the first ranks of all topics together."""

@@ -31,7 +31,7 @@ def history_page(boards: Mapping[str, Board], links: Links) -> Page:
 def _records(folder: str, board: Board) -> Html:
     if not all(row.get("received") for row in board.rows):
         return el("p", "This release does not say when each run was handed in.")
-    found = history([board.release.folder], board.measure, lower_is_better=_falls(board))
+    found = history([board.release.folder], board.measure)
     return joined(_table(found, folder, board), *(el("p", f"{one}.") for one in found.notes))
 
 
@@ -49,8 +49,3 @@ def _table(found: History, folder: str, board: Board) -> Html:
     caption = f"{label(board.release.title)}: records by {label(board.measure)}, {number}"
     head = ["handed in", "run", "team", label(board.measure)]
     return table(caption, head, rows, left=(0, 1, 2), name="narrow")
-
-
-def _falls(board: Board) -> bool:
-    scores = board.release.scores.get(board.measure)
-    return scores is not None and scores.lower_is_better

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from cranfield.base.arrays import Floats
+from cranfield.base.arrays import best as best_of
 from cranfield.campaign.publishing.site.board import Board
 from cranfield.campaign.publishing.site.board_page import lead, run_link
 from cranfield.campaign.publishing.site.drawings import MOST_CELLS, drawn_map, drawn_row
@@ -90,10 +91,10 @@ def _leading(board: Board, scores: Scores | None, topic: str) -> Html | str:
     row = scores.values[scores.topics.index(topic)]
     if np.isnan(row).all():
         return "–"
-    best = np.nanmin(row) if scores.lower_is_better else np.nanmax(row)
-    if np.nanmax(row) == np.nanmin(row) and row.size > 1:
+    leads = best_of(row, scores.lower_is_better)
+    if (leads | np.isnan(row)).all() and row.size > 1:
         return "all runs alike"
-    tags = {scores.systems[k] for k in np.flatnonzero(row == best)}
+    tags = {scores.systems[k] for k in np.flatnonzero(leads)}
     ordered = [row["tag"] for row in board.rows if row["tag"] in tags]
     parts: list[object] = []
     for k, tag in enumerate(ordered[:NAMED]):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from cranfield.base.arrays import Floats
+from cranfield.base.arrays import Floats, places
 from cranfield.campaign.results.sheets.categories import Group, groups_by
 from cranfield.campaign.results.sheets.content import Category, OfTopic, finite
 from cranfield.campaign.results.topic_statistics import ALL, TopicStatistics, topic_statistics
@@ -89,10 +89,7 @@ class AgainstOthers:
             of = groups_by(self.runs, key)
             chosen = [not key or of.get(tag) == value for tag in self.scores.systems]
             values = self.scores.values[:, chosen]
-            worse = np.where(
-                np.isnan(values), np.inf, values if self.scores.lower_is_better else -values
-            )
-            places = np.full(self.scores.values.shape, np.nan)
-            places[:, chosen] = [1 + np.searchsorted(np.sort(row), row) for row in worse]
-            self._ranked[group] = places
+            found = np.full(self.scores.values.shape, np.nan)
+            found[:, chosen] = [places(row, self.scores.lower_is_better) for row in values]
+            self._ranked[group] = found
         return self._ranked[group]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import numpy as np
-
+from cranfield.base.arrays import places
 from cranfield.base.errors import CranfieldError
 from cranfield.base.words import counted
 from cranfield.campaign.results.comparing import compared
@@ -21,12 +20,8 @@ NO_REASON = "the comparison is not possible"
 
 def certainties(scores: Scores) -> tuple[Certainty, ...]:
     """Say of each run what is sure of it, by the default comparison of all pairs."""
-    overall = scores.overall()
-    values = -overall if scores.lower_is_better else overall
-    # A run without any score is behind all others.
-    values = np.where(np.isnan(values), -np.inf, values)
-    places = (1 + (values[None, :] > values[:, None]).sum(axis=1)).tolist()
-    bare = [Certainty(place, len(scores.systems)) for place in places]
+    own = places(scores.overall(), scores.lower_is_better).tolist()
+    bare = [Certainty(place, len(scores.systems)) for place in own]
     if len(scores.systems) < 2:
         return tuple(replace(one, refused="there is no other run") for one in bare)
     if len(scores.systems) > MOST_COMPARED:

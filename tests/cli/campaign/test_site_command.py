@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cranfield.campaign.publishing.releasing import release
+from tests.campaign.publishing.making import make_campaign
 from tests.campaign.publishing.site.making import make_release
 from tests.cli.running import cranfield
 
@@ -47,3 +49,16 @@ def test_without_releases(folder: Path, tmp_path: Path) -> None:
     _, err = cranfield(tmp_path, "campaign", "site", "news", "-o", "public", status=2)
     assert "there are no releases" in err
     assert not (tmp_path / "public").exists()
+
+
+def test_what_is_left_out_is_said(tmp_path: Path) -> None:
+    opened = make_campaign(tmp_path / "news")
+    release(opened)
+    releases = opened.folder / "releases"
+    shutil.copytree(releases / "adhoc-1", releases / "adhoc-2")
+    for folder, site in (("news", "public"), ("news/releases", "again")):
+        out, _ = cranfield(tmp_path, "campaign", "site", folder, "-o", site)
+        assert "left out: adhoc-2" in out
+        assert not list((tmp_path / site).glob("data/adhoc-2*"))
+    cranfield(tmp_path, "campaign", "site", "news/releases", "-o", "news/site", status=2)
+    assert not (opened.folder / "site").exists()

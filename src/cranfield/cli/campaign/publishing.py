@@ -95,15 +95,31 @@ def retract(folder: str, release: str, reason: str) -> None:
 def site(folder: str, output: str) -> None:
     """Write the static site: boards, topics, a page a run, from releases and nothing else.
 
-    FOLDER is a campaign's, or one of releases. The pages need no server, no network and no
-    scripts: they can be opened from the folder, copied, or served from anywhere.
+    FOLDER is a campaign's, or one of releases; of a campaign, only those that it has a record of
+    are shown. The pages need no server, no network and no scripts: they can be opened from the
+    folder, copied, or served from anywhere.
     """
-    from cranfield.campaign.publishing.site.writing import write_site_of
+    from cranfield import campaign
+    from cranfield.campaign.publishing.site.entered import not_entered
+    from cranfield.campaign.publishing.site.writing import write_site, write_site_of
+    from cranfield.campaign.store.layout import REGISTRY, RELEASES
 
-    releases = Path(folder) / "releases"
-    made = write_site_of(
-        releases if releases.is_dir() else Path(folder), output, private=Path(folder)
-    )
+    given = Path(folder).resolve()
+    owner = given.parent if given.name == RELEASES else given
+    unknown: tuple[str, ...] = ()
+    if (owner / REGISTRY).exists():
+        opened = campaign.open(Path(folder) if owner == given else owner)
+        made = write_site(opened, output)
+        unknown = not_entered(owner / RELEASES, opened.registry.releases())
+    else:
+        releases = Path(folder) / RELEASES
+        made = write_site_of(
+            releases if releases.is_dir() else Path(folder), output, private=Path(folder)
+        )
     size = sum(path.stat().st_size for path in made) / 1e6
     pages = sum(path.suffix == ".html" for path in made)
     print(plain(f"{output}: {counted(pages, 'page')}, {size:.1f} MB; open {output}/index.html"))
+    for one in unknown:
+        print(
+            plain(f"left out: {one}, which is in no record (a kill left it, or it was put there)")
+        )

@@ -17,7 +17,7 @@ import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.publishing.bag import write_bag
-from cranfield.campaign.publishing.releasing import release
+from cranfield.campaign.publishing.releasing import release, retract
 from cranfield.campaign.publishing.site.board import Board
 from cranfield.campaign.publishing.site.releases import newest, read_releases
 from cranfield.campaign.publishing.site.writing import MARK, write_site, write_site_of
@@ -449,3 +449,39 @@ def test_size_and_time_of_a_large_campaign(releases: Path, tmp_path: Path) -> No
     # The machine may be busy with something else.
     assert time.perf_counter() - start < 30
     assert sum(path.stat().st_size for path in written) < 15_000_000
+
+
+def test_a_release_that_no_record_names_is_not_shown(campaign: Opened, tmp_path: Path) -> None:
+    folder = tmp_path / "news"
+    shutil.copytree(campaign.folder, folder)
+    # So a kill leaves one, between its new name and its record.
+    shutil.copytree(folder / "releases/adhoc-1", folder / "releases/adhoc-9")
+    (folder / "releases/adhoc-1.retracted.json").write_text('{"reason": "no record"}')
+    write_site(Opened(folder), tmp_path / "public")
+    write_site(campaign, tmp_path / "again")
+    assert files_of(tmp_path / "public") == files_of(tmp_path / "again")
+
+
+def test_what_is_not_as_it_was_released_is_refused(campaign: Opened, tmp_path: Path) -> None:
+    folder = tmp_path / "news"
+    shutil.copytree(campaign.folder, folder)
+    bag = folder / "releases/adhoc-1"
+    (bag / "data/README.md").write_text("another one")
+    for path in bag.glob("*.txt"):
+        path.unlink()
+    write_bag(bag, {})
+    with pytest.raises(InputError, match="is not the release that was made"):
+        write_site(Opened(folder), tmp_path / "public")
+    shutil.rmtree(bag)
+    with pytest.raises(InputError, match="adhoc-1: is missing"):
+        write_site(Opened(folder), tmp_path / "public")
+    assert not (tmp_path / "public").exists()
+
+
+def test_a_retraction_without_its_note_is_refused(campaign: Opened, tmp_path: Path) -> None:
+    folder = tmp_path / "news"
+    shutil.copytree(campaign.folder, folder)
+    retract(Opened(folder), "adhoc-1", "Wrong.")
+    (folder / "releases/adhoc-1.retracted.json").unlink()
+    with pytest.raises(InputError, match="retracted"):
+        write_site(Opened(folder), tmp_path / "public")

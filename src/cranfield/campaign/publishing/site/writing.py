@@ -6,7 +6,7 @@ import hashlib
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from os import fspath
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from cranfield.campaign.opened import Opened, PathName
 from cranfield.campaign.publishing.bag import validate
 from cranfield.campaign.publishing.site.board import Board
 from cranfield.campaign.publishing.site.board_page import board_page
+from cranfield.campaign.publishing.site.entered import entered
 from cranfield.campaign.publishing.site.file_names import file_names, link
 from cranfield.campaign.publishing.site.front_page import front_page
 from cranfield.campaign.publishing.site.history_page import history_page
@@ -22,6 +23,8 @@ from cranfield.campaign.publishing.site.pages import Links
 from cranfield.campaign.publishing.site.releases import TABLES, newest, read_releases
 from cranfield.campaign.publishing.site.run_pages import run_pages
 from cranfield.campaign.publishing.site.topics_page import topics_page
+from cranfield.campaign.store.layout import RELEASES
+from cranfield.campaign.store.records import ReleaseRecord
 from cranfield.reporting.page.html import label
 
 MARK = ".cranfield-site"
@@ -35,7 +38,9 @@ TAKEN = ("data", "index", "history")
 
 
 def write_site(opened: Opened, folder: PathName) -> tuple[Path, ...]:
-    """Write the static site of a campaign's releases; the registry is not looked into.
+    """Write the static site of a campaign's releases.
+
+    The registry is asked for one thing: which releases there are, and their hashes.
 
     Parameters
     ----------
@@ -55,19 +60,27 @@ def write_site(opened: Opened, folder: PathName) -> tuple[Path, ...]:
     PolicyError
         If the folder is something else, or lies in the campaign's own.
     InputError
-        If there are no releases, or one is damaged or cannot be read.
+        If there are no releases, or one is damaged or missing, or cannot be read.
     """
-    return write_site_of(opened.folder / "releases", folder, private=opened.folder)
+    records = opened.registry.releases()
+    return write_site_of(opened.folder / RELEASES, folder, private=opened.folder, records=records)
 
 
 def write_site_of(
-    releases: Path, folder: PathName, *, private: Path | None = None
+    releases: Path,
+    folder: PathName,
+    *,
+    private: Path | None = None,
+    records: Sequence[ReleaseRecord] | None = None,
 ) -> tuple[Path, ...]:
-    """Write the site of a folder of releases; `private` is a folder that it must not lie in."""
+    """Write the site of a folder of releases; `private` is a folder that it must not lie in.
+
+    Where there are `records`, only releases that have one are shown.
+    """
     target = Path(fspath(folder)).resolve()
     _check(target, Path(fspath(folder)), private)
     made: dict[str, bytes] = {}
-    for path, content in site_files(releases):
+    for path, content in site_files(releases, records):
         if path.casefold() in {one.casefold() for one in made}:
             raise InputError(f"two pages would be called {quoted(path)}", source=str(releases))
         made[path] = content
@@ -80,9 +93,11 @@ def write_site_of(
     return tuple(Path(fspath(folder)) / path for path in sorted(made))
 
 
-def site_files(folder: Path) -> Iterator[tuple[str, bytes]]:
+def site_files(
+    folder: Path, records: Sequence[ReleaseRecord] | None = None
+) -> Iterator[tuple[str, bytes]]:
     """Yield the paths of the site and what stands there: the same for the same releases."""
-    releases = read_releases(folder)
+    releases = read_releases(folder) if records is None else entered(folder, records)
     current = newest(releases)
     for release in current:
         if problems := validate(release.folder):

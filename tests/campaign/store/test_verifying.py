@@ -21,6 +21,7 @@ from cranfield.campaign.publishing.bag import write_bag
 from cranfield.campaign.store import objects, seal, verifying
 from cranfield.campaign.store.records import ReleaseRecord, ScoreFile
 from cranfield.campaign.store.registry import Registry
+from cranfield.campaign.store.verification import Verification
 
 from .conftest import Enter, entered, judged
 
@@ -384,3 +385,51 @@ def test_an_object_that_a_repair_took_away_is_missed_in_time(news: campaign.Camp
 def nothing_is_written_outside(tmp_path: Path) -> Iterator[None]:
     yield
     assert {path.name for path in tmp_path.iterdir()} <= {"news"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes on this system")
+def test_a_pipe_in_the_place_of_a_file_is_told_and_not_waited_for(
+    whole: campaign.Campaign,
+) -> None:
+    for path in files(whole.folder):
+        name = path.relative_to(whole.folder).as_posix()
+        if name == "campaign.sqlite":
+            continue
+        data = path.read_bytes()
+        path.unlink()
+        os.mkfifo(path)
+        found = whole.verify()
+        assert any(one.file == name and "no ordinary file" in one.reason for one in found.problems)
+        path.unlink()
+        path.write_bytes(data)
+    assert whole.verify().ok
+
+
+def test_a_link_with_the_same_bytes_is_told(
+    whole: campaign.Campaign, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    [path] = (whole.folder / "scores").iterdir()
+    elsewhere = tmp_path_factory.mktemp("elsewhere") / "k.parquet"
+    shutil.move(path, elsewhere)
+    path.symlink_to(elsewhere)
+    found = whole.verify()
+    assert found.ok
+    assert [one.file for one in found.notes] == ["scores/k.parquet"]
+
+
+def test_what_vanishes_while_it_is_looked_at_is_looked_at_again(
+    whole: campaign.Campaign, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The name of a file that is being written is gone a moment later.
+    looked = verifying._Account.all
+    left = [1, 2]
+
+    def vanishing(account: verifying._Account) -> Verification:
+        if left:
+            left.pop()
+            raise FileNotFoundError
+        return looked(account)
+
+    monkeypatch.setattr(verifying._Account, "all", vanishing)
+    assert whole.verify().ok
+    assert not left

@@ -127,6 +127,9 @@ def _coded(name: str) -> str:
 
 
 def _read_manifest(manifest: Path, problems: dict[str, str]) -> Iterator[tuple[str, str]]:
+    if manifest.exists() and not manifest.is_file():
+        problems[manifest.name] = "is no ordinary file"
+        return
     try:
         # Of bytes: text has more ends of lines, which may be part of a name.
         lines = [line.decode() for line in manifest.read_bytes().splitlines()]

@@ -45,6 +45,8 @@ class Seal:
 
 def read_seal(folder: Path) -> Seal:
     """Read the seal; one that is missing or damaged is an error that names the file."""
+    if (folder / SEAL).exists() and not (folder / SEAL).is_file():
+        raise InputError("is no ordinary file", source=SEAL)
     try:
         text = (folder / SEAL).read_bytes().decode("ascii")
     except FileNotFoundError as error:

@@ -61,8 +61,14 @@ def verify(opened: Opened, *, repair: bool = False) -> Verification:
 
 def _looked(folder: Path) -> Verification:
     """Look again where others changed something meanwhile: what is missing may be purged."""
-    for _ in range(LOOKS):
-        found = _Account(folder).all()
+    for look in range(LOOKS):
+        try:
+            found = _Account(folder).all()
+        except FileNotFoundError:
+            # A file that was being written got its name, or was removed, under our eyes.
+            if look == LOOKS - 1:
+                raise
+            continue
         if found.ok or not found.events:
             break
         with connected(folder) as connection:
@@ -110,8 +116,15 @@ class _Account:
         self.findings.append(Finding(file, reason, kind))
 
     def compare(self, name: str, sha256: str, what: str) -> None:
+        path = self.folder / name
+        if path.exists() and not path.is_file():
+            # To open a pipe would wait for somebody to write to it.
+            self.found(name, f"is no ordinary file ({what})")
+            return
+        if path.is_symlink():
+            self.found(name, f"is a link: a copy of the folder may be without it ({what})", NOTE)
         try:
-            same = file_sha256(self.folder / name) == sha256
+            same = file_sha256(path) == sha256
         except InputError as error:
             self.found(name, f"{error.reason} ({what})")
             return

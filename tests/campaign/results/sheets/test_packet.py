@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import zipfile
 from itertools import combinations
 from pathlib import Path
@@ -176,3 +177,13 @@ def test_rules_say_how_small(small: Make, tmp_path: Path) -> None:
     campaign = small(rules=RULES.replace("min_category = 3", "min_category = 2"))
     held = unpacked(campaign.packet("westlab", tmp_path / "westlab.zip"))
     assert json.loads(held["adhoc/runs/tag-westlab-1.json"])["category"]["runs"] == 4
+
+
+@pytest.mark.skipif(os.name != "posix", reason="modes are those of POSIX")
+def test_packets_are_read_by_their_owner_only(small: Make, tmp_path: Path) -> None:
+    campaign = small()
+    campaign.packet("northlab", tmp_path / "one.zip")
+    campaign.packet("northlab", tmp_path / "folder")
+    found = [path for path in (tmp_path / "folder").rglob("*") if path.is_file()]
+    assert len(found) > 3
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "one.zip", *found)} == {0o600}

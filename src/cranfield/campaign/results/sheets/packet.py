@@ -61,8 +61,8 @@ def write_packet(
     team
         Id of the team.
     path
-        An archive where the name ends in `.zip`, else a folder. The same campaign gives the same
-        bytes.
+        An archive where the name ends in `.zip`, else a folder; files that only their owner reads.
+        The same campaign gives the same bytes.
     task
         A task; by default all for which the team has accepted runs.
     judgments
@@ -132,10 +132,10 @@ def _write(makings: Iterable[Making], team: str, target: Path) -> Path:
         for name, content in packet_files(one, team)
     }
     if target.suffix.lower() == ".zip":
-        with whole_file(target) as out:
+        with whole_file(target, private=True) as out:
             out.write(zipped(files))
     else:
-        write_files(target, files)
+        write_files(target, files, private=True)
     return target
 
 

@@ -80,7 +80,9 @@ def as_bytes(text: str) -> bytes:
     return text.encode("utf-8", "backslashreplace")
 
 
-def write_files(folder: PathName, files: Mapping[str, bytes]) -> tuple[Path, ...]:
+def write_files(
+    folder: PathName, files: Mapping[str, bytes], *, private: bool = False
+) -> tuple[Path, ...]:
     """Write files by their names into a folder, which holds no others of the same kind."""
     target = Path(fspath(folder))
     for inner in sorted({(target / name).parent for name in files}):
@@ -94,7 +96,7 @@ def write_files(folder: PathName, files: Mapping[str, bytes]) -> tuple[Path, ...
         make_folder(inner)
     made = []
     for name, content in files.items():
-        with whole_file(target / name) as out:
+        with whole_file(target / name, private=private) as out:
             out.write(content)
         made.append(target / name)
     return tuple(made)

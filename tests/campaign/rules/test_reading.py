@@ -259,6 +259,26 @@ def test_one_wrong_thing_is_one_line_that_names_it(
     assert str(folder) not in said
 
 
+@pytest.mark.parametrize(
+    ("text", "line", "named"),
+    [
+        ("[task.m]\n", 4, "task"),
+        ("[[tasks]]\n", 4, "tasks"),
+        ('[tasks."a.b "]\n', 4, "tasks.'a.b '"),
+        ("[tasks.m.question.fields]\n", 4, "tasks.m.question"),
+        ("[tasks.m]\nm.x = 3\n", 5, "tasks.m.m"),
+    ],
+)
+def test_the_line_is_known_where_a_header_says_more_than_what_is_wrong(
+    tmp_path: Path, text: str, line: int, named: str
+) -> None:
+    path = tmp_path / "campaign.toml"
+    path.write_text('[campaign]\nid = "a"\ntitle = "b"\n' + text)
+    with pytest.raises(InputError) as caught:
+        read_rules(path)
+    assert str(caught.value).startswith(f"campaign.toml:{line}: {named}: ")
+
+
 def test_a_link_out_of_the_folder_is_refused(
     folder: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -31,6 +31,16 @@ def rules(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.parametrize("wrong", ['measures = ["nope"]', 'judging = {ties = "nope"}'])
+def test_measures_and_policies_are_checked_before_anything_is_made(
+    rules: Path, tmp_path: Path, wrong: str
+) -> None:
+    rules.write_text(RULES + wrong)
+    with pytest.raises(InputError, match=r"tasks\.adhoc\.(measures|judging): .*nope"):
+        campaign.create(tmp_path / "news", rules)
+    assert not (tmp_path / "news").exists()
+
+
 def test_rules_and_the_files_that_they_name_are_copied(rules: Path, tmp_path: Path) -> None:
     made = campaign.create(tmp_path / "news", rules, actor="nicola")
     files = {p.relative_to(made.folder).as_posix() for p in made.folder.rglob("*") if p.is_file()}

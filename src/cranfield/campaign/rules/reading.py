@@ -150,7 +150,10 @@ def _rules(given: Mapping[str, Any]) -> Rules:
     for needed in ("id", "title"):
         if needed not in campaign:
             raise WrongValueError(f"has no {needed}", "campaign")
-    tasks = kinds.table(given.get("tasks", {}))
+    try:
+        tasks = kinds.table(given.get("tasks", {}))
+    except WrongValueError as error:
+        raise WrongValueError(error.reason, "tasks") from None
     if not tasks:
         raise WrongValueError("there is no task; each is a table such as [tasks.adhoc]", "tasks")
     made: dict[str, TaskRules] = {}
@@ -246,10 +249,12 @@ def _line_of(text: str, path: tuple[str, ...]) -> int | None:
             here = (*table, *_keys(key.group(1)))
         else:
             continue
-        if len(here) > deepest and here == path[: len(here)]:
-            best, deepest = number, len(here)
+        depth = min(len(here), len(path))
+        if depth > deepest and here[:depth] == path[:depth]:
+            best, deepest = number, depth
     return best
 
 
 def _keys(dotted: str) -> tuple[str, ...]:
-    return tuple(part.strip().strip("\"'") for part in dotted.split("."))
+    parts = re.findall(r"""\s*("[^"]*"|'[^']*'|[^."']+)\s*""", dotted)
+    return tuple(part.strip().strip("\"'") for part in parts)

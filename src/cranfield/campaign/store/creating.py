@@ -44,7 +44,11 @@ def _fill(building: Path, rules: Path | None, actor: str | None) -> None:
     if rules is None:
         _keep(building / RULES, template().encode())
     else:
+        # Loaded where it is needed: it reads measures and policies.
+        from cranfield.campaign.rules.checking import check_rules
+
         read = read_rules(rules)
+        check_rules(read)
         source = rules if rules.is_dir() else rules.parent
         for name in read.files:
             own = RULES if name == read.source else name

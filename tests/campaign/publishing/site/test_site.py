@@ -239,6 +239,19 @@ def test_topics_by_difficulty(releases: Path, tmp_path: Path) -> None:
     assert page.shown.count("late1") >= 5
 
 
+@pytest.mark.filterwarnings("ignore:campaign.toml. not as last used")
+def test_the_median_is_said_as_the_release_has_it(tmp_path: Path) -> None:
+    campaign = make_campaign(tmp_path / "campaign")
+    rules = tmp_path / "campaign" / "campaign.toml"
+    text = rules.read_text()
+    rules.write_text(text.replace("measures = ", 'median = "average"\nmeasures = '))
+    opened = Opened(campaign.folder)
+    release(opened)
+    write_site(opened, tmp_path / "public")
+    [page] = (tmp_path / "public").glob("*/topics.html")
+    assert "of runs the mean of the two middle ones." in page.read_text()
+
+
 def test_text_from_files_stays_text(releases: Path, tmp_path: Path) -> None:
     make_release(
         releases,

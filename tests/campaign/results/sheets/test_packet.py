@@ -187,3 +187,10 @@ def test_packets_are_read_by_their_owner_only(small: Make, tmp_path: Path) -> No
     found = [path for path in (tmp_path / "folder").rglob("*") if path.is_file()]
     assert len(found) > 3
     assert {path.stat().st_mode & 0o777 for path in (tmp_path / "one.zip", *found)} == {0o600}
+
+
+def test_the_median_is_said_as_the_rules_have_it(small: Make, tmp_path: Path) -> None:
+    campaign = small(rules=RULES + 'median = "average"\n')
+    readme = unpacked(campaign.packet(TEAMS[0], tmp_path / "one.zip"))["adhoc/README.txt"].decode()
+    assert "the mean of the two middle scores" in readme
+    assert "better" not in readme

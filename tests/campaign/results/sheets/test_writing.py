@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ import polars as pl
 import pytest
 
 import cranfield as cf
+from cranfield.campaign.opened import Opened
+from cranfield.campaign.results.sheets.making import sheets_of
 from cranfield.campaign.results.sheets.sheet import Sheet
 from tests.campaign.results.made import handed_in, judged
 from tests.campaign.results.sheets.conftest import Make
@@ -114,3 +117,18 @@ def test_forms_that_there_are_not(small: Make, tmp_path: Path) -> None:
     with pytest.raises(cf.PolicyError, match="forms 'gif' is none of html, svg, pdf, png"):
         small().overview(None, tmp_path / "over", forms=["gif"])
     assert not (tmp_path / "over").exists()
+
+
+def test_who_was_pooled_is_said_only_where_it_is_known(small: Make) -> None:
+    campaign = small()
+    assert all(one.depth is None and "Pooled" not in one.to_text() for one in of(campaign))
+    [first, *_] = campaign.submissions()
+    with campaign.registry.change("pool", "adhoc") as change:
+        change.update(replace(first, pooled=True))
+    said = {one.tag: one.to_text() for one in of(campaign)}
+    assert "its first 5 documents for each topic were judged" in said.pop(first.tag)
+    assert all("not pooled; its documents" in text for text in said.values())
+
+
+def of(campaign: cf.campaign.Campaign) -> tuple[Sheet, ...]:
+    return sheets_of(Opened(campaign.folder))

@@ -78,9 +78,12 @@ def _table(board: Board) -> Html:
         el("th", "runs that do best", scope="col"),
     ]
     box = sortable(f"{label(board.measure)} by topic, the easiest first", heads, rows)
+    middle = "the better of the two middle ones, a score that a run has"
+    if board.release.about.get("median") == "average":
+        middle = "the mean of the two middle ones"
     note = (
         "The line reaches from the worst to the best run, the tick is the median: of an even number"
-        " of runs the better of the two middle ones, a score that a run has."
+        f" of runs {middle}."
     )
     return joined(box, el("p", note, class_="small"))
 

@@ -20,7 +20,7 @@ from cranfield.campaign.results.sheets.categories import Group, groups_shown
 from cranfield.campaign.results.sheets.certainty import certainties, nameless
 from cranfield.campaign.results.sheets.content import Certainty, finite
 from cranfield.campaign.results.sheets.sheet import Sheet
-from cranfield.campaign.rules.task_rules import Rules, TaskRules
+from cranfield.campaign.rules.task_rules import PoolRules, Rules, TaskRules
 from cranfield.campaign.store.records import ACCEPTED, Submission
 from cranfield.collection.metadata.reading import read_metadata
 from cranfield.evaluation.evaluation import Evaluation
@@ -199,9 +199,11 @@ class Making:
         wanted = tuple(dict.fromkeys([*own_measures(task), scores.measure]))
         names = dict.fromkeys([*measures_of(task), *wanted])
         overall = {name: self.scores_by(name).overall().tolist() for name in names}
+        # Where no run is marked it is not known which were pooled.
+        marked = any(run.pooled for run in run_of.values())
         return tuple(
             Sheet(
-                **_head(run_of[tag], self.known),
+                **_head(run_of[tag], self.known, marked),
                 **_overall({name: values[k] for name, values in overall.items()}, wanted, task),
                 measure=scores.measure,
                 lower_is_better=scores.lower_is_better,
@@ -238,7 +240,7 @@ def in_order(topics: Sequence[str]) -> list[str]:
     return sorted(topics, key=key)
 
 
-def _head(run: Submission, known: Known) -> dict[str, Any]:
+def _head(run: Submission, known: Known, marked: bool) -> dict[str, Any]:
     task = known.task
     return {
         "campaign": known.rules.id,
@@ -255,7 +257,7 @@ def _head(run: Submission, known: Known) -> dict[str, Any]:
         "description": run.description,
         "late": run.late,
         "pooled": run.pooled,
-        "depth": task.pool.depth if task.pool else None,
+        "depth": (task.pool or PoolRules()).depth if marked else None,
         "sha256": run.object,
         "received": run.received,
         "warnings": known.warnings.get(run.tag, ()),

@@ -38,10 +38,10 @@ EMPTY = pl.DataFrame(
 )
 """The table of statistics, without rows; no category is all runs."""
 
-MEANT = (
-    "The median of an even number of runs is the better of the two middle scores.",
-    "A run without documents for a topic counts with 0 there.",
-)
+MEANT = {
+    "better": "The median of an even number of runs is the better of the two middle scores.",
+    "average": "The median of an even number of runs is the mean of the two middle scores.",
+}
 
 
 def write_packet(
@@ -171,7 +171,8 @@ def _readme(sheets: Sequence[Sheet], known: Known) -> str:
         "runs/*.html     a sheet for each run; .txt and .json say the same",
         "statistics.csv  best, median and worst score of groups of runs, by measure and topic",
         "",
-        *MEANT,
+        MEANT[known.task.median],
+        "A run without documents for a topic counts with 0 there.",
         f"A group has runs of {counted(known.task.min_category, 'team')} or more; else all runs are"
         " shown in its place, or none.",
         "Runs of other teams are counted, and not named.",

@@ -77,7 +77,7 @@ def test_a_large_board_has_no_groups(campaign: cf.campaign.Campaign) -> None:
     found = board(campaign, most=3)
     assert found.separation is None
     assert found.to_polars()["groups"].null_count() == 4
-    assert found.notes == ("4 runs are not compared with each other; up to 3 are",)
+    assert found.notes == ("runs are not compared: there are 4, and up to 3 are",)
     shown = str(found.findings("News", 2).tables[0])
     assert shown.startswith("Board of News: 4 runs\n")
     assert "the first 2 of 4 runs are shown" in shown

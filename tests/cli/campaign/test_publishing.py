@@ -84,3 +84,35 @@ def test_demo_writes_into_no_other_folder(tmp_path: Path) -> None:
     (tmp_path / "mine").write_text("")
     _, said = cranfield(tmp_path, "campaign", "demo", "--folder", ".", status=2)
     assert said == "cranfield: error: '.' is there already, and is no empty folder\n"
+
+
+@pytest.mark.parametrize(("topics", "runs"), [(1, 1), (1, 3), (2, 1), (2, 2)])
+def test_the_smallest_campaigns_have_a_whole_life(tmp_path: Path, topics: int, runs: int) -> None:
+    """What cannot be compared is shown, and said not to be compared."""
+    (tmp_path / "rules.toml").write_text(
+        '[campaign]\nid = "x"\ntitle = "X"\n[tasks.t]\nmeasures = ["P@2", "AP"]\n'
+        "min_category = 1\npool = {depth = 2}\n"
+    )
+    (tmp_path / "qrels").write_text("".join(f"{t} 0 d0 1\n{t} 0 d1 0\n" for t in range(topics)))
+    for k in range(runs):
+        (tmp_path / f"r{k}.run").write_text(
+            "".join(f"{t} Q0 d{k} 1 2 r{k}\n{t} Q0 d9 2 1 r{k}\n" for t in range(topics))
+        )
+    for arguments in (
+        ("init", "x", "--rules", "rules.toml"),
+        ("team", "x", "add", "us"),
+        ("submit", "x", *(f"r{k}.run" for k in range(runs)), "--team", "us"),
+        ("pool", "x", "--mark"),
+        ("judgments", "x", "qrels", "--version", "1"),
+        ("score", "x"),
+        ("sheets", "x", "-o", "sheets"),
+        ("overview", "x", "-o", "overview"),
+        ("packet", "x", "us", "-o", "us.zip"),
+        ("release", "x", "--date", "2026-01-01"),
+        ("site", "x", "-o", "site"),
+        ("verify", "x"),
+    ):
+        out, _ = cranfield(tmp_path, "campaign", *arguments)
+    assert out.startswith("whole: ")
+    board = (tmp_path / "site" / "t" / "index.html").read_text()
+    assert ("not compared" in board) == (runs == 1 or topics == 1)

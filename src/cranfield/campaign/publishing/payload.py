@@ -17,9 +17,9 @@ from cranfield.campaign.opened import Opened
 from cranfield.campaign.publishing.disclosing import Disclosed
 from cranfield.campaign.publishing.readme import readme
 from cranfield.campaign.publishing.run_text import packed, released_text
-from cranfield.campaign.results.comparing import compared
+from cranfield.campaign.results.comparing import MOST_COMPARED, compared_if_possible
 from cranfield.campaign.results.judgments import qrels_of
-from cranfield.campaign.results.leaderboard import MOST_COMPARED, leaderboard
+from cranfield.campaign.results.leaderboard import leaderboard
 from cranfield.campaign.results.sheets.categories import groups_by
 from cranfield.campaign.results.sheets.making import Known, in_order, make_sheets
 from cranfield.campaign.results.sheets.page import sheet_page
@@ -136,8 +136,15 @@ def write_payload(folder: Path, payload: Payload) -> None:
     title = f"{rules.title}: {payload.task.title or payload.task.name}"
     # Of more runs there is no report: boards have no groups of them either.
     if len(shown.systems) <= MOST_COMPARED:
-        found = [compared(one) for one in own.values()] if len(shown.systems) > 1 else own
-        report(found, folder / "report.html", title=title, date=payload.date, jobs=1)
+        tried = [compared_if_possible(one) for one in own.values()]
+        found = [one for one in tried if not isinstance(one, str)]
+        report(
+            found if len(found) == len(tried) else own,
+            folder / "report.html",
+            title=title,
+            date=payload.date,
+            jobs=1,
+        )
     for run in payload.shown:
         if run.metadata:
             _write(folder / "metadata" / f"{run.tag}.yml", run.metadata)

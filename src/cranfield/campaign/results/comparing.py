@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cranfield.base.errors import CranfieldError
 from cranfield.scores import Scores
-from cranfield.significance.comparison.compare import compare
-from cranfield.significance.comparison.result import PairwiseComparison
+
+if TYPE_CHECKING:
+    from cranfield.significance.comparison.result import PairwiseComparison
+
+MOST_COMPARED = 150
+"""Runs that are compared with each other; the pairs of more take long."""
 
 KEPT = 8
 """Comparisons that are kept in memory."""
@@ -21,6 +27,25 @@ def compared(scores: Scores, alpha: float = 0.05) -> PairwiseComparison:
     The same scores are compared once: of 126 runs it takes two seconds.
     """
     return _compared(_Same(scores), alpha)
+
+
+def not_compared(runs: int, most: int = MOST_COMPARED) -> str:
+    """Say why so many runs are not compared; nothing where they are."""
+    if runs < 2:
+        return "there is no other run"
+    return f"there are {runs:,}, and up to {most} are" if runs > most else ""
+
+
+def compared_if_possible(
+    scores: Scores, alpha: float = 0.05, most: int = MOST_COMPARED
+) -> PairwiseComparison | str:
+    """Compare all pairs, or say why they are not compared, such as for want of topics."""
+    if refused := not_compared(len(scores.systems), most):
+        return refused
+    try:
+        return compared(scores, alpha)
+    except CranfieldError as error:
+        return str(error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,5 +68,8 @@ class _Same:
 
 @lru_cache(KEPT)
 def _compared(same: _Same, alpha: float) -> PairwiseComparison:
+    # Loaded only where a comparison is not kept yet: it would be most of the time of a board.
+    from cranfield.significance.comparison.compare import compare
+
     gaps = bool(np.isnan(same.scores.values).any())
     return compare(same.scores, alpha=alpha, missing="zero" if gaps else None)

@@ -10,6 +10,11 @@ import polars as pl
 from cranfield.base.arrays import places, without_noise
 from cranfield.base.words import counted
 from cranfield.campaign.opened import Opened
+from cranfield.campaign.results.comparing import (
+    MOST_COMPARED,
+    compared_if_possible,
+    not_compared,
+)
 from cranfield.campaign.results.kept_scores import digest, kept_frame
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.store.records import Submission
@@ -20,9 +25,6 @@ from cranfield.scores import Scores
 from cranfield.significance.comparison.groups import shortened
 from cranfield.tabular import from_frame
 from cranfield.tabular.frames import Framed
-
-MOST_COMPARED = 150
-"""Runs that are compared with each other for a board; the pairs of more take long."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,13 +50,18 @@ class Separation:
     notes: tuple[str, ...]
 
 
-def separation(scores: Scores, alpha: float = 0.05) -> Separation:
-    """Compare all pairs of systems by the default test; missing scores count 0."""
-    # Loaded only where a comparison is not kept yet: it would be most of the time of a board.
-    from cranfield.campaign.results.comparing import compared
+class _NotComparedError(Exception):
+    """There is nothing to keep; the text says why."""
+
+
+def separation(scores: Scores, alpha: float = 0.05, most: int = MOST_COMPARED) -> Separation | str:
+    """Compare all pairs of systems by the default test, or say why they are not compared."""
+    # Loaded only where a comparison is not kept yet.
     from cranfield.scales.statements.meaningful import NOT_INVARIANT, meaning
 
-    found = compared(scores, alpha)
+    found = compared_if_possible(scores, alpha, most)
+    if isinstance(found, str):
+        return found
     letters = found.groups()
     frame = pl.DataFrame({"tag": found.systems, "groups": [letters[one] for one in found.systems]})
     notes = [
@@ -165,18 +172,16 @@ def leaderboard(
     shares = [one.unjudged_10 / max(1, one.retrieved_10) for one in evaluation.coverage.systems]
     values = evaluation.by_system().rename({"system": "tag"})
     first = evaluation.measures[0]
-    there = 2 <= len(evaluation.systems) <= most
-    found = separation(evaluation[str(first)], alpha) if there else None
+    found = separation(evaluation[str(first)], alpha, most)
     values = values.with_columns(pl.Series("unjudged@10", shares, pl.Float64))
-    return _board(values, submissions, evaluation.measures, found, most)
+    return _board(values, submissions, evaluation.measures, found)
 
 
 def _board(
     values: pl.DataFrame,
     submissions: Sequence[Submission],
     measures: Sequence[Measure],
-    found: Separation | None,
-    most: int,
+    found: Separation | str,
 ) -> Leaderboard:
     """Put together `tag`, a column a measure and `unjudged@10` with what is known of runs."""
     names = [str(one) for one in measures]
@@ -195,7 +200,7 @@ def _board(
     lower = measures[0].info.lower_is_better
     frame = frame.with_columns(place=pl.Series(places(first, lower), dtype=pl.Int64))
     nothing = pl.lit(None, pl.Float64)
-    if found is None:
+    if isinstance(found, str):
         frame = frame.with_columns(groups=pl.lit(None, pl.String), low=nothing, high=nothing)
     else:
         frame = frame.join(found.frame, on="tag", how="left", maintain_order="left")
@@ -204,10 +209,10 @@ def _board(
     frame = frame.sort("place", "tag").select(
         "place", "tag", "team", "type", "late", *names, "groups", "low", "high", "unjudged@10"
     )
-    notes = found.notes if found is not None else ()
-    if frame.height > most:
-        notes = (f"{frame.height:,} runs are not compared with each other; up to {most} are",)
-    return Leaderboard(tuple(names), frame, found, notes)
+    if isinstance(found, str):
+        notes = (f"runs are not compared: {found}",)
+        return Leaderboard(tuple(names), frame, None, notes)
+    return Leaderboard(tuple(names), frame, found, found.notes)
 
 
 def board(
@@ -234,20 +239,25 @@ def board(
     share = covered.field("unjudged_10") / covered.field("retrieved_10").clip(1)
     values = overall.rename({"run": "tag"}).drop("coverage")
     values = values.with_columns(share.alias("unjudged@10"))
-    found = _kept_separation(scoring, alpha) if 2 <= overall.height <= most else None
-    return _board(values, scoring.submissions, scoring.measures, found, most)
+    found = not_compared(overall.height, most) or _kept_separation(scoring, alpha)
+    return _board(values, scoring.submissions, scoring.measures, found)
 
 
-def _kept_separation(scoring: Scoring, alpha: float) -> Separation:
+def _kept_separation(scoring: Scoring, alpha: float) -> Separation | str:
     """Return which runs are separated by the first measure; once found, it is kept."""
     first = scoring.measures[0]
 
     def make() -> tuple[pl.DataFrame, dict[str, str]]:
         found = separation(scoring.only(first).evaluation()[str(first)], alpha)
+        if isinstance(found, str):
+            raise _NotComparedError(found)
         words = {"method": found.method, "verdict": found.verdict, "notes": "\n".join(found.notes)}
         return found.frame, words
 
     basis = digest("groups", scoring.basis(together=True), str(first), alpha)
     task, judgments = scoring.rules.name, scoring.judgments.version
-    frame, about = kept_frame(scoring.opened, task, judgments, basis, make)
+    try:
+        frame, about = kept_frame(scoring.opened, task, judgments, basis, make)
+    except _NotComparedError as error:
+        return str(error)
     return Separation(frame, about["method"], about["verdict"], tuple(about["notes"].split("\n")))

@@ -5,10 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from cranfield.base.arrays import places
-from cranfield.base.errors import CranfieldError
 from cranfield.base.words import counted
-from cranfield.campaign.results.comparing import compared
-from cranfield.campaign.results.leaderboard import MOST_COMPARED
+from cranfield.campaign.results.comparing import compared_if_possible
 from cranfield.campaign.results.sheets.content import Certainty
 from cranfield.reporting.page.words import verdict_sentence
 from cranfield.reporting.verdicts import BETTER, WORSE, group_letters, verdicts_of
@@ -22,16 +20,10 @@ def certainties(scores: Scores) -> tuple[Certainty, ...]:
     """Say of each run what is sure of it, by the default comparison of all pairs."""
     own = places(scores.overall(), scores.lower_is_better).tolist()
     bare = [Certainty(place, len(scores.systems)) for place in own]
-    if len(scores.systems) < 2:
-        return tuple(replace(one, refused="there is no other run") for one in bare)
-    if len(scores.systems) > MOST_COMPARED:
-        refused = f"there are {len(bare):,}, and up to {MOST_COMPARED} are"
-        return tuple(replace(one, refused=refused) for one in bare)
-    try:
-        comparison = compared(scores)
-        said = meaning(comparison)
-    except CranfieldError as error:
-        return tuple(replace(one, refused=str(error)) for one in bare)
+    comparison = compared_if_possible(scores)
+    if isinstance(comparison, str):
+        return tuple(replace(one, refused=comparison) for one in bare)
+    said = meaning(comparison)
     letters = group_letters(comparison) or [""] * len(bare)
     verdicts = verdicts_of(comparison)
     method = f"{comparison.title}, alpha {comparison.alpha:g}"

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from cranfield.assess import Pool
     from cranfield.campaign.checks.report import CheckReport
     from cranfield.campaign.publishing.releasing import Release
-    from cranfield.campaign.results.standing import Standing
+    from cranfield.campaign.results.standing.result import Standing
     from cranfield.campaign.store.records import Judgments, Submission, Team
     from cranfield.campaign.store.verification import Verification
     from cranfield.campaign.submitting.archive import Outcome
@@ -209,7 +209,7 @@ class Campaign(Opened):
         **options: Any,
     ) -> Standing:
         """Say where a new run stands: against the median, the best, and a baseline."""
-        from cranfield.campaign.results.standing import standing
+        from cranfield.campaign.results.standing.making import standing
 
         return standing(self, run, task, measure=measure, baseline=baseline, **options)
 
@@ -223,7 +223,7 @@ class Campaign(Opened):
 
     def retract(self, release: str, reason: str) -> None:
         """Retract a release: it stays, with a note beside it."""
-        from cranfield.campaign.publishing.releasing import retract
+        from cranfield.campaign.publishing.retracting import retract
 
         retract(self, release, reason)
 

@@ -23,7 +23,8 @@ from cranfield.campaign.opened import Opened
 from cranfield.campaign.publishing import payload
 from cranfield.campaign.publishing.bag import validate
 from cranfield.campaign.publishing.disclosing import disclosed
-from cranfield.campaign.publishing.releasing import _secret, release, retract
+from cranfield.campaign.publishing.releasing import _secret, release
+from cranfield.campaign.publishing.retracting import retract
 from cranfield.campaign.results import scoring
 from cranfield.campaign.results.sheets.sheet import Sheet
 from cranfield.campaign.rules.reading import read_rules

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC
 from datetime import date as day_type
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.version import __version__
-from cranfield.base.whole_files import sync_folder, whole_file
+from cranfield.base.whole_files import sync_folder
 from cranfield.base.words import counted
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.publishing.bag import PAYLOAD, write_bag
@@ -34,9 +32,6 @@ from cranfield.campaign.store.records import ReleaseRecord, Submission
 
 if TYPE_CHECKING:
     from cranfield.campaign.publishing.payload import Payload
-
-RETRACTED = "retracted"
-"""The state of a release that was taken back."""
 
 
 @dataclass(frozen=True)
@@ -172,48 +167,6 @@ def release(
         hidden=about_it["hidden_teams"],
         left_out=payload.left_out,
     )
-
-
-def retract(opened: Opened, release: str, reason: str) -> None:
-    """Retract a release: it stays as it is, and a note beside it says that it does not stand.
-
-    Parameters
-    ----------
-    opened
-        The campaign.
-    release
-        Its id, such as `adhoc-1`.
-    reason
-        Why; everybody can read it.
-
-    Raises
-    ------
-    PolicyError
-        For a release that is not there or is retracted already, or when no reason is given.
-    """
-    if not reason.strip():
-        raise PolicyError("a release is retracted for a reason, and none is given")
-    with opened.registry.change("retract", release, {"reason": reason}) as tx:
-        found = {one.id: one for one in tx.releases()}
-        if release not in found:
-            there = ", ".join(found) or "none"
-            raise PolicyError(f"there is no release {quoted(release)}; there are {there}")
-        if found[release].state == RETRACTED:
-            raise PolicyError(f"{release} is retracted already")
-        note = {"release": release, "retracted": _now(opened), "reason": reason}
-        text = (json.dumps(note, indent=1, ensure_ascii=False) + "\n").encode()
-        # A kill before the transaction ends leaves the note: it is written over the next time.
-        path = opened.folder / RELEASES / f"{release}.retracted.json"
-        with whole_file(path, private=True, synced=True) as out:
-            out.write(text)
-        tx.update(
-            replace(
-                found[release],
-                state=RETRACTED,
-                reason=reason,
-                retraction=sha256(text).hexdigest(),
-            )
-        )
 
 
 def _chosen(

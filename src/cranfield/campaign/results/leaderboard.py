@@ -15,7 +15,7 @@ from cranfield.campaign.results.comparing import (
     compared_if_possible,
     not_compared,
 )
-from cranfield.campaign.results.kept_scores import digest, kept_frame
+from cranfield.campaign.results.score_files import digest, kept_frame
 from cranfield.campaign.results.scoring import Scoring
 from cranfield.campaign.store.records import Submission
 from cranfield.evaluation.evaluation import Evaluation

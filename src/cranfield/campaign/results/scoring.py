@@ -13,8 +13,9 @@ from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.version import __version__
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.results.judgments import qrels_of, version_of
-from cranfield.campaign.results.kept_scores import KeptScores, digest
+from cranfield.campaign.results.kept_scores import KeptScores
 from cranfield.campaign.results.run_bytes import runs_of
+from cranfield.campaign.results.score_files import digest
 from cranfield.campaign.rules.task_rules import TaskRules
 from cranfield.campaign.rules.topics import topic_ids
 from cranfield.campaign.store.records import Judgments

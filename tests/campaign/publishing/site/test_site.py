@@ -17,7 +17,8 @@ import cranfield as cf
 from cranfield.base.errors import InputError, PolicyError
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.publishing.bag import write_bag
-from cranfield.campaign.publishing.releasing import release, retract
+from cranfield.campaign.publishing.releasing import release
+from cranfield.campaign.publishing.retracting import retract
 from cranfield.campaign.publishing.site.board import Board
 from cranfield.campaign.publishing.site.releases import newest, read_releases
 from cranfield.campaign.publishing.site.writing import MARK, write_site, write_site_of

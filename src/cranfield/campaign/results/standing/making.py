@@ -16,22 +16,24 @@ from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.campaign.opened import Opened, PathName
 from cranfield.campaign.results.judgments import qrels_of
-from cranfield.campaign.results.kept_scores import digest, kept_frame
 from cranfield.campaign.results.run_bytes import runs_of
 from cranfield.campaign.results.scoring import Scoring
+from cranfield.campaign.results.standing.result import (
+    BASELINE,
+    BEST,
+    MEDIAN,
+    Standing,
+    verdict_of,
+)
+from cranfield.campaign.results.standing.unpooled import lost_unpooled
 from cranfield.campaign.rules.task_rules import PoolRules
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.judged.judging import judge
 from cranfield.collection.run import Run
 from cranfield.evaluation.evaluation import Evaluation, score
-from cranfield.meta.of_collections.leave_one_out import leave_one_out
-from cranfield.meta.study import Findings
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
-from cranfield.significance.comparison.result import PairwiseComparison
 from cranfield.significance.transform import standardise
-from cranfield.tabular import Table, from_frame
-from cranfield.tabular.frames import Framed
 
 CHOSEN = (
     "the best and the median run are taken as given: that they were chosen by these very scores is"
@@ -45,128 +47,6 @@ LEAST_REFERENCE = 10
 In units of the spread of n normal values, a new one has Student's distribution with n - 1 degrees
 of freedom, times sqrt(1 + 1 / n). Its own spread is infinite up to n = 3, 1.5 for 5, 1.2 for 10.
 """
-
-BEST, MEDIAN, BASELINE = "best", "median", "baseline"
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Standing(Framed):
-    """Where a run stands beside a campaign's runs; made by :func:`standing`.
-
-    Attributes
-    ----------
-    run, measure, judgments
-        Tag of the run, text form of the measure, version of the judgments.
-    unjudged
-        Share of documents without a judgment among the first 10, and the first `depth`, of all
-        topics; by rank.
-    depth
-        Depth of the pool, for `unjudged`.
-    lost
-        What leaving out each team finds that runs lose which were not pooled: `runs`, `mean drop`,
-        `largest drop`, `largest rank change`; None where it is not known who was pooled.
-    place, of
-        Its place among the runs that it is compared with, itself one of them; equal means share it.
-    mean
-        Its mean score.
-    frame
-        A row a comparison: `against` (best, median, baseline), `tag`, `mean`, `difference` (the run
-        minus that one), `low`, `high`, `raw p`, `p`, `separated`, and `standardised`, the mean
-        standardised score of that run.
-    standardised
-        Mean of the run's standardised scores; the reference are the campaign's runs. None for less
-        than ten of them.
-    verdict
-        In words: `below the median`, `not separated from the median`, `above the median, below the
-        best`, `above the median, not separated from the best`, or `above the best`.
-    comparison
-        The comparison that says so, by :func:`cranfield.compare`.
-    baseline
-        Where the baseline stands; None without one.
-    notes
-        What a reader should be told.
-    """
-
-    run: str
-    measure: str
-    judgments: str
-    unjudged: dict[int, float]
-    depth: int
-    lost: dict[str, float] | None
-    place: int
-    of: int
-    mean: float
-    frame: pl.DataFrame
-    standardised: float | None
-    verdict: str
-    comparison: PairwiseComparison
-    baseline: Standing | None
-    notes: tuple[str, ...]
-
-    def to_polars(self) -> pl.DataFrame:
-        """Return the comparisons, those of the baseline too."""
-        rows = [self.frame.select(pl.lit(self.run).alias("run"), pl.all())]
-        if self.baseline is not None:
-            rows.append(self.baseline.to_polars())
-        return pl.concat(rows)
-
-    def lines(self) -> list[str]:
-        """Say it in lines, what is unjudged first."""
-        shares = ", ".join(f"{share:.1%} of the first {d}" for d, share in self.unjudged.items())
-        lines = [f"{self.run}: without a judgment are {shares}"]
-        if self.lost is not None:
-            lines.append(
-                f"runs that were not pooled lose up to {self.lost['largest drop']:.4f} of"
-                f" {self.measure} (mean {self.lost['mean drop']:.4f}) and up to"
-                f" {self.lost['largest rank change']:.0f} places: leaving out each team of"
-                f" {counted(int(self.lost['runs']), 'pooled run')}"
-            )
-        z = "" if self.standardised is None else f", standardised {self.standardised:+.2f}"
-        lines.append(
-            f"{self.measure} {self.mean:.4f}{z}: place {self.place:,} of {self.of:,}"
-            f" (judgments {self.judgments})"
-        )
-        return [*lines, f"verdict: {self.verdict}"]
-
-    def tables(self) -> list[Table]:
-        """Return the comparisons as they are shown."""
-        title = f"{self.run} compared by {self.comparison.method}"
-        shown = self.frame if self.standardised is not None else self.frame.drop("standardised")
-        table = replace(from_frame(shown, title), remarks=list(self.notes))
-        return [table, *(self.baseline.tables() if self.baseline else [])]
-
-    def findings(self) -> Findings:
-        """Return it as it is shown and written."""
-        heading = [*self.lines(), *(self.baseline.lines() if self.baseline else [])]
-        about = self.about()
-        if self.baseline is not None:
-            about["baseline"] = self.baseline.about()
-        frames = {"comparisons": (self.to_polars(), ("run", "against"))}
-        return Findings(heading, self.tables(), frames, about)
-
-    def about(self) -> dict[str, Any]:
-        """Return what is said of the run, as plain values."""
-        return {
-            "run": self.run,
-            "measure": self.measure,
-            "judgments": self.judgments,
-            "unjudged": {str(depth): share for depth, share in self.unjudged.items()},
-            "lost when not pooled": self.lost,
-            "mean": self.mean,
-            "standardised": self.standardised,
-            "place": self.place,
-            "of": self.of,
-            "verdict": self.verdict,
-            "method": self.comparison.method,
-            "notes": list(self.notes),
-        }
-
-    def __str__(self) -> str:
-        found = self.findings()
-        return "\n".join([*found.heading, "", *(table.to_text() for table in found.tables)])
-
-    def __repr__(self) -> str:
-        return f"Standing({self.run}: {self.verdict}, place {self.place:,} of {self.of:,})"
 
 
 def standing(
@@ -226,7 +106,7 @@ def standing(
     if len(set(names)) < len(names):
         raise PolicyError(f"the run and its baseline are both called {quoted(names[0])}")
     found = _evaluated(scoring, given)
-    lost = _lost(scoring) if pooling else None
+    lost = lost_unpooled(scoring) if pooling else None
     files = [one.name for one, text in zip(given, asked, strict=True) if Path(text).is_file()]
     among = _among(scoring, found, files, kind)
     of_baseline = None
@@ -368,53 +248,3 @@ def _among(scoring: Scoring, found: Evaluation, files: Sequence[str], kind: str 
     )
     complete, told = both.complete("zero")
     return _Among(scoring, complete, others.systems, what, found, (*notes, *told))
-
-
-def verdict_of(frame: pl.DataFrame, lower_is_better: bool = False) -> str:
-    """Say in words where a run stands, from its comparisons with the best and the median.
-
-    >>> columns = {"against": ["best", "median"], "difference": [-0.1, 0.2]}
-    >>> verdict_of(pl.DataFrame({**columns, "separated": [False, True]}))
-    'above the median, not separated from the best'
-    """
-    side: dict[str, str] = {}
-    for against, difference, separated in frame.select(
-        "against", "difference", "separated"
-    ).iter_rows():
-        above = "above" if (difference > 0) != lower_is_better else "below"
-        side[against] = above if separated else "not separated from"
-    if side[BEST] == "above":
-        return "above the best"
-    if side[MEDIAN] != "above":
-        return f"{side[MEDIAN]} the median"
-    return f"above the median, {side[BEST]} the best"
-
-
-def _lost(scoring: Scoring) -> dict[str, float] | None:
-    """Find what runs lose that were not pooled, by leaving out each team that was."""
-    pooled = [one for one in scoring.submissions if one.pooled]
-    teams = {one.tag: one.team for one in pooled}
-    if len(set(teams.values())) < 2:
-        return None
-    measure, depth = scoring.measures[0], (scoring.rules.pool or PoolRules()).depth
-    own = scoring.policies.describe()
-    policies = {name: own[name] for name in ("ties", "topics", "negative")}
-
-    def make() -> tuple[pl.DataFrame, dict[str, str]]:
-        left = leave_one_out(
-            runs_of(scoring.opened, scoring.rules, pooled),
-            qrels_of(scoring.opened, scoring.rules, scoring.judgments),
-            measure,
-            teams=teams,
-            depth=depth,
-            lists="raw",
-            **policies,
-        )
-        wanted = ("mean drop", "largest drop", "largest rank change")
-        return left.summary.select(pl.col(one).cast(pl.Float64) for one in wanted), {}
-
-    objects = sorted((one.tag, one.team, one.object) for one in pooled)
-    basis = digest("left out", scoring.basis(), str(measure), depth, objects)
-    task, judgments = scoring.rules.name, scoring.judgments.version
-    frame, _ = kept_frame(scoring.opened, task, judgments, basis, make)
-    return {"runs": float(len(pooled)), **frame.row(0, named=True)}

@@ -1,0 +1,1 @@
+"""Where a run stands: against the best, the median and a baseline."""

@@ -68,6 +68,8 @@ class Asked:
         What columns of tables are called: `score`, `date`, `entry`, `team`, `mark`.
     own
         Marks of the organisers' own entries.
+    retracted
+        Whether retracted releases count.
     """
 
     measure: str
@@ -75,6 +77,7 @@ class Asked:
     standardised: bool
     columns: Mapping[str, str]
     own: tuple[str, ...]
+    retracted: bool = False
 
 
 def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
@@ -84,7 +87,8 @@ def entries_of(source: PathName, asked: Asked) -> pl.DataFrame:
     """
     parts = []
     for path in _paths(fspath(source)):
-        if path.with_name(f"{path.name}.retracted.json").is_file():
+        retracted = path.with_name(f"{path.name}.retracted.json").is_file()
+        if retracted and not asked.retracted:
             said = f"{path} was retracted, and is left out"
             warnings.warn(CranfieldWarning(said), stacklevel=3)
             continue

@@ -89,6 +89,7 @@ def history(
     columns: Mapping[str, str] | None = None,
     own: Sequence[str] = OWN,
     lower_is_better: bool = False,
+    retracted: bool = False,
 ) -> History:
     """Put the scores of campaigns, releases and public boards in order of days.
 
@@ -112,6 +113,8 @@ def history(
         Marks of the organisers' own entries, in the column `mark`.
     lower_is_better
         Whether a low score is the good one; of measures of campaigns and releases it is known.
+    retracted
+        Whether releases count that are retracted, by the note beside them.
 
     Returns
     -------
@@ -138,7 +141,7 @@ def history(
     >>> found, found.records()["entry"].to_list()
     (History(MRR: 3 entries, 1 record), ['a'])
     """
-    asked = Asked(measure, task, standardised, columns or {}, tuple(own))
+    asked = Asked(measure, task, standardised, columns or {}, tuple(own), retracted)
     unknown = [
         one for one in asked.columns if one not in ("score", "date", "entry", "team", "mark")
     ]

@@ -165,7 +165,7 @@ def test_without_scripts(browser: Any, site: Path) -> None:
     assert page.locator(".js-only:visible").count() == 0
     assert page.locator("#runs button").count() == 0
     assert page.locator("#runs th[aria-sort=descending]").inner_text() == "AP"
-    assert "Not separated from it" in page.locator("#found").inner_text()
+    assert "Not separated from it" in page.locator("#board").inner_text()
     page.goto((site / "adhoc/topics.html").as_uri())
     assert page.locator("svg.map").is_visible()
     context.close()

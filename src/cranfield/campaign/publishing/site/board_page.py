@@ -24,14 +24,16 @@ MOST_KINDS = 12
 UNJUDGED = "unjudged@10"
 """The column of the board that says which share of the first documents nobody judged."""
 
+NOT_COMPARED = "Runs were not compared: nothing is said of differences."
+
 SWIPE = "The table is wider than a small screen: it scrolls sideways, and the run stays in sight."
 
 
 def board_page(board: Board, path: str, links: Links) -> Page:
     """Make the page of a task's board."""
     parts = {
-        "found": ("What is found", _found(board)),
-        "board": ("Board", _board(board)),
+        "board": ("Board", joined(_first(board), _board(board))),
+        "found": ("What it rests on", _found(board)),
         "reading": ("How to read it", _reading(board)),
     }
     return Page(path, label(board.release.title), lead(board), parts, links, sortable=True)
@@ -51,13 +53,17 @@ def lead(board: Board) -> Html:
     return el("p", ", ".join(filter(None, said)), class_="counts")
 
 
+def _first(board: Board) -> Html:
+    """Say the answer; what it rests on comes after the board."""
+    if board.part is None:
+        return el("p", NOT_COMPARED, class_="lead")
+    return joined(el("p", answer(board.part)[0], class_="lead"), _not_separated(board))
+
+
 def _found(board: Board) -> Html:
     if board.part is None:
-        return el("p", "Runs were not compared: nothing is said of differences.")
-    first, *more = answer(board.part)
-    return joined(
-        el("p", first, class_="lead"), _not_separated(board), *(el("p", one) for one in more)
-    )
+        return el("p", NOT_COMPARED)
+    return joined(*(el("p", one) for one in answer(board.part)[1:]))
 
 
 def _not_separated(board: Board) -> Html | None:

@@ -31,7 +31,8 @@ def history_page(boards: Mapping[str, Board], links: Links) -> Page:
 def _records(folder: str, board: Board) -> Html:
     if not all(row.get("received") for row in board.rows):
         return el("p", "This release does not say when each run was handed in.")
-    found = history([board.release.folder], board.measure)
+    # Which releases are shown was decided by the records of the campaign, where there are any.
+    found = history([board.release.folder], board.measure, retracted=True)
     return joined(_table(found, folder, board), *(el("p", f"{one}.") for one in found.notes))
 
 

@@ -15,7 +15,7 @@ from cranfield.measures import parse_measure
 from cranfield.reporting.page.html import Html, el, joined, label, named
 from cranfield.reporting.page.words import answer
 
-NAMED = 12
+NAMED = 6
 """Runs that are named where those are listed that nothing separates from the first."""
 
 MOST_KINDS = 12

@@ -65,7 +65,7 @@ def _table(board: Board) -> Html:
                 el("th", named(topic), scope="row"),
                 el("td", drawn, class_="limits"),
                 *numbers,
-                el("td", _leading(board, scores, topic)),
+                el("td", _leading(board, scores, topic), class_="named"),
             )
         )
     axis = el("span", el("span", f"{ends[0]:.2f}"), el("span", f"{ends[1]:.2f}"), class_="axis")

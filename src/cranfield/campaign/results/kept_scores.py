@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from itertools import compress
-from pathlib import Path
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats
 from cranfield.campaign.opened import Opened
-from cranfield.campaign.results.score_files import digest, enter, sound, written
+from cranfield.campaign.results.score_files import digest, enter, kept_table, written
 from cranfield.campaign.store.records import ScoreFile
 from cranfield.collection.judged.coverage import SystemCoverage
 from cranfield.collection.qrels import topic_order
@@ -80,15 +79,12 @@ class KeptScores:
     def _read(self) -> list[Part]:
         parts = []
         for files in self._records().values():
-            if sound(self.opened, files[OF_RUNS]):
-                runs = pl.read_parquet(self._path(files[OF_RUNS]))
-                parts.append(Part(files[OF_TOPICS], files[OF_RUNS], runs))
-            else:
+            runs = kept_table(self.opened, files[OF_RUNS])
+            if runs is None:
                 self.damaged += files.values()
+            else:
+                parts.append(Part(files[OF_TOPICS], files[OF_RUNS], runs))
         return parts
-
-    def _path(self, record: ScoreFile) -> Path:
-        return self.opened.folder / record.path
 
     @property
     def max_grade(self) -> int:
@@ -136,11 +132,11 @@ class KeptScores:
             chosen = [one for one in measures if one in part.measures]
             if not chosen or wanted.isdisjoint(part.objects):
                 continue
-            if not sound(self.opened, part.topics_file):
+            frame = kept_table(self.opened, part.topics_file, ["topic", *chosen])
+            if frame is None:
                 self.parts.remove(part)
                 self.damaged += part.files
                 return None
-            frame = pl.read_parquet(self._path(part.topics_file), columns=["topic", *chosen])
             topics = frame["topic"].head(frame.height // part.runs.height).to_list()
             shape = (part.runs.height, len(topics))
             for one in chosen:

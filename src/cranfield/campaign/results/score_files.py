@@ -6,12 +6,13 @@ import json
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
+from io import BytesIO
 from typing import Any
 
 import polars as pl
 
 from cranfield.base.digests import file_sha256
-from cranfield.base.errors import CranfieldWarning, InputError
+from cranfield.base.errors import CranfieldWarning
 from cranfield.base.whole_files import whole_file
 from cranfield.campaign.opened import Opened
 from cranfield.campaign.store.layout import SCORES, private_folder
@@ -23,19 +24,24 @@ def digest(*parts: object) -> str:
     return sha256(json.dumps(parts, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
 
 
-def sound(opened: Opened, record: ScoreFile) -> bool:
-    """Tell whether a file is there and what was written; say so where it is not."""
+def kept_table(
+    opened: Opened, record: ScoreFile, columns: Sequence[str] | None = None
+) -> pl.DataFrame | None:
+    """Return the table in a file; None where it is not what was written, which is said.
+
+    The bytes are read once: another process may put files together, and remove them, meanwhile.
+    """
     try:
-        if file_sha256(opened.folder / record.path) == record.sha256:
-            return True
-        what = "is damaged"
-    except InputError:
-        what = "is missing"
+        data, what = (opened.folder / record.path).read_bytes(), "is damaged"
+    except OSError:
+        data, what = b"", "is missing"
+    if sha256(data).hexdigest() == record.sha256:
+        return pl.read_parquet(BytesIO(data), columns=None if columns is None else [*columns])
     # Another process may just have put it together with others.
     if record in opened.registry.score_files(record.task):
         said = f"{record.path} {what}: what it held is computed again"
         warnings.warn(CranfieldWarning(said), stacklevel=2)
-    return False
+    return None
 
 
 def written(
@@ -78,8 +84,8 @@ def kept_frame(
     damaged = []
     for one in opened.registry.score_files(task):
         if one.about.get("basis") == basis:
-            if sound(opened, one):
-                return pl.read_parquet(opened.folder / one.path), one.about
+            if (kept := kept_table(opened, one)) is not None:
+                return kept, one.about
             damaged.append(one)
     frame, about = make()
     record = written(opened, frame, task, judgments, basis=basis, **about)

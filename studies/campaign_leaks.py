@@ -181,7 +181,7 @@ def whole_life(folder: Path) -> Campaign:
         name = put(f"name of team {team}", public=team in (own, other),
                    only="packet" if team == other else "")  # fmt: skip
         contact = f"{put(f'contact of team {team}')}@example.org"
-        go("team", home, "add", team, "--name", name, "--contact", contact, *more)
+        go("team", "add", home, team, "--name", name, "--contact", contact, *more)
 
     def submit(kind: str, team: str, *, public: bool, only: str = "", **look: object) -> str:
         tag = put(f"tag of {kind}", public=public, only=only)
@@ -234,7 +234,7 @@ def whole_life(folder: Path) -> Campaign:
 
     # What leaves: a pack, packets, releases, sites.
     go("pack", home, "-o", made.out / "pack")
-    go("packet", home, own, "-o", made.out / "packet.zip", "--task", "adhoc")
+    go("packet", home, "--team", own, "-o", made.out / "packet.zip", "--task", "adhoc")
     go("release", home, "--task", "adhoc", "--judgments", "1", "--date", "2026-11-20")
     shutil.copytree(home / "releases", made.out / "release")
     others = {put.words[f"tag of run {k} of another team"].word: k for k in range(3)}

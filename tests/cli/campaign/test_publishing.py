@@ -100,14 +100,14 @@ def test_the_smallest_campaigns_have_a_whole_life(tmp_path: Path, topics: int, r
         )
     for arguments in (
         ("init", "x", "--rules", "rules.toml"),
-        ("team", "x", "add", "us"),
+        ("team", "add", "x", "us"),
         ("submit", "x", *(f"r{k}.run" for k in range(runs)), "--team", "us"),
         ("pool", "x", "--mark"),
         ("judgments", "x", "qrels", "--version", "1"),
         ("score", "x"),
         ("sheets", "x", "-o", "sheets"),
         ("overview", "x", "-o", "overview"),
-        ("packet", "x", "us", "-o", "us.zip"),
+        ("packet", "x", "--team", "us", "-o", "us.zip"),
         ("release", "x", "--date", "2026-01-01"),
         ("site", "x", "-o", "site"),
         ("verify", "x"),

@@ -29,7 +29,7 @@ def test_sheets(folder: Path) -> None:
 
 def test_packets(folder: Path) -> None:
     packet = ("campaign", "packet", "campaign")
-    assert cranfield(folder, *packet, "eastlab", "-o", "e.zip") == ("e.zip\n", "")
+    assert cranfield(folder, *packet, "--team", "eastlab", "-o", "e.zip") == ("e.zip\n", "")
     assert cranfield(folder, *packet, "--all", "-o", "every")[0] == "5 files in every\n"
     assert {path.stem for path in (folder / "every").iterdir()} == {*TEAMS}
     one, other = (
@@ -49,8 +49,8 @@ def test_overview(folder: Path) -> None:
         (("sheets", "campaign", "-o", "campaign/sheets"), "which is private"),
         (("overview", "campaign", "-o", "campaign"), "which is private"),
         (("packet", "campaign", "--all", "-o", "campaign"), "which is private"),
-        (("packet", "campaign", "-o", "x.zip"), "name a team, or take --all"),
-        (("packet", "campaign", "x", "-o", "x.zip"), "no team 'x'"),
+        (("packet", "campaign", "-o", "x.zip"), "name a team with --team, or take --all"),
+        (("packet", "campaign", "--team", "x", "-o", "x.zip"), "no team 'x'"),
         (("sheets", "campaign", "-m", "XYZ", "-o", "x"), "XYZ"),
         (("sheets", "campaign", "--task", "x", "-o", "x"), "no task 'x'"),
     ],

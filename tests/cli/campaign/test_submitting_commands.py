@@ -38,7 +38,7 @@ def folder(tmp_path: Path) -> Path:
     campaign.create(tmp_path / "news", tmp_path / "rules.toml")
     for tag in ("bm25", "dense"):
         (tmp_path / f"{tag}.run").write_text(f"1 Q0 {tag} 1 2.5 {tag}\n1 Q0 x 2 1.5 {tag}\n")
-    command(tmp_path, "team", "news", "add", "padua", "--contact", SECRET)
+    command(tmp_path, "team", "add", "news", "padua", "--contact", SECRET)
     return tmp_path
 
 
@@ -102,14 +102,14 @@ def test_a_life_of_runs(folder: Path) -> None:
 
 
 def test_contacts_are_shown_where_they_are_asked_for(folder: Path) -> None:
-    command(folder, "team", "news", "change", "padua", "--name", "Padua <b>")
+    command(folder, "team", "change", "news", "padua", "--name", "Padua <b>")
     submit(folder, "bm25.run")
     for arguments in (
-        *(("team", "news"), ("team", "news", "list"), ("list", "news"), ("show", "news", "bm25")),
+        *(("team", "list", "news"), ("list", "news"), ("show", "news", "bm25")),
         *(("list", "news", "-f", "json"), ("show", "news", "bm25", "-f", "json")),
     ):
         assert SECRET not in "".join(command(folder, *arguments))
-    out, _ = command(folder, "team", "news", "list", "--contacts")
+    out, _ = command(folder, "team", "list", "news", "--contacts")
     assert out.splitlines()[1].split("  ")[0] == "padua" and SECRET in out
     assert "Padua <b>" in out
     assert SECRET in command(folder, "show", "news", "bm25", "--contacts")[0]
@@ -119,7 +119,7 @@ def test_an_archive_by_a_table(folder: Path) -> None:
     (folder / "runs.csv").write_text("tag,kind,AP\nbm25,manual,0.5\ndense,automatic,0.25\n")
     arguments = ("submit", "news", ".", "--from", "runs.csv", "--column", "type=kind")
     _, err = command(folder, *arguments, "--team", "ghent", status=2)
-    assert "there is no team 'ghent'; add it with: cranfield campaign team FOLDER add ID" in err
+    assert "there is no team 'ghent'; add it with: cranfield campaign team add FOLDER ID" in err
     out, err = command(folder, *arguments, "--team", "ghent", "--add-teams")
     assert "warning: columns that are not used: 'AP'" in err
     assert out.splitlines()[-1] == "2 of 2 runs accepted"

@@ -126,7 +126,7 @@ def no_teams(ids: Sequence[str]) -> str:
     teams = f"is no team {quoted(ids[0])}; add it"
     if len(ids) > 1:
         teams = f"are no teams {some_of(map(quoted, ids), 10)}; add them"
-    return f"there {teams} with: cranfield campaign team FOLDER add ID"
+    return f"there {teams} with: cranfield campaign team add FOLDER ID"
 
 
 def _line(what: str, text: str) -> str:

@@ -27,6 +27,6 @@ COMMANDS = {
 }
 
 
-@click.group(cls=CommandGroup, homes=COMMANDS)
+@click.group(cls=CommandGroup, homes=COMMANDS, in_order=True)
 def campaign() -> None:
     """Run a campaign: rules, submissions, checks, judgments, sheets, releases, a site."""

@@ -13,7 +13,7 @@ from cranfield.campaign.checks.checking import check_run
 from cranfield.campaign.checks.report import CheckReport
 from cranfield.campaign.checks.writing import as_json, errlog_of, write_errlog
 from cranfield.campaign.rules.reading import read_rules
-from cranfield.cli.options.judging import one_of
+from cranfield.cli.campaign.arguments import form_option, task_option
 from cranfield.cli.options.output import keep_inputs, write
 
 EPILOG = """\b
@@ -29,23 +29,23 @@ Examples:
 @click.option(
     "--rules", required=True, metavar="PATH", help="A pack, a campaign's folder, or a rules.toml."
 )
-@click.option("--task", metavar="NAME", help="The task; needed where there are several.")
+@task_option
 @click.option("--tag", metavar="TAG", help="The tag that the run should have.")
 @click.option("--team", metavar="ID", help="The team's id, which no tag may be.")
-@one_of("--format", ("text", "json", "errlog"), "What to write.", "text")
+@form_option(("text", "json", "errlog"))
 @click.option("--all", "all_faults", is_flag=True, help="Say each fault, not 25 of a kind.")
-@click.option("--output", "-o", help="File to write, or with errlog the folder.")
+@click.option("--output", "-o", metavar="PATH", help="File to write, or with errlog the folder.")
 def check(
     runs: tuple[str, ...],
     rules: str,
     task: str | None,
     tag: str | None,
     team: str | None,
-    format: str,
+    form: str,
     all_faults: bool,
     output: str | None,
 ) -> int:
-    """Check runs by a task's rules, before they are handed in.
+    """Check runs by the rules, before they are handed in.
 
     Says all that is wrong, with the lines. The exit status is 0 where all runs are accepted, 1
     where one is refused, 2 where a run or the rules cannot be read; then no file is written. What
@@ -54,9 +54,9 @@ def check(
     """
     if tag is not None and len(runs) > 1:
         raise PolicyError(f"--tag is for one run; there are {len(runs)}")
-    if format == "errlog" and "-" in runs and output is None:
+    if form == "errlog" and "-" in runs and output is None:
         raise PolicyError("--format errlog of standard input needs --output FOLDER")
-    if format != "errlog":
+    if form != "errlog":
         keep_inputs([output], runs)
     asked = read_rules(rules).task(task)
     reports: list[CheckReport] = []
@@ -70,15 +70,15 @@ def check(
             print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
             continue
         reports.append(report)
-        if format == "text" and output in {None, "-"}:
+        if form == "text" and output in {None, "-"}:
             print(report)
     if len(reports) < len(runs):
-        if format != "text" or output not in {None, "-"}:
+        if form != "text" or output not in {None, "-"}:
             print("cranfield: error: nothing is written, as not all runs are read", file=sys.stderr)
         return 2
-    if format == "errlog":
+    if form == "errlog":
         _write_errlogs(reports, output, runs)
-    elif format == "json":
+    elif form == "json":
         write(f"{as_json(reports)}\n", output)
     elif output not in {None, "-"}:
         write("".join(f"{report}\n" for report in reports), output)

@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
-from cranfield.cli.campaign.submitting import folder_argument, task_option
+from cranfield.cli.campaign.arguments import folder_argument, task_option
 from cranfield.cli.options.output import gathered, output_option
 from cranfield.cli.options.pooling import DEALING, LISTS, Dealing
 from cranfield.tabular import from_frame
@@ -33,11 +33,17 @@ Examples:
 @click.option("--depth", type=click.IntRange(1), help="Ranks pooled; by default as the rules say.")
 @click.option("--mark", is_flag=True, help="Record that these runs were pooled.")
 @click.option("--unjudged", is_flag=True, help="List what the newest judgments lack.")
-@click.option("--judgments", "version", help="With --unjudged: that version of the judgments.")
+@click.option(
+    "--judgments",
+    "version",
+    metavar="VERSION",
+    help="With --unjudged: that version of the judgments.",
+)
 @gathered(Dealing, "dealing", DEALING)
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
 @click.option(
     "--format",
+    "-f",
     type=click.Choice(["auto", *LISTS]),
     default="auto",
     show_default=True,
@@ -56,10 +62,10 @@ def pool(
     format: str,
     output: str | None,
 ) -> None:
-    """List what is to be judged: the first documents of the runs that the rules choose.
+    """List what is to be judged, from the runs that the rules choose.
 
-    Runs are accepted, not late, and of the priorities of the rules. Without --output there is only
-    said how large the pool is.
+    These runs are accepted, not late, and of the priorities of the rules. Without --output there is
+    only said how large the pool is.
     """
     from cranfield import campaign
     from cranfield.campaign.results.judgments import qrels_of, version_of
@@ -91,12 +97,12 @@ def pool(
 @folder_argument
 @click.argument("qrels", required=False)
 @task_option
-@click.option("--version", help="Name of the version that QRELS is, such as 1.")
-@click.option("--note", default="", help="What there is to say of it.")
+@click.option("--version", metavar="NAME", help="Name of the version that QRELS is, such as 1.")
+@click.option("--note", default="", metavar="TEXT", help="What there is to say of it.")
 def judgments(
     folder: str, qrels: str | None, task: str | None, version: str | None, note: str
 ) -> None:
-    """Add a version of a task's judgments; without QRELS, list the versions.
+    """Add a version of judgments; without QRELS, list them.
 
     A version never changes: what is corrected is a version of its own.
     """

@@ -7,24 +7,20 @@ from pathlib import Path
 import click
 
 from cranfield.base.words import counted
+from cranfield.cli.campaign.arguments import folder_argument, form_option
 from cranfield.cli.options.output import keep_inputs, output_option, write
 
 
 @click.command()
-@click.argument("folder")
+@folder_argument
 @click.option("--repair", is_flag=True, help="Remove what a kill left over, and seal again.")
-@click.option(
-    "--format",
-    "-f",
-    "form",
-    type=click.Choice(("text", "csv", "json")),
-    default="text",
-    show_default=True,
-    help="How to write what was found.",
-)
+@form_option(("text", "csv", "json"))
 @output_option
 def verify(folder: str, repair: bool, form: str, output: str | None) -> int:
-    """Verify every byte of a campaign; exit status 1 where something is wrong."""
+    """Verify every byte of a campaign.
+
+    The exit status is 1 where something is wrong.
+    """
     from cranfield.campaign import open
 
     keep_inputs([output], map(str, Path(folder).rglob("*")))
@@ -38,10 +34,15 @@ def verify(folder: str, repair: bool, form: str, output: str | None) -> int:
 
 
 @click.command()
-@click.argument("folder")
-@click.option("--output", "-o", required=True, help="The archive, whose name ends in .zip.")
+@folder_argument
+@click.option(
+    "--output", "-o", required=True, metavar="FILE", help="The archive, whose name ends in .zip."
+)
 def export(folder: str, output: str) -> None:
-    """Write a campaign as one archive, registry as tables too. It is private: for keeping."""
+    """Write all of a campaign into one private archive, for keeping.
+
+    The registry is in it as tables, too.
+    """
     from cranfield.campaign import open
 
     path = open(folder).export(output)

@@ -15,7 +15,7 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import plain
-from cranfield.cli.campaign.submitting import folder_argument
+from cranfield.cli.campaign.arguments import folder_argument, form_option
 from cranfield.cli.options.output import output_option, write
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ SHOWN = 9
 
 @click.command("list")
 @folder_argument
-@click.option("--task", help="Of this task only.")
-@click.option("--team", help="Of this team only.")
+@click.option("--task", metavar="NAME", help="Of this task only.")
+@click.option("--team", metavar="ID", help="Of this team only.")
 @click.option(
     "--state",
     "states",
@@ -44,15 +44,7 @@ SHOWN = 9
     show_default="accepted",
     help="In this state; may be given several times.",
 )
-@click.option(
-    "--format",
-    "-f",
-    "form",
-    type=click.Choice(["text", "csv", "json"]),
-    default="text",
-    show_default=True,
-    help="How to write the list.",
-)
+@form_option(("text", "csv", "json"))
 @output_option
 def list_runs(
     folder: str,
@@ -126,20 +118,13 @@ def _text(runs: Sequence[Submission], left: Counter[str]) -> str:
 @folder_argument
 @click.argument("tag")
 @click.option("--contacts", is_flag=True, help="Show the team's contact too.")
-@click.option(
-    "--format",
-    "-f",
-    "form",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to write it.",
-)
+@form_option(("text", "json"))
 @output_option
 def show(folder: str, tag: str, contacts: bool, form: str, output: str | None) -> None:
-    """Show all that is known of the runs with a tag: what was said, faults, events.
+    """Show all that is known of a run, and of others with its tag.
 
-    It is for organisers: it tells of other teams where a ranking is the same as theirs.
+    That is what was said of it, faults and events. It is for organisers: it tells of other teams
+    where a ranking is the same as theirs.
     """
     from cranfield import campaign
 

@@ -8,22 +8,37 @@ import click
 
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
+from cranfield.cli.campaign.arguments import (
+    folder_argument,
+    judgments_option,
+    output_folder,
+    task_option,
+)
 
-EPILOG = """\b
+RELEASE = """\b
 Examples:
   cranfield campaign release news
   cranfield campaign release news --task adhoc --date 2026-11-20
   cranfield campaign release news --anonymous --seed 7
   cranfield campaign release news --scores-only --judgments 1
+"""
+
+RETRACT = """\b
+Example:
   cranfield campaign retract news adhoc-1 --reason "Judgments of topic 12 were those of topic 21."
+"""
+
+SITE = """\b
+Examples:
   cranfield campaign site news -o public
+  cranfield campaign site news/releases -o public
 """
 
 
-@click.command(epilog=EPILOG)
-@click.argument("folder")
-@click.option("--task", help="The task; where there is only one, it needs no name.")
-@click.option("--judgments", metavar="VERSION", help="Those to release; by default the last.")
+@click.command(epilog=RELEASE)
+@folder_argument
+@task_option
+@judgments_option
 @click.option("--anonymous", is_flag=True, help="No team is named.")
 @click.option(
     "--seed",
@@ -49,10 +64,10 @@ def release(
     date: str | None,
     note: str,
 ) -> None:
-    """Release a task: a folder with runs, judgments, scores and sheets that never changes.
+    """Release a task: runs, judgments, scores, sheets.
 
-    It is a bag (BagIt 1.0) in the campaign's folder `releases`, and holds what may be shown, and
-    nothing else. The same campaign and options give the same bytes.
+    A release is a folder that never changes: a bag (BagIt 1.0) in the campaign's folder `releases`.
+    It holds what may be shown, and nothing else. The same campaign and options give the same bytes.
     """
     from cranfield import campaign
 
@@ -71,33 +86,30 @@ def release(
         print(f"not in it: {one}")
 
 
-@click.command(epilog=EPILOG)
-@click.argument("folder")
+@click.command(epilog=RETRACT)
+@folder_argument
 @click.argument("release", metavar="RELEASE")
-@click.option("--reason", required=True, help="Why; everybody can read it.")
+@click.option("--reason", metavar="TEXT", required=True, help="Why; everybody can read it.")
 def retract(folder: str, release: str, reason: str) -> None:
-    """Retract a release: it stays as it is, with a note beside it that says why."""
+    """Retract a release, with a reason that everybody can read.
+
+    It stays as it is, with a note beside it that says why.
+    """
     from cranfield import campaign
 
     campaign.open(folder).retract(release, reason)
     print(plain(f"{release} is retracted: releases/{release}.retracted.json says why"))
 
 
-@click.command(epilog=EPILOG)
-@click.argument("folder")
-@click.option(
-    "--output",
-    "-o",
-    required=True,
-    metavar="SITE",
-    help="Folder to write, whole or not at all; an older site there is replaced, nothing else.",
-)
+@click.command(epilog=SITE)
+@folder_argument
+@output_folder("Folder to write, whole or not at all; an older site there is replaced.")
 def site(folder: str, output: str) -> None:
-    """Write the static site: boards, topics, a page a run, from releases and nothing else.
+    """Write the static site, from releases alone.
 
-    FOLDER is a campaign's, or one of releases; of a campaign, only those that it has a record of
-    are shown. The pages need no server, no network and no scripts: they can be opened from the
-    folder, copied, or served from anywhere.
+    Boards, topics, a page for each run. FOLDER is a campaign's, or one of releases; of a campaign,
+    only those that it has a record of are shown. The pages need no server, no network and no
+    scripts: they can be opened from the folder, copied, or served from anywhere.
     """
     from cranfield import campaign
     from cranfield.campaign.publishing.site.entered import not_entered

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 import click
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.cli.campaign.submitting import folder_argument, task_option
+from cranfield.cli.campaign.arguments import (
+    folder_argument,
+    form_option,
+    judgments_option,
+    task_option,
+)
 from cranfield.cli.options.output import keep_inputs, output_option, write
 from cranfield.reporting.text.studies import WRITERS, written
 
@@ -38,21 +43,10 @@ Examples:
 SHOWN = 200
 """Runs of a board that the text shows, unless all are asked for."""
 
-judgments_option = click.option(
-    "--judgments", metavar="VERSION", help="Version of the judgments; by default the newest."
-)
 alpha_option = click.option(
     "--alpha", type=float, default=0.05, show_default=True, help="Significance level."
 )
-format_option = click.option(
-    "--format",
-    "-f",
-    "form",
-    type=click.Choice(list(WRITERS)),
-    default="text",
-    show_default=True,
-    help="How to write it.",
-)
+format_option = form_option(WRITERS)
 
 
 @click.command(epilog=SCORE)
@@ -62,6 +56,7 @@ format_option = click.option(
     "--measure",
     "-m",
     "measures",
+    metavar="MEASURE",
     multiple=True,
     help="Instead of the task's measures; the first one decides the order.",
 )
@@ -84,7 +79,10 @@ def score(
     form: str,
     output: str | None,
 ) -> None:
-    """Score the accepted runs, and print the board; what was scored before is not scored again."""
+    """Score the accepted runs, and print the board.
+
+    What was scored before is not scored again.
+    """
     from cranfield import campaign
     from cranfield.campaign.results.leaderboard import board
 
@@ -106,7 +104,7 @@ def score(
 @folder_argument
 @click.argument("run")
 @task_option
-@click.option("--measure", "-m", help="By default the task's first one.")
+@click.option("--measure", "-m", metavar="MEASURE", help="By default the task's first one.")
 @click.option(
     "--baseline", metavar="RUN", help="Another run that both are compared with, or a tag."
 )
@@ -140,9 +138,10 @@ def standing(
     form: str,
     output: str | None,
 ) -> None:
-    """Say where a run stands: against the best and the median run, and a baseline.
+    """Say where a run stands among those of the campaign.
 
-    RUN is a file, or the tag of one of the campaign's runs.
+    It is compared with the best and the median run, and a baseline. RUN is a file, or the tag of
+    one of the campaign's runs.
     """
     from cranfield import campaign
 
@@ -163,7 +162,9 @@ def standing(
 
 @click.command(epilog=HISTORY)
 @click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
-@click.option("--measure", "-m", required=True, help="A measure, or a column of tables.")
+@click.option(
+    "--measure", "-m", metavar="MEASURE", required=True, help="A measure, or a column of tables."
+)
 @task_option
 @click.option("--all", "every", is_flag=True, help="All entries, not the records alone.")
 @click.option("--standardised", is_flag=True, help="Compare different collections, standardised.")
@@ -192,7 +193,7 @@ def history(
     form: str,
     output: str | None,
 ) -> None:
-    """List the records: entries that beat all that were before them.
+    """List the records: entries that beat all before them.
 
     SOURCE is a campaign's folder, a release's folder, or a table of a board.
     """

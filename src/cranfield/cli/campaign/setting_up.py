@@ -15,6 +15,7 @@ import click
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
+from cranfield.cli.campaign.arguments import folder_argument, output_folder
 from cranfield.cli.options.output import keep_inputs
 
 INIT_EPILOG = """\b
@@ -30,7 +31,7 @@ Example:
 
 
 @click.command(epilog=INIT_EPILOG)
-@click.argument("folder")
+@folder_argument
 @click.option(
     "--rules",
     metavar="FILE",
@@ -52,10 +53,10 @@ def init(folder: str, rules: str | None) -> None:
 
 
 @click.command(epilog=PACK_EPILOG)
-@click.argument("folder")
-@click.option("--output", "-o", required=True, metavar="PACK", help="Folder to make.")
+@folder_argument
+@output_folder("Folder to make.")
 def pack(folder: str, output: str) -> None:
-    """Write what participants need to check their runs themselves.
+    """Write what participants need to check their runs.
 
     A folder with the rules, without what is private in them, the lists of topics and documents, and
     a README with the command.
@@ -75,7 +76,7 @@ def pack(folder: str, output: str) -> None:
 )
 @click.option("--no-open", is_flag=True, help="Do not open the site in the browser.")
 def demo(folder: str | None, no_open: bool) -> None:
-    """Run a whole small campaign, and show each command and what comes of it.
+    """Run a whole small campaign, and show each command.
 
     Ten real runs of five teams come from the bundled collection; one is refused, one replaced, one
     late and one withdrawn. What is made stays in the folder, the site among it.
@@ -103,7 +104,7 @@ def demo(folder: str | None, no_open: bool) -> None:
         _show("judgments", "covid", "qrels.txt", "--version", "1")
         _show("score", "covid", lines=14)
         _show("sheets", "covid", "-o", "sheets")
-        _show("packet", "covid", team, "-o", "packet.zip")
+        _show("packet", "covid", "--team", team, "-o", "packet.zip")
         _show("release", "covid", "--date", "2020-09-01", lines=8)
         _show("site", "covid", "-o", "site")
         _show("verify", "covid")

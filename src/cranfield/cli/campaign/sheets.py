@@ -9,8 +9,12 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
-from cranfield.cli.campaign.submitting import folder_argument
-from cranfield.cli.options.output import with_options
+from cranfield.cli.campaign.arguments import (
+    folder_argument,
+    judgments_option,
+    output_folder,
+    task_option,
+)
 
 SHEETS = """\b
 Examples:
@@ -20,22 +24,21 @@ Examples:
 
 PACKETS = """\b
 Examples:
-  cranfield campaign packet news padua -o padua.zip
+  cranfield campaign packet news --team padua -o padua.zip
   cranfield campaign packet news --all -o packets/
 """
-
-_OF_TASK = (
-    click.option("--task", help="The task; where there is only one, it needs no name."),
-    click.option("--judgments", metavar="VERSION", help="By default the newest."),
-)
-
-_folder = click.option("--output", "-o", required=True, metavar="FOLDER", help="Where to write.")
 
 
 @click.command(epilog=SHEETS)
 @folder_argument
-@with_options(_OF_TASK)
-@click.option("--measure", "-m", help="Of charts and topics; by default the first of the task.")
+@task_option
+@judgments_option
+@click.option(
+    "--measure",
+    "-m",
+    metavar="MEASURE",
+    help="Of charts and topics; by default the first of the task.",
+)
 @click.option(
     "--others",
     type=click.Choice(["named", "hidden"]),
@@ -43,7 +46,7 @@ _folder = click.option("--output", "-o", required=True, metavar="FOLDER", help="
     show_default=True,
     help="Whether runs that are not separated from a sheet's own are named on it.",
 )
-@_folder
+@output_folder("Where to write.")
 def sheets(
     folder: str,
     task: str | None,
@@ -52,9 +55,10 @@ def sheets(
     others: str,
     output: str,
 ) -> None:
-    """Write a sheet for each accepted run, as TREC's: HTML, text and JSON.
+    """Write a sheet for each accepted run, as TREC's.
 
-    These are for organisers and for publication; `packet` makes what one team may have before.
+    Each is HTML, text and JSON. They are for organisers and for publication; `packet` makes what
+    one team may have before.
     """
     from cranfield import campaign
 
@@ -66,7 +70,8 @@ def sheets(
 
 @click.command()
 @folder_argument
-@with_options(_OF_TASK)
+@task_option
+@judgments_option
 @click.option(
     "--charts",
     "forms",
@@ -76,11 +81,11 @@ def sheets(
     show_default="svg",
     help="Files of charts; may be given several times.",
 )
-@_folder
+@output_folder("Where to write.")
 def overview(
     folder: str, task: str | None, judgments: str | None, forms: tuple[str, ...], output: str
 ) -> None:
-    """Write the overview of a task: board, topics, charts, and the report of all runs."""
+    """Write the overview of a task: board, topics, charts, report."""
     from cranfield import campaign
 
     made = campaign.open(folder).overview(task, output, judgments=judgments, forms=forms)
@@ -89,11 +94,10 @@ def overview(
 
 @click.command(epilog=PACKETS)
 @folder_argument
-@click.argument("team", required=False)
+@click.option("--team", metavar="ID", help="The team that it is for.")
 @click.option("--all", "every", is_flag=True, help="One for each team with accepted runs.")
-@with_options(
-    (click.option("--task", help="A task; by default all that have runs of the team."), _OF_TASK[1])
-)
+@click.option("--task", metavar="NAME", help="By default all tasks that the team has runs in.")
+@judgments_option
 @click.option(
     "--output",
     "-o",
@@ -109,11 +113,14 @@ def packet(
     judgments: str | None,
     output: str,
 ) -> None:
-    """Write what one TEAM gets: its sheets, statistics of categories, and nothing of others."""
+    """Write what one team gets before the release.
+
+    Its sheets, the statistics of categories, and nothing of others.
+    """
     from cranfield import campaign
 
     if every == (team is not None):
-        raise PolicyError("name a team, or take --all")
+        raise PolicyError("name a team with --team, or take --all")
     opened = campaign.open(folder)
     if team is not None:
         opened.packet(team, output, task, judgments=judgments)

@@ -12,6 +12,7 @@ import click
 
 from cranfield.base.errors import CranfieldWarning, PolicyError, quoted
 from cranfield.base.escape import plain
+from cranfield.cli.campaign.arguments import folder_argument, task_option
 from cranfield.cli.options.output import with_options
 
 if TYPE_CHECKING:
@@ -36,28 +37,24 @@ _SAID = (
         metavar="NAME=TEXT",
         help="To a question of the task; may be given several times.",
     ),
-    click.option("--description", help="What the run is."),
+    click.option("--description", metavar="TEXT", help="What the run is."),
     click.option(
         "--received", metavar="TIME", help="When it came, as 2026-08-15T23:59:59Z; by default now."
     ),
 )
 
-task_option = click.option("--task", help="The task; where there is only one, it needs no name.")
-"""The option that names a task."""
-
 _RUN = (
     task_option,
-    click.option("--tag", help="The tag that the run must have; by default what it has."),
+    click.option(
+        "--tag", metavar="TAG", help="The tag that the run must have; by default what it has."
+    ),
 )
-
-folder_argument = click.argument("folder")
-"""The campaign's folder, which all commands name first."""
 
 
 @click.command(epilog=EPILOG)
 @folder_argument
 @click.argument("runs", metavar="RUN...", nargs=-1)
-@click.option("--team", help="Id of the team.")
+@click.option("--team", metavar="ID", help="The team that hands in.")
 @with_options((*_RUN, *_SAID))
 @click.option(
     "--from",
@@ -88,9 +85,9 @@ def submit(
     jobs: int | None,
     **said: Any,
 ) -> int:
-    """Hand in runs: checked, kept as they came, and entered, or refused with all their faults.
+    """Hand in runs: each is accepted, or refused with all its faults.
 
-    The exit status is 1 where a run is refused.
+    What is kept are the bytes as they came. The exit status is 1 where a run is refused.
     """
     from cranfield import campaign
     from cranfield.campaign.submitting.archive import submit_archive
@@ -147,10 +144,10 @@ def submit(
 @click.argument("run")
 @with_options(_SAID)
 def replace(folder: str, tag: str, run: str, **said: Any) -> int:
-    """Hand in a run in the place of an accepted one of the same team and task.
+    """Hand in a run in the place of an accepted one.
 
-    TAG is that of the run to be replaced; the new one may have the same. What is not said of the
-    new run is as it was of the old one.
+    It is of the same team and task. TAG is that of the run to be replaced; the new one may have the
+    same. What is not said of the new run is as it was of the old one.
     """
     from cranfield import campaign
 
@@ -172,9 +169,12 @@ def replace(folder: str, tag: str, run: str, **said: Any) -> int:
 @click.command()
 @folder_argument
 @click.argument("tag")
-@click.option("--reason", required=True, help="Why, for the log.")
+@click.option("--reason", metavar="TEXT", required=True, help="Why, for the log.")
 def withdraw(folder: str, tag: str, reason: str) -> None:
-    """Take a run back: it is scored and released no more, and stays in the log."""
+    """Take a run back, with a reason.
+
+    It is no longer scored or released, and stays in the log.
+    """
     from cranfield import campaign
 
     run = campaign.open(folder).withdraw(tag, reason)
@@ -184,9 +184,12 @@ def withdraw(folder: str, tag: str, reason: str) -> None:
 @click.command()
 @folder_argument
 @click.argument("tag")
-@click.option("--reason", required=True, help="Why, for the log.")
+@click.option("--reason", metavar="TEXT", required=True, help="Why, for the log.")
 def purge(folder: str, tag: str, reason: str) -> None:
-    """Remove the bytes of a run that was withdrawn, replaced or refused."""
+    """Remove the bytes of a run that is not accepted.
+
+    It was withdrawn, replaced or refused. The row with its hash stays; so does what was released.
+    """
     from cranfield import campaign
 
     opened = campaign.open(folder)

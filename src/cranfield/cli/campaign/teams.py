@@ -1,4 +1,4 @@
-"""`cranfield campaign team FOLDER add|change|list`: who hands in runs."""
+"""`cranfield campaign team add|change|list FOLDER`: who hands in runs."""
 
 from __future__ import annotations
 
@@ -7,42 +7,39 @@ from typing import Any
 import click
 
 from cranfield.base.escape import plain
-from cranfield.cli.campaign.submitting import folder_argument
+from cranfield.cli.campaign.arguments import folder_argument
 from cranfield.cli.options.output import with_options
 
 EPILOG = """\b
 Examples:
-  cranfield campaign team news add padua --name "University of Padua" --contact ir@example.org
-  cranfield campaign team news change padua --anonymous-until 2027-01-31
-  cranfield campaign team news list --contacts
+  cranfield campaign team add news padua --name "University of Padua" --contact ir@example.org
+  cranfield campaign team change news padua --anonymous-until 2027-01-31
+  cranfield campaign team list news --contacts
 """
 
 _ABOUT = (
-    click.option("--name", help="What people call it; the id where there is none."),
-    click.option("--contact", help="For organisers alone: it never leaves the registry."),
+    click.option("--name", metavar="TEXT", help="What people call it; the id where there is none."),
+    click.option(
+        "--contact", metavar="TEXT", help="For organisers alone: it never leaves the registry."
+    ),
     click.option(
         "--anonymous-until",
-        metavar="DATE",
+        metavar="DAY",
         help="Releases before that day, such as 2027-01-31, do not name it.",
     ),
 )
 
 
-@click.group(epilog=EPILOG, invoke_without_command=True)
-@folder_argument
-@click.pass_context
-def team(context: click.Context, folder: str) -> None:
+@click.group(epilog=EPILOG)
+def team() -> None:
     """Add teams, change what is known of them, and list them."""
-    context.obj = folder
-    if context.invoked_subcommand is None:
-        context.invoke(listed)
 
 
 @team.command()
+@folder_argument
 @click.argument("id")
 @with_options(_ABOUT)
-@click.pass_obj
-def add(folder: str, /, id: str, **about: Any) -> None:
+def add(folder: str, id: str, **about: Any) -> None:
     """Add a team; ID is what commands, tables and files call it."""
     from cranfield import campaign
 
@@ -52,10 +49,10 @@ def add(folder: str, /, id: str, **about: Any) -> None:
 
 
 @team.command()
+@folder_argument
 @click.argument("id")
 @with_options(_ABOUT)
-@click.pass_obj
-def change(folder: str, /, id: str, **about: str | None) -> None:
+def change(folder: str, id: str, **about: str | None) -> None:
     """Change what is given; an empty text takes a contact or a date away."""
     from cranfield import campaign
 
@@ -64,9 +61,9 @@ def change(folder: str, /, id: str, **about: str | None) -> None:
 
 
 @team.command("list")
+@folder_argument
 @click.option("--contacts", is_flag=True, help="Show contacts too.")
-@click.pass_obj
-def listed(folder: str, contacts: bool = False) -> None:
+def listed(folder: str, contacts: bool) -> None:
     """List teams, and how many runs of theirs are accepted."""
     from collections import Counter
 

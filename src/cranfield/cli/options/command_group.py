@@ -30,14 +30,23 @@ class CommandGroup(click.Group):
     """A group that knows where its commands stand, as `module:name`, and loads those asked for.
 
     A command line has to start at once, and most of what commands need is needed by few of them.
+    Help lists them by name, or in the order of `homes`.
     """
 
-    def __init__(self, *args: Any, homes: Mapping[str, str] | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        *args: Any,
+        homes: Mapping[str, str] | None = None,
+        in_order: bool = False,
+        **options: Any,
+    ) -> None:
         super().__init__(*args, **options)
         self.homes = dict(homes or {})
+        self.in_order = in_order
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return sorted([*self.homes, *super().list_commands(ctx)])
+        names = [*self.homes, *super().list_commands(ctx)]
+        return names if self.in_order else sorted(names)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.homes:

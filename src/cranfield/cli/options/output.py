@@ -26,7 +26,9 @@ MARKUP = ("latex", "markdown", "html")
 FORMATS = ("table", "csv", "json", *MARKUP, "parquet")
 """What scores can be written in, wherever they come from."""
 
-output_option = click.option("--output", "-o", help="File to write, whole or not at all.")
+output_option = click.option(
+    "--output", "-o", metavar="FILE", help="File to write, whole or not at all."
+)
 
 
 def keep_inputs(outputs: Iterable[str | None], inputs: Iterable[str | None]) -> None:

@@ -1,0 +1,56 @@
+"""Commands of campaigns say the same things in the same way."""
+
+from __future__ import annotations
+
+import click
+import pytest
+
+from cranfield.cli.campaign.campaign import COMMANDS, campaign
+
+WITHOUT_FOLDER = {"check": "runs", "history": "sources"}
+"""Commands that name something else first: participants have no folder, boards need none."""
+
+METAVARS = {
+    **{"task": "NAME", "team": "ID", "tag": "TAG", "judgments": "VERSION", "reason": "TEXT"},
+    **{"description": "TEXT", "note": "TEXT", "measure": "MEASURE"},
+}
+
+
+def commands() -> dict[str, click.Command]:
+    found = {}
+    for name in COMMANDS:
+        one = campaign.get_command(click.Context(campaign), name)
+        assert one is not None
+        if isinstance(one, click.Group):
+            found.update({f"{name} {word}": inner for word, inner in one.commands.items()})
+        else:
+            found[name] = one
+    return found
+
+
+@pytest.mark.parametrize("name", [name for name in commands() if name != "demo"])
+def test_the_folder_comes_first_and_options_look_alike(name: str) -> None:
+    one = commands()[name]
+    first = next(param.name for param in one.params if isinstance(param, click.Argument))
+    assert first == WITHOUT_FOLDER.get(name, "folder")
+    for option in one.params:
+        if not isinstance(option, click.Option):
+            continue
+        long = next(text[2:] for text in option.opts if text.startswith("--"))
+        if long in METAVARS and not isinstance(option.type, click.Choice):
+            assert option.metavar == METAVARS[long], (name, long)
+        if long == "output":
+            assert "-o" in option.opts
+            assert option.metavar in {"FILE", "FOLDER", "PATH"}
+        if long == "format":
+            assert "-f" in option.opts
+        if long == "measure":
+            assert "-m" in option.opts
+
+
+def test_help_lists_commands_in_the_order_of_a_campaign_and_whole() -> None:
+    with click.Context(campaign, info_name="cranfield campaign", terminal_width=80) as context:
+        text = campaign.get_help(context)
+    listed = text.partition("Commands:\n")[2].splitlines()
+    assert [line.split()[0] for line in listed] == list(COMMANDS)
+    assert not [line for line in listed if line.endswith("...")]

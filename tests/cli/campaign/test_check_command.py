@@ -124,7 +124,7 @@ def test_no_file_is_written_where_a_run_is_unread(pack: Path, form: str) -> None
     assert out == ""
     assert err == (
         "cranfield: error: none.run: cannot be read: no such file or directory\n"
-        "cranfield: error: nothing is written, as not all runs are read\n"
+        "cranfield: warning: nothing is written, as not all runs are read\n"
     )
     assert {path: path.read_bytes() for path in pack.iterdir()} == before
 

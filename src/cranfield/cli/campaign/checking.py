@@ -74,7 +74,9 @@ def check(
             print(report)
     if len(reports) < len(runs):
         if form != "text" or output not in {None, "-"}:
-            print("cranfield: error: nothing is written, as not all runs are read", file=sys.stderr)
+            print(
+                "cranfield: warning: nothing is written, as not all runs are read", file=sys.stderr
+            )
         return 2
     if form == "errlog":
         _write_errlogs(reports, output, runs)

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.keys import ODD, Codes, KeyIndex, Keys, first_repeat, pair_keys
+from cranfield.collection.keys import ODD, Codes, KeyIndex, Pairs, first_repeat
 from cranfield.collection.run import kept_rows, repeated
 from cranfield.sources.chunks import Origin
 from cranfield.tabular import frame_html
 
 
 @dataclass(frozen=True, eq=False)
-class Qrels:
+class Qrels(Pairs):
     """Relevance judgments; made by :func:`read_qrels`.
 
     Attributes
@@ -82,11 +82,6 @@ class Qrels:
             raise repeated(repeat, self.origin, self.topics, self.codes, self.docs, what)
 
     @cached_property
-    def keys(self) -> Keys:
-        """A 64-bit key of each judgment's (topic, document)."""
-        return pair_keys(self.docs, self.codes, self.topics)
-
-    @cached_property
     def index(self) -> KeyIndex:
         """The judgments by key."""
         return KeyIndex(self.keys)
@@ -107,17 +102,12 @@ class Qrels:
         code_of = {name: code for code, name in enumerate(self.topics)}
         return np.array([code_of.get(name, -1) for name in topics], dtype=np.int64)
 
-    def find(
-        self, keys: Keys, codes: Codes, docs: pl.Series, topics: Sequence[str]
-    ) -> tuple[Indices, Indices]:
-        """Pairs (row asked, judgment) of the same topic and document, in no order.
-
-        Rows are asked by key, with their topics, indices into `topics`, and documents.
-        """
-        asked, found = self.index.candidates(keys)
+    def find(self, rows: Pairs) -> tuple[Indices, Indices]:
+        """Pairs (row asked, judgment) of the same topic and document, in no order."""
+        asked, found = self.index.candidates(rows.keys)
         # Equal keys are only a claim; the topics and the documents decide.
-        true = self.codes_of(topics)[codes[asked]] == self.codes[found]
-        true &= (docs.gather(asked) == self.docs.gather(found)).to_numpy()
+        true = self.codes_of(rows.topics)[rows.codes[asked]] == self.codes[found]
+        true &= (rows.ids(asked) == self.ids(found)).to_numpy()
         return asked[true], found[true]
 
     def flat(self) -> Qrels:
@@ -167,7 +157,7 @@ class Qrels:
         copy.__dict__.update(
             topics=self.topics,
             codes=self.codes[rows],
-            docs=self.docs.gather(rows),
+            docs=self.ids(rows),
             grades=self.grades[rows],
             subtopics=None if self.subtopics is None else self.subtopics.gather(rows),
             origin=Origin(self.origin.name),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.keys import Codes, Keys, first_repeat, pair_keys
+from cranfield.collection.keys import Codes, Pairs, first_repeat
 from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.sources.chunks import Origin
@@ -20,7 +20,7 @@ from cranfield.tabular import frame_html
 
 
 @dataclass(frozen=True, eq=False)
-class Run:
+class Run(Pairs):
     """One system's ranking for every topic; made by :func:`read_run`.
 
     Attributes
@@ -65,11 +65,6 @@ class Run:
         repeat = first_repeat(self.keys, self.docs, self.codes)
         if repeat is not None:
             raise repeated(repeat, self.origin, self.topics, self.codes, self.docs)
-
-    @cached_property
-    def keys(self) -> Keys:
-        """A 64-bit key of each row's (topic, document)."""
-        return pair_keys(self.docs, self.codes, self.topics)
 
     @cached_property
     def metadata(self) -> Metadata | None:
@@ -137,7 +132,7 @@ class Run:
             name=self.name,
             topics=tuple(self.topics[code] for code in by_first.tolist()),
             codes=code_of[codes],
-            docs=self.docs.gather(rows),
+            docs=self.ids(rows),
             scores=self.scores[rows],
             ranks=None if self.ranks is None else self.ranks[rows],
             origin=Origin(self.origin.name),

@@ -150,7 +150,7 @@ class Beside:
 def beside(panel: Panel, judge: Judge) -> Beside:
     """Match a judge's labels with those of people."""
     people, labels = panel.human, judge.labels
-    given, found = people.find(labels.keys, labels.codes, labels.docs, labels.topics)
+    given, found = people.find(labels)
     if not found.size:
         raise InputError(
             f"{quoted(judge.name)} has no label for any pair that people judged",

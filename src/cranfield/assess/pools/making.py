@@ -97,7 +97,7 @@ def _top(run: Run, stem: str | None, depth: int, ties: str) -> _Top:
     codes = run.codes[rows]
     first = np.arange(rows.size) - order.starts[codes] < depth
     rows = rows[first]
-    return _Top(run.name, stem, run.topics, codes[first], run.docs.gather(rows), run.scores[rows])
+    return _Top(run.name, stem, run.topics, codes[first], run.ids(rows), run.scores[rows])
 
 
 def _together(systems: list[str], parts: list[_Top], depth: int) -> Pool:

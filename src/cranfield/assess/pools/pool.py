@@ -16,7 +16,7 @@ from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_qrels
-from cranfield.collection.keys import pair_keys
+from cranfield.collection.keys import Codes, Pairs
 from cranfield.tabular.frames import Framed
 
 UNJUDGED = -(2**31)
@@ -26,7 +26,7 @@ NEGATIVE = ("judged", "unjudged")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pool(Framed):
+class Pool(Framed, Pairs):
     """Documents to judge, by topic, and which run has which; made by :func:`cranfield.assess.pool`.
 
     It does not depend on the order of runs, nor on that of their lines (but for the policies for
@@ -77,9 +77,14 @@ class Pool(Framed):
     scores: Floats
 
     @cached_property
-    def topic(self) -> NDArray[np.int32]:
+    def topic(self) -> Codes:
         """Topic of each document, an index into `topics`; shape (documents,)."""
         return np.repeat(np.arange(len(self.topics), dtype=np.int32), np.diff(self.starts))
+
+    @property
+    def codes(self) -> Codes:  # type: ignore[override]
+        """The same, as other tables call it."""
+        return self.topic
 
     @cached_property
     def rank(self) -> NDArray[np.int32]:
@@ -189,8 +194,7 @@ class Pool(Framed):
         """
         check_choice("negative", negative, NEGATIVE)
         judgments = read_qrels(qrels).flat()
-        keys = pair_keys(self.docs, self.topic, self.topics)
-        asked, found = judgments.find(keys, self.topic, self.docs, self.topics)
+        asked, found = judgments.find(self)
         grades = np.full(len(self), UNJUDGED, dtype=np.int32)
         grades[asked] = judgments.grades[found]
         if negative == "unjudged":

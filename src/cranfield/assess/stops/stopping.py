@@ -18,7 +18,6 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.policies import DEEPEST
-from cranfield.collection.keys import pair_keys
 from cranfield.tabular.frames import Framed
 
 
@@ -226,8 +225,7 @@ def stopping_by_topic(
     topic = grades = np.zeros(0, dtype=np.int32)
     if judged is not None:
         qrels = read_qrels(judged).flat()
-        keys = pair_keys(pool.docs, pool.topic, pool.topics)
-        asked, found = qrels.find(keys, pool.topic, pool.docs, pool.topics)
+        asked, found = qrels.find(pool)
         in_order = asked[np.argsort(found)]
         topic, grades = pool.topic[in_order], qrels.grades[np.sort(found)]
     return {

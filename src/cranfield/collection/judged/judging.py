@@ -223,7 +223,7 @@ def judge_one(
     """Judge one run, and look its documents up in tables; its order may be known already."""
     order = order_of(run, chosen.ties) if order is None else order
     to_qrels = qrels.codes_of(run.topics)
-    asked, found = qrels.find(run.keys, run.codes, run.docs, run.topics)
+    asked, found = qrels.find(run)
     rank = order.ranks_of(asked)
     topic = qrels.codes[found].astype(np.int64)
     grade = qrels.grades[found].astype(np.int64)

@@ -152,14 +152,14 @@ def _stable_by_code(codes: NDArray[np.int32], topics: int) -> Indices:
 def _settled(run: Run, rows: Indices, group: NDArray[np.int64], ties: str) -> Indices:
     if rows.size <= _FEW and ties not in {"input", "rank"}:
         # Python compares text by code points, which is the order of the bytes of UTF-8.
-        docs = run.docs.gather(rows).to_list()
+        docs = run.ids(rows).to_list()
         by_doc = sorted(range(rows.size), key=docs.__getitem__, reverse=ties != "id-ascending")
         order = np.array(by_doc, dtype=np.intp)
         return rows[order[np.argsort(group[order], kind="stable")]]
     frame = pl.DataFrame({"group": group, "row": rows})
     if ties in {"input", "rank"}:
         return frame.sort("group", "row")["row"].to_numpy()
-    frame = frame.with_columns(doc=run.docs.gather(rows))
+    frame = frame.with_columns(doc=run.ids(rows))
     return frame.sort("group", "doc", descending=[False, ties != "id-ascending"])["row"].to_numpy()
 
 

@@ -63,7 +63,7 @@ def shown_lists(
             pl.DataFrame(
                 {
                     "topic": pl.Series(run.topics, dtype=pl.String).gather(run.codes[top]),
-                    "doc": run.docs.gather(top),
+                    "doc": run.ids(top),
                     "rank": rank[rank < length],
                 }
             ).with_columns(system=pl.lit(number))

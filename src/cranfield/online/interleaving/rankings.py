@@ -129,7 +129,7 @@ def names_of(runs: Sequence[Run]) -> list[str]:
 def ranked(run: Run, ties: str) -> dict[str, list[str]]:
     """Return the documents that a run has for each topic, best first."""
     order = order_of(run, ties)
-    docs = run.docs.gather(order.rows)
+    docs = run.ids(order.rows)
     starts = order.starts.tolist()
     ends = [*starts[1:], len(docs)]
     places = zip(run.topics, starts, ends, strict=True)

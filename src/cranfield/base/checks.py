@@ -1,21 +1,25 @@
-"""Checks of options that many parts share: whole numbers, numbers, indices."""
+"""Checks of options that many parts share: whole numbers, numbers, indices.
+
+Commands check what they are given before they load NumPy.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Collection
-from numbers import Real
-from typing import Any
+from numbers import Integral, Real
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-from cranfield.base.arrays import Floats, Indices
 from cranfield.base.errors import PolicyError, quoted
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from cranfield.base.arrays import Floats, Indices
 
 
 def check_whole(name: str, value: Any, least: int, most: int | None = None) -> None:
     """Refuse what is no whole number within limits."""
-    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    whole = isinstance(value, Integral) and not isinstance(value, bool)
     if not whole or value < least or (most is not None and value > most):
         limits = f"from {least}" if most is None else f"from {least} to {most:,}"
         raise PolicyError(f"{name} must be a whole number {limits}, not {value!r}")
@@ -42,6 +46,8 @@ def check_probability(name: str, value: Any) -> None:
 
 def as_array(values: Any, message: str, kind: Any = None) -> NDArray[Any]:
     """Make an array, or refuse rows of different lengths, and text where numbers should be."""
+    import numpy as np
+
     try:
         return np.asarray(values, dtype=kind)
     except (TypeError, ValueError, OverflowError):
@@ -62,6 +68,8 @@ def numbers(values: Any, what: str) -> Floats:
     Traceback (most recent call last):
     cranfield.PolicyError: scores are numbers, not 'x'
     """
+    import numpy as np
+
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         # The message would take longer than all else.
         return np.asarray(values, dtype=np.float64)
@@ -79,6 +87,8 @@ def indices(values: Any, what: str, size: int) -> Indices:
     Traceback (most recent call last):
     cranfield.PolicyError: the first systems are indices from 0 to 1, not 3
     """
+    import numpy as np
+
     wrong = f"{what} are a list of indices from 0 to {size - 1}, not {quoted(values)}"
     array = as_array(values, wrong)
     if array.ndim != 1 or (array.size and array.dtype.kind not in "iu"):

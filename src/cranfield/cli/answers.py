@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cranfield.base.errors import CranfieldWarning, MeasureError, PolicyError
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import Output, Printing, output_options, table_options
-from cranfield.scores import Scores
+
+if TYPE_CHECKING:
+    from cranfield.scores import Scores
 
 EPILOG = """\b
 Examples:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -17,7 +17,9 @@ from cranfield.cli.options.output import (
     table_options,
     write,
 )
-from cranfield.evaluation.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from cranfield.evaluation.evaluation import Evaluation
 
 EPILOG = """\b
 Examples:

@@ -17,7 +17,7 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.scores import refuse
-from cranfield.collection.files.reading import FORMATS, read_qrels
+from cranfield.collection.files.format_names import FORMATS
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table, written
 
@@ -115,6 +115,7 @@ def judges(
     """
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.reading import read_judges
+    from cranfield.collection.files.reading import read_qrels
 
     ranked = bool(runs) or own_runs
     if runs and own_runs:

@@ -7,14 +7,16 @@ import sys
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cranfield.base.errors import MeasureError
-from cranfield.measures.base import KINDS, REGISTRY, Info, Measure
 from cranfield.measures.catalogue.findings import PROPERTIES, Finding
-from cranfield.measures.grammar import parse_measures
+from cranfield.measures.families import KINDS
+
+if TYPE_CHECKING:
+    from cranfield.measures import Info, Measure
 
 EPILOG = """\b
 Examples:
@@ -54,6 +56,8 @@ class Entry:
 
 
 def entries() -> list[Entry]:
+    from cranfield.measures import REGISTRY
+
     return [
         Entry(one.kind, _form(one), _info(one), _parameters(one), one) for one in REGISTRY.values()
     ]
@@ -142,6 +146,8 @@ def _parameters(kind: type[Measure]) -> dict[str, tuple[str, str]]:
 
 def _named(name: str, catalogue: list[Entry]) -> Entry:
     """Find an entry by its name, another name of it, or the text of a measure."""
+    from cranfield.measures import parse_measures
+
     for one in catalogue:
         if name == one.info.name or name in one.info.aliases:
             return one

@@ -6,8 +6,6 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import click
-import numpy as np
-import polars as pl
 
 from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.base.words import counted
@@ -15,9 +13,7 @@ from cranfield.cli.options.judging import one_of, opened_runs, paths_of
 from cranfield.cli.options.output import gathered, keep_inputs, output_option, write
 from cranfield.cli.options.pooling import ASKED, DEALING, LISTS, Asked, Dealing, amount, read_strata
 from cranfield.cli.options.progress import progress_of
-from cranfield.collection.files.line_formats import OF_QRELS
-from cranfield.collection.files.reading import FORMATS, read_qrels
-from cranfield.collection.files.writing import write_qrels
+from cranfield.collection.files.format_names import FORMATS, OF_QRELS
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table, written
@@ -113,6 +109,7 @@ def pool(
     """
     from cranfield import assess
     from cranfield.assess.samples.designs import check_design
+    from cranfield.collection.files.reading import read_qrels
 
     chosen = assess.parse_method(method)
     rules = [assess.parse_rule(rule) for rule in asked.rules]
@@ -153,6 +150,8 @@ def pool(
             documents = drawn if drawn is not None else made.unjudged(qrels)
         dealing.write(documents, seed, format, output, inputs)
     elif drawn is not None and format in OF_QRELS:
+        from cranfield.collection.files.writing import write_qrels
+
         column = {"prels": "inclusion", "xqrels": "stratum"}[format]
         of_sample = drawn.to_qrels(qrels, column, unjudged=missing)
         write_qrels(of_sample, output or "-", format=format)
@@ -171,6 +170,9 @@ def _report(
     seed: int,
 ) -> Findings:
     """Put together what is known of the pool; with a sample or rules, what they say."""
+    import numpy as np
+    import polars as pl
+
     size = f"{counted(len(made.topics), 'topic')}, {counted(len(made.systems), 'system')}"
     heading = [f"pool of {counted(len(made), 'document')}: {size}, depth {made.depth}"]
     about: dict[str, Any] = {"depth": made.depth, "documents": len(made)}

@@ -11,12 +11,11 @@ from cranfield.base.errors import PolicyError
 from cranfield.cli.options.comparing import Comparing, comparing_options
 from cranfield.cli.options.judging import judging_options, measures_option, opened_runs, paths_of
 from cranfield.cli.options.scores import given_scores, on_command_line, score_files_option
-from cranfield.collection.files.many_runs import Runs
-from cranfield.collection.files.reading import read_qrels
-from cranfield.scores import Scores
 
 if TYPE_CHECKING:
     from cranfield.assess.judges.reading import Judge
+    from cranfield.collection.files.many_runs import Runs
+    from cranfield.scores import Scores
 
 EPILOG = """\b
 Examples:
@@ -124,6 +123,7 @@ def _judged(
     """Compare judges with people, and the rankings of the runs by both."""
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.rankings import judge_rankings
+    from cranfield.collection.files.reading import read_qrels
 
     left_out = ("rel", "input_format", "encoding", "aspects")
     options = {name: value for name, value in judging.items() if name not in left_out}

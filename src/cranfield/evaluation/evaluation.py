@@ -16,7 +16,8 @@ from cranfield.base.words import counted
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.collection.judged.scorable import Scorable
 from cranfield.measures import Measure, parse_measures
-from cranfield.measures.base import KINDS, REGISTRY
+from cranfield.measures.base import REGISTRY
+from cranfield.measures.families import KINDS
 from cranfield.scores import Scores
 from cranfield.scores.several_measures import by_system, long_table
 from cranfield.tabular import frame_html

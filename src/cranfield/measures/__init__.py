@@ -8,15 +8,27 @@ parameters.
 (nDCG@10, RBP(p=0.5))
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from cranfield.measures.base import REGISTRY, Info, Measure
-from cranfield.measures.define import define
 from cranfield.measures.families import ALIASES, HOME
-from cranfield.measures.grammar import parse_measure, parse_measures
 
 if TYPE_CHECKING:
+    from cranfield.measures.base import REGISTRY, Info, Measure
+    from cranfield.measures.define import define
+    from cranfield.measures.grammar import parse_measure, parse_measures
     from cranfield.measures.users.model import UserModel
+
+_TOOLS = {
+    "REGISTRY": "base",
+    "Info": "base",
+    "Measure": "base",
+    "UserModel": "users.model",
+    "define": "define",
+    "parse_measure": "grammar",
+    "parse_measures": "grammar",
+}
+"""The module of each name that is no measure."""
 
 __all__ = [  # noqa: PLE0604
     "ALIASES",
@@ -33,12 +45,12 @@ __all__ = [  # noqa: PLE0604
 
 def __getattr__(name: str) -> Any:
     """Make the object of a measure when it is first asked for, which loads its family."""
-    if name == "UserModel":
-        from cranfield.measures.users.model import UserModel
-
-        return UserModel
+    if name in _TOOLS:
+        return getattr(import_module(f"{__name__}.{_TOOLS[name]}"), name)
     if name not in __all__:
         raise AttributeError(f"module {__name__} has no attribute {name}")
+    from cranfield.measures.base import REGISTRY
+
     kind = REGISTRY[name]
     made = globals()[name] = kind if kind.inside else kind()
     return made

@@ -13,7 +13,7 @@ from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.measures.declared import Declared, text_of
-from cranfield.measures.families import ALIASES, HOME
+from cranfield.measures.families import ALIASES, HOME, KINDS
 from cranfield.measures.parameters import flag, integer, optional, parameter
 from cranfield.measures.spacing import MOST, SHORT, evenly_spaced
 
@@ -95,10 +95,6 @@ class Info:
     one_size: bool = False
     linear: bool = False
     others: bool = False
-
-
-KINDS = ("measure", "measure of a measure", "measure of texts")
-"""What a measure can be: of rankings, of another measure inside, of answers and summaries."""
 
 
 class Measure(Declared):

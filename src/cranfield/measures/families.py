@@ -60,6 +60,8 @@ texts.nugget_measures: AllScore VitalScore WeightedScore
 texts.rouge: RougeN RougeS RougeSU RougeL RougeLsum
 """
 
+KINDS = ("measure", "measure of a measure", "measure of texts")
+"""What a measure can be: of rankings, of another measure inside, of answers and summaries."""
 
 _HOMES, ALIASES = homes_of(_FAMILIES)
 HOME = {

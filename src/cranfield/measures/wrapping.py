@@ -9,8 +9,9 @@ from typing import Any, ClassVar, Self, TypeVar
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import KINDS, Info, Measure, measure
+from cranfield.measures.base import Info, Measure, measure
 from cranfield.measures.declared import text_of
+from cranfield.measures.families import KINDS
 from cranfield.measures.grammar import parse_measure
 
 

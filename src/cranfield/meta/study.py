@@ -6,11 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from itertools import groupby
-from typing import Any, ClassVar, Self
-
-import polars as pl
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from cranfield.tabular import Table, frame_html, from_frame, number
+
+if TYPE_CHECKING:
+    import polars as pl
 
 STUDIES = {
     "scales": "ScaleStudy",
@@ -118,6 +119,8 @@ def findings(
 
     With `each`, what they are about is a list of studies; else they are about different things.
     """
+    import polars as pl
+
     heading: list[str] = []
     tables: list[Table] = []
     frames: dict[str, tuple[pl.DataFrame, Sequence[str]]] = {}
@@ -142,6 +145,8 @@ def labelled(measure: str) -> str:
 
 def of_measure(measure: str, frame: pl.DataFrame) -> pl.DataFrame:
     """Put the measure before a table, so that those of several measures can be one."""
+    import polars as pl
+
     return frame.select(pl.lit(measure).alias("measure"), pl.all())
 
 

@@ -13,8 +13,9 @@ import polars as pl
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
+from cranfield.collection.files.format_names import FORMATS
 from cranfield.collection.files.many_runs import files_of
-from cranfield.collection.files.reading import FORMATS, read_qrels
+from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.keys import TopicCoder
 from cranfield.collection.qrels import Qrels
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source

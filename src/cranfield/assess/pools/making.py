@@ -16,7 +16,8 @@ from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import InputError
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.judging import Progress, of_each
-from cranfield.collection.judged.ranking import TIES, order_of
+from cranfield.collection.judged.policies import TIES
+from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.qrels import topic_order
 from cranfield.collection.run import Run
 

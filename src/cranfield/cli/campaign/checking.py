@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.escape import plain
-from cranfield.campaign.checks.checking import check_run
-from cranfield.campaign.checks.report import CheckReport
-from cranfield.campaign.checks.writing import as_json, errlog_of, write_errlog
-from cranfield.campaign.rules.reading import read_rules
 from cranfield.cli.campaign.arguments import form_option, task_option
 from cranfield.cli.options.output import keep_inputs, write
+
+if TYPE_CHECKING:
+    from cranfield.campaign.checks.report import CheckReport
 
 EPILOG = """\b
 Examples:
@@ -52,6 +52,10 @@ def check(
     only the organisers know is not checked: whether a tag is taken, limits and times. A format of
     errlog writes a file TAG.errlog for each run.
     """
+    from cranfield.campaign.checks.checking import check_run
+    from cranfield.campaign.checks.writing import as_json
+    from cranfield.campaign.rules.reading import read_rules
+
     if tag is not None and len(runs) > 1:
         raise PolicyError(f"--tag is for one run; there are {len(runs)}")
     if form == "errlog" and "-" in runs and output is None:
@@ -89,6 +93,8 @@ def check(
 
 def _write_errlogs(reports: list[CheckReport], folder: str | None, runs: tuple[str, ...]) -> None:
     """Write the logs, unless two of them would be one file, or one a run."""
+    from cranfield.campaign.checks.writing import errlog_of, write_errlog
+
     if folder is not None and not Path(folder).is_dir():
         raise PolicyError(f"--output {quoted(folder)} is no folder, which errlog needs")
     paths = [errlog_of(report) for report in reports]

@@ -6,7 +6,6 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
-import polars as pl
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import plain
@@ -106,6 +105,8 @@ def judgments(
 
     A version never changes: what is corrected is a version of its own.
     """
+    import polars as pl
+
     from cranfield import campaign
 
     opened: Campaign = campaign.open(folder)

@@ -5,15 +5,10 @@ from __future__ import annotations
 import io
 
 import click
-import polars as pl
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import keep_inputs, output_option, write
-from cranfield.online.experiments.design.hashing import HASHES
-from cranfield.sources.schemas import Column, Lines, Schema
-from cranfield.sources.tables import read_table
-from cranfield.sources.values import ID
 
 EPILOG = """\b
 Examples:
@@ -24,6 +19,7 @@ Examples:
 """
 
 FORMATS = ("csv", "json")
+HASHES = ("md5", "growthbook-1", "growthbook-2")
 
 
 def weights_of(text: str, option: str = "--weights") -> dict[str, float] | list[str]:
@@ -72,7 +68,12 @@ def assign(
     UNITS is a table with a column of ids, or text with one id a line. Units that are not in the
     experiment have no variant.
     """
+    import polars as pl
+
     from cranfield.online import Experiment, check_assignment
+    from cranfield.sources.schemas import Column, Lines, Schema
+    from cranfield.sources.tables import read_table
+    from cranfield.sources.values import ID
 
     keep_inputs([output], [units])
     first, dash, last = traffic.partition("-")

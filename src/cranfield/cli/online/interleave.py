@@ -10,8 +10,7 @@ from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted, some_of
 from cranfield.cli.options.judging import one_of, opened_runs, paths_of
 from cranfield.cli.options.output import keep_inputs, output_option, write
-from cranfield.collection.files.reading import FORMATS
-from cranfield.collection.files.writing import write_lines, write_table
+from cranfield.collection.files.format_names import FORMATS
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.tabular import from_frame
 
@@ -110,6 +109,8 @@ def _form(format: str, output: str | None) -> str:
 
 def _write(drawn: pl.DataFrame, form: str, output: str) -> None:
     import polars as pl
+
+    from cranfield.collection.files.writing import write_lines, write_table
 
     if form == "trec":
         tag = pl.col("method").str.replace_all(r"\s", "")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
-import polars as pl
 
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.judging import one_of
@@ -16,6 +15,8 @@ from cranfield.reporting.text.studies import WRITERS, check_table, written
 from cranfield.tabular import from_frame
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from cranfield.online import QueryLog
 
 EPILOG = """\b
@@ -108,6 +109,8 @@ def _title(by: tuple[str, ...]) -> str:
 
 def _survival(log: QueryLog, measures: list[Any]) -> tuple[list[Any], dict[str, Any]]:
     """Estimate times of all pages, or of each variant where there are any."""
+    import polars as pl
+
     from cranfield import online
 
     by = "variant" if "variant" in log.pages.columns else None

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import polars as pl
 
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import PolicyError
@@ -14,8 +13,10 @@ from cranfield.cli.options.logs import LogOptions, log_options
 from cranfield.cli.options.output import keep_inputs, output_option, write
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table, written
-from cranfield.significance.corrections.of_pvalues import LAWS
 from cranfield.tabular import from_frame
+
+if TYPE_CHECKING:
+    import polars as pl
 
 EPILOG = """\b
 Examples:
@@ -93,6 +94,7 @@ def preference(
     """
     from cranfield import online
     from cranfield.online.interleaving.credits_of_log import teams_of
+    from cranfield.significance.corrections.of_pvalues import LAWS
 
     draws: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     names = None if rankers is None else [one.strip() for one in rankers.split(",")]

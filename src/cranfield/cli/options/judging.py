@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.options.output import with_options
 from cranfield.cli.options.progress import progress_of
-from cranfield.collection.files.line_formats import OF_QRELS
-from cranfield.collection.files.many_runs import Runs, read_runs
-from cranfield.collection.files.reading import FORMATS, read_qrels
-from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.judging import judge
+from cranfield.collection.files.format_names import FORMATS, OF_QRELS
 from cranfield.collection.judged.policies import CHOICES, PRESETS, policies
-from cranfield.evaluation.evaluation import Evaluation, score
-from cranfield.measures import Measure
-from cranfield.measures.grammar import parse_measures
+
+if TYPE_CHECKING:
+    from cranfield.collection.files.many_runs import Runs
+    from cranfield.collection.judged.judged_runs import JudgedRuns
+    from cranfield.evaluation.evaluation import Evaluation
+    from cranfield.measures import Measure
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -110,6 +109,8 @@ def wanted_measures(
     asked: Iterable[str | Measure], rel: int | None, compat: str | None = None
 ) -> list[Measure]:
     """Read the measures that were asked for, with the lowest relevant grade for all of them."""
+    from cranfield.measures.grammar import parse_measures
+
     wanted = parse_measures(asked, compat=compat)
     if rel is not None:
         # A measure of a measure hands it on to the one inside.
@@ -118,6 +119,8 @@ def wanted_measures(
 
 
 def innermost(measure: Measure) -> Measure:
+    from cranfield.measures.base import Measure
+
     while isinstance(inner := getattr(measure, "inner", None), Measure):
         measure = inner
     return measure
@@ -127,6 +130,8 @@ def opened_runs(
     qrels: str | None, runs: tuple[str, ...] | Runs, input_format: str, encoding: str
 ) -> Runs:
     """Find the runs that were named; each is read when it is asked for."""
+    from cranfield.collection.files.many_runs import read_runs
+
     # Some formats are those of judgments alone.
     of_runs = "auto" if input_format in OF_QRELS else input_format
     many = read_runs(runs, format=of_runs, encoding=encoding)
@@ -150,6 +155,9 @@ def judged_runs(
     **judging: Any,
 ) -> JudgedRuns:
     """Read and judge; policies are checked before any file is read."""
+    from cranfield.collection.files.reading import read_qrels
+    from cranfield.collection.judged.judging import judge
+
     policies(judging["compat"], **{name: judging.get(name) for name in (*CHOICES, "depth")})
     many = opened_runs(qrels, runs, input_format, encoding)
     subtopics = True if judging.get("intents") is not None else None
@@ -181,6 +189,8 @@ def evaluated(
     **judging: Any,
 ) -> Evaluation:
     """Read, judge and score; warn of what the judgments do not cover."""
+    from cranfield.evaluation.evaluation import score
+
     wanted = wanted_measures(asked, rel, compat)
     judged = judged_runs(qrels, runs, compat=compat, **judging)
     evaluation = score(judged, wanted, compat=compat)

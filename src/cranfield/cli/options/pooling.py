@@ -12,10 +12,8 @@ from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import keep_inputs
 from cranfield.cli.options.scores import refuse
-from cranfield.collection.files.line_formats import OF_QRELS
-from cranfield.measures.parameters import fraction_of
+from cranfield.collection.files.format_names import OF_QRELS
 from cranfield.reporting.text.studies import WRITERS
-from cranfield.sources.values import is_integer, is_number
 
 LISTS = ("trec", "tsv", "jsonl")
 """Formats of documents to judge."""
@@ -149,6 +147,9 @@ DEALING = (
 
 def amount(text: str, what: str) -> int | float:
     """Read a whole number, or a share in percent."""
+    from cranfield.measures.parameters import fraction_of
+    from cranfield.sources.values import is_integer, is_number
+
     number = text.strip()
     if number.endswith("%") and is_number(share := number.removesuffix("%")):
         return float(fraction_of(float(share)) / 100)
@@ -158,6 +159,8 @@ def amount(text: str, what: str) -> int | float:
 
 
 def read_strata(text: str) -> dict[int, int | float]:
+    from cranfield.sources.values import is_integer
+
     strata: dict[int, int | float] = {}
     for one in text.split(","):
         end, colon, wanted = one.partition(":")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.judging import evaluated
-from cranfield.collection.files.many_runs import Runs
-from cranfield.measures import Measure
-from cranfield.scores import Scores
+
+if TYPE_CHECKING:
+    from cranfield.collection.files.many_runs import Runs
+    from cranfield.measures import Measure
+    from cranfield.scores import Scores
 
 score_files_option = click.option(
     "--scores",

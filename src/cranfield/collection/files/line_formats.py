@@ -12,12 +12,6 @@ from cranfield.collection.metadata.header import header_of
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.sources.chunks import LineMap, Source
 
-OF_QRELS = frozenset({"prels", "xqrels"})
-"""Formats of judgments only."""
-
-OF_LINES = frozenset({"text", "trec", "ntcir"})
-"""Formats of runs that may have a header."""
-
 _HEAD = 1 << 16
 """Bytes that a first line is looked for in."""
 

@@ -16,15 +16,13 @@ from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldWarning, PolicyError, quoted
 from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import Chunk
-from cranfield.collection.files.line_formats import OF_LINES, OF_QRELS, read_text, without_header
+from cranfield.collection.files.format_names import FORMATS, OF_LINES, OF_QRELS
+from cranfield.collection.files.line_formats import read_text, without_header
 from cranfield.collection.keys import TopicCoder
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
-
-FORMATS = ("auto", "trec", "ntcir", "prels", "xqrels", "csv", "tsv", "json", "jsonl", "parquet")
-"""Formats that can be read; `auto` looks at the file's suffix, archive suffixes removed."""
 
 NO_INTENT = "0"
 """In judgments of NTCIR by intent: documents that are relevant to none."""

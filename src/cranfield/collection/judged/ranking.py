@@ -12,17 +12,8 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Indices
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError
+from cranfield.collection.judged.policies import TIES
 from cranfield.collection.run import Run
-
-TIES = {
-    "trec": "score descending, then document id descending by bytes",
-    "trec_eval-9": "the same on scores rounded to 32-bit floats, as trec_eval 9 reads them",
-    "id-ascending": "score descending, then document id ascending by bytes",
-    "input": "score descending, then the order of the input",
-    "rank": "the rank column of the file, whatever the scores say",
-    "file": "the order of the input, whatever the scores and ranks say",
-}
-"""The policies for tied scores and what they do."""
 
 Key = NDArray[np.floating[Any]] | NDArray[np.int32]
 

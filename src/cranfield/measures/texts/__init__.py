@@ -6,7 +6,8 @@ from typing import Any
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
-from cranfield.measures.base import KINDS, Measure
+from cranfield.measures.base import Measure
+from cranfield.measures.families import KINDS
 
 
 class OfTexts(Measure):

@@ -5,14 +5,11 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterable
 
-import polars as pl
-
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import html, latex
 from cranfield.base.escape import markdown as safe
 from cranfield.base.version import __version__
 from cranfield.meta.study import Findings
-from cranfield.reporting.text.json_values import json_of
 from cranfield.tabular import from_frame
 from cranfield.tabular.html import SMALL
 
@@ -41,6 +38,8 @@ def html_text(study: Findings) -> str:
 
 def csv_text(study: Findings) -> str:
     """Write CSV: the table, where there is one; else a row a number, of all tables."""
+    import polars as pl
+
     out = io.BytesIO()
     if len(study.frames) == 1:
         [(frame, _)] = study.frames.values()
@@ -66,6 +65,8 @@ def csv_text(study: Findings) -> str:
 
 
 def json_text(study: Findings) -> str:
+    from cranfield.reporting.text.json_values import json_of
+
     frames = {name: frame.to_dicts() for name, (frame, _) in study.frames.items()}
     return json_of({"cranfield": __version__, **study.about, **frames})
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Generator, Iterable
-from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 Part = TypeVar("Part")
 Result = TypeVar("Result")
+
+BACKENDS = ("serial", "loky", "threading", "dask", "ray")
+"""Backends of joblib that the command line offers; the library takes any that joblib knows."""
 
 
 def processors() -> int:
@@ -29,6 +31,8 @@ def one_by_one(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> Generator[Result, None, None]:
     """Do the same, with each result as soon as it and those before it are there."""
+    from concurrent.futures import ThreadPoolExecutor
+
     work = list(parts)
     threads = min(len(work), jobs or processors())
     if threads <= 1:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from numbers import Real
-
-import numpy as np
 
 from cranfield.base.checks import check_choice, check_probability, check_whole
 from cranfield.base.errors import PolicyError
@@ -36,7 +35,7 @@ class Options:
         check_whole("resamples", self.resamples, 1, MOST_RESAMPLES)
         check_whole("the seed", self.seed, 0)
         check_whole("exact_n", self.exact_n, 0)
-        if not (isinstance(self.threshold, Real) and 0 <= self.threshold < np.inf):
+        if not (isinstance(self.threshold, Real) and 0 <= self.threshold < inf):
             raise PolicyError(f"a threshold is a number from 0, not {self.threshold!r}")
         if self.jobs is not None:
             check_whole("jobs", self.jobs, 1)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,21 +21,21 @@ from cranfield.cli.options.judging import (
 from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.scores import given_scores, refuse, score_files_option
 from cranfield.cli.studies.study_options import StudyOptions, option, study_options
-from cranfield.collection.files.reading import read_qrels
-from cranfield.evaluation.evaluation import score
-from cranfield.meta.of_collections.leave_one_out import leave_one_out
-from cranfield.meta.of_collections.left_out import LeaveOneOut
-from cranfield.meta.of_collections.pool_depth import PoolDepths, pool_depths
-from cranfield.meta.of_collections.tracing import TracedRuns, traced
-from cranfield.meta.of_tests.fast_tests import read_choice
-from cranfield.meta.of_topics.extrapolation import CORRECTIONS, Extrapolation, extrapolate
-from cranfield.meta.of_topics.generalizability import generalizability
-from cranfield.meta.of_topics.resampling import stability
-from cranfield.meta.of_topics.sample_study import Stability
-from cranfield.meta.of_topics.variance_components import Generalizability
-from cranfield.meta.study import Study
-from cranfield.meta.work.options import Share
-from cranfield.scores import Scores
+from cranfield.meta.work.options import (
+    Depth,
+    Flag,
+    Numbers,
+    OneOf,
+    Repeats,
+    Resamples,
+    Share,
+    Sizes,
+)
+
+if TYPE_CHECKING:
+    from cranfield.meta.of_collections.tracing import TracedRuns
+    from cranfield.meta.study import Study
+    from cranfield.scores import Scores
 
 EPILOG = """\b
 Examples:
@@ -54,12 +54,13 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
 @click.argument("runs", metavar="[RUN...]", nargs=-1)
 @measures_option(("AP",))
 @score_files_option
-@option(leave_one_out, "teams", "Table of systems and their teams, to be left out together.")
+@option("leave_one_out", "teams", "Table of systems and their teams, to be left out together.")
 @option(
-    leave_one_out,
+    "leave_one_out",
     "depth",
     "Ranks that each run contributed.  [default: found in the judgments]",
     "--pool-depth",
+    kind=Depth,
 )
 @click.option(
     "--contributors",
@@ -68,21 +69,57 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
     help="Runs that made the pool: all; judged, if their top documents down to --pool-depth are;"
     " or a file with their tags, one a line.",
 )
-@option(leave_one_out, "others", "Judgments of documents that no contributor pooled.")
-@option(pool_depths, "depths", "Depths of shallower pools.")
+@option(
+    "leave_one_out",
+    "others",
+    "Judgments of documents that no contributor pooled.",
+    kind=OneOf(("keep", "drop")),
+    default="keep",
+)
+@option(
+    "pool_depths",
+    "depths",
+    "Depths of shallower pools.",
+    kind=Numbers(),
+    default=(10, 20, 50, 100),
+)
 @one_of(
     "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
 )
-@option(stability, "sizes", "Topics in a sample.  [default: ten up to all]")
-@option(stability, "repeats", "Samples of each size.")
-@option(stability, "replace", "A sample may have a topic more than once.")
+@option("stability", "sizes", "Topics in a sample.  [default: ten up to all]", kind=Sizes)
+@option("stability", "repeats", "Samples of each size.", kind=Repeats, default=1000)
 @option(
-    stability, "test", "How pairs of systems are compared, such as t+holm.", "--test", "-t", "test"
+    "stability",
+    "replace",
+    "A sample may have a topic more than once.",
+    kind=Flag(),
+    default=False,
+)
+@option(
+    "stability",
+    "test",
+    "How pairs of systems are compared, such as t+holm.",
+    "--test",
+    "-t",
+    "test",
+    default="anova-2",
 )
 @alpha_option
 @missing_option(("error", "drop", "zero"))
-@option(stability, "resamples", "Random samples of tests that need them.")
-@option(generalizability, "target", "Coefficient whose number of topics is wanted.")
+@option(
+    "stability",
+    "resamples",
+    "Random samples of tests that need them.",
+    kind=Resamples,
+    default=1000,
+)
+@option(
+    "generalizability",
+    "target",
+    "Coefficient whose number of topics is wanted.",
+    kind=Share(),
+    default=0.95,
+)
 @study_options()
 def collection(
     qrels: str | None,
@@ -101,6 +138,9 @@ def collection(
     generalise, and what other numbers of topics would find. With --scores only what is about
     topics.
     """
+    from cranfield import meta
+    from cranfield.meta.of_tests.fast_tests import read_choice
+
     of_runs = {name: sampling.pop(name) for name in OF_RUNS}
     # Before any file is read.
     choice = read_choice(test, **{k: sampling[k] for k in ("alpha", "missing", "resamples")})
@@ -108,8 +148,9 @@ def collection(
     if choice.by_shard:
         raise PolicyError(f"{choice.test} needs scores by shard, which samples of topics lack")
     Share().check("--target", target)
-    of_scores = (Stability, Generalizability, Extrapolation)
-    options.check_table(*(() if score_files else (LeaveOneOut, PoolDepths)), *of_scores)
+    of_scores = (meta.Stability, meta.Generalizability, meta.Extrapolation)
+    of_judgments = () if score_files else (meta.LeaveOneOut, meta.PoolDepths)
+    options.check_table(*of_judgments, *of_scores)
     found: list[Study] = []
     notes = []
     if score_files:
@@ -132,15 +173,20 @@ def _of_topics(
     notes: list[str],
 ) -> list[Study]:
     """Study the topics by the scores of one measure; what cannot be done is noted."""
+    from cranfield import meta
+    from cranfield.meta.of_topics.extrapolation import CORRECTIONS
+
     missing, correction = sampling["missing"], sampling["correction"]
     correction = correction if correction in CORRECTIONS else CORRECTIONS[0]
     label = f"stability {scores.measure}".strip()
     with options.work(label, label) as work:
-        found: list[Study] = [stability(scores, seed=options.seed, **sampling, **work)]
+        found: list[Study] = [meta.stability(scores, seed=options.seed, **sampling, **work)]
     try:
-        found.append(generalizability(scores, missing=missing, target=target))
+        found.append(meta.generalizability(scores, missing=missing, target=target))
         found.append(
-            extrapolate(scores, correction=correction, alpha=sampling["alpha"], missing=missing)
+            meta.extrapolate(
+                scores, correction=correction, alpha=sampling["alpha"], missing=missing
+            )
         )
     except PolicyError:
         raise
@@ -158,6 +204,9 @@ def _of_pools(
     options: StudyOptions,
 ) -> tuple[Mapping[str, Scores], list[Study]]:
     """Judge the runs, score them, and study their judgments."""
+    from cranfield import meta
+    from cranfield.evaluation.evaluation import score
+
     if qrels is None or not runs:
         raise PolicyError("give QRELS and at least one RUN, or --scores FILE")
     refuse(("unjudged",), "is --lists here")
@@ -181,13 +230,16 @@ def _of_pools(
     for unit, teams in ways.items():
         with options.work(f"leaving out each {unit}", f"leave-one-{unit}-out") as work:
             found.append(
-                leave_one_out(made, None, wanted, teams=teams, **of_pool, **common, **work)
+                meta.leave_one_out(made, None, wanted, teams=teams, **of_pool, **common, **work)
             )
-    found.append(pool_depths(made, None, wanted, given["depths"], **common))
+    found.append(meta.pool_depths(made, None, wanted, given["depths"], **common))
     return scores, found
 
 
 def _traced(qrels: str, runs: tuple[str, ...], options: StudyOptions) -> TracedRuns:
+    from cranfield.collection.files.reading import read_qrels
+    from cranfield.meta.of_collections.tracing import traced
+
     judging = options.judging
     reading = {"format": judging["input_format"], "encoding": judging["encoding"]}
     many = opened_runs(qrels, runs, *reading.values())

@@ -16,9 +16,7 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.scores import refuse
 from cranfield.cli.studies.study_options import StudyOptions, option, study_options
-from cranfield.collection.files.reading import read_qrels
-from cranfield.meta.of_users.interleaving import METHODS, USERS, interleaving_sensitivity
-from cranfield.meta.of_users.sensitivity import Sensitivity
+from cranfield.meta.work.options import OneOf, Proportion, Repeats, Whole
 
 EPILOG = """\b
 Examples:
@@ -33,22 +31,48 @@ Examples:
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @measures_option(("nDCG@10",))
 @option(
-    interleaving_sensitivity,
+    "interleaving_sensitivity",
     "methods",
     "Methods of interleaving, with commas between them; A/B tests are always done.",
-    default=",".join(METHODS),
+    default="Balanced,TeamDraft,Probabilistic,Optimised,PairwisePreference",
 )
 @option(
-    interleaving_sensitivity,
+    "interleaving_sensitivity",
     "users",
     "Simulated users, with commas between them.",
-    default=",".join(USERS),
+    default="perfect,navigational,informational",
 )
-@option(interleaving_sensitivity, "stop", "Where users may stop.")
-@option(interleaving_sensitivity, "pairs", "Pairs of systems; of more, so many are drawn.")
-@option(interleaving_sensitivity, "impressions", "Simulated impressions of each topic.")
-@option(interleaving_sensitivity, "length", "Ranks that are shown.")
-@option(interleaving_sensitivity, "power", "Chance to find the better system.")
+@option(
+    "interleaving_sensitivity",
+    "stop",
+    "Where users may stop.",
+    kind=OneOf(("examined", "clicked")),
+    default="examined",
+)
+@option(
+    "interleaving_sensitivity",
+    "pairs",
+    "Pairs of systems; of more, so many are drawn.",
+    kind=Whole(1),
+    default=50,
+)
+@option(
+    "interleaving_sensitivity",
+    "impressions",
+    "Simulated impressions of each topic.",
+    kind=Repeats,
+    default=1000,
+)
+@option(
+    "interleaving_sensitivity", "length", "Ranks that are shown.", kind=Whole(1, 100), default=10
+)
+@option(
+    "interleaving_sensitivity",
+    "power",
+    "Chance to find the better system.",
+    kind=Proportion,
+    default=0.8,
+)
 @alpha_option
 @study_options()
 def interleaving(
@@ -60,6 +84,9 @@ def interleaving(
     how many an A/B test does; signs are compared with those of an offline measure. With --rel,
     users know two grades.
     """
+    from cranfield import meta
+    from cranfield.collection.files.reading import read_qrels
+
     judging = options.judging
     refuse(("unjudged", "depth"), "does not go with simulated users")
     refuse(OF_DOCUMENTS, "does not go with simulated users")
@@ -67,12 +94,12 @@ def interleaving(
     wanted = wanted_measures(asked, rel, compat)
     if len(wanted) != 1:
         raise PolicyError("signs are compared with those of one measure")
-    options.check_table(Sensitivity)
+    options.check_table(meta.Sensitivity)
     reading = {"format": judging["input_format"], "encoding": judging["encoding"]}
     many = opened_runs(qrels, runs, *reading.values())
     policies = {name: judging[name] for name in ("ties", "topics", "negative")}
     with options.work("interleaving") as work:
-        found = interleaving_sensitivity(
+        found = meta.interleaving_sensitivity(
             many,
             read_qrels(qrels, **reading),
             wanted[0],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,20 +16,14 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.scores import given_scores, on_command_line, score_files_option
 from cranfield.cli.studies.study_options import StudyOptions, folder_name, option, study_options
-from cranfield.measures import Measure
-from cranfield.meta.of_measures.concordance import Concordance, concordance
-from cranfield.meta.of_measures.correlations import Correlations, correlate
-from cranfield.meta.of_measures.discriminative import DiscriminativePower, discriminative_power
-from cranfield.meta.of_measures.predictive import PredictivePower, predictive_power
-from cranfield.meta.of_measures.swap_method import BINS, swap_method
-from cranfield.meta.of_measures.swap_rates import Swaps
-from cranfield.meta.of_tests.given import SIZES
-from cranfield.meta.study import Study
-from cranfield.scores import Scores
-from cranfield.scores.missing import MISSING
-from cranfield.scores.several_measures import aligned, complete
+from cranfield.meta.work.options import Flag, Numbers, OneOf, Repeats, Resamples
 from cranfield.significance.corrections.catalogue import find_correction
 from cranfield.significance.tests.catalogue import find_test
+
+if TYPE_CHECKING:
+    from cranfield.measures import Measure
+    from cranfield.meta.study import Study
+    from cranfield.scores import Scores
 
 EPILOG = """\b
 Examples:
@@ -59,16 +53,46 @@ DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
     metavar="FILE",
     help="What people preferred: a CSV file with the columns topic, first, second, preferred.",
 )
-@option(predictive_power, "majority", "Join preferences for the same two runs into one.")
-@option(discriminative_power, "test", "Test of pairs of systems.", "--test", "-t")
+@option(
+    "predictive_power",
+    "majority",
+    "Join preferences for the same two runs into one.",
+    kind=Flag(),
+    default=False,
+)
+@option(
+    "discriminative_power",
+    "test",
+    "Test of pairs of systems.",
+    "--test",
+    "-t",
+    default="randomisation",
+)
 @click.option("--correction", "-c", help="For many comparisons; by default the test's own.")
-@option(discriminative_power, "resamples", "Random samples.")
+@option("discriminative_power", "resamples", "Random samples.", kind=Resamples, default=5000)
 @alpha_option
-@missing_option(MISSING, " by one of the measures")
-@option(swap_method, "sizes", "Topics in each of two sets.  [default: 5,10,25,50,125 that fit]")
-@option(swap_method, "repeats", "Draws of each size.", default=100)
-@option(swap_method, "bins", "Where bins of differences begin.  [default: 0,0.01,...,0.2]")
-@option(correlate, "method", "How orders of systems are compared.", "--coefficient")
+@missing_option(("error", "drop", "zero"), " by one of the measures")
+@option(
+    "swap_method",
+    "sizes",
+    "Topics in each of two sets.  [default: 5,10,25,50,125 that fit]",
+    kind=Numbers(),
+)
+@option("swap_method", "repeats", "Draws of each size.", kind=Repeats, default=100)
+@option(
+    "swap_method",
+    "bins",
+    "Where bins of differences begin.  [default: 0,0.01,...,0.2]",
+    kind=Numbers(None),
+)
+@option(
+    "correlate",
+    "method",
+    "How orders of systems are compared.",
+    "--coefficient",
+    kind=OneOf(("tau", "tau-a", "tau-ap", "rbo", "pearson", "spearman")),
+    default="tau",
+)
 @study_options()
 def measures(
     qrels: str | None,
@@ -94,14 +118,19 @@ def measures(
     Discriminative power, the swap method, and how far measures agree; with --gold the concordance
     test, with --preferences predictive power (Sakai 2013, section 5).
     """
+    from cranfield import meta
+    from cranfield.meta.of_measures.swap_method import BINS
+    from cranfield.meta.of_tests.given import SIZES
+    from cranfield.scores.several_measures import aligned, complete
+
     # Before any file is read.
     info = find_test(test).info
     correction = info.corrections[0] if correction is None else find_correction(correction)
     if majority and preferences is None:
         raise PolicyError("--majority is of --preferences")
-    kinds: list[type[Study]] = [DiscriminativePower, Swaps, Correlations]
-    kinds += [Concordance] if gold else []
-    kinds += [PredictivePower] if preferences is not None else []
+    kinds: list[type[Study]] = [meta.DiscriminativePower, meta.Swaps, meta.Correlations]
+    kinds += [meta.Concordance] if gold else []
+    kinds += [meta.PredictivePower] if preferences is not None else []
     options.check_table(*kinds)
     every, own, golden = _scores(qrels, runs, asked, gold, score_files, options.judging)
     notes: tuple[str, ...] = ()
@@ -110,21 +139,23 @@ def measures(
         every, notes = complete(aligned(every), missing)
         own = {name: every[name] for name in own}
     # What is quick comes first: a wrong file of preferences is found at once.
-    quick: list[Study] = [correlate(own, method=coefficient)] if len(own) > 1 else []
+    quick: list[Study] = [meta.correlate(own, method=coefficient)] if len(own) > 1 else []
     if golden:
-        quick.append(concordance(every, golden))
+        quick.append(meta.concordance(every, golden))
     if preferences:
-        quick.append(predictive_power(own, preferences, majority=majority))
+        quick.append(meta.predictive_power(own, preferences, majority=majority))
     swaps = []
     topics = len(next(iter(own.values())).topics)
     drawn = sizes or [size for size in SIZES if size <= topics // 2] or None
     sampling: dict[str, Any] = {"sizes": drawn, "repeats": repeats, "bins": bins or BINS}
     for name, part in _folders(own).items():
         with options.work(f"swaps by {name}", part) as work:
-            swaps.append(swap_method(own[name], **sampling, seed=options.seed, **work))
+            swaps.append(meta.swap_method(own[name], **sampling, seed=options.seed, **work))
     tested: dict[str, Any] = {"alpha": alpha, "resamples": resamples, "seed": options.seed}
     with options.work("discriminative power", "discriminative-power") as work:
-        power = discriminative_power(own, test=info.name, correction=correction, **tested, **work)
+        power = meta.discriminative_power(
+            own, test=info.name, correction=correction, **tested, **work
+        )
     left: dict[str, Any] = {"left out or filled in": list(notes)} if notes else {}
     options.show(power, *swaps, *quick, notes=[f"note: {note}" for note in notes], **left)
 

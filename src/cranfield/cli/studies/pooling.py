@@ -6,7 +6,6 @@ from typing import Any
 
 import click
 
-from cranfield.assess.pools.orders import DEPTH
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     alpha_option,
@@ -19,11 +18,7 @@ from cranfield.cli.options.judging import (
 from cranfield.cli.options.scores import refuse
 from cranfield.cli.studies.collection import contributors_of
 from cranfield.cli.studies.study_options import StudyOptions, option, study_options
-from cranfield.collection.files.reading import read_qrels
-from cranfield.meta.of_collections.budgets import Pooling
-from cranfield.meta.of_collections.pooling import METHODS, methods_of
-from cranfield.meta.of_collections.pooling import pooling as study_pooling
-from cranfield.meta.of_tests.fast_tests import read_choice
+from cranfield.meta.work.options import Numbers, OneOf, Repeats, Resamples
 
 EPILOG = """\b
 Examples:
@@ -38,12 +33,18 @@ Examples:
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @measures_option(("AP",))
 @option(
-    study_pooling,
+    "pooling",
     "methods",
     "Methods of judging a pool, with commas between them.",
-    default=",".join(METHODS),
+    default="depth,RRF,Hedge,MTF,MaxMean",
 )
-@option(study_pooling, "budgets", "Judgments of each topic.")
+@option(
+    "pooling",
+    "budgets",
+    "Judgments of each topic.",
+    kind=Numbers(),
+    default=(50, 100, 200, 300, 500, 1000),
+)
 @click.option(
     "--contributors",
     default="judged",
@@ -51,23 +52,42 @@ Examples:
     help="Runs that make the pool: judged, if their top documents down to --depth are; all; or a"
     " file with their tags, one a line.",
 )
-@option(study_pooling, "teams", "Table of systems and their teams, to be left out together.")
-@option(study_pooling, "others", "Judgments of documents that no contributor pooled.")
+@option("pooling", "teams", "Table of systems and their teams, to be left out together.")
+@option(
+    "pooling",
+    "others",
+    "Judgments of documents that no contributor pooled.",
+    kind=OneOf(("keep", "drop")),
+    default="keep",
+)
 @one_of(
     "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
 )
 @option(
-    study_pooling,
+    "pooling",
     "test",
     "How pairs of systems are compared, such as t+holm.",
     "--test",
     "-t",
     "test",
+    default="anova-2",
 )
 @alpha_option
 @missing_option(("error", "drop", "zero"))
-@option(study_pooling, "resamples", "Random samples of tests that need them.")
-@option(study_pooling, "repeats", "Repeats of methods that draw random numbers.")
+@option(
+    "pooling",
+    "resamples",
+    "Random samples of tests that need them.",
+    kind=Resamples,
+    default=1000,
+)
+@option(
+    "pooling",
+    "repeats",
+    "Repeats of methods that draw random numbers.",
+    kind=Repeats,
+    default=10,
+)
 @study_options()
 def pooling(
     qrels: str,
@@ -86,6 +106,12 @@ def pooling(
     team whose own documents are taken away. --depth is that of the pool, by default 100; all runs
     are scored to their end.
     """
+    from cranfield import meta
+    from cranfield.assess.pools.orders import DEPTH
+    from cranfield.collection.files.reading import read_qrels
+    from cranfield.meta.of_collections.pooling import methods_of
+    from cranfield.meta.of_tests.fast_tests import read_choice
+
     judging = options.judging
     refuse(("unjudged",), "is --lists here")
     refuse(OF_DOCUMENTS, "does not go with pools")
@@ -93,12 +119,12 @@ def pooling(
     wanted = wanted_measures(asked, rel, compat)
     chosen = methods_of(methods)
     read_choice(more["test"], **{k: more[k] for k in ("alpha", "missing", "resamples")})
-    options.check_table(Pooling)
+    options.check_table(meta.Pooling)
     reading = {"format": judging["input_format"], "encoding": judging["encoding"]}
     many = opened_runs(qrels, runs, *reading.values())
     policies = {name: judging[name] for name in ("ties", "topics", "negative")}
     with options.work("pooling") as work:
-        found = study_pooling(
+        found = meta.pooling(
             many,
             read_qrels(qrels, **reading),
             wanted,

@@ -10,10 +10,7 @@ import click
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.judging import aspects_of, measures_option, wanted_measures
 from cranfield.cli.studies.study_options import StudyOptions, option, study_options
-from cranfield.collection.files.reading import read_qrels, read_run
-from cranfield.meta.reproduction.comparing import check_test
-from cranfield.meta.reproduction.of_runs import replicate, reproduce
-from cranfield.meta.reproduction.result import Reproduction
+from cranfield.meta.work.options import Proportion
 
 EPILOG = """\b
 Examples:
@@ -40,7 +37,15 @@ Examples:
 @click.option(
     "--test", "-t", help="Of both sets of scores.  [default: t; with --other-qrels welch]"
 )
-@option(reproduce, "p", "Persistence of rank-biased overlap.", "-p", "persistence")
+@option(
+    "reproduce",
+    "p",
+    "Persistence of rank-biased overlap.",
+    "-p",
+    "persistence",
+    kind=Proportion,
+    default=0.9,
+)
 @study_options(work=False)
 def reproduction(
     qrels: str,
@@ -60,6 +65,10 @@ def reproduction(
     the effect of the advanced system are compared. On another collection (--other-qrels) it was
     replicated: only distributions of scores and effects can be compared.
     """
+    from cranfield import meta
+    from cranfield.collection.files.reading import read_qrels, read_run
+    from cranfield.meta.reproduction.comparing import check_test
+
     originals = _given({"baseline": original_baseline, "advanced": original_advanced})
     repeated = _given({"baseline": baseline, "advanced": advanced})
     if not originals or set(originals) != set(repeated):
@@ -69,7 +78,7 @@ def reproduction(
         )
     lacking = [] if other_qrels is None else ["order means", "orders"]
     lacking += [] if len(originals) == 2 else ["effects"]
-    options.check_table(Reproduction, without=lacking)
+    options.check_table(meta.Reproduction, without=lacking)
     judging = dict(options.judging)
     rel = judging.pop("rel")
     input_format, encoding = judging.pop("input_format"), judging.pop("encoding")
@@ -85,10 +94,10 @@ def reproduction(
         for side in (originals, repeated)
     ]
     if other_qrels is None:
-        options.show(reproduce(*sides, p=persistence, **common))
+        options.show(meta.reproduce(*sides, p=persistence, **common))
     else:
         of_others = read_qrels(other_qrels, **of_qrels)
-        options.show(replicate(*sides, other_qrels=of_others, **common))
+        options.show(meta.replicate(*sides, other_qrels=of_others, **common))
 
 
 def _given(runs: Mapping[str, str | None]) -> dict[str, str]:

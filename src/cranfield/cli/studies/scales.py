@@ -7,9 +7,7 @@ import click
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.judging import alpha_option, judged_runs
 from cranfield.cli.studies.study_options import StudyOptions, option, study_options
-from cranfield.meta.of_scales.options import scale_options
-from cranfield.meta.of_scales.result import ScaleStudy
-from cranfield.meta.of_scales.scale_study import MEASURES, TESTS, study_scales
+from cranfield.meta.work.options import Numbers, OneOf
 
 EPILOG = """\b
 Examples:
@@ -28,9 +26,16 @@ Examples:
     multiple=True,
     help="A measure without cutoff; by default those of the paper.",
 )
-@option(study_scales, "cutoffs", "Lengths of runs.")
+@option("study_scales", "cutoffs", "Lengths of runs.", kind=Numbers(), default=(5, 10, 20, 30))
 @click.option("--graded", is_flag=True, help="Keep grades; else all from --rel on count as 1.")
-@option(study_scales, "ties", "Ranks of runs that score alike.", "--interval-ties")
+@option(
+    "study_scales",
+    "ties",
+    "Ranks of runs that score alike.",
+    "--interval-ties",
+    kind=OneOf(("unique", "mid", "min", "max")),
+    default="unique",
+)
 @alpha_option
 @study_options(seed=False)
 def scales(
@@ -48,18 +53,22 @@ def scales(
     For each measure and its interval-scaled version: how well the orders of systems agree, and
     which pairs of systems the tests tell apart (Ferrante, Ferro and Fuhr 2021, tables 2 to 6).
     """
+    from cranfield import meta
+    from cranfield.meta.of_scales.options import scale_options
+    from cranfield.meta.of_scales.scale_study import MEASURES, TESTS
+
     judging = dict(options.judging)
     rel = judging.pop("rel")
     if graded and rel is not None:
         raise PolicyError("--rel says which grades become 1; with --graded all are kept")
-    options.check_table(ScaleStudy)
+    options.check_table(meta.ScaleStudy)
     # The least that can be asked for: before files are read, which takes a while.
     scale_options(asked or MEASURES, cutoffs, TESTS, interval_ties, alpha).require(1, 2)
     judged = judged_runs(qrels, runs, **judging)
     if not graded:
         judged = judged.binary(1 if rel is None else rel)
     with options.work("scales") as work:
-        study = study_scales(
+        study = meta.study_scales(
             judged, asked or MEASURES, cutoffs=cutoffs, ties=interval_ties, alpha=alpha, **work
         )
     options.show(study)

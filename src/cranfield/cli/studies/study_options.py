@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.base.threads import BACKENDS
 from cranfield.cli.options.judging import judging_options, one_of
 from cranfield.cli.options.output import write
 from cranfield.cli.options.progress import progress_bar
 from cranfield.meta.study import Study, findings
-from cranfield.meta.work.options import Flag, Numbers, OneOf, Whole, declared
-from cranfield.meta.work.parts import BACKENDS, Work
+from cranfield.meta.work.options import Flag, Numbers, OneOf, Whole, kind_of
 from cranfield.reporting.text.studies import WRITERS, check_table, written
+
+if TYPE_CHECKING:
+    from cranfield.meta.work.parts import Work
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[[Any], Any]
@@ -50,14 +52,28 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
         raise PolicyError(f"{option} takes {wanted}, not {value!r}")
 
 
-def option(study: Callable[..., Any], name: str, text: str, *flags: str, **more: Any) -> Decorator:
-    """Make an option of what a study declares: its kind and its default; the text is for people.
+class StudyOption(click.Option):
+    """An option of a study, which knows the function, its parameter and what that is declared as.
 
-    A default that the text tells is not shown again. Flags are what the option is called, where
-    that is not the name of the parameter; what is given more goes on to click.
+    To ask the function itself would load it; tests hold both against each other.
     """
-    default = more.pop("default", inspect.signature(study).parameters[name].default)
-    kind = declared(study).get(name)
+
+    def __init__(self, *names: Any, of: tuple[str, str, Any, Any], **options: Any) -> None:
+        super().__init__(*names, **options)
+        self.of = of
+
+
+def option(
+    study: str, name: str, text: str, *flags: str, kind: Any = None, default: Any = None
+) -> Decorator:
+    """Make an option for a parameter of a study: its kind and its default; the text is for people.
+
+    The study is a function of :mod:`cranfield.meta`; the kind is declared as there, or is a number
+    or text by the default. A default that the text tells is not shown again. Flags are what the
+    option is called, where that is not the name of the parameter.
+    """
+    kind = kind_of(kind) or kind
+    more: dict[str, Any] = {"cls": StudyOption, "of": (study, name, kind, default)}
     told = "[default:" in text or default is None
     if isinstance(kind, Flag):
         more["is_flag"] = True

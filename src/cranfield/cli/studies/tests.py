@@ -17,17 +17,11 @@ from cranfield.cli.options.judging import (
 from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.scores import given_scores, refuse, score_files_option
 from cranfield.cli.studies.study_options import StudyOptions, option, study_options
-from cranfield.collection.files.reading import read_qrels
-from cranfield.meta.of_tests.false_alarms import FalseAlarms
-from cranfield.meta.of_tests.false_alarms import false_alarms as alarms_of
-from cranfield.meta.of_tests.fast_tests import is_bound, read_choice
-from cranfield.meta.of_tests.split_study import SplitStudy
-from cranfield.meta.of_tests.splits import split_topics
-from cranfield.meta.of_tests.true_differences import PowerOfTests, power_of_tests
-from cranfield.meta.study import Study
+from cranfield.meta.work.options import OneOf, Repeats, Resamples, Sizes
 
 if TYPE_CHECKING:
     from cranfield.evaluation.evaluation import Evaluation
+    from cranfield.meta.study import Study
 
 EPILOG = """\b
 Examples:
@@ -56,28 +50,49 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 @click.option("--shards", type=click.IntRange(2), help="Number of random shards of the documents.")
 @click.option("--shard-map", help="Table of documents and their shards, instead of random ones.")
 @option(
-    split_topics, "sizes", "Topics in each of the two sets.  [default: 5,10,25,50,125 that fit]"
+    "split_topics",
+    "sizes",
+    "Topics in each of the two sets.  [default: 5,10,25,50,125 that fit]",
+    kind=Sizes,
 )
-@option(split_topics, "repeats", "Draws of each size.")
+@option("split_topics", "repeats", "Draws of each size.", kind=Repeats, default=100)
 @click.option(
     "--false-alarms",
     type=click.IntRange(1),
     metavar="N",
     help="Also count what tests find among systems made equal, N times.",
 )
-@option(alarms_of, "null", "How systems are made equal.")
+@option(
+    "false_alarms",
+    "null",
+    "How systems are made equal.",
+    kind=OneOf(("centred", "simulated", "swapped")),
+    default="centred",
+)
 @click.option(
     "--power",
     type=click.IntRange(1),
     metavar="N",
     help="Also count what tests find of true differences, on topics drawn N times.",
 )
-@option(power_of_tests, "population", "Where those topics come from.")
+@option(
+    "power_of_tests",
+    "population",
+    "Where those topics come from.",
+    kind=OneOf(("simulated", "resampled")),
+    default="simulated",
+)
 @click.option("--system", "systems", multiple=True, help="Only this system, and others named so.")
-@option(split_topics, "teams", "Table of systems and their teams: each team by itself, too.")
+@option("split_topics", "teams", "Table of systems and their teams: each team by itself, too.")
 @alpha_option
 @missing_option(("error", "drop", "zero", "available"))
-@option(split_topics, "resamples", "Random samples of tests that need them.")
+@option(
+    "split_topics",
+    "resamples",
+    "Random samples of tests that need them.",
+    kind=Resamples,
+    default=1000,
+)
 @study_options()
 def tests(
     qrels: str | None,
@@ -103,10 +118,15 @@ def tests(
     Two disjoint sets of topics are drawn again and again; each test compares all pairs of systems
     on both (Ferro and Sanderson 2022).
     """
+    from cranfield import meta
+    from cranfield.meta.of_tests.fast_tests import is_bound, read_choice
+
     if shards is not None and shard_map is not None:
         raise PolicyError("--shards draws shards, --shard-map gives them: one of the two")
-    more = {FalseAlarms: false_alarms, PowerOfTests: power}
-    options.check_table(SplitStudy, *(kind for kind, number in more.items() if number is not None))
+    more = {meta.FalseAlarms: false_alarms, meta.PowerOfTests: power}
+    options.check_table(
+        meta.SplitStudy, *(kind for kind, number in more.items() if number is not None)
+    )
     chosen = tests or (WHOLE if shards is None and shard_map is None else SHARDED)
     for one in chosen:
         # Before any file is read.
@@ -115,17 +135,21 @@ def tests(
     tested |= {"by_shard": by_shard, "seed": options.seed, "systems": systems or None}
     split: dict[str, Any] = {"sizes": sizes, "repeats": repeats, "teams": teams}
     with options.work("splitting topics", "splits") as work:
-        splits = split_topics(whole, chosen, **split, **tested, **work)
+        splits = meta.split_topics(whole, chosen, **split, **tested, **work)
     studies: list[Study] = [splits]
     drawn: dict[str, Any] = {"sizes": splits.sizes, **tested}
     real = [test for test in splits.tests if not is_bound(test)]
     if false_alarms is not None:
         with options.work("looking for false alarms", "false-alarms") as work:
-            studies.append(alarms_of(whole, real, null=null, repeats=false_alarms, **drawn, **work))
+            studies.append(
+                meta.false_alarms(whole, real, null=null, repeats=false_alarms, **drawn, **work)
+            )
     if power is not None:
         with options.work("looking for true differences", "power") as work:
             studies.append(
-                power_of_tests(whole, real, population=population, repeats=power, **drawn, **work)
+                meta.power_of_tests(
+                    whole, real, population=population, repeats=power, **drawn, **work
+                )
             )
     options.show(*studies)
 
@@ -156,6 +180,7 @@ def evaluated_shards(
     qrels: str, runs: tuple[str, ...], measure: str, shards: Any, options: StudyOptions
 ) -> Evaluation:
     """Read each run once, and score it on the whole collection and on each shard."""
+    from cranfield.collection.files.reading import read_qrels
     from cranfield.evaluation.of_runs import evaluate
 
     refuse(OF_DOCUMENTS, "does not go with shards")

@@ -1,7 +1,8 @@
 """Options of studies, declared once: in the signature, with what they may be.
 
 An annotation such as `Annotated[int, Whole(1)]` says what an option takes. :func:`check_options`
-holds what was given against it, and the command line makes its own options from it.
+holds what was given against it. The command line makes its own options of the same kinds; it does
+not ask the signature, as that would load the study.
 """
 
 from __future__ import annotations
@@ -10,14 +11,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from numbers import Integral
 from typing import Annotated, Any, Protocol, get_args, get_type_hints
-
-import numpy as np
 
 from cranfield.base.checks import check_choice, check_probability, check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.collection.judged.policies import DEEPEST
-from cranfield.meta.work.parts import Work
 from cranfield.significance.options import MOST_RESAMPLES
 
 MOST_REPEATS = 10**6
@@ -65,6 +64,8 @@ class Flag:
     """True or False."""
 
     def check(self, name: str, value: Any) -> None:
+        import numpy as np
+
         if not isinstance(value, (bool, np.bool_)):
             raise PolicyError(f"{name} is True or False, not {value!r}")
 
@@ -91,7 +92,7 @@ Sizes = Annotated[Sequence[int] | None, Numbers(2)]
 def whole_numbers(name: str, given: Any, most: int, of: str = "") -> tuple[int, ...]:
     """Return whole numbers from 1, one or several, in rising order and each once."""
     try:
-        every = [given] if isinstance(given, (int, np.integer)) else list(given)
+        every = [given] if isinstance(given, Integral) else list(given)
     except TypeError:
         raise PolicyError(f"{name}s are whole numbers, not {given!r}") from None
     if not every:
@@ -105,15 +106,16 @@ def whole_numbers(name: str, given: Any, most: int, of: str = "") -> tuple[int, 
 def declared(function: Callable[..., Any]) -> Mapping[str, Kind]:
     """Return what the options of a study may be, by name."""
     hints = get_type_hints(function, include_extras=True)
-    found = {name: _kind(hint) for name, hint in hints.items()}
+    found = {name: kind_of(hint) for name, hint in hints.items()}
     return {name: kind for name, kind in found.items() if kind is not None}
 
 
-def _kind(hint: Any) -> Kind | None:
+def kind_of(hint: Any) -> Kind | None:
+    """Return what is declared in an annotation, such as :data:`Repeats`."""
     if hasattr(hint, "__metadata__"):
         kind: Kind = hint.__metadata__[0]
         return kind
-    found = (_kind(part) for part in get_args(hint))
+    found = (kind_of(part) for part in get_args(hint))
     return next((one for one in found if one is not None), None)
 
 
@@ -127,6 +129,8 @@ def check_options(
     Given are its `locals()` where it begins: options that go on to :func:`run_parts` are `work`,
     and those of judging `policies`, which the function `judging` takes by keyword.
     """
+    from cranfield.meta.work.parts import Work
+
     parameters = inspect.signature(function).parameters
     for name, kind in declared(function).items():
         if given[name] is not None or parameters[name].default is not None:

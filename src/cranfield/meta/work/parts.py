@@ -14,15 +14,12 @@ import polars as pl
 
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError, optional_module, quoted
+from cranfield.base.threads import BACKENDS
 from cranfield.meta.work.folder import ResultsFolder
 
 Task = TypeVar("Task")
 Function = TypeVar("Function", bound=Callable[..., Any])
 Progress = Callable[[int, int], None]
-
-BACKENDS = ("serial", "loky", "threading", "dask", "ray")
-"""Backends of joblib that the command line offers; the library takes any that joblib knows."""
-
 
 MOST_JOBS = 100_000
 """More workers than any cluster has."""

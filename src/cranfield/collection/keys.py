@@ -154,7 +154,7 @@ class KeyIndex:
         asked, left = maybe[equal], left[equal]
         if not self._unique:
             counts = np.searchsorted(self.sorted, wanted[equal], "right") - left
-            asked, left = _spread(asked, left, counts)
+            asked, left = spread(asked, left, counts)
         return asked, self.order[left]
 
 
@@ -173,7 +173,7 @@ class DocIndex:
         return asked[true], rows[true]
 
 
-def _spread(asked: Indices, left: Indices, counts: Indices) -> tuple[Indices, Indices]:
+def spread(asked: Indices, left: Indices, counts: Indices) -> tuple[Indices, Indices]:
     """Repeat each asked row for every equal key of the index."""
     within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
     return np.repeat(asked, counts), np.repeat(left, counts) + within

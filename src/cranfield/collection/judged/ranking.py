@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from cranfield.base.arrays import Indices
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError
 from cranfield.collection.judged.policies import TIES
+from cranfield.collection.keys import spread
 from cranfield.collection.run import Run
 
 Key = NDArray[np.floating[Any]] | NDArray[np.int32]
@@ -28,46 +30,71 @@ _WASTE = 4
 class Order:
     """The order of a run's documents, topic by topic.
 
-    permutation: row numbers by topic code, best document first; None when the rows stand so
-        already.
-    starts: where each topic begins in that order; shape (topics,).
-    codes: topic of each row of the run.
+    Ties are settled where somebody asks: most tied documents are neither judged nor written.
+
+    run: the run that is ordered.
+    ties: the policy for ties.
+    counts: documents of each topic; shape (topics,).
     tied: how many documents share their score with another of the same topic.
     contradictions: how many neighbours among the scores of a topic have a document each whose rank
         numbers say the opposite.
     """
 
-    permutation: Indices | None
-    starts: NDArray[np.int64]
-    codes: NDArray[np.int32]
+    run: Run
+    ties: str
+    counts: NDArray[np.int64]
     tied: int
     contradictions: int
-    _moved: tuple[Indices, Indices] | None = None
+    # Row numbers with tied documents side by side, in any order; None when the rows stand so.
+    _unsettled: Indices | None
+    # Whether the document at each place ties with the next one.
+    _equal: NDArray[np.bool_]
 
-    @property
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """Where each topic begins in the order; shape (topics,)."""
+        return np.cumsum(self.counts) - self.counts
+
+    @cached_property
     def rows(self) -> Indices:
         """Row numbers by topic code, best document first."""
-        if self.permutation is not None:
-            return self.permutation
-        rows = np.arange(self.codes.size, dtype=np.intp)
-        if self._moved is not None:
-            moved, to = self._moved
-            rows[to] = moved
+        if self._unsettled is None:
+            rows = np.arange(self._equal.size, dtype=np.intp)
+        else:
+            rows = self._unsettled.copy()
+        # The first of each group stands for it.
+        asked = np.flatnonzero(self._equal & ~np.roll(self._equal, 1))
+        if asked.size:
+            places, by_policy = self._settled(asked)
+            rows[places] = rows[places][by_policy]
         return rows
 
     def ranks_of(self, rows: Indices) -> NDArray[np.int64]:
         """Ranks of some rows within their topics, from 1."""
-        if self.permutation is not None:
-            inverse = np.empty(self.permutation.size, dtype=np.int64)
-            inverse[self.permutation] = np.arange(self.permutation.size)
-            places = inverse[rows]
-        else:
-            places = rows.astype(np.int64)
-            if self._moved is not None:
-                moved, to = self._moved
-                at = np.minimum(np.searchsorted(moved, rows), moved.size - 1)
-                places = np.where(moved[at] == rows, to[at], places)
-        return places - self.starts[self.codes[rows]] + 1
+        places = rows.astype(np.int64)
+        if self._unsettled is not None:
+            place_of = np.empty(self._unsettled.size, dtype=np.int64)
+            place_of[self._unsettled] = np.arange(self._unsettled.size)
+            places = place_of[rows]
+        tied = np.flatnonzero(self._equal[places] | self._equal[places - 1])
+        if tied.size:
+            among, by_policy = self._settled(places[tied])
+            settled = np.empty_like(among)
+            settled[by_policy] = among
+            places[tied] = settled[np.searchsorted(among, places[tied])]
+        return places - self.starts[self.run.codes[rows]] + 1
+
+    def _settled(self, tied: NDArray[np.int64]) -> tuple[Indices, Indices]:
+        """Settle the groups of equal documents that stand at some places.
+
+        Returns all places of these groups, and which of the documents there belongs at each.
+        """
+        lasts = np.flatnonzero(~self._equal)
+        groups = np.unique(np.searchsorted(lasts, tied))
+        firsts = np.where(groups > 0, lasts[groups - 1] + 1, 0)
+        group, places = spread(np.arange(groups.size), firsts, lasts[groups] - firsts + 1)
+        rows = places if self._unsettled is None else self._unsettled[places]
+        return places, _by_policy(self.run, rows, group, self.ties)
 
 
 def order_of(run: Run, ties: str) -> Order:
@@ -76,29 +103,19 @@ def order_of(run: Run, ties: str) -> Order:
     key = _key(run, ties)
     codes = run.codes
     counts = np.bincount(codes, minlength=len(run.topics))
-    starts = np.cumsum(counts) - counts
     same = codes[1:] == codes[:-1]
-    permutation: Indices | None = None
+    unsettled: Indices | None = None
     worse = key[1:] < key[:-1] if ties == "rank" else key[1:] > key[:-1]
     # Codes count up in order of appearance, unless rows were left out of the run.
     if (codes[1:] < codes[:-1]).any() or (same & worse).any():
-        permutation = _sorted_rows(codes, key if ties == "rank" else -key, counts)
-        key, codes = key[permutation], codes[permutation]
+        unsettled = _sorted_rows(codes, key if ties == "rank" else -key, counts)
+        key, codes = key[unsettled], codes[unsettled]
         same = codes[1:] == codes[:-1]
-    equal = same & (key[1:] == key[:-1])
-    backwards = _contradictions(run, permutation, equal, same=same, ties=ties)
-    places = np.flatnonzero(np.r_[equal, False] | np.r_[False, equal])
-    moved = None
-    if places.size:
-        group = np.cumsum(~equal[places - 1] | (places == 0))
-        at = places if permutation is None else permutation[places]
-        settled = _settled(run, at, group, ties)
-        if permutation is None:
-            by_row = np.argsort(settled)
-            moved = settled[by_row], places[by_row]
-        else:
-            permutation[places] = settled
-    return Order(permutation, starts, run.codes, places.size, backwards, moved)
+    equal = np.zeros(codes.size, dtype=bool)
+    np.logical_and(same, key[1:] == key[:-1], out=equal[:-1])
+    backwards = _contradictions(run, unsettled, equal[:-1], same=same, ties=ties)
+    tied = int(np.count_nonzero(equal | np.roll(equal, 1)))
+    return Order(run, ties, counts, tied, backwards, unsettled, equal)
 
 
 def _key(run: Run, ties: str) -> Key:
@@ -140,18 +157,21 @@ def _stable_by_code(codes: NDArray[np.int32], topics: int) -> Indices:
     return low[np.argsort((codes[low] >> 16).astype(np.uint16), kind="stable")]
 
 
-def _settled(run: Run, rows: Indices, group: NDArray[np.int64], ties: str) -> Indices:
-    if rows.size <= _FEW and ties not in {"input", "rank"}:
-        # Python compares text by code points, which is the order of the bytes of UTF-8.
-        docs = run.ids(rows).to_list()
-        by_doc = sorted(range(rows.size), key=docs.__getitem__, reverse=ties != "id-ascending")
-        order = np.array(by_doc, dtype=np.intp)
-        return rows[order[np.argsort(group[order], kind="stable")]]
-    frame = pl.DataFrame({"group": group, "row": rows})
+def _by_policy(run: Run, rows: Indices, group: Indices, ties: str) -> Indices:
+    """Order rows by group, then by the policy for ties."""
     if ties in {"input", "rank"}:
-        return frame.sort("group", "row")["row"].to_numpy()
-    frame = frame.with_columns(doc=run.ids(rows))
-    return frame.sort("group", "doc", descending=[False, ties != "id-ascending"])["row"].to_numpy()
+        return np.lexsort((rows, group))
+    docs = run.ids(rows)
+    if rows.size <= _FEW:
+        # Python compares text by code points, which is the order of the bytes of UTF-8.
+        names = docs.to_list()
+        by_doc = sorted(range(rows.size), key=names.__getitem__, reverse=ties != "id-ascending")
+        order = np.array(by_doc, dtype=np.intp)
+        return order[np.argsort(group[order], kind="stable")]
+    frame = pl.DataFrame({"group": group, "doc": docs})
+    return frame.select(pl.arg_sort_by("group", "doc", descending=[False, ties != "id-ascending"]))[
+        "group"
+    ].to_numpy()
 
 
 def _contradictions(

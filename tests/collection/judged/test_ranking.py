@@ -1,0 +1,150 @@
+"""The order of runs beside Python's own sort, ties settled where they are asked for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.collection.judged.policies import TIES
+from cranfield.collection.judged.ranking import order_of
+
+_IDS = st.text(st.sampled_from("abzAZ09-é中😀\uffff"), min_size=1, max_size=6)
+_SCORES = st.sampled_from([2.0, 1.0, 1 + 2**-25, 1 - 2**-30, 0.0, -0.0, -1.5, 1e300, -1e300, 1e39])
+
+
+@st.composite
+def runs(draw: st.DrawFn) -> cf.Run:
+    """Small runs with many ties, in or out of order, with ranks that agree or do not."""
+    sizes = draw(st.lists(st.integers(1, 9), min_size=1, max_size=5))
+    rows = [
+        (topic, doc, draw(_SCORES))
+        for topic, size in enumerate(sizes)
+        for doc in draw(st.lists(_IDS, min_size=size, max_size=size, unique=True))
+    ]
+    if draw(st.booleans()):
+        rows.sort(key=lambda row: (row[0], -row[2]))
+    places: Counter[int] = Counter()
+    numbered = []
+    for row in rows:
+        places[row[0]] += 1
+        numbered.append((*row, places[row[0]]))
+    column = draw(st.sampled_from(["none", "right", "from 0", "any"]))
+    if column == "any":
+        numbered = [(*row[:3], draw(st.integers(-1, 9))) for row in numbered]
+    if column == "from 0":
+        numbered = [(*row[:3], row[3] - 1) for row in numbered]
+    if draw(st.booleans()):
+        numbered = draw(st.permutations(numbered))
+    topic, doc, score, rank = zip(*numbered, strict=True)
+    return cf.Run(
+        "r",
+        tuple(f"t{i}" for i in range(len(sizes))),
+        np.array(topic, dtype=np.int32),
+        pl.Series(doc, dtype=pl.String),
+        np.array(score),
+        None if column == "none" else np.array(rank, dtype=np.int32),
+    )
+
+
+def values_of(run: cf.Run, ties: str) -> list[float]:
+    """What decides first, the lower the better."""
+    if ties == "file":
+        return list(range(len(run)))
+    if ties == "rank":
+        assert run.ranks is not None
+        return run.ranks.tolist()
+    with np.errstate(over="ignore"):
+        scores = run.scores.astype(np.float32) if ties == "trec_eval-9" else run.scores
+    return [-score for score in scores.tolist()]
+
+
+def by_definition(run: cf.Run, ties: str) -> list[int]:
+    """Sort as the policy says, one rule after the other."""
+    values, docs, codes = values_of(run, ties), run.docs.to_list(), run.codes.tolist()
+    rows = list(range(len(run)))
+    if ties in {"trec", "trec_eval-9", "id-ascending"}:
+        rows.sort(key=lambda row: docs[row].encode(), reverse=ties != "id-ascending")
+    rows.sort(key=values.__getitem__)
+    rows.sort(key=codes.__getitem__)
+    return rows
+
+
+def contradictions(run: cf.Run, ties: str) -> int:
+    """Count neighbouring levels of a topic, of which a document's number says the opposite."""
+    if run.ranks is None or ties in {"rank", "file"}:
+        return 0
+    values, count = values_of(run, ties), 0
+    for code in range(len(run.topics)):
+        levels: dict[float, list[int]] = {}
+        for row in np.flatnonzero(run.codes == code).tolist():
+            levels.setdefault(values[row], []).append(int(run.ranks[row]))
+        ranks = [levels[value] for value in sorted(levels)]
+        count += sum(min(b) < max(a) for a, b in zip(ranks, ranks[1:], strict=False))
+    return count
+
+
+@given(st.data(), st.sampled_from(list(TIES)), runs())
+def test_as_python_sorts(data: Any, ties: str, run: cf.Run) -> None:
+    if ties == "rank" and run.ranks is None:
+        with pytest.raises(cf.InputError, match="no rank column"):
+            order_of(run, ties)
+        return
+    order, expected = order_of(run, ties), by_definition(run, ties)
+    starts = [sum(run.codes < code) for code in range(len(run.topics))]
+    rank_of = {row: at - starts[run.codes[row]] + 1 for at, row in enumerate(expected)}
+    # Any rows may be asked, in any order, again and again, before and after all are settled.
+    for _ in range(2):
+        asked = data.draw(st.lists(st.sampled_from(expected)))
+        ranks = order.ranks_of(np.array(asked, dtype=np.intp))
+        assert ranks.tolist() == [rank_of[row] for row in asked]
+        assert order.rows.tolist() == expected
+    assert order.starts.tolist() == starts
+    assert order.counts.tolist() == np.bincount(run.codes).tolist()
+    pairs = list(zip(run.codes.tolist(), values_of(run, ties), strict=True))
+    sizes = Counter(pairs)
+    assert order.tied == sum(sizes[pair] > 1 for pair in pairs)
+    assert order.contradictions == contradictions(run, ties)
+
+
+def test_only_asked_ties_are_settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ids are looked at for the groups of what is asked, and for no others."""
+    run = cf.read_run({"1": {"a": 2.0, "b": 2.0, "c": 1.0, "d": 1.0, "e": 1.0, "f": 0.5}})
+    seen = []
+    ids = type(run).ids
+    monkeypatch.setattr(type(run), "ids", lambda self, rows: seen.append(rows) or ids(self, rows))
+    order = order_of(run, "trec")
+    assert (order.tied, seen) == (5, [])
+    assert order.ranks_of(np.array([5])).tolist() == [6]
+    assert seen == []
+    assert order.ranks_of(np.array([1, 5])).tolist() == [1, 6]
+    assert [rows.tolist() for rows in seen] == [[0, 1]]
+
+
+def test_a_run_without_rows() -> None:
+    run = cf.read_run({"1": {"a": 2.0}}).restricted(np.array([False]))
+    order = order_of(run, "trec")
+    assert (order.rows.tolist(), order.starts.tolist(), order.tied) == ([], [], 0)
+    assert order.ranks_of(np.array([], dtype=np.intp)).tolist() == []
+
+
+@pytest.mark.parametrize("tail", [0, 20_000])
+def test_many_ties(tail: int) -> None:
+    """Many ties are settled by a table, few by Python, alike."""
+    random = np.random.default_rng(7)
+    names = [f"d{i}" for i in random.permutation(12_000)]
+    codes = np.append(np.zeros(12_000), np.arange(1, tail + 1)).astype(np.int32)
+    docs = pl.Series(names + ["x"] * tail)
+    scores = np.append(random.integers(0, 3, 12_000), np.zeros(tail)).astype(float)
+    run = cf.Run("r", tuple(map(str, range(tail + 1))), codes, docs, scores)
+    for ties in ("trec", "id-ascending", "input"):
+        assert order_of(run, ties).rows.tolist() == by_definition(run, ties)
+        few = np.flatnonzero(scores[:12_000] == 1)[:3]
+        place = {row: at for at, row in enumerate(by_definition(run, ties))}
+        assert order_of(run, ties).ranks_of(few).tolist() == [place[row] + 1 for row in few]

@@ -6,6 +6,7 @@ a floor under every peak it can see (see `process.py`).
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,7 +54,7 @@ class DataSet:
     source
         For a variant: the data set whose lines it holds in another form.
     variant
-        Which form: `shuffled` or `blanks`; empty for generated runs.
+        Which form, a key of `VARIANTS`; empty for generated runs.
     """
 
     name: str
@@ -81,7 +82,8 @@ class DataSet:
         return root / self.name
 
     def run_path(self, root: Path, number: int) -> Path:
-        return self.folder(root) / f"{self.tag(number)}.run"
+        suffix = f".{self.variant}" if self.variant in ARCHIVES else ""
+        return self.folder(root) / f"{self.tag(number)}.run{suffix}"
 
     def run_paths(self, root: Path) -> list[Path]:
         return [self.run_path(root, number) for number in range(self.runs)]
@@ -93,6 +95,9 @@ TREC = Judgments("trec", topics=50, judged=1737, relevant=95, seed=8)
 MSMARCO = Judgments("msmarco", topics=6980, judged=1.07, relevant=1.07, seed=19)
 """Like the small development set of MS MARCO: many queries, hardly more than one answer each."""
 
+TENFOLD = Judgments("msmarco-tenfold", topics=69_800, judged=1.07, relevant=1.07, seed=19)
+"""Those ten times, for topics of other names."""
+
 _GENERATED = (
     DataSet("A", TREC, runs=1, depth=1000, seed=1),
     DataSet("C", TREC, runs=129, depth=1000, seed=3),
@@ -100,24 +105,34 @@ _GENERATED = (
     DataSet("E", TREC, runs=20, depth=10_000, seed=5),
 )
 
+ARCHIVES = ("gz", "zst", "xz")
+
+VARIANTS = {
+    "shuffled": ("C", "D"),
+    "blanks": ("C", "D"),
+    "ties": ("A", "C", "D", "E"),
+    **dict.fromkeys((*ARCHIVES, "tenfold"), ("D",)),
+}
+"""Other forms of the same lines, and of which data sets there are such."""
+
 _VARIANTS = tuple(
     DataSet(
         f"{source.name}-{variant}",
-        source.judgments,
+        TENFOLD if variant == "tenfold" else source.judgments,
         source.runs,
         source.depth,
-        source.seed + offset,
+        source.seed + 100 * number,
         source=source.name,
         variant=variant,
     )
     for source in _GENERATED
-    if source.name in {"C", "D"}
-    for variant, offset in (("shuffled", 100), ("blanks", 200))
+    for number, (variant, sources) in enumerate(VARIANTS.items(), start=1)
+    if source.name in sources
 )
 
 DATA_SETS = {data.name: data for data in _GENERATED + _VARIANTS}
 """All data sets by name, a variant after its source."""
 
 
-def variants_of(name: str) -> list[DataSet]:
-    return [data for data in _VARIANTS if data.source == name]
+def variants_of(name: str, forms: Collection[str]) -> list[DataSet]:
+    return [data for data in _VARIANTS if data.source == name and data.variant in forms]

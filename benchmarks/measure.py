@@ -7,12 +7,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 
 from benchmarks.agreement import Agreement
 from benchmarks.datasets import DATA_SETS, HERE, DataSet
 from benchmarks.process import Failure, Timing, timed, warm
-from benchmarks.tasks import Peer, fill
+from benchmarks.tasks import PEERS, UNPACKERS, Peer, fill, unpacking
 
 Pairs = list[tuple[Timing, Timing]]
 
@@ -65,7 +66,10 @@ class Bench:
         return self._run("cranfield", self.ours, self.python, data)
 
     def run_peer(self, peer: Peer, data: DataSet) -> Timing | Failure:
-        return self._run(peer.name, peer.command, self.peer_python, data)
+        if not peer.own:
+            return self._run(peer.name, peer.command, self.peer_python, data)
+        parts = [self.ours if part == "{ours}" else (part,) for part in peer.command]
+        return self._run(peer.name, [*chain(*parts)], self.python, data)
 
     def agreement(self, first: Path, second: Path) -> Agreement | Failure:
         """Compare two outputs in another process, to keep this one small."""
@@ -90,6 +94,8 @@ class Bench:
         own.unlink(missing_ok=True)
         qrels, runs = data.judgments.path(self.data), data.run_paths(self.data)
         command = fill(template, python, qrels, runs, own)
+        if data.variant in UNPACKERS and name in PEERS:
+            command = unpacking(command, runs[0], UNPACKERS[data.variant], self.scratch)
         outcome = timed(command, own.with_suffix(".out"), self.scratch / f"{name}.err")
         if isinstance(outcome, Failure):
             self.broken[name] = outcome
@@ -127,7 +133,7 @@ def compare(
                 theirs.pairs.append((first, second))
             if theirs.failure:
                 break
-        if theirs.pairs:
+        if theirs.pairs and peer.means:
             theirs.agreement = bench.agreement(
                 bench.output("cranfield", data), bench.output(peer.name, data)
             )

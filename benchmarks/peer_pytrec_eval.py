@@ -23,11 +23,9 @@ MEASURES = {
 }
 
 
-def score(evaluator: pytrec_eval.RelevanceEvaluator, path: Path) -> dict[str, float]:
-    """Return the means of a run over its topics."""
-    with path.open(encoding="utf-8") as file:
-        run = pytrec_eval.parse_run(file)
-    by_topic = list(evaluator.evaluate(run).values())
+def means(scored: dict[str, dict[str, float]]) -> dict[str, float]:
+    """Return the means over topics."""
+    by_topic = list(scored.values())
     return {
         # Parameters are asked for with a dot and answered with an underscore.
         measure: fsum(values[name.replace(".", "_")] for values in by_topic) / len(by_topic)
@@ -40,7 +38,9 @@ def main(qrels_path: str, *run_paths: str) -> None:
         qrels = pytrec_eval.parse_qrel(file)
     evaluator = pytrec_eval.RelevanceEvaluator(qrels, set(MEASURES.values()))
     for path in map(Path, run_paths):
-        for measure, mean in score(evaluator, path).items():
+        with path.open(encoding="utf-8") as file:
+            run = pytrec_eval.parse_run(file)
+        for measure, mean in means(evaluator.evaluate(run)).items():
             print(path.stem, measure, repr(mean), sep="\t")
 
 

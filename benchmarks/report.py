@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from statistics import median
 
 from benchmarks.agreement import Agreement
 from benchmarks.datasets import DataSet
@@ -23,7 +24,7 @@ def comparison_text(data: DataSet, results: Mapping[str, Result], floor: float) 
     text = _table(title, "ours/peer", results, floor)
     for name, result in results.items():
         if result.agreement:
-            decimals = PEERS[name].decimals
+            decimals = PEERS[name].decimals if name in PEERS else None
             # What is printed with few decimals can be off by half of the last.
             tolerance = _TOLERANCE + (0.5 * 10**-decimals if decimals else 0.0)
             text += f"  means against {name}: {_agreement(result.agreement, tolerance)}\n"
@@ -45,6 +46,22 @@ def import_text(results: Mapping[str, Result], floor: float) -> str:
     return _table("import: starting Python alone, and with our package", "ratio", results, floor)
 
 
+def overview_text(results: Mapping[str, Mapping[str, Result]]) -> str:
+    """Return the ratios of all parts in which we are compared with others."""
+    columns = [
+        name for name in [*PEERS, "beside"] if any(name in rows for rows in results.values())
+    ]
+    rows: list[Row] = []
+    for part, found in results.items():
+        pairs = [found[name].pairs if name in found else [] for name in columns]
+        if "cranfield" in found and any(pairs):
+            cells = [f"{ratio(each).middle:.3f}" if each else "" for each in pairs]
+            peak = median(timing.peak for timing in found["cranfield"].timings)
+            rows.append((part, [*cells, f"{peak:.0f}"]))
+    title = "Overview: our time as a multiple of others', medians of the ratios above"
+    return table(title, [*columns, "our MiB"], rows) if rows else ""
+
+
 def _table(title: str, last: str, results: Mapping[str, Result], floor: float) -> str:
     rows: list[Row] = []
     for name, result in results.items():
@@ -62,7 +79,9 @@ def _agreement(found: Agreement | Failure, tolerance: float) -> str:
     if not found.compared and not found.undefined:
         return f"none in common ({found.absent} absent from ours)"
     parts = []
-    if found.difference is not None:
+    if found.difference == 0.0 and not found.absent:
+        parts = [f"equal to the bit in {found.compared}"]
+    elif found.difference is not None:
         agree = found.difference <= tolerance and not found.absent
         parts = [
             f"{'agree' if agree else 'DIFFER'} to {tolerance:.1g} in {found.compared}",

@@ -1,12 +1,17 @@
-"""The lines of a run file in another form: in random order, or with irregular blanks.
+"""A run in other forms: in random order, with irregular blanks, with ties, ten times, packed.
 
-Both work on bytes as NumPy arrays, since a Python loop over millions of lines would take longer
-than generating them did.
+The first three work on bytes as NumPy arrays, since a Python loop over millions of lines would
+take longer than generating them did.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import gzip
+import lzma
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from io import BufferedIOBase
 from pathlib import Path
 
 import numpy as np
@@ -41,6 +46,51 @@ def write_blanks(source: Path, target: Path, rng: np.random.Generator) -> None:
     with target.open("wb") as file:
         for part in _whole_lines(data):
             file.write(_spaced(part, rng).tobytes())
+
+
+def write_ties(source: Path, target: Path, rng: np.random.Generator) -> None:
+    """Write the lines of a file with two decimals of the scores in place of six."""
+    data = np.fromfile(source, dtype=np.uint8)
+    with target.open("wb") as file:
+        for part in _whole_lines(data):
+            keep = np.ones(part.size, dtype=np.bool_)
+            # Lines end with the score, a blank and the tag, which is as long in all lines.
+            ends = np.flatnonzero(part == _NEWLINE)
+            after = int(ends[0] - np.flatnonzero(part[: ends[0]] == _BLANK)[-1])
+            keep[ends[:, None] - after - np.arange(1, 5)] = False
+            file.write(part[keep].tobytes())
+
+
+def write_tenfold(source: Path, target: Path, _: object = None) -> None:
+    """Write the lines of a file ten times, the first two digits of topics saying which time."""
+    lines = source.read_bytes().removesuffix(b"\n")
+    with target.open("wb") as file:
+        for time in range(10, 20):
+            file.write(b"%d" % time + lines.replace(b"\n", b"\n%d" % time) + b"\n")
+
+
+def write_packed(
+    pack: Callable[[Path], BufferedIOBase], source: Path, target: Path, _: object
+) -> None:
+    """Write a file through what packs it."""
+    with source.open("rb") as file, pack(target) as packed:
+        shutil.copyfileobj(file, packed, _BYTES_AT_ONCE)
+
+
+def open_gzip(path: Path) -> BufferedIOBase:
+    return gzip.GzipFile(path, "wb", compresslevel=6)
+
+
+def open_xz(path: Path) -> BufferedIOBase:
+    return lzma.LZMAFile(path, "wb", preset=0)
+
+
+def open_zstd(path: Path) -> BufferedIOBase:
+    if sys.version_info >= (3, 14):
+        from compression import zstd
+    else:
+        from backports import zstd
+    return zstd.ZstdFile(path, "wb")
 
 
 def _gathered(data: Bytes, starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> Bytes:

@@ -16,14 +16,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
 
 if not __package__:
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from benchmarks.datasets import DATA_SETS, DEFAULT_FOLDER, HERE, DataSet, variants_of
+from benchmarks.datasets import ARCHIVES, DATA_SETS, DEFAULT_FOLDER, HERE, variants_of
 from benchmarks.measure import (
     Bench,
     Result,
@@ -33,19 +33,58 @@ from benchmarks.measure import (
     prepare,
 )
 from benchmarks.process import Failure, memory_floor
-from benchmarks.report import comparison_text, import_text, variants_text
+from benchmarks.report import comparison_text, import_text, overview_text, variants_text
 from benchmarks.tasks import OURS, PEERS, Peer, missing, peer_versions, versions
 
-_PARTS = ("import", "A", "C", "D", "E", "variants", "significance", "scales")
+_ALL = (*(name for name, peer in PEERS.items() if not peer.own), "limit", "numpy, polars")
+_QUICK = tuple(name for name in _ALL if not PEERS[name].slow)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What is measured together.
+
+    Attributes
+    ----------
+    sets
+        The data sets that we score, each beside others.
+    beside
+        The names of the others: of the tools of others those that are asked for.
+    variants
+        The names of data sets that we score in other forms too, beside the clean files.
+    forms
+        Those forms.
+    program
+        The module here that measures by itself, and what it is told.
+    """
+
+    sets: tuple[str, ...] = ()
+    beside: tuple[str, ...] = ()
+    variants: tuple[str, ...] = ()
+    forms: tuple[str, ...] = ()
+    program: tuple[str, ...] = ()
+
+
+_REPEAT, _DATA = ("--repeat", "{repeat}"), ("--data", "{data}")
+
+_PARTS = {
+    "import": Part(),
+    **{name: Part((name,), _ALL) for name in ("A", "C", "D", "E")},
+    "ties": Part(("A-ties", "C-ties", "D-ties", "E-ties"), _QUICK),
+    "variants": Part(variants=("C", "D"), forms=("shuffled", "blanks")),
+    "archives": Part(("D-gz",), ("pytrec_eval", "trec_eval"), ("D",), ARCHIVES),
+    "dicts": Part(("A", "D"), program=("dicts", *_REPEAT, *_DATA)),
+    "large": Part(("D-tenfold",), ("one processor", "limit")),
+    "many": Part(("D",), program=("many", *_DATA)),
+    "significance": Part(program=("significance", *_REPEAT)),
+    "scales": Part(program=("scales",)),
+}
 
 _LARGE = {"C", "D", "E"}
 """The data sets on which slow peers take a minute."""
 
 _FEWEST_IMPORTS = 10
 """An import takes a fraction of a second, so more repetitions cost nothing."""
-
-_FEWEST_TESTS = 5
-"""Tests of significance take milliseconds."""
 
 
 def main() -> None:
@@ -61,49 +100,47 @@ def main() -> None:
         )
         found = peer_versions(options.peer_python)
         found |= versions(sys.executable, {"cranfield": ("cranfield", ("cranfield",))})
-        peers = [PEERS[name] for name in options.peers]
-        for peer in peers:
+        for peer in options.peers:
             if reason := missing(peer, found):
                 bench.broken[peer.name] = Failure(reason)
-        _print(_head(found, peers))
-        results = _measure(bench, peers, options)
+        _print(_head(found, options.peers))
+        results = _measure(bench, options)
+    _print(f"{overview_text(results)}  load {_load()}\n")
     if options.json:
         document = _document(found, results)
         options.json.write_text(json.dumps(document, indent=1) + "\n", encoding="utf-8")
 
 
-def _measure(
-    bench: Bench, peers: list[Peer], options: argparse.Namespace
-) -> dict[str, dict[str, Result]]:
+def _measure(bench: Bench, options: argparse.Namespace) -> dict[str, dict[str, Result]]:
     """Measure and print part by part, so that one sees results as they come."""
     results: dict[str, dict[str, Result]] = {}
-    parts = [part for part in _PARTS if part in options.only]
-    sets = [DATA_SETS[part] for part in parts if part in DATA_SETS]
-    clean = [DATA_SETS["C"], DATA_SETS["D"]] if "variants" in parts else []
+    parts = {name: part for name, part in _PARTS.items() if name in options.only}
     if "import" in parts:
         repeat = max(options.repeat, _FEWEST_IMPORTS)
         results["import"] = measure_import(bench, repeat)
         _print(import_text(results["import"], memory_floor()))
-    if sets or clean:
-        _generate(bench.data, [*sets, *clean], with_variants=bool(clean))
-        prepare(bench, peers if sets else [])
-    for data in sets:
-        times = partial(_repeats, large=data.name in _LARGE, options=options)
-        results[data.name] = compare(bench, data, peers, times, options.repeat)
-        _print(comparison_text(data, results[data.name], memory_floor()))
-    for data in clean:
-        name = f"variants of {data.name}"
-        results[name] = compare_variants(bench, data, variants_of(data.name), options.repeat)
-        _print(variants_text(data, results[name], memory_floor()))
-    if "significance" in parts:
-        _say("")
-        repeat = str(max(options.repeat, _FEWEST_TESTS))
-        command = [sys.executable, "-m", "benchmarks.significance", "--repeat", repeat]
-        subprocess.run(command, check=True, cwd=HERE.parent)
-    if "scales" in parts:
-        _say("Images of measures: distinct values on all runs, and the ranks of some")
-        command = [sys.executable, "-m", "benchmarks.scales"]
-        subprocess.run(command, check=True, cwd=HERE.parent)
+    _generate(bench.data, parts.values())
+    beside = dict.fromkeys(name for part in parts.values() for name in part.beside)
+    prepare(bench, [peer for peer in options.peers if peer.name in {*beside, "beside"}])
+    for name, part in parts.items():
+        if part.program:
+            _say("")
+            places = {"{repeat}": str(options.repeat), "{data}": str(bench.data)}
+            module, *told = [places.get(word, word) for word in part.program]
+            command = [sys.executable, "-m", f"benchmarks.{module}", *told]
+            subprocess.run(command, check=True, cwd=HERE.parent)
+            continue
+        for data in map(DATA_SETS.__getitem__, part.sets):
+            peers = [peer for peer in options.peers if peer.name in {*part.beside, "beside"}]
+            times = partial(_repeats, large=data.name in _LARGE, options=options)
+            found = compare(bench, data, peers, times, options.repeat)
+            results[data.name] = found
+            _print(comparison_text(data, found, memory_floor()))
+        for data in map(DATA_SETS.__getitem__, part.variants):
+            forms = variants_of(data.name, part.forms)
+            found = compare_variants(bench, data, forms, options.repeat)
+            results[f"{name} of {data.name}"] = found
+            _print(variants_text(data, found, memory_floor()))
     return results
 
 
@@ -112,11 +149,12 @@ def _repeats(peer: Peer, large: bool, options: argparse.Namespace) -> int:
     return repeat
 
 
-def _generate(folder: Path, sets: Iterable[DataSet], with_variants: bool) -> None:
+def _generate(folder: Path, parts: Iterable[Part]) -> None:
     """Generate data in another process: NumPy here would raise the floor under all peaks."""
-    names = [DATA_SETS["A"].name, *(data.name for data in sets)]
-    if with_variants:
-        names += [variant.name for name in names for variant in variants_of(name)]
+    names = ["A"]
+    for part in parts:
+        variants = (data.name for name in part.variants for data in variants_of(name, part.forms))
+        names += [*part.sets, *part.variants, *variants]
     chosen = ",".join(dict.fromkeys(names))
     script = str(HERE / "generate.py")
     subprocess.run([sys.executable, script, "--out", str(folder), "--only", chosen], check=True)
@@ -127,8 +165,13 @@ def _head(found: Mapping[str, str | None], peers: Iterable[Peer]) -> str:
     named = ", ".join(f"{name} {found[name] or 'not installed'}" for name in tools)
     return (
         f"{named}\nPython {platform.python_version()}, {platform.system()} "
-        f"{platform.machine()}, {os.cpu_count()} processors, load {os.getloadavg()[0]:.1f}\n"
+        f"{platform.machine()}, {os.cpu_count()} processors, load {_load()}\n"
     )
+
+
+def _load() -> str:
+    """Say how many processes wanted a processor over the last minute, 5 and 15 minutes."""
+    return ", ".join(f"{load:.1f}" for load in os.getloadavg())
 
 
 def _document(
@@ -149,8 +192,9 @@ def _document(
 def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure cranfield against its peers.")
     add = parser.add_argument
+    tools = [name for name, peer in PEERS.items() if not peer.own]
     add("--only", type=_names, default=list(_PARTS), help=f"some of {','.join(_PARTS)}")
-    add("--peers", type=_names, default=list(PEERS), help=f"some of {','.join(PEERS)}, or none")
+    add("--peers", type=_names, default=tools, help=f"some of {','.join(tools)}, or none")
     add("--repeat", type=int, default=3, help="how often to measure each pair (3)")
     add("--repeat-slow", type=int, default=1, help="the same for slow peers on C, D, E (1)")
     add("--json", type=Path, metavar="FILE", help="where to write all single measurements")
@@ -161,13 +205,16 @@ def _options() -> argparse.Namespace:
         metavar="TEMPLATE",
         help="another command to measure as ours, with {python} {qrels} {runs} {output}",
     )
+    add("--beside", metavar="TEMPLATE", help="one more command to compare with, in the same way")
     options = parser.parse_args()
     if unknown := [part for part in options.only if part not in _PARTS]:
         parser.error(f"--only: no part is named {', '.join(unknown)}")
-    if options.peers == ["none"]:
-        options.peers = []
-    if unknown := [name for name in options.peers if name not in PEERS]:
+    if unknown := [name for name in options.peers if name not in [*tools, "none"]]:
         parser.error(f"--peers: no peer is named {', '.join(unknown)}")
+    options.peers = [peer for peer in PEERS.values() if peer.own or peer.name in options.peers]
+    if options.beside:
+        given = tuple(shlex.split(options.beside))
+        options.peers.append(Peer("beside", given, own=True, means="{output}" in given))
     if not shutil.which(options.peer_python):
         parser.error(f"--peer-python: there is no {options.peer_python}")
     if options.repeat < 1 or options.repeat_slow < 1:

@@ -43,16 +43,22 @@ done
 
 @dataclass(frozen=True)
 class Peer:
-    """A tool to compare with.
+    """A command to compare with.
 
     Attributes
     ----------
     command
-        How to score runs; its means go to standard output.
-    modules
-        The modules that must be there to import.
+        How to score runs; its means go to standard output. `{ours}` stands for our command.
+    module
+        The module that must be there to import.
     packages
-        The packages that may provide them, for the version.
+        The packages that may provide it, for the version.
+    program
+        The variable of the environment that names the program.
+    own
+        Not a tool of others: run by our interpreter, and whatever peers are asked for.
+    means
+        Prints means to compare.
     slow
         Takes so long on large data sets that it runs only once on these by default.
     decimals
@@ -63,12 +69,15 @@ class Peer:
     command: tuple[str, ...]
     module: str = ""
     packages: tuple[str, ...] = ()
+    program: str = ""
+    own: bool = False
+    means: bool = True
     slow: bool = False
     decimals: int | None = None
 
 
 def _script(name: str) -> tuple[str, ...]:
-    return ("{python}", str(HERE / f"peer_{name}.py"), "{qrels}", "{runs}")
+    return ("{python}", str(HERE / f"{name}.py"), "{qrels}", "{runs}")
 
 
 PEERS = {
@@ -76,25 +85,31 @@ PEERS = {
     for peer in (
         Peer(
             "pytrec_eval",
-            _script("pytrec_eval"),
+            _script("peer_pytrec_eval"),
             module="pytrec_eval",
             packages=("pytrec_eval-terrier", "pytrec_eval"),
         ),
         Peer(
             "ir_measures",
-            _script("ir_measures"),
+            _script("peer_ir_measures"),
             module="ir_measures",
             packages=("ir_measures",),
             slow=True,
         ),
-        Peer("ranx", _script("ranx"), module="ranx", packages=("ranx",), slow=True),
+        Peer("ranx", _script("peer_ranx"), module="ranx", packages=("ranx",), slow=True),
         Peer(
             "trec_eval",
             ("sh", "-c", _TREC_EVAL_ALL, "sh", "{trec_eval}", "{qrels}", "{runs}"),
+            program="TREC_EVAL",
             decimals=4,
         ),
+        Peer("limit", _script("limit"), own=True),
+        Peer("numpy, polars", ("{python}", "-c", "import numpy, polars"), own=True, means=False),
+        Peer("one processor", ("taskset", "-c", "0", "{ours}"), own=True),
+        Peer("two Dask workers", ("{ours}", "--backend", "dask", "--jobs", "2"), own=True),
     )
 }
+"""The tools of others, a program in C as the limit, the least that we can take, ours otherwise."""
 
 _PROBE = """
 import importlib.metadata, importlib.util, json, sys
@@ -129,14 +144,33 @@ def fill(
     return command
 
 
+UNPACKERS = {"gz": "gzip", "zst": "zstd", "xz": "xz"}
+
+_UNPACK = """
+program=$1 unpacked=$2 run=$3
+shift 3
+"$program" -dc "$run" >"$unpacked" && exec "$@"
+"""
+"""For tools that read no archives: unpacked into a file first."""
+
+
+def unpacking(command: Sequence[str], run: Path, program: str, folder: Path) -> list[str]:
+    """Return a command that unpacks a run and scores it then."""
+    unpacked = folder / run.stem
+    changed = [str(unpacked) if part == str(run) else part for part in command]
+    return ["sh", "-c", _UNPACK, "sh", program, str(unpacked), str(run), *changed]
+
+
 def missing(peer: Peer, versions: dict[str, str | None]) -> str:
     """Say why a peer cannot be run; nothing if it can, as far as one sees without trying."""
     if peer.module:
         return "" if versions[peer.name] else "not installed"
-    program = os.environ.get("TREC_EVAL")
+    if not peer.program:
+        return ""
+    program = os.environ.get(peer.program)
     if not program:
-        return "not installed (TREC_EVAL names no program)"
-    return "" if shutil.which(program) else f"not installed (TREC_EVAL is {program})"
+        return f"not installed ({peer.program} names no program)"
+    return "" if shutil.which(program) else f"not installed ({peer.program} is {program})"
 
 
 def versions(python: str, wanted: dict[str, tuple[str, tuple[str, ...]]]) -> dict[str, str | None]:

@@ -53,6 +53,36 @@ def test_dominance_is_what_every_transformation_says(rows: list[list[int]]) -> N
             assert (found.above_first[k], found.above_second[k]) == ((a > x).sum(), (b > x).sum())
 
 
+def one_pair(a: np.ndarray, b: np.ndarray, gap: float) -> tuple[bool, bool, float, int, int]:
+    """The definition, written out: walk up all scores of two systems, equal ones in one step."""
+    a, b = (np.sort(one[~np.isnan(one)]) for one in (a, b))
+    better, worse = (a, b) if a.mean() >= b.mean() else (b, a)
+    every = np.sort(np.concatenate([a, b]))
+    bars = [x for x, after in zip(every, [*every[1:], np.inf], strict=True) if after - x > gap]
+    sums = [(better > x).sum() * worse.size - (worse > x).sum() * better.size for x in bars]
+    if min(sums) >= 0:
+        return max(sums) > 0, False, np.nan, 0, 0
+    bar = bars[int(np.argmin(sums))]
+    return False, True, bar, int((a > bar + gap).sum()), int((b > bar + gap).sum())
+
+
+@pytest.mark.parametrize("steps", [1.0, 2.0**-45, 2.0**-48])
+def test_dominance_with_gaps_and_with_scores_that_are_nearly_equal(steps: float) -> None:
+    """Also where each score equals the next, and the first does not equal the last."""
+    rng = np.random.default_rng(3)
+    for _ in range(60):
+        values = rng.integers(0, 3, (9, 5)) + steps * rng.integers(0, 8, (9, 5))
+        values[2:][rng.random((7, 5)) < 0.2] = np.nan
+        pairs = all_pairs(values)
+        found = dominance(scores_of(values), pairs.first, pairs.second)
+        gap = 2.0**-44 * np.nanmax(values)
+        for k, (i, j) in enumerate(zip(pairs.first, pairs.second, strict=True)):
+            holds, turned, *rest = one_pair(values[:, i], values[:, j], gap)
+            assert (found.holds[k], found.reversed[k]) == (holds, turned)
+            columns = (found.threshold, found.above_first, found.above_second)
+            np.testing.assert_array_equal([one[k] for one in columns], rest)
+
+
 def test_dominance_is_invariant_under_increasing_maps_and_units() -> None:
     values = np.random.default_rng(0).random((20, 8)) + 0.1 * np.arange(8)
     pairs = all_pairs(values)

@@ -7,7 +7,6 @@ keys claim is verified on the strings, so a collision costs time and never chang
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -60,28 +59,6 @@ def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
         np.bitwise_xor(part.hash().to_numpy(), of_topic[codes[start:stop]], out=keys[start:stop])
         start = stop
     return keys
-
-
-class Pairs:
-    """Rows of a topic and a document each, such as runs and judgments are.
-
-    topics: the topics' ids, by code.
-    codes: topic of each row, an index into `topics`; shape (rows,).
-    docs: document id of each row.
-    """
-
-    topics: tuple[str, ...]
-    codes: Codes
-    docs: pl.Series
-
-    @cached_property
-    def keys(self) -> Keys:
-        """A 64-bit key of each row's (topic, document)."""
-        return pair_keys(self.docs, self.codes, self.topics)
-
-    def ids(self, rows: Indices) -> pl.Series:
-        """Document ids of some rows."""
-        return self.docs.gather(rows)
 
 
 def first_repeat(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int, int] | None:

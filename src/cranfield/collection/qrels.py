@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.keys import ODD, Codes, KeyIndex, Pairs, first_repeat
+from cranfield.collection.keys import ODD, Codes, first_repeat
+from cranfield.collection.pairs import Pairs
 from cranfield.collection.run import kept_rows, repeated
 from cranfield.sources.chunks import Origin
 from cranfield.tabular import frame_html
@@ -82,33 +83,24 @@ class Qrels(Pairs):
             raise repeated(repeat, self.origin, self.topics, self.codes, self.docs, what)
 
     @cached_property
-    def index(self) -> KeyIndex:
-        """The judgments by key."""
-        return KeyIndex(self.keys)
-
-    @cached_property
     def place(self) -> NDArray[np.int64]:
         """Place of each topic, by code, when topics are put in order."""
         order = {name: place for place, name in enumerate(topic_order(self.topics))}
         return np.array([order[name] for name in self.topics], dtype=np.int64)
 
     @property
+    def unique(self) -> bool:
+        """Whether no document is judged twice for a topic: for several subtopics."""
+        return self.subtopics is None
+
+    @property
     def max_grade(self) -> int:
         """The highest grade of any judgment."""
         return int(self.grades.max())
 
-    def codes_of(self, topics: Sequence[str]) -> NDArray[np.int64]:
-        """Code of each of some topics here; -1 for one that has no judgment."""
-        code_of = {name: code for code, name in enumerate(self.topics)}
-        return np.array([code_of.get(name, -1) for name in topics], dtype=np.int64)
-
     def find(self, rows: Pairs) -> tuple[Indices, Indices]:
         """Pairs (row asked, judgment) of the same topic and document, in no order."""
-        asked, found = self.index.candidates(rows.keys)
-        # Equal keys are only a claim; the topics and the documents decide.
-        true = self.codes_of(rows.topics)[rows.codes[asked]] == self.codes[found]
-        true &= (rows.ids(asked) == self.ids(found)).to_numpy()
-        return asked[true], found[true]
+        return rows.found_in(self)
 
     def flat(self) -> Qrels:
         """Return one judgment a document: over subtopics, the highest grade."""
@@ -162,15 +154,16 @@ class Qrels(Pairs):
             subtopics=None if self.subtopics is None else self.subtopics.gather(rows),
             origin=Origin(self.origin.name),
             columns={name: values[rows] for name, values in self.columns.items()},
-            keys=self.keys[rows],
         )
+        if "keys" in vars(self):
+            copy.__dict__["keys"] = self.keys[rows]
         return copy
 
     def __len__(self) -> int:
-        return len(self.docs)
+        return self.codes.size
 
     def __repr__(self) -> str:
-        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.docs), 'judgment')}"
+        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self), 'judgment')}"
         return f"Qrels({size}, grades {self.grades.min()} to {self.grades.max()})"
 
     def _repr_html_(self) -> str:

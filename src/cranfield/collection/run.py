@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.keys import Codes, Pairs, first_repeat
+from cranfield.collection.keys import Codes, first_repeat
 from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.metadata.reading import MetadataPlace
+from cranfield.collection.pairs import Pairs
 from cranfield.sources.chunks import Origin
 from cranfield.tabular import frame_html
 
@@ -80,10 +81,10 @@ class Run(Pairs):
         return None if self.described is None else self.described.read()
 
     def __len__(self) -> int:
-        return len(self.docs)
+        return self.codes.size
 
     def __repr__(self) -> str:
-        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self.docs), 'document')}"
+        size = f"{counted(len(self.topics), 'topic')}, {counted(len(self), 'document')}"
         return f"Run({quoted(self.name)}: {size})"
 
     def _repr_html_(self) -> str:
@@ -91,7 +92,7 @@ class Run(Pairs):
 
     def renamed(self, name: str) -> Run:
         """Return the same run under another name."""
-        copy = object.__new__(Run)
+        copy = object.__new__(type(self))
         # The rows are known to be free of repeats, so they are not checked again.
         copy.__dict__.update(self.__dict__, name=name)
         return copy
@@ -137,8 +138,9 @@ class Run(Pairs):
             ranks=None if self.ranks is None else self.ranks[rows],
             origin=Origin(self.origin.name),
             described=self.described,
-            keys=self.keys[rows],
         )
+        if "keys" in vars(self):
+            copy.__dict__["keys"] = self.keys[rows]
         return copy
 
     def to_polars(self) -> pl.DataFrame:

@@ -16,7 +16,8 @@ from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_qrels
-from cranfield.collection.keys import Codes, Pairs
+from cranfield.collection.keys import Codes
+from cranfield.collection.pairs import Pairs
 from cranfield.tabular.frames import Framed
 
 UNJUDGED = -(2**31)

@@ -70,6 +70,11 @@ def read_qrels(
     """
     if isinstance(data, Qrels):
         return data
+    if isinstance(data, dict) and (format, encoding) == ("auto", "utf-8"):
+        from cranfield.collection.files.nested import qrels_of_dicts
+
+        if (qrels := qrels_of_dicts(data)) is not None:
+            return qrels
     parts, origin, _, _ = _parts(data, "qrels", format, encoding)
     columns = _Columns(parts)
     extra = {name: columns.labels(name) for name in _COLUMNS if columns.has(name)}
@@ -145,6 +150,12 @@ def read_run(
     """
     if isinstance(data, Run):
         return data if name is None else data.renamed(name)
+    if isinstance(data, dict) and (format, encoding) == ("auto", "utf-8"):
+        from cranfield.collection.files.nested import run_of_dicts
+
+        run = run_of_dicts(data, name or "run", _described(None, metadata, None))
+        if run is not None:
+            return run
     parts, origin, stem, place = _parts(data, "run", format, encoding)
     columns = _Columns(parts)
     ranks = columns.joined("rank") if columns.has("rank") else None

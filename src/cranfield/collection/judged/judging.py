@@ -171,9 +171,10 @@ def judge_each(
     many = read_runs(runs)
     if not len(many):
         raise InputError("no runs were given")
-    # What all threads share is made before they start.
-    for one in judgments:
-        one.index, one.place  # noqa: B018
+    if len(many) > 1:
+        # What all threads share is made before they start.
+        for one in judgments:
+            one.index, one.place  # noqa: B018
     found = list(of_each(many, lambda i: of_run(many[i], many.stem(i)), jobs, progress))
     parts = [part for part, _ in found]
     names = [part.name for part in parts]

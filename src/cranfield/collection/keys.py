@@ -14,12 +14,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
+from cranfield.base.threads import as_they_come, own_threads
 
 Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]
-
-_FEW = 20_000
-"""Topic changes that are cheaper to look up one by one than in a table."""
 
 _BLOCK = 1 << 16
 """Keys sorted at a time: as many as the processor's cache holds."""
@@ -38,18 +36,29 @@ class TopicCoder:
         return list(self._codes)
 
     def encode(self, topics: pl.Series) -> Codes:
-        runs = topics.rle().struct.unnest()
-        values, lengths = runs["value"], runs["len"].to_numpy()
-        if len(values) <= _FEW:
-            codes = [self._codes.setdefault(name, len(self._codes)) for name in values.to_list()]
-            return np.repeat(np.array(codes, dtype=np.int32), lengths)
-        unique = values.unique(maintain_order=True)
-        codes = [self._codes.setdefault(name, len(self._codes)) for name in unique]
-        coded = values.replace_strict(unique, codes, return_dtype=pl.Int32).to_numpy()
-        return np.repeat(coded, lengths)
+        names, codes = numbered(topics)
+        return self.codes_of(names)[codes]
+
+    def codes_of(self, names: pl.Series) -> Codes:
+        """Number of each of some topics."""
+        numbers = [self._codes.setdefault(name, len(self._codes)) for name in names.to_list()]
+        return np.array(numbers, dtype=np.int32)
 
 
-def pair_keys(docs: pl.Series, codes: Codes, topics: Sequence[str]) -> Keys:
+def numbered(topics: pl.Series) -> tuple[pl.Series, Codes]:
+    """Return the different topics in order of appearance, and which of them each row has."""
+    runs = topics.rle().struct.unnest()
+    values, lengths = runs["value"], runs["len"].to_numpy()
+    names = values.unique(maintain_order=True)
+    if len(names) == len(values):
+        codes = np.arange(len(names), dtype=np.int32)
+    else:
+        numbers = pl.Series(np.arange(len(names), dtype=np.int32))
+        codes = values.replace_strict(names, numbers, return_dtype=pl.Int32).to_numpy()
+    return names, np.repeat(codes, lengths)
+
+
+def pair_keys(docs: pl.Series, codes: Codes, topics: pl.Series | Sequence[str]) -> Keys:
     """Key of each (topic, document): equal pairs have equal keys, whatever file they come from."""
     of_topic = pl.Series(topics, dtype=pl.String).hash().to_numpy() * ODD
     keys = np.empty(len(docs), dtype=np.uint64)
@@ -72,7 +81,8 @@ def repeats(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[Indices, 
 
     Sorted keys answer the usual question, 'are all different?'. Only a suspicion is looked into.
     """
-    if not any(_has_repeat(keys[start:stop]) for start, stop in _blocks(codes)):
+    blocks = (keys[start:stop] for start, stop in _blocks(codes))
+    if not any(as_they_come(_has_repeat, blocks, own_threads())):
         none = np.empty(0, dtype=np.intp)
         return none, none
     ordered = np.sort(keys)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import InitVar, dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.keys import Codes, first_repeat
+from cranfield.collection.keys import Codes, Keys, first_repeat
 from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import Pairs
@@ -42,6 +42,8 @@ class Run(Pairs):
         Where the rows came from, for messages.
     described
         Where its metadata are; :attr:`metadata` reads them.
+    known_keys
+        The keys of the rows, where they are known already; none of the run's attributes.
 
     Examples
     --------
@@ -61,8 +63,11 @@ class Run(Pairs):
     ranks: NDArray[np.int32] | None = None
     origin: Origin = field(default=Origin("a run"))
     described: MetadataPlace | None = None
+    known_keys: InitVar[Keys | None] = None
 
-    def __post_init__(self) -> None:
+    def __post_init__(self, known_keys: Keys | None) -> None:
+        if known_keys is not None:
+            self.__dict__["keys"] = known_keys
         repeat = first_repeat(self.keys, self.docs, self.codes)
         if repeat is not None:
             raise repeated(repeat, self.origin, self.topics, self.codes, self.docs)

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
 from cranfield.sources.archives import DAMAGED, unpacked
 
-CHUNK = 16 << 20
-"""Bytes parsed at a time: large enough to keep two cores busy, small enough to stay in memory."""
+CHUNK = 4 << 20
+"""Bytes parsed at a time in a thread: so many that starting to does not count."""
 
 FORMAT_OF_SUFFIX = {
     ".csv": "csv",
@@ -139,7 +139,10 @@ class LineMap:
     _numbers: list[NDArray[np.int64] | None] = field(default_factory=list)
 
     def add(self, rows: int, first_line: int, numbers: NDArray[np.int64] | None = None) -> None:
-        """Add a chunk of `rows` rows that begins at `first_line`, or has the lines `numbers`."""
+        """Add a chunk of so many rows that begins at a line.
+
+        `numbers` are the lines of its rows, from there; by default they follow each other.
+        """
         self._starts.append(self.rows)
         self._first.append(first_line)
         self._numbers.append(numbers)
@@ -150,7 +153,7 @@ class LineMap:
         if numbers is None:
             return None
         lines = cls()
-        lines.add(len(numbers), 1, np.array(numbers, dtype=np.int64))
+        lines.add(len(numbers), 0, np.array(numbers, dtype=np.int64))
         return lines
 
     def line(self, row: int) -> int:
@@ -158,7 +161,7 @@ class LineMap:
         chunk = bisect_right(self._starts, row) - 1
         numbers = self._numbers[chunk]
         within = row - self._starts[chunk]
-        return self._first[chunk] + within if numbers is None else int(numbers[within])
+        return self._first[chunk] + (within if numbers is None else int(numbers[within]))
 
 
 @dataclass(frozen=True)

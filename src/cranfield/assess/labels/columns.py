@@ -55,8 +55,8 @@ def of_lines(
         raise LABELS.empty(source.name)
     layout = _layout(columns if columns is not None else _OF_WIDTH.get(width), width, source.name)
     lines = LineMap()
-    parts = read_parts(source, layout, lines, encoding=encoding)
-    frame = pl.concat([part.frame for part in parts])
+    parts = read_parts(source, layout, lines, lambda part: part.frame, encoding=encoding)
+    frame = pl.concat(list(parts))
     gaps = [
         pl.lit(None, _TYPES.get(column.name, pl.String)).alias(column.name)
         for column in LABELS.columns

@@ -14,7 +14,7 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Ints
 from cranfield.collection.files.layouts import RUN
-from cranfield.collection.files.regular import form_of, made_regular
+from cranfield.collection.files.regular import made_regular, separator_of
 
 NAMES = tuple(RUN.columns)
 _TEXT = dict.fromkeys(NAMES, pl.String)
@@ -79,10 +79,10 @@ def _decoded(chunk: bytes, first_line: int) -> tuple[bytes, tuple[Ints, Ints]]:
 
 
 def _blanks(text: bytes, first_line: int) -> tuple[pl.DataFrame, Ints, Ints]:
-    separator = form_of(text).separator
+    separator = separator_of(text)
     numbers = None
     if separator is None:
-        text, numbers = made_regular(text, first_line)
+        text, numbers = made_regular(text)
         separator = " "
     data = np.frombuffer(text, np.uint8)
     ends = np.flatnonzero(data == ord("\n"))
@@ -90,7 +90,7 @@ def _blanks(text: bytes, first_line: int) -> tuple[pl.DataFrame, Ints, Ints]:
         ends = np.append(ends, data.size)
     blanks = np.flatnonzero(data == ord(separator))
     widths = np.diff(np.searchsorted(blanks, ends), prepend=0) + 1
-    lines = first_line + np.arange(ends.size) if numbers is None else numbers
+    lines = first_line + (np.arange(ends.size) if numbers is None else numbers)
     short = widths < len(NAMES)
     if not short.any():
         return _read(text, separator, _TEXT), lines, widths

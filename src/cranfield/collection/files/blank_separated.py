@@ -2,38 +2,41 @@
 
 A chunk that is regular goes straight to the CSV reader; any other is made regular first. When the
 CSV reader is not certain of every value, the chunk is read again line by line: slowly, and with
-the precise reason.
+the precise reason. Chunks are read in several threads; what is wrong is said of the first of them.
 """
 
 from __future__ import annotations
 
 from codecs import BOM_UTF8
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError
+from cranfield.base.threads import as_they_come, own_threads
 from cranfield.collection.files.layouts import Layout, read_lines
-from cranfield.collection.files.regular import form_of, made_regular
+from cranfield.collection.files.parts import Chunk
+from cranfield.collection.files.regular import made_regular, separator_of
 from cranfield.sources.chunks import LineMap, Source
-from cranfield.sources.values import is_number
+
+Made = TypeVar("Made")
+
+_ODD = (BOM_UTF8, b"x\x01", b"x^")
+"""What the CSV reader takes for no part of an id: the mark of a file, and archives of zlib."""
 
 
 @dataclass(frozen=True)
-class Chunk:
-    """The rows of a chunk.
+class _Read(Generic[Made]):
+    """What is left of a chunk when it has been read: what was made of it, and its lines."""
 
-    frame: the columns that the layout reads; without `tag` where all rows have the same one.
-    tag: that tag.
-    numbers: line of each row; None where they follow each other without a gap.
-    """
-
-    frame: pl.DataFrame
-    tag: str | None = None
-    numbers: NDArray[np.int64] | None = None
+    made: Made
+    rows: int
+    numbers: NDArray[np.int64] | None
+    lines: int
 
 
 def read_chunk(
@@ -41,45 +44,55 @@ def read_chunk(
 ) -> Chunk:
     """Parse whole lines into the layout's columns."""
     if not chunk.isascii():
-        chunk = _as_utf8(chunk, encoding, source, first_line)
-    form = form_of(chunk)
-    text, numbers = chunk, None
-    if form.separator is None:
-        text, numbers = made_regular(chunk, first_line)
-    tag = None
-    if form.ending is not None and "tag" in layout.read and form.fields == len(layout.columns):
-        tag = form.ending[1:].decode()
-        # A line without a tag could end in the same number; then the column has to be seen.
-        tag = None if is_number(tag) else tag
-    # The CSV reader would take a mark at the beginning of an id for one of the whole file.
-    odd = text.startswith(BOM_UTF8)
-    frame = None if odd else _read_csv(text, layout, form.separator or " ", tag is not None)
+        chunk = as_utf8(chunk, encoding, source, first_line)
+    separator = separator_of(chunk)
+    text, numbers = (chunk, None) if separator else made_regular(chunk)
+    frame = None if text.startswith(_ODD) else _read_csv(text, layout, separator or " ")
     if frame is None:
         frame, numbers = read_lines(chunk, layout, source=source, first_line=first_line)
-        tag = None
-    return Chunk(frame, tag, numbers)
+        numbers -= first_line
+    return Chunk(frame, numbers, frame.height if numbers is None else chunk.count(b"\n"))
 
 
 def read_parts(
-    source: Source, layout: Layout, lines: LineMap, *, encoding: str = "utf-8"
-) -> Iterator[Chunk]:
-    """Parse a file chunk by chunk, so that the text is never held at once; note the lines."""
-    first_line, empty = 1, True
-    for chunk in source.chunks():
+    source: Source,
+    layout: Layout,
+    lines: LineMap,
+    then: Callable[[Chunk], Made],
+    *,
+    encoding: str = "utf-8",
+) -> Iterator[Made]:
+    """Parse a file chunk by chunk, so that the text is never held at once; note the lines.
+
+    What `then` makes of each chunk is made in the thread that reads it.
+    """
+
+    def read(chunk: bytes, first_line: int) -> _Read[Made]:
         part = read_chunk(
             chunk, layout, source=source.name, first_line=first_line, encoding=encoding
         )
-        rows = part.frame.height
-        lines.add(rows, first_line, part.numbers)
-        first_line += rows if part.numbers is None else chunk.count(b"\n")
-        if rows:
+        return _Read(then(part), part.frame.height, part.numbers, part.lines)
+
+    def tried(chunk: bytes) -> _Read[Made] | bytes:
+        try:
+            return read(chunk, 0)
+        except InputError:
+            # In which line it is wrong is known when the chunks before it have been read.
+            return chunk
+
+    first_line, empty = 1, True
+    for found in as_they_come(tried, source.chunks(), own_threads()):
+        part = read(found, first_line) if isinstance(found, bytes) else found
+        lines.add(part.rows, first_line, part.numbers)
+        first_line += part.lines
+        if part.rows:
             empty = False
-            yield part
+            yield part.made
     if empty:
         raise InputError(f"is empty: a {layout.kind} has at least one line", source=source.name)
 
 
-def _as_utf8(chunk: bytes, encoding: str, source: str, first_line: int) -> bytes:
+def as_utf8(chunk: bytes, encoding: str, source: str, first_line: int) -> bytes:
     """Return the chunk in UTF-8, or say where it is not in the encoding that it should have."""
     try:
         text = chunk.decode(encoding)
@@ -94,12 +107,11 @@ def _as_utf8(chunk: bytes, encoding: str, source: str, first_line: int) -> bytes
     return chunk if encoding.lower().replace("_", "-") in {"utf-8", "utf8"} else text.encode()
 
 
-def _read_csv(text: bytes, layout: Layout, separator: str, tag_known: bool) -> pl.DataFrame | None:
+def _read_csv(text: bytes, layout: Layout, separator: str) -> pl.DataFrame | None:
     """Parse regular text, or return None when any value is missing or in doubt."""
     if not text:
         return pl.DataFrame(schema=layout.schema)
     names = list(layout.columns)
-    read = [name for name in layout.read if not (tag_known and name == "tag")]
     # Most files have no value in doubt, and to look for errors takes longer than to trust it.
     frame = None
     for ignore_errors in (False, True):
@@ -110,7 +122,7 @@ def _read_csv(text: bytes, layout: Layout, separator: str, tag_known: bool) -> p
                 separator=separator,
                 quote_char=None,
                 schema=layout.columns,
-                columns=[names.index(name) for name in read],
+                columns=[names.index(name) for name in layout.read],
                 truncate_ragged_lines=layout.more_allowed,
                 ignore_errors=ignore_errors,
             )
@@ -119,8 +131,7 @@ def _read_csv(text: bytes, layout: Layout, separator: str, tag_known: bool) -> p
             continue
     if frame is None:
         return None
-    required = [name for name in read if name not in layout.optional]
-    if any(frame[name].null_count() for name in required):
+    if any(frame[name].null_count() for name in layout.read if name not in layout.optional):
         return None
     if "score" in layout.read and not bool(np.isfinite(frame["score"].to_numpy()).all()):
         return None

@@ -6,8 +6,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import chain
 
-from cranfield.collection.files.blank_separated import Chunk, read_parts
+from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import PRELS, QRELS, RUN, XQRELS
+from cranfield.collection.files.parts import Part, coded
 from cranfield.collection.metadata.header import header_of
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.sources.chunks import LineMap, Source
@@ -18,7 +19,7 @@ _HEAD = 1 << 16
 
 def read_text(
     source: Source, layout: str, kind: str, lines: LineMap, encoding: str
-) -> Iterable[Chunk] | None:
+) -> Iterable[Part] | None:
     """Read a file of lines, and note the line of each row; None for a format that is none of lines.
 
     The layout is `trec`, `ntcir`, `prels`, `xqrels`; or `text`, which is `ntcir` where that is
@@ -31,11 +32,11 @@ def read_text(
             source, first = peeked(source)
             layout = "ntcir" if recognised(first[:_HEAD], kind) else "trec"
         if layout == "ntcir":
-            return read_ntcir(source, kind, lines, encoding=encoding)
+            return map(coded, read_ntcir(source, kind, lines, encoding=encoding))
     layouts = {"trec": RUN if kind == "run" else QRELS, "prels": PRELS, "xqrels": XQRELS}
     if layout not in layouts:
         return None
-    return read_parts(source, layouts[layout], lines, encoding=encoding)
+    return read_parts(source, layouts[layout], lines, coded, encoding=encoding)
 
 
 @dataclass(frozen=True)

@@ -22,7 +22,8 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.collection.files.blank_separated import Chunk, _as_utf8
+from cranfield.collection.files.blank_separated import as_utf8
+from cranfield.collection.files.parts import Chunk
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.values import is_integer, is_number
 
@@ -72,14 +73,14 @@ def read_ntcir(
     first_line = 1
     for chunk in source.chunks():
         if not chunk.isascii():
-            chunk = _as_utf8(chunk, encoding, source.name, first_line)  # noqa: PLW2901
+            chunk = as_utf8(chunk, encoding, source.name, first_line)  # noqa: PLW2901
         text = chunk.decode().split("\n")
         if form is None and (first := _first_line(chunk.decode())):
             number = first_line + text.index(first)
             form = _form_of(first) or _complain(first, source.name, number)
         if form is not None:
             frame, numbers = _parsed(text, form, source.name, first_line)
-            lines.add(frame.height, first_line, np.array(numbers, dtype=np.int64))
+            lines.add(frame.height, 0, np.array(numbers, dtype=np.int64))
             if frame.height:
                 yield Chunk(frame)
         first_line += chunk.count(b"\n")

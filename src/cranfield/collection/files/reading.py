@@ -15,10 +15,9 @@ from cranfield.base.arrays import Bools
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldWarning, PolicyError, quoted
 from cranfield.base.words import some_of
-from cranfield.collection.files.blank_separated import Chunk
 from cranfield.collection.files.format_names import FORMATS, OF_LINES, OF_QRELS
 from cranfield.collection.files.line_formats import read_text, without_header
-from cranfield.collection.keys import TopicCoder
+from cranfield.collection.files.parts import Chunk, Columns, Part, coded
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
@@ -76,7 +75,7 @@ def read_qrels(
         if (qrels := qrels_of_dicts(data)) is not None:
             return qrels
     parts, origin, _, _ = _parts(data, "qrels", format, encoding)
-    columns = _Columns(parts)
+    columns = Columns(parts)
     extra = {name: columns.labels(name) for name in _COLUMNS if columns.has(name)}
     grades = columns.joined("grade")
     if "inclusion" in extra:
@@ -157,7 +156,7 @@ def read_run(
         if run is not None:
             return run
     parts, origin, stem, place = _parts(data, "run", format, encoding)
-    columns = _Columns(parts)
+    columns = Columns(parts)
     ranks = columns.joined("rank") if columns.has("rank") else None
     if len(columns.tags) > 1:
         _warn_of_tags(list(columns.tags), origin, stem)
@@ -171,6 +170,7 @@ def read_run(
         ranks=ranks,
         origin=origin,
         described=_described(place, metadata, tag),
+        known_keys=columns.keys,
     )
 
 
@@ -184,7 +184,7 @@ def _described(
 
 def _parts(
     data: Any, kind: str, layout: str, encoding: str
-) -> tuple[Iterable[Chunk], Origin, str, MetadataPlace | None]:
+) -> tuple[Iterable[Part], Origin, str, MetadataPlace | None]:
     """Read any kind of input as typed columns; with its origin, a name for it, its metadata."""
     check_encoding(encoding)
     check_choice("format", layout, FORMATS)
@@ -218,51 +218,15 @@ def _parts(
     else:
         columns = read_columns(data, schema)
     table = fitted(columns.matched(schema), schema, columns.source, columns.lines)
-    return [Chunk(table.frame)], Origin(columns.source, LineMap.of(columns.lines)), stem, place
+    return (
+        [coded(Chunk(table.frame))],
+        Origin(columns.source, LineMap.of(columns.lines)),
+        stem,
+        place,
+    )
 
 
-class _Columns:
-    """Parts put together a column at a time, so that nothing is held twice."""
-
-    def __init__(self, parts: Iterable[Chunk]) -> None:
-        self.coder = TopicCoder()
-        self.tags: dict[str, None] = {}
-        self.values: dict[str, list[pl.Series]] = {}
-        codes = []
-        for part in parts:
-            frame = part.frame
-            codes.append(self.coder.encode(frame["topic"]))
-            if part.tag is not None:
-                self.tags[part.tag] = None
-            elif "tag" in frame.columns:
-                tags = frame["tag"].drop_nulls().unique(maintain_order=True)
-                self.tags.update(dict.fromkeys(tags))
-            for name in frame.columns:
-                if name not in {"topic", "tag"}:
-                    self.values.setdefault(name, []).append(frame[name])
-        self.codes = codes[0] if len(codes) == 1 else np.concatenate(codes)
-        self.docs = pl.concat(self.values.pop("doc"), rechunk=False)
-        if len(self.docs) < 1 << 20:
-            self.docs = self.docs.rechunk()
-
-    def has(self, column: str) -> bool:
-        return any(part.null_count() < len(part) for part in self.values.get(column, ()))
-
-    def labels(self, column: str) -> np.ndarray[Any, Any]:
-        """Take a column of numbers or of text out, as one array; no text is an empty one."""
-        joined = pl.concat(self.values.pop(column))
-        if joined.dtype != pl.String:
-            return joined.to_numpy()
-        return np.array(joined.fill_null("").to_list(), dtype=np.str_)
-
-    def joined(self, column: str) -> np.ndarray[Any, Any]:
-        """Take a column of numbers out, as one array; what is no number in it is 0."""
-        parts = self.values.pop(column)
-        filled = (part.fill_null(0) if part.null_count() else part for part in parts)
-        return np.concatenate([part.to_numpy() for part in filled])
-
-
-def _subtopics(columns: _Columns, wanted: bool | None) -> pl.Series | None:
+def _subtopics(columns: Columns, wanted: bool | None) -> pl.Series | None:
     """Keep the iteration column only where it tells subtopics apart, unless that is said.
 
     It does when one document of one topic is judged in several iterations; the ad hoc tracks write
@@ -270,7 +234,7 @@ def _subtopics(columns: _Columns, wanted: bool | None) -> pl.Series | None:
     """
     if not columns.has("subtopic"):
         return None
-    column = pl.concat(columns.values.pop("subtopic"))
+    column = columns.text("subtopic")
     if wanted is not None:
         return column if wanted else None
     if column.n_unique() == 1:
@@ -280,7 +244,7 @@ def _subtopics(columns: _Columns, wanted: bool | None) -> pl.Series | None:
     return column if isinstance(several, int) and several > 1 else None
 
 
-def _refuse(columns: _Columns, origin: Origin, wrong: Bools, reason: Callable[[int], str]) -> None:
+def _refuse(columns: Columns, origin: Origin, wrong: Bools, reason: Callable[[int], str]) -> None:
     if wrong.any():
         row = int(wrong.argmax())
         topic = columns.coder.names[int(columns.codes[row])]
@@ -288,10 +252,10 @@ def _refuse(columns: _Columns, origin: Origin, wrong: Bools, reason: Callable[[i
 
 
 def _intents(
-    columns: _Columns, grades: np.ndarray[Any, Any], origin: Origin, wanted: bool | None
+    columns: Columns, grades: np.ndarray[Any, Any], origin: Origin, wanted: bool | None
 ) -> pl.Series | None:
     """Keep a column of intents; one that is the same throughout says nothing, unless wanted."""
-    column = pl.concat(columns.values.pop("intent"))
+    column = columns.text("intent")
     if wanted is False or (wanted is None and column.n_unique() == 1):
         return None
     _refuse(

@@ -70,7 +70,6 @@ def one_by_one(
     function: Callable[[Part], Result], parts: Iterable[Part], jobs: int | None
 ) -> Generator[Result, None, None]:
     """Do the same, with each result as soon as it and those before it are there."""
-    from concurrent.futures import ThreadPoolExecutor
 
     work = list(parts)
     threads = min(len(work), jobs or processors())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -12,6 +11,7 @@ import numpy as np
 
 from cranfield.base.arrays import Ints
 from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.threads import at_most, pool_of
 from cranfield.collection.document_tables import DocumentTable, read_groups, read_lengths
 from cranfield.collection.files.many_runs import Runs, distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
@@ -191,11 +191,13 @@ def of_each(
     total = len(runs)
     if workers == 1 or total == 1:
         for i in range(total):
-            yield one(i)
+            with at_most(jobs):
+                part = one(i)
+            yield part
             if progress:
                 progress(i + 1, total)
         return
-    with ThreadPoolExecutor(workers) as pool:
+    with pool_of(workers) as pool:
         try:
             for i, part in enumerate(pool.map(one, range(total))):
                 yield part

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from statistics import median
 
 from benchmarks.agreement import Agreement
 from benchmarks.datasets import DataSet
 from benchmarks.measure import Result
-from benchmarks.process import Failure
+from benchmarks.process import Failure, Timing
 from benchmarks.tables import TIMING_HEAD, Row, ratio, table, timing_cells
 from benchmarks.tasks import PEERS
 
@@ -51,15 +51,24 @@ def overview_text(results: Mapping[str, Mapping[str, Result]]) -> str:
     columns = [
         name for name in [*PEERS, "beside"] if any(name in rows for rows in results.values())
     ]
-    rows: list[Row] = []
+    wall: list[Row] = []
+    cpu: list[Row] = []
     for part, found in results.items():
         pairs = [found[name].pairs if name in found else [] for name in columns]
         if "cranfield" in found and any(pairs):
-            cells = [f"{ratio(each).middle:.3f}" if each else "" for each in pairs]
             peak = median(timing.peak for timing in found["cranfield"].timings)
-            rows.append((part, [*cells, f"{peak:.0f}"]))
+            wall.append((part, [*(_middle(each, "wall") for each in pairs), f"{peak:.0f}"]))
+            cpu.append((part, [*(_middle(each, "cpu") for each in pairs), ""]))
+    if not wall:
+        return ""
     title = "Overview: our time as a multiple of others', medians of the ratios above"
-    return table(title, [*columns, "our MiB"], rows) if rows else ""
+    shorter = table(title, [*columns, "our MiB"], wall)
+    return shorter + table("The same of the time of processors", [*columns, ""], cpu)
+
+
+def _middle(pairs: Sequence[tuple[Timing, Timing]], what: str) -> str:
+    ratios = [getattr(first, what) / max(getattr(second, what), 1e-3) for first, second in pairs]
+    return f"{median(ratios):.3f}" if ratios else ""
 
 
 def _table(title: str, last: str, results: Mapping[str, Result], floor: float) -> str:

@@ -80,6 +80,9 @@ _PARTS = {
     "scales": Part(program=("scales",)),
 }
 
+_SINGLE = {name: Part((name,), _QUICK) for name in DATA_SETS if name not in _PARTS}
+"""What can be asked for besides: each other data set by itself."""
+
 _LARGE = {"C", "D", "E"}
 """The data sets on which slow peers take a minute."""
 
@@ -114,7 +117,7 @@ def main() -> None:
 def _measure(bench: Bench, options: argparse.Namespace) -> dict[str, dict[str, Result]]:
     """Measure and print part by part, so that one sees results as they come."""
     results: dict[str, dict[str, Result]] = {}
-    parts = {name: part for name, part in _PARTS.items() if name in options.only}
+    parts = {name: part for name, part in {**_PARTS, **_SINGLE}.items() if name in options.only}
     if "import" in parts:
         repeat = max(options.repeat, _FEWEST_IMPORTS)
         results["import"] = measure_import(bench, repeat)
@@ -207,7 +210,7 @@ def _options() -> argparse.Namespace:
     )
     add("--beside", metavar="TEMPLATE", help="one more command to compare with, in the same way")
     options = parser.parse_args()
-    if unknown := [part for part in options.only if part not in _PARTS]:
+    if unknown := [part for part in options.only if part not in {**_PARTS, **_SINGLE}]:
         parser.error(f"--only: no part is named {', '.join(unknown)}")
     if unknown := [name for name in options.peers if name not in [*tools, "none"]]:
         parser.error(f"--peers: no peer is named {', '.join(unknown)}")

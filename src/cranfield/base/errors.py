@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from typing import Any
 
@@ -70,6 +74,29 @@ class MissingDependencyError(CranfieldError, ImportError):
 
 class CranfieldWarning(UserWarning):
     """Input that can be read, but that its owner should look at."""
+
+
+_KEPT: ContextVar[list[str] | None] = ContextVar("kept", default=None)
+
+
+def warn(text: str, stacklevel: int = 1) -> None:
+    """Warn of input, or keep that for who asked: see :func:`kept_warnings`."""
+    kept = _KEPT.get()
+    if kept is None:
+        warnings.warn(CranfieldWarning(text), stacklevel=stacklevel + 1)
+    else:
+        kept.append(text)
+
+
+@contextmanager
+def kept_warnings() -> Iterator[list[str]]:
+    """Keep what this thread warns of, and no other one does, so that it can be said in order."""
+    kept: list[str] = []
+    token = _KEPT.set(kept)
+    try:
+        yield kept
+    finally:
+        _KEPT.reset(token)
 
 
 def quoted(value: object, limit: int = 60) -> str:

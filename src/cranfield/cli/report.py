@@ -9,7 +9,13 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.comparing import Comparing, comparing_options
-from cranfield.cli.options.judging import judging_options, measures_option, opened_runs, paths_of
+from cranfield.cli.options.judging import (
+    WORK,
+    judging_options,
+    measures_option,
+    opened_runs,
+    paths_of,
+)
 from cranfield.cli.options.scores import given_scores, on_command_line, score_files_option
 
 if TYPE_CHECKING:
@@ -27,7 +33,7 @@ Examples:
 
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR@10")
 OUTPUT = "report.html"
-LEFT_OUT = ("output", "jobs", "page", "format", "table")
+LEFT_OUT = ("output", *WORK, "page", "format", "table")
 """Options that change nothing on the page, so that they are no part of the command on it."""
 
 

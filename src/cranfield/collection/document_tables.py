@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Floats, Ints
+from cranfield.base.backends import fields_alone
 from cranfield.base.words import counted
 from cranfield.collection.files.named_columns import DOC
 from cranfield.collection.keys import DocIndex
@@ -38,6 +39,9 @@ class DocumentTable:
     def __post_init__(self) -> None:
         # It is made before threads share it.
         self._index  # noqa: B018
+
+    def __getstate__(self) -> dict[str, Any]:
+        return fields_alone(self)
 
     @cached_property
     def _index(self) -> DocIndex:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 from itertools import repeat
+from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Indices
+from cranfield.base.backends import fields_alone
 from cranfield.collection.keys import Codes, KeyIndex, Keys, pair_keys
 
 _FEW = 16
@@ -28,6 +30,14 @@ class Pairs:
     topics: tuple[str, ...]
     codes: Codes
     docs: pl.Series
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Workers make keys themselves: another version of polars makes others.
+        state, made = fields_alone(self), vars(self)
+        if "docs" not in state:
+            name = "docs" if "docs" in made else "listed"
+            state[name] = made[name]
+        return state
 
     @property
     def unique(self) -> bool:

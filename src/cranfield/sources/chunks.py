@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from os import PathLike, fspath
 from pathlib import Path
 from typing import IO
 
@@ -32,12 +33,26 @@ FORMAT_OF_SUFFIX = {
 
 _SUFFIXES = {".gz", ".bz2", ".xz", ".zst"}
 
+_PACKING = 10
+"""Times that the content of an archive is larger, about."""
+
 
 @dataclass(frozen=True)
 class Source:
-    """One file to read, or standard input for `-`."""
+    """One file to read, or standard input for `-`.
+
+    A relative path starts from `folder`; by default the working directory.
+    """
 
     path: str
+    folder: str = field(default="", kw_only=True)
+
+    @classmethod
+    def of(cls, data: str | PathLike[str]) -> Source:
+        return data if isinstance(data, Source) else Source(fspath(data))
+
+    def __fspath__(self) -> str:
+        return self.path
 
     @property
     def name(self) -> str:
@@ -63,6 +78,16 @@ class Source:
         """The suffix that tells the format, lower case, archive suffixes removed."""
         return "" if self.path == "-" else self._plain().suffix.lower()
 
+    @property
+    def size(self) -> int:
+        """Bytes of the content, about; 0 where that is not known."""
+        try:
+            size = Path(self.folder, self.path).stat().st_size
+        except (OSError, ValueError):
+            return 0
+        packed = Path(self.path).suffix.lower() in {*_SUFFIXES, ".parquet"}
+        return size * _PACKING if packed else size
+
     @contextmanager
     def open(self) -> Iterator[IO[bytes]]:
         """Open for reading, unpacked; what goes wrong comes out as an InputError."""
@@ -74,7 +99,7 @@ class Source:
         """Open for reading as it is; what goes wrong comes out as an InputError."""
         try:
             if self.path != "-":
-                with Path(self.path).open("rb") as raw:
+                with Path(self.folder, self.path).open("rb") as raw:
                     yield raw
             elif sys.stdin is None:
                 raise InputError("is closed", source=self.name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import InputError
 from cranfield.collection.files.many_runs import distinct_names, read_runs
-from cranfield.collection.judged.judging import Progress, of_each
+from cranfield.collection.judged.each_run import Progress, of_each
 from cranfield.collection.judged.policies import TIES
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.qrels import topic_order
@@ -73,7 +74,8 @@ def pool(
     many = read_runs(runs)
     if not len(many):
         raise InputError("no runs were given")
-    parts = list(of_each(many, lambda i: _top(many[i], many.stem(i), depth, ties), jobs, progress))
+    top = partial(_top, depth=depth, ties=ties)
+    parts = list(of_each(many, top, progress, jobs=jobs))
     names = distinct_names([part.name for part in parts], [part.stem for part in parts])
     by_name = sorted(range(len(parts)), key=names.__getitem__)
     made = _together([names[i] for i in by_name], [parts[i] for i in by_name], int(depth))

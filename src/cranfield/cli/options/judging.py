@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.threads import BACKENDS
 from cranfield.cli.options.output import with_options
 from cranfield.cli.options.progress import progress_of
 from cranfield.collection.files.format_names import FORMATS, OF_QRELS
@@ -94,7 +95,14 @@ _JUDGING: tuple[Callable[[Any], Any], ...] = (
         help="Judgments on another aspect than relevance; may be given several times.",
     ),
     click.option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result."),
+    one_of("--backend", BACKENDS, "Where --jobs run: threads, and of studies processes."),
+    click.option(
+        "--scheduler", metavar="ADDRESS", help="Of --backend dask: tcp://host:port, or its file."
+    ),
 )
+
+WORK = ("jobs", "backend", "scheduler")
+"""Parameters that say where work is done; they change no result."""
 
 
 OF_DOCUMENTS = ("lengths", "groups", "intents", "aspects")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.cli.options.judging import evaluated
+from cranfield.cli.options.judging import WORK, evaluated
 
 if TYPE_CHECKING:
     from cranfield.collection.files.many_runs import Runs
@@ -39,7 +39,7 @@ def given_scores(
 
         if qrels is not None:
             raise PolicyError("give either --scores, or QRELS and RUN, not both")
-        of_runs = [name for name in judging if name != "jobs"]
+        of_runs = [name for name in judging if name not in WORK]
         refuse(of_runs, "is for judging runs; --scores are judged already")
         files = score_files[0] if len(score_files) == 1 else score_files
         if on_command_line("asked"):

@@ -11,6 +11,7 @@ import click
 from cranfield.base.errors import CranfieldError, InputError, PolicyError
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
+    WORK,
     alpha_option,
     measures_option,
     missing_option,
@@ -243,7 +244,7 @@ def _traced(qrels: str, runs: tuple[str, ...], options: StudyOptions) -> TracedR
     judging = options.judging
     reading = {"format": judging["input_format"], "encoding": judging["encoding"]}
     many = opened_runs(qrels, runs, *reading.values())
-    chosen = {name: judging[name] for name in ("ties", "topics", "negative", "compat", "jobs")}
+    chosen = {name: judging[name] for name in ("ties", "topics", "negative", "compat", *WORK)}
     with progress_of(many) as progress:
         return traced(many, read_qrels(qrels, **reading), progress=progress, **chosen)
 

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.base.errors import PolicyError
-from cranfield.base.threads import BACKENDS
 from cranfield.cli.options.judging import judging_options, one_of
 from cranfield.cli.options.output import write
 from cranfield.cli.options.progress import progress_bar
@@ -94,7 +93,6 @@ _SEED = click.option(
     "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws."
 )
 _WORK: tuple[Decorator, ...] = (
-    one_of("--backend", BACKENDS, "Where --jobs run: by default processes of this machine."),
     click.option(
         "--resume",
         metavar="DIR",
@@ -116,7 +114,6 @@ class StudyOptions:
     """
 
     seed: int
-    backend: str | None
     resume: str | None
     format: str
     table: str | None
@@ -132,7 +129,8 @@ class StudyOptions:
         with progress_bar(what) as progress:
             yield {
                 "jobs": self.judging.get("jobs") or 1,
-                "backend": self.backend,
+                "backend": self.judging.get("backend"),
+                "scheduler": self.judging.get("scheduler"),
                 "folder": folder,
                 "progress": progress,
             }
@@ -159,12 +157,10 @@ def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command]
 
     def with_options(command: Command) -> Command:
         @functools.wraps(command)
-        def collected(
-            seed: int = 0, backend: str | None = None, resume: str | None = None, **rest: Any
-        ) -> Any:
+        def collected(seed: int = 0, resume: str | None = None, **rest: Any) -> Any:
             output = {name: rest.pop(name) for name in ("format", "table", "output")}
             judging = {name: rest.pop(name) for name in JUDGING}
-            options = StudyOptions(seed, backend, resume, judging=judging, **output)
+            options = StudyOptions(seed, resume, judging=judging, **output)
             return command(options=options, **rest)
 
         wrapped: Any = judging_options(collected)

@@ -16,6 +16,7 @@ from cranfield.base.errors import CranfieldWarning, InputError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.run import Run
+from cranfield.sources.chunks import Source
 from cranfield.tabular import frame_html
 
 
@@ -48,8 +49,6 @@ class Runs(Sequence[Run]):
 
     def stem(self, index: int) -> str | None:
         """Name of the file that the run is read from, without folder and suffixes."""
-        from cranfield.sources.chunks import Source
-
         path = self.path(index)
         return None if path is None else Source(path).stem
 
@@ -59,12 +58,19 @@ class Runs(Sequence[Run]):
         return fspath(item) if isinstance(item, (str, PathLike)) else None
 
     def size(self, index: int) -> int:
-        """Bytes of the file that the run is read from; 0 where there is no file to ask."""
+        """Bytes that the run has about, unpacked; 0 where there is no file to ask."""
+        path = self.path(index)
+        return 0 if path is None else Source(path).size
+
+    def sent(self, index: int) -> Runs:
+        """Return one of the runs so that it can be sent: as its path, or else as it was read."""
         item = self._items[index]
-        try:
-            return Path(item).stat().st_size if isinstance(item, (str, PathLike)) else 0
-        except (OSError, ValueError):
-            return 0
+        name, data = item if isinstance(item, tuple) else (None, item)
+        if not isinstance(data, (str, PathLike)) or fspath(data) == "-":
+            return Runs([self[index]])
+        path = fspath(data)
+        file = path if path.startswith("irds:") else Source(path, folder=str(Path.cwd()))
+        return Runs([file if name is None else (name, file)], **self._options)
 
     def _repr_html_(self) -> str:
         items = [item[0] if isinstance(item, tuple) else None for item in self._items]

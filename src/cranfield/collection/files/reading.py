@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from os import PathLike, fspath
@@ -13,7 +12,7 @@ import polars as pl
 
 from cranfield.base.arrays import Bools
 from cranfield.base.checks import check_choice
-from cranfield.base.errors import CranfieldWarning, PolicyError, quoted
+from cranfield.base.errors import PolicyError, quoted, warn
 from cranfield.base.words import some_of
 from cranfield.collection.files.format_names import FORMATS, OF_LINES, OF_QRELS
 from cranfield.collection.files.line_formats import read_text, without_header
@@ -192,7 +191,7 @@ def _parts(
     if layout in OF_QRELS and kind != "qrels":
         raise PolicyError(f"format {quoted(layout)} is one of judgments, not of runs")
     if isinstance(data, (str, PathLike)) and not str(data).startswith("irds:"):
-        source = Source(fspath(data))
+        source = Source.of(data)
         if layout == "auto":
             layout = FORMAT_OF_SUFFIX.get(source.suffix, "text")
         lines = LineMap()
@@ -271,10 +270,8 @@ def _intents(
 
 
 def _warn_of_tags(tags: list[str], origin: Origin, stem: str) -> None:
-    warnings.warn(
-        CranfieldWarning(
-            f"{origin.name}: {len(tags)} different run tags ({some_of(map(quoted, tags), 3)});"
-            f" the system is called {quoted(stem)}"
-        ),
+    warn(
+        f"{origin.name}: {len(tags)} different run tags ({some_of(map(quoted, tags), 3)});"
+        f" the system is called {quoted(stem)}",
         stacklevel=3,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +38,12 @@ class JudgedRun:
     source: Ints
     beside: Mapping[str, Beside]
 
+    def __getstate__(self) -> dict[str, Any]:
+        return _narrow(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(_wide(state))
+
 
 @dataclass(frozen=True, eq=False)
 class Beside:
@@ -46,6 +53,31 @@ class Beside:
     rank: Ints
     code: Ints
     value: Floats
+
+    def __getstate__(self) -> dict[str, Any]:
+        return _narrow(self)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(_wide(state))
+
+
+def _narrow(part: Any) -> dict[str, Any]:
+    """Return the state of a part as workers send it: each column in the least bytes it fits in."""
+    state = dict(vars(part))
+    for name, column in state.items():
+        if isinstance(column, np.ndarray) and column.dtype == np.int64 and column.size:
+            least = np.min_scalar_type(column.min()), np.min_scalar_type(column.max())
+            state[name] = column.astype(np.result_type(*least))
+    return state
+
+
+def _wide(state: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        name: column.astype(np.int64)
+        if isinstance(column, np.ndarray) and column.dtype.kind in "iu"
+        else column
+        for name, column in state.items()
+    }
 
 
 _NONE = np.zeros(0, dtype=np.int64)

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from cranfield.base.arrays import Ints
-from cranfield.base.errors import InputError, PolicyError
-from cranfield.base.threads import at_most, pool_of
 from cranfield.collection.document_tables import DocumentTable, read_groups, read_lengths
-from cranfield.collection.files.many_runs import Runs, distinct_names, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.intents.judged_intents import intents_of
 from cranfield.collection.intents.probabilities import read_intents
 from cranfield.collection.judged.assembling import Beside, JudgedRun, Known, assembled
+from cranfield.collection.judged.each_run import Progress, judge_each
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.policies import Policies, policies
 from cranfield.collection.judged.ranking import Order, order_of
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
-
-_IN_FLIGHT = 1 << 29
-"""Bytes of files that are read at a time, at the most, so that memory stays bounded."""
-
-Found = TypeVar("Found")
-
-Progress = Callable[[int, int], None]
-"""Called with (runs done, runs in all)."""
 
 
 def judge(
@@ -48,6 +37,8 @@ def judge(
     intents: Any = None,
     aspects: Mapping[str, Any] | None = None,
     jobs: int | None = None,
+    backend: str | None = None,
+    scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> JudgedRuns:
     """Turn the rankings of runs into grades.
@@ -83,7 +74,17 @@ def judge(
         Judgments on other aspects than relevance, by the aspect's name.
     jobs
         Runs judged at a time, in threads; by default twice the number of processors, 8 at the
-        most, and fewer when the files are so large that memory would suffer.
+        most, and fewer when the files are so large that memory would suffer. Of other backends,
+        the number of workers: by default that of processors; a cluster has its own.
+    backend
+        Where runs are judged: in `threading` by default, `serial`, or by workers who read the files
+        that they reach themselves, and send back judged rows: `loky` (processes), `dask`, `ray`, or
+        any other backend of joblib; also what surrounds the call as `joblib.parallel_config`. The
+        result is the same. What a worker had in hand when it was killed is done again.
+    scheduler
+        With `dask`: the address of a scheduler (`tcp://host:port`), or its file; by default the
+        client that there is, the scheduler at `DASK_SCHEDULER_ADDRESS`, or a cluster of this
+        machine.
     progress
         Called after each run with the number done and the number in all.
 
@@ -95,9 +96,10 @@ def judge(
     Raises
     ------
     InputError
-        When a run or the judgments cannot be read, or have no topic in common.
+        When a run or the judgments cannot be read, or have no topic in common, and for a run
+        whose workers are killed each time.
     PolicyError
-        For an unknown policy.
+        For an unknown policy or backend.
 
     Warns
     -----
@@ -119,13 +121,9 @@ def judge(
     known = _known(by_subtopic, judgments, lengths, groups, intents)
     others = {name: read_qrels(one).flat() for name, one in (aspects or {}).items()}
 
-    def of_run(run: Run, stem: str | None) -> tuple[JudgedRun, list[JudgedRun]]:
-        order = order_of(run, chosen.ties)
-        part = judge_one(run, stem, judgments, chosen, known.tables, order)
-        on = [judge_one(run, stem, other, chosen, order=order) for other in others.values()]
-        return part, on
-
-    names, found = judge_each(runs, (judgments, *others.values()), of_run, jobs, progress)
+    of_run = _OfRun(judgments, chosen, known.tables, tuple(others.values()))
+    where = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
+    names, found = judge_each(runs, (judgments, *others.values()), of_run, progress, **where)
     judged = assembled(names, [part for part, _ in found], judgments, chosen, known)
     if others:
         tables = Known(known.tables)
@@ -140,6 +138,22 @@ def judge(
         }
         judged = replace(judged, annotations=replace(judged.annotations, aspects=on))
     return judged.condensed() if chosen.unjudged == "condensed" else judged
+
+
+@dataclass(frozen=True, eq=False)
+class _OfRun:
+    """How a run is judged: by relevance, and on other aspects."""
+
+    judgments: Qrels
+    chosen: Policies
+    tables: Mapping[str, DocumentTable]
+    others: tuple[Qrels, ...]
+
+    def __call__(self, run: Run, stem: str | None) -> tuple[JudgedRun, list[JudgedRun]]:
+        order = order_of(run, self.chosen.ties)
+        part = judge_one(run, stem, self.judgments, self.chosen, self.tables, order)
+        on = [judge_one(run, stem, other, self.chosen, order=order) for other in self.others]
+        return part, on
 
 
 def _beside_relevance(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
@@ -158,61 +172,6 @@ def _known(by_subtopic: Qrels, judgments: Qrels, lengths: Any, groups: Any, inte
     if by_subtopic.subtopics is None and table is None:
         return Known(tables)
     return Known(tables, intents_of(by_subtopic, judgments, table))
-
-
-def judge_each(
-    runs: Any,
-    judgments: Iterable[Qrels],
-    of_run: Callable[[Run, str | None], tuple[JudgedRun, Found]],
-    jobs: int | None,
-    progress: Progress | None,
-) -> tuple[list[str], list[tuple[JudgedRun, Found]]]:
-    """Read and judge each run, a few at a time; with the names of the systems, in order."""
-    many = read_runs(runs)
-    if not len(many):
-        raise InputError("no runs were given")
-    if len(many) > 1:
-        # What all threads share is made before they start.
-        for one in judgments:
-            one.index, one.place  # noqa: B018
-    found = list(of_each(many, lambda i: of_run(many[i], many.stem(i)), jobs, progress))
-    parts = [part for part, _ in found]
-    names = [part.name for part in parts]
-    return distinct_names(names, [part.stem for part in parts], stacklevel=5), found
-
-
-def of_each(
-    runs: Runs, one: Callable[[int], Found], jobs: int | None, progress: Progress | None
-) -> Iterator[Found]:
-    """Call a function with the number of each run, a few at a time; results come in order."""
-    if jobs is not None and jobs < 1:
-        raise PolicyError(f"jobs {jobs} is less than 1")
-    workers = jobs or _workers(runs)
-    total = len(runs)
-    if workers == 1 or total == 1:
-        for i in range(total):
-            with at_most(jobs):
-                part = one(i)
-            yield part
-            if progress:
-                progress(i + 1, total)
-        return
-    with pool_of(workers) as pool:
-        try:
-            for i, part in enumerate(pool.map(one, range(total))):
-                yield part
-                if progress:
-                    progress(i + 1, total)
-        except BaseException:
-            pool.shutdown(cancel_futures=True)
-            raise
-
-
-def _workers(runs: Runs) -> int:
-    """Choose how many runs to judge at a time: while one is computed with, others are read."""
-    largest = max((runs.size(i) for i in range(len(runs))), default=0)
-    fitting = _IN_FLIGHT // max(1, largest)
-    return max(1, min(8, 2 * (os.cpu_count() or 1), fitting))
 
 
 def judge_one(

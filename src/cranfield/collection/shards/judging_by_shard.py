@@ -15,8 +15,9 @@ from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.assembling import JudgedRun, assembled
+from cranfield.collection.judged.each_run import Progress, judge_each
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.judging import Progress, judge_each, judge_one
+from cranfield.collection.judged.judging import judge_one
 from cranfield.collection.judged.policies import Policies, policies
 from cranfield.collection.judged.ranking import order_of
 from cranfield.collection.judged.scorable import Scorable, Scorer
@@ -157,6 +158,8 @@ def judge_shards(
     depth: int | None = None,
     compat: str | None = None,
     jobs: int | None = None,
+    backend: str | None = None,
+    scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> tuple[JudgedRuns, tuple[JudgedShards, ...]]:
     """Turn the rankings of runs into grades, on the whole collection and on each shard of it.
@@ -174,13 +177,10 @@ def judge_shards(
     grades = sorted({max(grade, least) for grade in lowest or {1}})
     splits = [_split(whole, sharding, unmapped, grades) for sharding in shardings]
 
-    def of_run(run: Run, stem: str | None) -> tuple[JudgedRun, list[tuple[list[JudgedRun], int]]]:
-        part = judge_one(run, stem, whole, chosen)
-        top = _top(run, chosen)
-        return part, [_parts(top, part, split, unmapped, chosen) for split in splits]
-
+    of_run = _OfRun(whole, splits, unmapped, chosen)
+    where = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
     shared = (whole, *(part for split in splits for part in split.qrels))
-    names, found = judge_each(runs, shared, of_run, jobs, progress)
+    names, found = judge_each(runs, shared, of_run, progress, **where)
 
     def together(parts: Sequence[JudgedRun], judgments: Qrels) -> JudgedRuns:
         judged = assembled(names, parts, judgments, chosen)
@@ -201,6 +201,23 @@ def judge_shards(
             # Many partitions would otherwise be in memory twice.
             by_sharding[s][0].clear()
     return together([part for part, _ in found], whole), tuple(sharded)
+
+
+@dataclass(frozen=True, eq=False)
+class _OfRun:
+    """How a run is judged: on the whole collection, and on the shards of each partition."""
+
+    whole: Qrels
+    splits: Sequence[_Split]
+    unmapped: str
+    chosen: Policies
+
+    def __call__(
+        self, run: Run, stem: str | None
+    ) -> tuple[JudgedRun, list[tuple[list[JudgedRun], int]]]:
+        part = judge_one(run, stem, self.whole, self.chosen)
+        top = _top(run, self.chosen)
+        return part, [_parts(top, part, one, self.unmapped, self.chosen) for one in self.splits]
 
 
 def _split(qrels: Qrels, sharding: Sharding, unmapped: str, grades: Sequence[int]) -> _Split:

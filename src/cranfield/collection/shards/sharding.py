@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from cranfield.base.backends import fields_alone
 from cranfield.base.checks import check_whole
 from cranfield.base.words import counted
 from cranfield.collection.files.named_columns import DOC
@@ -201,6 +202,9 @@ class GivenShards(Sharding):
     def __post_init__(self) -> None:
         # It is made before threads share it.
         self._index  # noqa: B018
+
+    def __getstate__(self) -> dict[str, Any]:
+        return fields_alone(self)
 
     @cached_property
     def _index(self) -> DocIndex:

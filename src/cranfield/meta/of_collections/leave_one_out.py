@@ -43,6 +43,7 @@ def leave_one_out(
     compat: str | None = None,
     jobs: int = 1,
     backend: str | None = None,
+    scheduler: str | None = None,
     folder: str | PathLike[str] | None = None,
     progress: Progress | None = None,
     **policies: Any,
@@ -75,7 +76,7 @@ def leave_one_out(
     rel
         Lowest grade that counts as relevant in the counts of documents, 1 or more. Measures have
         their own.
-    jobs, backend, folder, progress
+    jobs, backend, scheduler, folder, progress
         As for :func:`cranfield.meta.run_parts`, by default threads; a part is a team.
     compat, policies
         Another program's policies, or `ties`, `topics` and `negative`, as for
@@ -135,6 +136,7 @@ def leave_one_out(
             jobs=jobs,
             # The arrays are large, and what is done with them releases the interpreter.
             backend=backend or ("threading" if jobs > 1 else None),
+            scheduler=scheduler,
             folder=folder,
             progress=progress,
         )

@@ -109,6 +109,8 @@ def traced(
     negative: str | None = None,
     compat: str | None = None,
     jobs: int | None = None,
+    backend: str | None = None,
+    scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> TracedRuns:
     """Judge runs once, so that judgments can be taken back without reading anything again.
@@ -130,6 +132,8 @@ def traced(
         ties=chosen.ties,
         topics=chosen.topics,
         jobs=jobs,
+        backend=backend,
+        scheduler=scheduler,
         progress=progress,
     )
     topic = np.full(len(given), -1, dtype=np.int64)

@@ -83,7 +83,7 @@ def study_scales(
         leaves `changes` empty.
     ties
         How interval-scaled versions rank ties: `unique`, `mid`, `min` or `max`.
-    jobs, backend, folder, progress
+    jobs, backend, scheduler, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a measure at a cutoff.
 
     Returns

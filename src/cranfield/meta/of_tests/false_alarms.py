@@ -152,7 +152,7 @@ def false_alarms(
         without replacement.
     repeats
         How often topics are drawn.
-    seed, jobs, backend, folder, progress
+    seed, jobs, backend, scheduler, folder, progress
         As for :func:`split_topics`.
 
     Notes

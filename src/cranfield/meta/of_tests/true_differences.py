@@ -169,7 +169,7 @@ def power_of_tests(
         Numbers of topics, by default as many as there are.
     repeats
         How often topics are drawn.
-    seed, jobs, backend, folder, progress
+    seed, jobs, backend, scheduler, folder, progress
         As for :func:`split_topics`.
 
     Examples

@@ -91,7 +91,7 @@ def stability(
         Share of samples within the limits of the tables, between 0 and 1.
     seed
         Sample r of size n depends on the seed, n and r only.
-    jobs, backend, folder, progress
+    jobs, backend, scheduler, folder, progress
         As for :func:`cranfield.meta.run_parts`.
 
     Raises

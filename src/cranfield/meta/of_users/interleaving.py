@@ -63,6 +63,7 @@ def interleaving_sensitivity(
     compat: str | None = None,
     jobs: int = 1,
     backend: str | None = None,
+    scheduler: str | None = None,
     folder: str | PathLike[str] | None = None,
     progress: Progress | None = None,
     **policies: Any,
@@ -105,7 +106,7 @@ def interleaving_sensitivity(
         Of all draws. A pair, topic and user have random numbers of their own.
     compat, policies
         Of judging, as for :func:`cranfield.judge`.
-    jobs, backend, folder, progress
+    jobs, backend, scheduler, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a method and a pair of systems.
 
     Raises
@@ -165,6 +166,7 @@ def interleaving_sensitivity(
         else {},
         jobs=jobs,
         backend=backend,
+        scheduler=scheduler,
         folder=folder,
         progress=progress,
     )

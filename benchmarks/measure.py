@@ -17,7 +17,16 @@ from benchmarks.tasks import PEERS, UNPACKERS, Peer, fill, unpacking
 
 Pairs = list[tuple[Timing, Timing]]
 
-IMPORTS = {"python -c pass": "pass", 'python -c "import cranfield"': "import cranfield"}
+STARTS = {
+    "python -c pass": ("-c", "pass"),
+    'python -c "import click"': ("-c", "import click"),
+    'python -c "import numpy, polars"': ("-c", "import numpy, polars"),
+    'python -c "import cranfield"': ("-c", "import cranfield"),
+    "cranfield --version": ("-m", "cranfield", "--version"),
+    "cranfield --help": ("-m", "cranfield", "--help"),
+    "cranfield evaluate --help": ("-m", "cranfield", "evaluate", "--help"),
+}
+"""What is started, each beside the first."""
 
 
 @dataclass
@@ -165,16 +174,17 @@ def compare_variants(
 
 
 def measure_import(bench: Bench, repeat: int) -> dict[str, Result]:
-    """Measure starting Python with and without our package, in turn, after one untimed round."""
-    results = {name: Result() for name in IMPORTS}
+    """Measure starting Python alone and with more, in turn, after one untimed round."""
+    results = {name: Result() for name in STARTS}
     for number in range(repeat + 1):
-        for name, code in IMPORTS.items():
+        for name, told in STARTS.items():
             out, err = bench.scratch / "import.out", bench.scratch / "import.err"
-            outcome = timed([bench.python, "-c", code], out, err)
+            outcome = timed([bench.python, *told], out, err)
             if number or isinstance(outcome, Failure):
                 _note(results[name], outcome)
-    bare, ours = results.values()
-    ours.pairs = list(zip(ours.timings, bare.timings, strict=False))
+    bare, *others = results.values()
+    for other in others:
+        other.pairs = list(zip(other.timings, bare.timings, strict=False))
     return results
 
 

@@ -42,8 +42,8 @@ def variants_text(clean: DataSet, results: Mapping[str, Result], floor: float) -
 
 
 def import_text(results: Mapping[str, Result], floor: float) -> str:
-    """Starting Python with and without our package."""
-    return _table("import: starting Python alone, and with our package", "ratio", results, floor)
+    """Starting Python alone, and with more."""
+    return _table("import: starting Python alone, and with more", "ratio", results, floor)
 
 
 def overview_text(results: Mapping[str, Mapping[str, Result]]) -> str:

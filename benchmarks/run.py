@@ -75,6 +75,7 @@ _PARTS = {
     "archives": Part(("D-gz",), ("pytrec_eval", "trec_eval"), ("D",), ARCHIVES),
     "dicts": Part(("A", "D"), program=("dicts", *_REPEAT, *_DATA)),
     "large": Part(("D-tenfold",), ("one processor", "limit")),
+    "dask": Part(("C",), ("two Dask workers",)),
     "many": Part(("D",), program=("many", *_DATA)),
     "significance": Part(program=("significance", *_REPEAT)),
     "scales": Part(program=("scales",)),
@@ -137,7 +138,7 @@ def _measure(bench: Bench, options: argparse.Namespace) -> dict[str, dict[str, R
             peers = [peer for peer in options.peers if peer.name in {*part.beside, "beside"}]
             times = partial(_repeats, large=data.name in _LARGE, options=options)
             found = compare(bench, data, peers, times, options.repeat)
-            results[data.name] = found
+            results[data.name if data.name not in results else f"{data.name} ({name})"] = found
             _print(comparison_text(data, found, memory_floor()))
         for data in map(DATA_SETS.__getitem__, part.variants):
             forms = variants_of(data.name, part.forms)

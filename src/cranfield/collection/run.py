@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import InitVar, dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
@@ -13,11 +14,13 @@ from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.keys import Codes, Keys, first_repeat
-from cranfield.collection.metadata.metadata import Metadata
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.pairs import Pairs
 from cranfield.sources.chunks import Origin
 from cranfield.tabular import frame_html
+
+if TYPE_CHECKING:
+    from cranfield.collection.metadata.metadata import Metadata
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from importlib import import_module
 from typing import Any
 
 import click
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """Load modules without looking for garbage.
-
-    They make thousands of objects that stay; going through them again and again is a tenth of the
-    time of a short command.
-    """
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.freeze()
-        gc.enable()
 
 
 class CommandGroup(click.Group):
@@ -51,7 +34,6 @@ class CommandGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name in self.homes:
             module, _, name = self.homes[cmd_name].partition(":")
-            with no_collection():
-                command: click.Command = getattr(import_module(module), name)
+            command: click.Command = getattr(import_module(module), name)
             return command
         return super().get_command(ctx, cmd_name)

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import InputError, quoted
-from cranfield.collection.document_tables import DocumentTable
-from cranfield.collection.intents.judged_intents import Intents
 from cranfield.collection.judged.coverage import Coverage, SystemCoverage
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
 from cranfield.collection.judged.judgments import Groups, Judgments
 from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.qrels import Qrels, topic_order
+
+if TYPE_CHECKING:
+    from cranfield.collection.document_tables import DocumentTable
+    from cranfield.collection.intents.judged_intents import Intents
 
 
 @dataclass(frozen=True, eq=False)

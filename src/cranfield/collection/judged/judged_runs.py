@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,13 +16,15 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.intents.judged_intents import Intents
 from cranfield.collection.judged.coverage import Coverage
 from cranfield.collection.judged.judgments import Clicks, Groups, Judgments
 from cranfield.collection.judged.policies import Policies
 from cranfield.collection.judged.rows import Rows
 from cranfield.collection.judged.scorable import Scorable, Scorer
 from cranfield.tabular import frame_html
+
+if TYPE_CHECKING:
+    from cranfield.collection.intents.judged_intents import Intents
 
 Made = TypeVar("Made")
 

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cranfield.base.arrays import Ints
-from cranfield.collection.document_tables import DocumentTable, read_groups, read_lengths
 from cranfield.collection.files.reading import read_qrels
-from cranfield.collection.intents.judged_intents import intents_of
-from cranfield.collection.intents.probabilities import read_intents
 from cranfield.collection.judged.assembling import Beside, JudgedRun, Known, assembled
 from cranfield.collection.judged.each_run import Progress, judge_each
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -20,6 +17,9 @@ from cranfield.collection.judged.policies import Policies, policies
 from cranfield.collection.judged.ranking import Order, order_of
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
+
+if TYPE_CHECKING:
+    from cranfield.collection.document_tables import DocumentTable
 
 
 def judge(
@@ -166,6 +166,13 @@ def _beside_relevance(judged: JudgedRuns, other: JudgedRuns) -> JudgedRuns:
 
 
 def _known(by_subtopic: Qrels, judgments: Qrels, lengths: Any, groups: Any, intents: Any) -> Known:
+    """Read what is known of documents and topics; most judgments stand alone."""
+    if by_subtopic.subtopics is None and lengths is groups is intents is None:
+        return Known()
+    from cranfield.collection.document_tables import read_groups, read_lengths
+    from cranfield.collection.intents.judged_intents import intents_of
+    from cranfield.collection.intents.probabilities import read_intents
+
     readers = {"lengths": (read_lengths, lengths), "groups": (read_groups, groups)}
     tables = {name: read(data) for name, (read, data) in readers.items() if data is not None}
     table = None if intents is None else read_intents(intents)

@@ -6,11 +6,13 @@ import warnings
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from cranfield.base.errors import CranfieldWarning, InputError
 from cranfield.collection.metadata.header import LARGEST, Header, header_of
-from cranfield.collection.metadata.metadata import Metadata
-from cranfield.collection.metadata.yaml_tree import read_yaml
+
+if TYPE_CHECKING:
+    from cranfield.collection.metadata.metadata import Metadata
 
 BESIDE = "ir-metadata.yml"
 """The file beside a run, alone or after the run's own name and a full stop."""
@@ -118,6 +120,8 @@ def header_lines(place: MetadataPlace | None) -> bytes:
 
 
 def _of_header(header: Header) -> Metadata:
+    from cranfield.collection.metadata.metadata import Metadata
+
     if header.form == "sysdesc":
         description = _decoded(header.text, header.source, header.line).strip()
         return Metadata({"description": description}, header.source, header.line)
@@ -134,6 +138,9 @@ def _bytes_of(path: Path) -> bytes:
 
 
 def _of_yaml(data: bytes, source: str, line: int) -> Metadata:
+    from cranfield.collection.metadata.metadata import Metadata
+    from cranfield.collection.metadata.yaml_tree import read_yaml
+
     if len(data) > LARGEST:
         raise InputError("has more than 1 MiB", source=source)
     yaml = read_yaml(_decoded(data, source, line), source, line)

@@ -39,15 +39,13 @@ static const char *mapped(const char *path, size_t *size)
     return text;
 }
 
-static inline int within(const char *at, const char *end) { return at < end && *at > ' '; }
-
 static inline Name field(const char **at, const char *end)
 {
     const char *p = *at;
     while (p < end && *p <= ' ')
         p++;
     const char *start = p;
-    while (within(p, end))
+    while (p < end && *p > ' ')
         p++;
     *at = p;
     return (Name){start, (uint32_t)(p - start)};

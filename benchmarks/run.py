@@ -197,7 +197,12 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Measure cranfield against its peers.")
     add = parser.add_argument
     tools = [name for name, peer in PEERS.items() if not peer.own]
-    add("--only", type=_names, default=list(_PARTS), help=f"some of {','.join(_PARTS)}")
+    add(
+        "--only",
+        type=_names,
+        default=list(_PARTS),
+        help=f"some of {','.join(_PARTS)}, or data sets",
+    )
     add("--peers", type=_names, default=tools, help=f"some of {','.join(tools)}, or none")
     add("--repeat", type=int, default=3, help="how often to measure each pair (3)")
     add("--repeat-slow", type=int, default=1, help="the same for slow peers on C, D, E (1)")

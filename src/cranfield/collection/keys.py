@@ -20,7 +20,7 @@ Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]
 
 _BLOCK = 1 << 16
-"""Keys sorted at a time: as many as the processor's cache holds."""
+"""Keys sorted or looked up at a time: as many as the processor's cache holds."""
 
 ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -116,33 +116,48 @@ def _blocks(codes: NDArray[Any]) -> Iterator[tuple[int, int]]:
 class KeyIndex:
     """Look up keys among a fixed set of them, most of the asked ones being absent.
 
-    A table of one bit's worth of the leading bits turns the absent ones away before the search.
+    A table by leading bits says where the keys that begin so are among the sorted ones: mostly
+    nowhere, else a step or two before the key that is looked for.
     """
 
     def __init__(self, keys: Keys) -> None:
-        self.order: Indices = np.argsort(keys, kind="stable")
-        self.sorted: Keys = keys[self.order]
-        self._unique = not bool((self.sorted[1:] == self.sorted[:-1]).any())
+        self._order: Indices = np.argsort(keys, kind="stable")
+        ordered = keys[self._order]
+        self._unique = not bool((ordered[1:] == ordered[:-1]).any())
         # 8 places a key: small enough for the cache, and few absent keys get through.
-        bits = min(24, max(10, int(np.ceil(np.log2(max(1, keys.size)))) + 3))
+        bits = min(22, max(10, int(np.ceil(np.log2(max(1, keys.size)))) + 3))
         self._shift = np.uint64(64 - bits)
-        self._seen = np.zeros(1 << bits, dtype=bool)
-        self._seen[keys >> self._shift] = True
+        self._begin = np.full(1 << bits, -1, dtype=np.int32)
+        # Of keys that begin alike the last one assigned counts, which is the first one here.
+        backwards = np.arange(keys.size, dtype=np.int32)[::-1]
+        self._begin[ordered[::-1] >> self._shift] = backwards
+        # One more at the end stops every step forward.
+        self._sorted: Keys = np.append(ordered, ~np.uint64(0))
 
     def candidates(self, keys: Keys) -> tuple[Indices, Indices]:
         """Pairs (row asked, row of the index) whose keys are equal, in no order."""
-        maybe = np.flatnonzero(self._seen[keys >> self._shift])
+        maybe, at = self._maybe(keys)
         wanted = keys[maybe]
-        # Searching in order of key runs through the index once instead of jumping about in it.
-        by_key = np.argsort(wanted)
-        maybe, wanted = maybe[by_key], wanted[by_key]
-        left = np.searchsorted(self.sorted, wanted, "left")
-        equal = self.sorted[np.minimum(left, self.sorted.size - 1)] == wanted
-        asked, left = maybe[equal], left[equal]
+        before = np.flatnonzero(self._sorted[at] < wanted)
+        while before.size:
+            at[before] += 1
+            before = before[self._sorted[at[before]] < wanted[before]]
+        equal = np.flatnonzero((self._sorted[at] == wanted) & (at < self._order.size))
+        asked, left = maybe[equal], at[equal]
         if not self._unique:
-            counts = np.searchsorted(self.sorted, wanted[equal], "right") - left
+            counts = np.searchsorted(self._sorted[:-1], wanted[equal], "right") - left
             asked, left = spread(asked, left, counts)
-        return asked, self.order[left]
+        return asked, self._order[left]
+
+    def _maybe(self, keys: Keys) -> tuple[Indices, Indices]:
+        """Rows whose keys begin like one of the index, and where it has those."""
+        rows, at = [np.empty(0, dtype=np.intp)], [np.empty(0, dtype=np.intp)]
+        for start in range(0, keys.size, _BLOCK):
+            begin = self._begin[keys[start : start + _BLOCK] >> self._shift]
+            some = np.flatnonzero(begin >= 0)
+            rows.append(some + start)
+            at.append(begin[some].astype(np.intp))
+        return np.concatenate(rows), np.concatenate(at)
 
 
 class DocIndex:

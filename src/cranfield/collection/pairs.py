@@ -61,7 +61,7 @@ class Pairs:
 
     def ids(self, rows: Indices) -> pl.Series:
         """Document ids of some rows."""
-        return self.docs.gather(rows)
+        return self.docs[rows]
 
     def codes_of(self, topics: Sequence[str]) -> NDArray[np.int64]:
         """Code of each of some topics here; -1 for one that has no row."""
@@ -114,7 +114,7 @@ class Listed(Pairs):
     def ids(self, rows: Indices) -> pl.Series:
         """Document ids of some rows."""
         if "docs" in vars(self):
-            return self.docs.gather(rows)
+            return self.docs[rows]
         return pl.Series("doc", [*map(self.listed.__getitem__, rows.tolist())], dtype=pl.String)
 
     def found_in(self, others: Pairs) -> tuple[Indices, Indices]:

@@ -12,6 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.base.arrays import Indices
+from cranfield.collection.judged import ranking
 from cranfield.collection.judged.policies import TIES
 from cranfield.collection.judged.ranking import order_of
 
@@ -56,13 +58,13 @@ def runs(draw: st.DrawFn) -> cf.Run:
 def values_of(run: cf.Run, ties: str) -> list[float]:
     """What decides first, the lower the better."""
     if ties == "file":
-        return list(range(len(run)))
+        return [float(row) for row in range(len(run))]
     if ties == "rank":
         assert run.ranks is not None
-        return run.ranks.tolist()
+        return [float(rank) for rank in run.ranks]
     with np.errstate(over="ignore"):
         scores = run.scores.astype(np.float32) if ties == "trec_eval-9" else run.scores
-    return [-score for score in scores.tolist()]
+    return [-float(score) for score in scores]
 
 
 def by_definition(run: cf.Run, ties: str) -> list[int]:
@@ -116,9 +118,14 @@ def test_as_python_sorts(data: Any, ties: str, run: cf.Run) -> None:
 def test_only_asked_ties_are_settled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ids are looked at for the groups of what is asked, and for no others."""
     run = cf.read_run({"1": {"a": 2.0, "b": 2.0, "c": 1.0, "d": 1.0, "e": 1.0, "f": 0.5}})
-    seen = []
+    seen: list[Indices] = []
     ids = type(run).ids
-    monkeypatch.setattr(type(run), "ids", lambda self, rows: seen.append(rows) or ids(self, rows))
+
+    def watched(run: cf.Run, rows: Indices) -> pl.Series:
+        seen.append(rows)
+        return ids(run, rows)
+
+    monkeypatch.setattr(type(run), "ids", watched)
     order = order_of(run, "trec")
     assert (order.tied, seen) == (5, [])
     assert order.ranks_of(np.array([5])).tolist() == [6]
@@ -148,3 +155,33 @@ def test_many_ties(tail: int) -> None:
         few = np.flatnonzero(scores[:12_000] == 1)[:3]
         place = {row: at for at, row in enumerate(by_definition(run, ties))}
         assert order_of(run, ties).ranks_of(few).tolist() == [place[row] + 1 for row in few]
+
+
+def test_numbered_rows_need_no_sort(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines in any order are put in order by their ranks where scores agree, else sorted."""
+    random = np.random.default_rng(3)
+    sizes = [40, 1, 17]
+    codes = np.repeat(np.arange(3), sizes).astype(np.int32)
+    ranks = np.concatenate([np.arange(size) for size in sizes]).astype(np.int32)
+    shuffled = random.permutation(codes.size)
+    docs = pl.Series([f"d{i}" for i in random.permutation(codes.size)])
+    scores = np.round(-0.1 * ranks)
+    rows = (codes[shuffled], docs, scores[shuffled], ranks[shuffled])
+    sorts: list[int] = []
+    sort = ranking._sorted_rows
+
+    def counted(codes: Any, key: Any, counts: Any) -> Indices:
+        sorts.append(codes.size)
+        return sort(codes, key, counts)
+
+    monkeypatch.setattr(ranking, "_sorted_rows", counted)
+    numbered = cf.Run("r", ("a", "b", "c"), *rows)
+    gap = cf.Run("r", ("a", "b", "c"), *rows[:3], np.where(rows[3] == 16, 99, rows[3]))
+    against = cf.Run("r", ("a", "b", "c"), rows[0], docs, -rows[2], rows[3])
+    ends = np.where(rows[3] == 0, -(2**31), 2**31 - 1).astype(np.int32)
+    wrapping = cf.Run("r", ("a", "b", "c"), *rows[:3], ends)
+    for run, expected in ((numbered, 0), (gap, 1), (against, 2), (wrapping, 3)):
+        assert order_of(run, "trec").rows.tolist() == by_definition(run, "trec")
+        assert len(sorts) == expected
+        assert order_of(run, "trec").contradictions == contradictions(run, "trec")
+        del sorts[expected:]

@@ -196,7 +196,7 @@ def judge_one(
     rank = order.ranks_of(asked)
     topic = qrels.codes[found].astype(np.int64)
     grade = qrels.grades[found].astype(np.int64)
-    counts = np.bincount(run.codes, minlength=len(run.topics))
+    counts = order.counts
     if chosen.depth is not None:
         counts = np.minimum(counts, chosen.depth)
         kept = rank <= chosen.depth

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,10 +18,13 @@ from cranfield.collection.judged.policies import TIES
 from cranfield.collection.keys import spread
 from cranfield.collection.run import Run
 
-Key = NDArray[np.floating[Any]] | NDArray[np.int32]
+Key = NDArray[np.floating[Any]]
 
 _FEW = 5_000
 """Ties that are settled faster in Python than by setting up a table."""
+
+_BLOCK = 1 << 16
+"""Rows counted at a time."""
 
 _WASTE = 4
 """Sorting in a padded matrix pays while it has at most this many times the cells needed."""
@@ -100,30 +104,31 @@ class Order:
 def order_of(run: Run, ties: str) -> Order:
     """Order the documents of each topic."""
     check_choice("ties", ties, TIES)
-    key = _key(run, ties)
-    codes = run.codes
-    counts = np.bincount(codes, minlength=len(run.topics))
-    same = codes[1:] == codes[:-1]
-    unsettled: Indices | None = None
-    worse = key[1:] < key[:-1] if ties == "rank" else key[1:] > key[:-1]
-    # Codes count up in order of appearance, unless rows were left out of the run.
-    if (codes[1:] < codes[:-1]).any() or (same & worse).any():
-        unsettled = _sorted_rows(codes, key if ties == "rank" else -key, counts)
-        key, codes = key[unsettled], codes[unsettled]
+    key, codes = _key(run, ties), run.codes
+    counts = _counts(codes, len(run.topics))
+    for unsettled in _orders(run, key, counts):
+        if unsettled is not None:
+            ordered, codes = key[unsettled], np.repeat(np.arange(counts.size), counts)
+        else:
+            ordered = key
         same = codes[1:] == codes[:-1]
+        # Codes count up in order of appearance, unless rows were left out of the run.
+        wrong = (codes[1:] < codes[:-1]) | (same & (ordered[1:] > ordered[:-1]))
+        if not wrong.any():
+            break
     equal = np.zeros(codes.size, dtype=bool)
-    np.logical_and(same, key[1:] == key[:-1], out=equal[:-1])
+    np.logical_and(same, ordered[1:] == ordered[:-1], out=equal[:-1])
     backwards = _contradictions(run, unsettled, equal[:-1], same=same, ties=ties)
     tied = int(np.count_nonzero(equal | np.roll(equal, 1)))
     return Order(run, ties, counts, tied, backwards, unsettled, equal)
 
 
 def _key(run: Run, ties: str) -> Key:
-    """Return what decides the order: the ranks, lower first, or the scores, higher first."""
+    """Return what decides the order, higher first: the scores, or what stands for them."""
     if ties == "rank":
         if run.ranks is None:
             raise InputError("has no rank column to order by", source=run.origin.name)
-        return run.ranks
+        return -run.ranks.astype(np.float64)
     if ties == "file":
         return -np.arange(len(run), dtype=np.float64)
     if ties == "trec_eval-9":
@@ -132,8 +137,38 @@ def _key(run: Run, ties: str) -> Key:
     return run.scores
 
 
+def _orders(run: Run, key: Key, counts: NDArray[np.int64]) -> Iterator[Indices | None]:
+    """Guess the order of rows, ties aside: as they stand, as they are numbered; then sort."""
+    yield None
+    numbered = _as_numbered(run, counts)
+    if numbered is not None:
+        yield numbered
+    yield _sorted_rows(run.codes, -key, counts)
+
+
+def _as_numbered(run: Run, counts: NDArray[np.int64]) -> Indices | None:
+    """Order rows by their ranks where these number the documents of each topic without a gap."""
+    if run.ranks is None:
+        return None
+    within = run.ranks - run.ranks.min()
+    if ((within < 0) | (within >= counts[run.codes])).any():
+        return None
+    rows = np.full(within.size, -1, dtype=np.intp)
+    rows[(np.cumsum(counts) - counts)[run.codes] + within] = np.arange(within.size)
+    return rows if (rows >= 0).all() else None
+
+
+def _counts(codes: NDArray[np.int32], topics: int) -> NDArray[np.int64]:
+    """Count the rows of each topic; by blocks, since NumPy makes 64 bits of what it counts."""
+    counts = np.zeros(topics, dtype=np.int64)
+    block = max(_BLOCK, topics)
+    for start in range(0, codes.size, block):
+        counts += np.bincount(codes[start : start + block], minlength=topics)
+    return counts
+
+
 def _sorted_rows(codes: NDArray[np.int32], key: Key, counts: NDArray[np.int64]) -> Indices:
-    """Sort by topic, then key; equal keys stay in the order of the rows."""
+    """Sort by topic, then key."""
     by_topic = _stable_by_code(codes, counts.size)
     width = int(counts.max())
     if width * counts.size > _WASTE * codes.size:
@@ -186,10 +221,10 @@ def _contradictions(
     if run.ranks is None or ties in {"rank", "file"}:
         return 0
     first = last = run.ranks if permutation is None else run.ranks[permutation]
-    lower = same & ~equal
-    if equal.any():
+    backwards = same & (first[1:] < last[:-1])
+    if backwards.any() and equal.any():
         # Whatever the order of the lines, all of equal score come before all of the next score.
         starts = np.flatnonzero(np.r_[True, ~equal])
         first, last = np.minimum.reduceat(first, starts), np.maximum.reduceat(last, starts)
-        lower = lower[starts[1:] - 1]
-    return int(np.count_nonzero(lower & (first[1:] < last[:-1])))
+        backwards = same[starts[1:] - 1] & (first[1:] < last[:-1])
+    return int(np.count_nonzero(backwards))

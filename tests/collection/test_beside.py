@@ -139,7 +139,7 @@ def test_views_by_intent() -> None:
     """Each intent is a topic; what is judged for the topic alone is not relevant to the intent."""
     rows = [("q", "b", 1, "1"), ("q", "d", 2, "2"), ("q", "b", 0, "2"), ("r", "a", 1, "1")]
     qrels = [dict(zip(("topic", "doc", "grade", "subtopic"), row, strict=True)) for row in rows]
-    view = by_intent(cf.judge(RUN, qrels, lengths={"b": 7}), "mine")
+    [view] = by_intent(cf.judge(RUN, qrels, lengths={"b": 7}), "mine")
     assert view.judged.topics == ("q/1", "q/2", "r/1")
     assert view.judged.documents.rank.tolist() == [2, 4, 2, 4, 2]
     assert view.judged.documents.grade.tolist() == [1, 0, 0, 2, 1]

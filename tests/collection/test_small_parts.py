@@ -32,7 +32,7 @@ def test_lines_that_are_certainly_of_ntcir() -> None:
 def test_runs_by_intent() -> None:
     rows = [("q", "a", 1, "books"), ("q", "b", 2, "films"), ("q", "a", 0, "films")]
     qrels = [dict(zip(("topic", "doc", "grade", "subtopic"), row, strict=True)) for row in rows]
-    view = by_intent(cf.judge({"q": {"a": 2, "b": 1}}, qrels), "mine")
+    [view] = by_intent(cf.judge({"q": {"a": 2, "b": 1}}, qrels), "mine")
     assert view.judged.topics == ("q/books", "q/films")
     assert view.judged.documents.grade.tolist() == [1, 0, 0, 2]
     assert view.probability.tolist() == [0.5, 0.5]

@@ -96,6 +96,16 @@ def repeats(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[Indices, 
     return again["first"].to_numpy(), again["row"].to_numpy()
 
 
+def first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices:
+    """For each row the one in which its (topic, document) stands first."""
+    rows = pl.DataFrame({"row": np.arange(keys.size), "key": keys, "topic": codes, "doc": docs})
+    first = rows.select(pl.col("row").min().over("key"))["row"].to_numpy()
+    same = (docs.gather(first) == docs).to_numpy() & (codes[first] == codes)
+    if same.all():
+        return first
+    return rows.select(pl.col("row").min().over("topic", "doc"))["row"].to_numpy()
+
+
 def _has_repeat(keys: Keys) -> bool:
     ordered = np.sort(keys)
     return bool((ordered[1:] == ordered[:-1]).any())

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.keys import ODD, Codes, first_repeat
+from cranfield.collection.keys import ODD, Codes, first_repeat, first_rows
 from cranfield.collection.pairs import Pairs
 from cranfield.collection.run import kept_rows, repeated
 from cranfield.sources.chunks import Origin
@@ -71,16 +71,29 @@ class Qrels(Pairs):
         what, keys, codes = "document judged", self.keys, self.codes
         if self.subtopics is not None:
             # With subtopics a document may stand once in each of them.
-            names = self.subtopics.unique(maintain_order=True)
-            parts = self.subtopics.replace_strict(
-                names, np.arange(len(names)), return_dtype=pl.Int64
-            ).to_numpy()
+            names, parts = self.numbered_subtopics
             codes = self.codes * np.int64(len(names)) + parts
             keys = self.docs.hash().to_numpy() ^ (codes.astype(np.uint64) * ODD)
             what = "document judged (for one subtopic)"
         repeat = first_repeat(keys, self.docs, codes)
         if repeat is not None:
             raise repeated(repeat, self.origin, self.topics, self.codes, self.docs, what)
+
+    @cached_property
+    def numbered_subtopics(self) -> tuple[pl.Series, NDArray[np.int64]]:
+        """The subtopics, and the number of that of each judgment; where there are any."""
+        assert self.subtopics is not None
+        names = self.subtopics.unique(maintain_order=True)
+        numbers = np.arange(len(names))
+        return names, self.subtopics.replace_strict(
+            names, numbers, return_dtype=pl.Int64
+        ).to_numpy()
+
+    @cached_property
+    def documents(self) -> Indices:
+        """Number of each judgment's (topic, document), in order of appearance."""
+        first = first_rows(self.keys, self.docs, self.codes)
+        return np.asarray((np.cumsum(first == np.arange(first.size)) - 1)[first])
 
     @cached_property
     def place(self) -> NDArray[np.int64]:
@@ -106,18 +119,23 @@ class Qrels(Pairs):
         """Return one judgment a document: over subtopics, the highest grade."""
         if self.subtopics is None:
             return self
-        best = (
-            pl.DataFrame({"code": self.codes, "doc": self.docs, "grade": self.grades})
-            .group_by("code", "doc", maintain_order=True)
-            .agg(pl.col("grade").max())
+        first = np.flatnonzero(np.diff(np.maximum.accumulate(self.documents), prepend=-1))
+        best = self.grades[first]
+        np.maximum.at(best, self.documents, self.grades)
+        return self._without_check(
+            codes=self.codes[first],
+            docs=self.docs.gather(first),
+            grades=best,
+            subtopics=None,
+            columns={},
+            keys=self.keys[first],
         )
-        return Qrels(
-            self.topics,
-            best["code"].to_numpy(),
-            best["doc"],
-            best["grade"].to_numpy(),
-            origin=Origin(self.origin.name),
-        )
+
+    def _without_check(self, **changed: Any) -> Qrels:
+        """Return judgments made of these, which have no document twice where these have none."""
+        copy = object.__new__(Qrels)
+        copy.__dict__.update(topics=self.topics, origin=Origin(self.origin.name), **changed)
+        return copy
 
     def restricted(self, kept: NDArray[np.bool_]) -> Qrels:
         """Return some of the judgments only; topics stay, also those without one left.
@@ -144,15 +162,11 @@ class Qrels(Pairs):
         rows = kept_rows(kept, len(self))
         if not rows.size:
             raise InputError("no judgment is left", source=self.origin.name)
-        copy = object.__new__(Qrels)
-        # Judgments without repeats have none after some are gone, so they are not checked again.
-        copy.__dict__.update(
-            topics=self.topics,
+        copy = self._without_check(
             codes=self.codes[rows],
             docs=self.ids(rows),
             grades=self.grades[rows],
             subtopics=None if self.subtopics is None else self.subtopics.gather(rows),
-            origin=Origin(self.origin.name),
             columns={name: values[rows] for name, values in self.columns.items()},
         )
         if "keys" in vars(self):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, Ints
+from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import InputError, quoted
 from cranfield.collection.intents.probabilities import IntentTable
+from cranfield.collection.judged.segments import ranges
 from cranfield.collection.qrels import Qrels, topic_order
 
 
@@ -17,15 +19,18 @@ from cranfield.collection.qrels import Qrels, topic_order
 class Intents:
     """Grades by intent. Topics have up to n intents, each a place from 0 on.
 
+    Most documents answer few of the intents, or none: there is an entry for each grade but 0.
+
     names: the intents of each topic, in order; those without a relevant document are left out.
     exists: whether a topic has an intent in this place; shape (topics, n).
     probability: Pr(intent | topic), 0 where there is none; shape (topics, n). They add up to 1
         if none were given, else to what was given for the intents that have a relevant
         document.
     navigational: whether it is a navigational intent; shape (topics, n).
-    grade: grade of each judgment for each intent, 0 where it is not judged for it; shape
-        (judgments, n).
-    order: place of each judgment's document id among all, for ties; shape (judgments,).
+    starts: where the entries of each judgment begin, and where the last ones end; shape
+        (judgments + 1,).
+    place, grade: intent and grade of each entry, in order of judgment and place.
+    docs: document ids, and `row` that of each judgment, an index into them; shape (judgments,).
     given: whether the probabilities were given.
     """
 
@@ -33,21 +38,51 @@ class Intents:
     exists: NDArray[np.bool_]
     probability: Floats
     navigational: NDArray[np.bool_]
+    starts: Ints
+    place: Ints
     grade: NDArray[np.int32]
-    order: Ints
+    docs: pl.Series
+    row: Indices
     given: bool = False
 
     @property
     def count(self) -> Ints:
         return np.asarray(self.exists.sum(axis=1)[:, None])
 
+    def entries(self, judgments: Ints) -> tuple[Ints, Ints]:
+        """The entries of some judgments: which of these each belongs to, and its number."""
+        return ranges(self.starts[judgments], self.starts[judgments + 1])
+
+    def grades(self, judgments: Ints) -> NDArray[np.int32]:
+        """Grade of some judgments for each intent, 0 where there is none; shape (some, n)."""
+        out = np.zeros((judgments.size, self.exists.shape[1]), dtype=np.int32)
+        of, entry = self.entries(judgments)
+        out[of, self.place[entry]] = self.grade[entry]
+        return out
+
+    def answers(self, judgments: Ints, low: int) -> tuple[Ints, Ints]:
+        """Which of some judgments have which intent with a grade of `low` at least, in order."""
+        if low <= 0:
+            of, place = np.nonzero(self.grades(judgments) >= low)
+            return of, place
+        of, entry = self.entries(judgments)
+        good = self.grade[entry] >= low
+        return of[good], self.place[entry[good]]
+
+    def places_of_ids(self, judgments: Ints) -> Ints:
+        """Place of the document ids of some judgments among themselves, for ties."""
+        order = np.empty(judgments.size, dtype=np.int64)
+        order[self.docs.gather(self.row[judgments]).arg_sort().to_numpy()] = np.arange(order.size)
+        return order
+
     def relevant(self, rel: int, topic: Ints) -> Intents:
         """Leave out the intents of which no document has a grade of at least `rel`."""
         if rel <= 1:
             return self
-        best = np.zeros(self.exists.shape, dtype=self.grade.dtype)
-        np.maximum.at(best, topic, self.grade)
-        exists = self.exists & (best >= rel)
+        exists = np.zeros_like(self.exists)
+        of, place = self.answers(np.arange(topic.size), rel)
+        exists[topic[of], place] = True
+        exists &= self.exists
         left = np.maximum(exists.sum(axis=1), 1)[:, None]
         likely = self.probability if self.given else 1.0 / left
         return replace(self, exists=exists, probability=np.where(exists, likely, 0.0))
@@ -55,14 +90,17 @@ class Intents:
     def of_topics(self, codes: Ints, judgments: Ints) -> Intents:
         """Put topics and judgments in another order; topic -1 is one without judgments."""
         known = codes >= 0
+        of, entry = self.entries(judgments)
         return replace(
             self,
             names=tuple(self.names[code] if code >= 0 else () for code in codes.tolist()),
             exists=self.exists[codes] & known[:, None],
             probability=np.where(known[:, None], self.probability[codes], 0.0),
             navigational=self.navigational[codes] & known[:, None],
-            grade=self.grade[judgments],
-            order=self.order[judgments],
+            starts=np.searchsorted(of, np.arange(judgments.size + 1)),
+            place=self.place[entry],
+            grade=self.grade[entry],
+            row=self.row[judgments],
         )
 
 
@@ -70,24 +108,26 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
     """Lay out the grades by intent, in the order of the flat judgments."""
     if qrels.subtopics is None:
         raise InputError("says nothing of subtopics", source=qrels.origin.name)
-    relevant = qrels.grades >= 1
-    found: dict[int, list[str]] = {}
-    pairs = dict.fromkeys(
-        zip(qrels.codes[relevant].tolist(), qrels.subtopics.filter(relevant), strict=True)
-    )
-    for code, name in pairs:
-        found.setdefault(code, []).append(name)
+    subtopics, number = qrels.numbered_subtopics
+    intent = qrels.codes * np.int64(len(subtopics)) + number
+    # Intents of a topic with a relevant document, each as one number.
+    known = np.unique(intent[qrels.grades >= 1])
+    found: dict[int, list[tuple[str, int]]] = {}
+    for one, row in zip(known.tolist(), range(known.size), strict=True):
+        code, name = divmod(one, len(subtopics))
+        found.setdefault(code, []).append((subtopics[name], row))
     given = _given(table)
     size = max(1, *(len(names) for names in found.values())) if found else 1
     shape = (len(qrels.topics), size)
     exists, navigational = np.zeros(shape, dtype=bool), np.zeros(shape, dtype=bool)
     probability = np.zeros(shape)
     names: list[tuple[str, ...]] = []
-    place: dict[tuple[int, str], int] = {}
+    place = np.zeros(known.size, dtype=np.int64)
     for code, topic in enumerate(qrels.topics):
-        here = topic_order(found.get(code, []))
+        rows = dict(found.get(code, []))
+        here = topic_order(list(rows))
         for i, name in enumerate(here):
-            place[code, name] = i
+            place[rows[name]] = i
             if table is not None and (topic, name) not in given:
                 raise InputError(
                     f"intent {quoted(name)} has relevant documents, but no probability",
@@ -99,18 +139,22 @@ def intents_of(qrels: Qrels, flat: Qrels, table: IntentTable | None) -> Intents:
             )
         exists[code, : len(here)] = True
         names.append(tuple(here))
-    asked, rows = flat.index.candidates(qrels.keys)
-    true = (qrels.docs.gather(asked) == flat.docs.gather(rows)).to_numpy()
-    true &= qrels.codes[asked] == flat.codes[rows]
-    asked, rows = asked[true], rows[true]
-    wanted = zip(qrels.codes[asked].tolist(), qrels.subtopics.gather(asked), strict=True)
-    column = np.array([place.get(pair, -1) for pair in wanted], dtype=np.int64)
-    grade = np.zeros((len(flat), size), dtype=np.int32)
-    kept = column >= 0
-    grade[rows[kept], column[kept]] = qrels.grades[asked[kept]]
-    order = np.empty(len(flat), dtype=np.int64)
-    order[flat.docs.arg_sort().to_numpy()] = np.arange(len(flat))
-    return Intents(tuple(names), exists, probability, navigational, grade, order, table is not None)
+    asked = np.flatnonzero((qrels.grades != 0) & np.isin(intent, known))
+    column = place[np.searchsorted(known, intent[asked])]
+    judgment = qrels.documents[asked]
+    order = np.lexsort((column, judgment))
+    return Intents(
+        tuple(names),
+        exists,
+        probability,
+        navigational,
+        np.searchsorted(judgment[order], np.arange(len(flat) + 1)),
+        column[order],
+        qrels.grades[asked[order]],
+        flat.docs,
+        np.arange(len(flat)),
+        table is not None,
+    )
 
 
 def _given(table: IntentTable | None) -> dict[tuple[str, str], tuple[float, bool]]:

@@ -19,6 +19,13 @@ def places(cells: NDArray[Any]) -> Ints:
     return rows - np.maximum.accumulate(np.where(first, rows, 0)) + 1
 
 
+def ranges(starts: Ints, stops: Ints) -> tuple[Ints, Ints]:
+    """Lay ranges of numbers one behind the other: of each, the range it is in, and the number."""
+    sizes = stops - starts
+    of = np.repeat(np.arange(sizes.size), sizes)
+    return of, np.arange(of.size) + np.repeat(starts - (np.cumsum(sizes) - sizes), sizes)
+
+
 def scan(values: Floats, place: Ints, combine: Callable[..., Any]) -> Floats:
     """Running total (`np.add`) or product (`np.multiply`) within each cell.
 

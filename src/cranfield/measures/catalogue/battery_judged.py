@@ -216,9 +216,15 @@ def varied(judged: JudgedRuns, variant: str) -> JudgedRuns:
             ),
         )
     if variant == "intents" and known.intents:
-        grade = known.intents.grade.copy()
-        grade[:, 0], grade[:, 1:] = grade.max(axis=1), 0
-        known = replace(known, intents=replace(known.intents, grade=grade))
+        every = np.arange(known.intents.row.size)
+        best = known.intents.grades(every).max(axis=1)
+        first = replace(
+            known.intents,
+            starts=np.arange(every.size + 1),
+            place=np.zeros_like(every),
+            grade=best,
+        )
+        known = replace(known, intents=first)
     if variant == "queries" and known.queries:
         one = np.ones_like(known.queries.grade)
         known = replace(known, queries=replace(known.queries, grade=one))

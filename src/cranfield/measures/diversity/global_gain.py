@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Floats, Ints
+from cranfield.base.arrays import Floats, Ints, row_slices
 from cranfield.base.errors import MeasureError
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judgments import Groups, Judgments
 from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.segments import places, ranges
 from cranfield.measures.base import Measure
 from cranfield.measures.gains import LINEAR, Gain, highest_of
 from cranfield.measures.users.unit_gains import UnitGains
@@ -27,6 +28,9 @@ from cranfield.measures.wrapping import Wrapping, wrapping
 
 _FAMILY = "diversity"
 _NEEDS = "judgments by subtopic"
+BLOCK = 2**20
+"""Gains by intent that are held at a time."""
+
 _BY_GRADE = ("betas", "thresholds", "clicks", "by_grade")
 """Parameters of measures that go by the grades themselves."""
 
@@ -114,12 +118,22 @@ def globally(
     """
     intents = judged.intents(name, rel)
     judgments, documents = judged.judgments, judged.documents
-    local = gains(intents.grade) * (intents.grade >= max(rel, judgments.judged_from))
-    worth = local * intents.probability[judgments.topic]
-    of_judgment = worth.sum(axis=1)
+    least = max(rel, judgments.judged_from)
+    useful = np.unique(intents.answers(np.arange(judgments.topic.size), least)[0])
+    of_judgment = np.zeros(judgments.topic.size)
+    parts = []
+    for part in row_slices(useful.size, intents.exists.shape[1], BLOCK):
+        some = useful[part]
+        grades = intents.grades(some)
+        worth = gains(grades) * (grades >= least) * intents.probability[judgments.topic[some]]
+        of_judgment[some] = worth.sum(axis=1)
+        if navigational_once:
+            of, place = np.nonzero(worth)
+            parts.append((some[of], place, worth[of, place]))
     of_row = of_judgment[documents.judgment]
-    if navigational_once:
-        of_row = _once(documents, worth, intents.navigational)
+    if parts:
+        of, place, gain = (np.concatenate(column) for column in zip(*parts, strict=True))
+        of_row = _once(documents, of, place, gain, intents.navigational)
     levels = np.unique(np.concatenate([[0.0, top or 0.0], of_judgment, of_row]))
     low = judgments.judged_from
 
@@ -160,15 +174,23 @@ def _regrouped(groups: Groups | None, number: Ints) -> Groups | None:
     )
 
 
-def _once(rows: Rows, worth: Floats, navigational: NDArray[np.bool_]) -> Floats:
-    """Global gain of each row where navigational intents are satisfied by their first document."""
-    total = np.zeros(rows.cell.size)
-    for place in range(worth.shape[1]):
-        gain = worth[rows.judgment, place]
-        hit = gain > 0
-        again = hit & (rows.counted(hit) > 1) & navigational[rows.topic, place]
-        total += np.where(again, 0.0, gain)
-    return total
+def _once(
+    rows: Rows, judgment: Ints, place: Ints, gain: Floats, navigational: NDArray[np.bool_]
+) -> Floats:
+    """Global gain of each row where navigational intents are satisfied by their first document.
+
+    Gains by intent that are not 0 are given in order of judgment and place.
+    """
+    starts, stops = (np.searchsorted(judgment, rows.judgment, side) for side in ("left", "right"))
+    of, entry = ranges(starts, stops)
+    at = place[entry]
+    first = np.flatnonzero((gain[entry] > 0) & navigational[rows.topic[of], at])
+    key = rows.cell[of[first]] * navigational.shape[1] + at[first]
+    order = np.argsort(key, kind="stable")
+    again = first[order[places(key[order]) > 1]]
+    worth = gain[entry]
+    worth[again] = 0.0
+    return np.bincount(of, weights=worth, minlength=rows.cell.size).astype(float)
 
 
 @wrapping(

@@ -13,7 +13,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import MeasureError
-from cranfield.collection.intents.by_intent import ByIntent, by_intent
+from cranfield.collection.intents.by_intent import ByIntent, expected_by_intent
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.segments import ratio
 from cranfield.measures.base import Measure, measure
@@ -36,17 +36,13 @@ class OfIntents(Measure):
     rel: int = parameter(1, REL, "lowest grade that is relevant to an intent")
 
 
-def seen_by_intent(measured: Measure, judged: JudgedRuns, name: str) -> ByIntent:
-    """Split runs by intent, after the cutoff where nothing below it can matter."""
-    if measured.cutoff is not None and not measured.judged_only:
-        judged = judged.top(measured.cutoff)
-    return by_intent(judged, name, int(getattr(measured, "rel", 1)))
-
-
 def expected(measured: Measure, judged: JudgedRuns, name: str) -> Floats:
     """Mean of a measure over the intents, by how likely they are."""
-    view = seen_by_intent(measured, judged, name)
-    return view.total(view.probability[:, None] * measured.score(view.judged))
+    # Runs are split by intent after the cutoff, where nothing below it can matter.
+    if measured.cutoff is not None and not measured.judged_only:
+        judged = judged.top(measured.cutoff)
+    rel = int(getattr(measured, "rel", 1))
+    return expected_by_intent(judged, name, rel, lambda part: measured.score(part.judged))
 
 
 @wrapping(
@@ -144,12 +140,12 @@ class SubtopicRecall(OfIntents):
         rows = judged.relevant(min(self.rel, 1))
         if self.upto == "intents":
             rows = rows.where(rows.rank <= intents.count[rows.topic, 0])
-        grades = intents.grade[rows.judgment]
-        answered = np.zeros(judged.shape)
-        for place in range(intents.exists.shape[1]):
-            there = intents.exists[:, [place]]
-            answered += there & (rows.where(grades[:, place] >= self.rel).count > 0)
-        return ratio(answered, intents.count)
+        of, place = intents.answers(rows.judgment, self.rel)
+        there = intents.exists[rows.topic[of], place]
+        size = intents.exists.shape[1]
+        answered = np.unique(rows.cell[of[there]] * size + place[there]) // size
+        cells = np.bincount(answered, minlength=judged.shape[0] * judged.shape[1])
+        return ratio(cells.reshape(judged.shape[::-1]).T.astype(float), intents.count)
 
 
 @measure(
@@ -176,11 +172,16 @@ class PPlusQ(OfIntents):
             "gains": self.gains,
             "cutoff": self.cutoff,
         }
-        view = by_intent(judged, str(self), self.rel)
-        informational = QMeasure(**same).score(view.judged)
-        navigational = PPlusMeasure(**same).score(view.judged)
-        chosen = np.where(view.navigational[:, None], navigational, informational)
-        return view.total(view.probability[:, None] * chosen)
+        informational, navigational = QMeasure(**same), PPlusMeasure(**same)
+
+        def score(part: ByIntent) -> Floats:
+            return np.where(
+                part.navigational[:, None],
+                navigational.score(part.judged),
+                informational.score(part.judged),
+            )
+
+        return expected_by_intent(judged, str(self), self.rel, score)
 
 
 @wrapping(

@@ -26,7 +26,7 @@ from cranfield.base.arrays import Floats, Ints
 from cranfield.collection.intents.judged_intents import Intents
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.rows import Rows
-from cranfield.collection.judged.segments import ratio
+from cranfield.collection.judged.segments import places, ratio
 from cranfield.measures.base import measure
 from cranfield.measures.diversity.intent_aware import OfIntents
 from cranfield.measures.parameters import TRUE_SHARE, choice, number, parameter
@@ -62,13 +62,17 @@ class _Novelty(OfIntents):
     def found(self, judged: JudgedRuns) -> Floats:
         intents = judged.intents(str(self), self.rel)
         rows = judged.relevant(min(self.rel, 1))
-        gain = np.zeros(rows.cell.size)
-        grades = intents.grade[rows.judgment]
-        weight = intents.probability[rows.topic]
-        for place in range(intents.exists.shape[1]):
-            hit = (grades[:, place] >= self.rel) & (weight[:, place] > 0)
-            before = rows.counted(hit) - hit
-            gain += hit * weight[:, place] * (1.0 - self.alpha) ** before
+        of, place = intents.answers(rows.judgment, self.rel)
+        weight = intents.probability[rows.topic[of], place]
+        some = weight > 0
+        of, place, weight = of[some], place[some], weight[some]
+        # In order of rank by intent, to count those before; then by row, to sum up in order.
+        key = rows.cell[of] * intents.exists.shape[1] + place
+        order = np.argsort(key, kind="stable")
+        before = np.empty(of.size, dtype=np.int64)
+        before[order] = places(key[order]) - 1
+        worth = weight * (1.0 - self.alpha) ** before
+        gain = np.bincount(of, weights=worth, minlength=rows.cell.size)
         return rows.total(gain * self.discount(rows.rank))
 
     def best(self, judged: JudgedRuns) -> Floats:
@@ -93,18 +97,20 @@ def greedy(
     judged: JudgedRuns, intents: Intents, alpha: float, rel: int, cutoff: int | None
 ) -> Rows:
     judgments = judged.judgments
-    hits = (intents.grade >= max(rel, judgments.judged_from)) & (
-        intents.probability[judgments.topic] > 0
-    )
-    useful = np.flatnonzero(hits.any(axis=1))
+    low = max(rel, judgments.judged_from)
+    of, place = intents.answers(np.arange(judgments.topic.size), low)
+    useful = np.unique(of[intents.probability[judgments.topic[of], place] > 0])
     # Of documents that add the same, the one whose id comes last; the topics one after another.
-    useful = useful[np.lexsort((-intents.order[useful], judgments.topic[useful]))]
+    useful = useful[np.lexsort((-intents.places_of_ids(useful), judgments.topic[useful]))]
     starts = np.searchsorted(judgments.topic[useful], np.arange(judgments.topics + 1))
     cells, ranks, gains = [], [], []
     for topic in range(judgments.topics):
         docs = useful[starts[topic] : starts[topic + 1]]
         if docs.size:
-            gain = _greedy(hits[docs], intents.probability[topic], 1.0 - alpha, cutoff)
+            weight = intents.probability[topic]
+            gain = _greedy(
+                (intents.grades(docs) >= low) & (weight > 0), weight, 1.0 - alpha, cutoff
+            )
             cells.append(np.full(gain.size, topic))
             ranks.append(np.arange(1, gain.size + 1))
             gains.append(gain)

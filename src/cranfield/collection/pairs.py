@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from itertools import repeat
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
@@ -16,7 +16,10 @@ from cranfield.base.backends import fields_alone
 from cranfield.collection.keys import Codes, KeyIndex, Keys, pair_keys
 
 _FEW = 16
-"""Documents that are looked for in a list one by one, where a table of it would cost more."""
+"""Documents that are sought in a list one by one, where a table of it would cost more."""
+
+
+_NONE = np.zeros(0, dtype=np.intp)
 
 
 class Pairs:
@@ -54,11 +57,6 @@ class Pairs:
         """The rows by key."""
         return KeyIndex(self.keys)
 
-    @cached_property
-    def listed(self) -> list[str]:
-        """Document id of each row, as text of Python."""
-        return self.docs.to_list()
-
     def ids(self, rows: Indices) -> pl.Series:
         """Document ids of some rows."""
         return self.docs[rows]
@@ -76,34 +74,40 @@ class Pairs:
         true &= (self.ids(asked) == others.ids(found)).to_numpy()
         return asked[true], found[true]
 
-    def rows_by_id(self, code: int) -> Mapping[str, int]:
-        """Return the row of each document of a topic."""
-        made = self._rows_by_id.get(code)
-        if made is None:
-            rows = self._by_topic[self._starts[code] : self._starts[code + 1]].tolist()
-            made = dict(zip(map(self.listed.__getitem__, rows), rows, strict=True))
-            self._rows_by_id[code] = made
-        return made
+    @cached_property
+    def listed(self) -> list[str]:
+        """Document id of each row, as text of Python."""
+        return self.docs.to_list()
 
     @cached_property
-    def _rows_by_id(self) -> dict[int, dict[str, int]]:
-        return {}
+    def by_topic(self) -> ByTopic:
+        """The documents of each topic, as text of Python."""
+        starts = [0, *np.cumsum(np.bincount(self.codes, minlength=len(self.topics))).tolist()]
+        if (self.codes[1:] >= self.codes[:-1]).all():
+            return ByTopic(self.listed, starts)
+        rows = np.argsort(self.codes, kind="stable")
+        return ByTopic([*map(self.listed.__getitem__, rows.tolist())], starts, rows)
 
-    @cached_property
-    def _by_topic(self) -> Indices:
-        return np.argsort(self.codes, kind="stable")
 
-    @cached_property
-    def _starts(self) -> list[int]:
-        """Where each topic begins in the rows by topic."""
-        return [0, *np.cumsum(np.bincount(self.codes, minlength=len(self.topics))).tolist()]
+class ByTopic(NamedTuple):
+    """Documents topic after topic, where each begins, and their rows if not in that order."""
+
+    docs: list[str]
+    starts: list[int]
+    rows: Indices | None = None
+
+    def of(self, code: int) -> list[str]:
+        return self.docs[self.starts[code] : self.starts[code + 1]]
+
+    def rows_at(self, places: Indices) -> Indices:
+        return places if self.rows is None else self.rows[places]
 
 
 class Listed(Pairs):
-    """Rows by topic, no document twice, that have their documents as text of Python.
+    """Rows, no document twice in a topic, that have their documents as text of Python.
 
-    A column is made of these when it is asked for. Without it, others are found by looking up
-    their documents, most of which are not there, a topic at a time.
+    A column is made of these when it is asked for. Without it, rows are found a topic at a time:
+    the documents of one are looked up among those of the other, and most are not there.
     """
 
     @cached_property
@@ -119,22 +123,28 @@ class Listed(Pairs):
 
     def found_in(self, others: Pairs) -> tuple[Indices, Indices]:
         """Pairs (row, row of the others) of the same topic and document, in no order."""
-        if "listed" not in vars(self) or not others.unique:
+        if not others.unique:
             return super().found_in(others)
-        asked: list[int] = []
-        found: list[int] = []
+        mine, theirs = self.by_topic, others.by_topic
+        asked, found = [_NONE], [_NONE]
         for code, other in enumerate(others.codes_of(self.topics).tolist()):
-            if other < 0:
-                continue
-            start, stop = self._starts[code : code + 2]
-            ids, rows = self.listed[start:stop], others.rows_by_id(other)
-            if len(rows) <= _FEW:
-                there = rows.keys() & ids
-                asked += [start + ids.index(doc) for doc in there]
-                found += map(rows.__getitem__, there)
-            else:
-                row_of = np.fromiter(map(rows.get, ids, repeat(-1)), np.intp, len(ids))
-                places = np.flatnonzero(row_of >= 0)
-                asked += (start + places).tolist()
-                found += row_of[places].tolist()
-        return np.array(asked, dtype=np.intp), np.array(found, dtype=np.intp)
+            if other >= 0:
+                here, there = _common(mine.of(code), theirs.of(other))
+                asked.append(here + mine.starts[code])
+                found.append(there + theirs.starts[other])
+        return mine.rows_at(np.concatenate(asked)), theirs.rows_at(np.concatenate(found))
+
+
+def _common(first: list[str], second: list[str]) -> tuple[Indices, Indices]:
+    """Places of the ids that are in both of two lists, which have no id twice."""
+    if len(second) > len(first):
+        there, here = _common(second, first)
+        return here, there
+    if len(second) <= _FEW:
+        both = [*filter({*second}.intersection(first).__contains__, second)]
+        here, there = (np.array([*map(ids.index, both)], dtype=np.intp) for ids in (first, second))
+        return here, there
+    place = dict(zip(second, range(len(second)), strict=True))
+    found = np.fromiter(map(place.get, first, repeat(-1)), np.intp, len(first))
+    here = np.flatnonzero(found >= 0)
+    return here, found[here]

@@ -103,7 +103,7 @@ class Qrels(Pairs):
 
     @property
     def unique(self) -> bool:
-        """Whether no document is judged twice for a topic: for several subtopics."""
+        """Whether no document is judged twice for a topic, as one can be for several subtopics."""
         return self.subtopics is None
 
     @property

@@ -129,11 +129,8 @@ def _insisting(workers: Workers, tasks: Named[Any, Any]) -> Iterator[tuple[Any, 
     # Most of them were only beside the one that died.
     yield from done(list(held.items()))
     for name, task in list(held.items()):
-        for _ in range(2):
-            yield from done([(name, task)])
-            if name not in held:
-                break
-        else:
+        yield from done([(name, task)])
+        if name in held:
             raise KilledWorkersError(name)
 
 
@@ -307,8 +304,15 @@ def _dask_client(jobs: int, scheduler: str | None) -> Iterator[Any]:
         with _connected(distributed, scheduler) as client:
             yield client
         return
+    import dask
+
     local = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
-    with distributed.LocalCluster(**local) as cluster, distributed.Client(cluster) as client:
+    # What is lost is tried again here, too.
+    with (
+        dask.config.set({"distributed.scheduler.allowed-failures": 1}),
+        distributed.LocalCluster(**local) as cluster,
+        distributed.Client(cluster) as client,
+    ):
         yield client
 
 

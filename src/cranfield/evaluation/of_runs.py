@@ -61,9 +61,10 @@ def evaluate(
         `{document: shard}`, a data frame, a file.
     options
         As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`,
-        `lengths`, `groups`, `intents`, `aspects`, `jobs`, `progress`. With shards, the depth is
-        that of the whole ranking, a system that lacks a topic in its run lacks it in all shards,
-        and `lengths`, `groups`, `intents` and `aspects` are refused. Only with shards:
+        `lengths`, `groups`, `intents`, `aspects`, `jobs`, `backend`, `scheduler`, `progress`. With
+        shards, the depth is that of the whole ranking, a system that lacks a topic in its run lacks
+        it in all shards, and `lengths`, `groups`, `intents` and `aspects` are refused. Only with
+        shards:
 
         `seed` of random shards, 0 by default; a partition that is given does not depend on it.
 

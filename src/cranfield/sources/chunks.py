@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
 from cranfield.sources.archives import DAMAGED, unpacked
+from cranfield.sources.remote import is_url, opened, path_of, shown, size_of
 
 CHUNK = 4 << 20
 """Bytes parsed at a time in a thread: so many that starting to does not count."""
@@ -39,7 +40,7 @@ _PACKING = 10
 
 @dataclass(frozen=True)
 class Source:
-    """One file to read, or standard input for `-`.
+    """One file to read: a path, a URL that fsspec knows, or standard input for `-`.
 
     A relative path starts from `folder`; by default the working directory.
     """
@@ -56,10 +57,10 @@ class Source:
 
     @property
     def name(self) -> str:
-        return "standard input" if self.path == "-" else self.path
+        return "standard input" if self.path == "-" else shown(self.path)
 
     def _plain(self) -> Path:
-        path = Path(self.path)
+        path = Path(path_of(self.path))
         return path.with_suffix("") if path.suffix.lower() in _SUFFIXES else path
 
     @property
@@ -82,10 +83,12 @@ class Source:
     def size(self) -> int:
         """Bytes of the content, about; 0 where that is not known."""
         try:
-            size = Path(self.folder, self.path).stat().st_size
+            elsewhere = is_url(self.path)
+            path = Path(self.folder, self.path)
+            size = size_of(self.path) if elsewhere else path.stat().st_size
         except (OSError, ValueError):
             return 0
-        packed = Path(self.path).suffix.lower() in {*_SUFFIXES, ".parquet"}
+        packed = Path(path_of(self.path)).suffix.lower() in {*_SUFFIXES, ".parquet"}
         return size * _PACKING if packed else size
 
     @contextmanager
@@ -98,7 +101,10 @@ class Source:
     def packed(self) -> Iterator[IO[bytes]]:
         """Open for reading as it is; what goes wrong comes out as an InputError."""
         try:
-            if self.path != "-":
+            if is_url(self.path):
+                with opened(self.path) as raw:
+                    yield raw
+            elif self.path != "-":
                 with Path(self.folder, self.path).open("rb") as raw:
                     yield raw
             elif sys.stdin is None:

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from os import PathLike, fspath
+from os import PathLike
 from typing import Any
 
 import polars as pl
@@ -52,7 +52,7 @@ class Columns:
 
 def read_columns(data: Any, schema: Schema) -> Columns:
     if isinstance(data, (str, PathLike)):
-        return columns_of_file(Source(fspath(data)), schema)
+        return columns_of_file(Source.of(data), schema)
     source = schema.called or schema.kind
     if isinstance(data, Mapping) and schema.mapping is not None:
         return Columns.of(schema.mapping(data, source), source)

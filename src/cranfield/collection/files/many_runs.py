@@ -17,6 +17,7 @@ from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_run
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Source
+from cranfield.sources.remote import is_url, listed, shown
 from cranfield.tabular import frame_html
 
 
@@ -163,6 +164,8 @@ def files_of(path: str) -> Iterator[str]:
     """Find the files that a path, a folder or a pattern names, in order of name."""
     if path == "-" or path.startswith("irds:"):
         yield path
+    elif is_url(path):
+        yield from _files_elsewhere(path)
     elif _is(Path.is_dir, path):
         try:
             files = sorted(
@@ -185,6 +188,18 @@ def files_of(path: str) -> Iterator[str]:
         yield from files
     else:
         yield path
+
+
+def _files_elsewhere(url: str) -> list[str]:
+    pattern = has_magic(url)
+    if not pattern and Source(url).suffix:
+        # What has a suffix is no folder, and asking would take its time.
+        return [url]
+    files = listed(url, pattern=pattern)
+    if files == []:
+        reason = "no file matches the pattern" if pattern else "the folder holds no file"
+        raise InputError(reason, source=shown(url))
+    return [url] if files is None else files
 
 
 def distinct_names(

@@ -6,9 +6,10 @@ Whoever does it, results, errors and warnings come in the order of the runs, as 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from threading import Condition, Lock
 from typing import Any, Generic, TypeVar, cast
 
@@ -112,7 +113,9 @@ class _Outcome(Generic[Found]):
         return cast("Found", self.found)
 
 
-def _in_threads(runs: Runs, of_run: OfRun[Found], jobs: int | None) -> Iterator[_Outcome[Found]]:
+def _in_threads(
+    runs: Runs, of_run: OfRun[Found], jobs: int | None
+) -> Generator[_Outcome[Found], None, None]:
     total = len(runs)
     room = _Room(_IN_FLIGHT)
     # While one is computed with, others are read.
@@ -164,9 +167,11 @@ class _Room:
                 self._freed.notify_all()
 
 
-def _by_workers(runs: Runs, of_run: OfRun[Found], **where: Any) -> Iterator[_Outcome[Found]]:
+def _by_workers(
+    runs: Runs, of_run: OfRun[Found], **where: Any
+) -> Generator[_Outcome[Found], None, None]:
     # Runs in memory are read here, since not all that can be read can be sent.
-    tasks = ((i, _Outcome.of(lambda i=i: runs.sent(i))) for i in range(len(runs)))
+    tasks = ((i, _Outcome.of(partial(runs.sent, i))) for i in range(len(runs)))
     arrived: dict[int, _Outcome[Found]] = {}
     first = 0
     try:

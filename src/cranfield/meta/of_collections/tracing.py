@@ -13,8 +13,9 @@ from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.judged.each_run import Progress
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.judging import Progress, judge
+from cranfield.collection.judged.judging import judge
 from cranfield.collection.judged.judgments import Judgments
 from cranfield.collection.judged.policies import policies
 from cranfield.collection.judged.rows import Rows

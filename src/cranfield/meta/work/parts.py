@@ -109,8 +109,9 @@ def run_parts(
     if progress is not None:
         progress(len(done), len(tasks))
     todo = ((name, task) for name, task in tasks.items() if name not in done)
-    where = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
-    for name, part in computed(function, shared, todo, **where):
+    for name, part in computed(
+        function, shared, todo, jobs=jobs, backend=backend, scheduler=scheduler
+    ):
         if kept is not None:
             kept.write(name, part)
         done[name] = part

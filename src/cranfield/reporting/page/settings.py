@@ -20,18 +20,19 @@ from cranfield.reporting.page.contents import Contents
 from cranfield.reporting.page.html import Html, el, joined, named
 from cranfield.reporting.page.sections import Columns, Rows, by_measure, table
 from cranfield.significance.corrections.catalogue import CORRECTIONS
+from cranfield.sources.remote import is_url, shown
 
 NO_FILE = "not a file"
-"""What stands in place of the hash of standard input, or of an id of ir_datasets."""
+"""What stands in place of the hash of standard input, of an id of ir_datasets, or of a URL."""
 
 
 def hashed(paths: Iterable[str | PathLike[str]]) -> tuple[tuple[str, str | None], ...]:
-    """Return name and SHA-256 of files; None for `-` and ids of ir_datasets, which are no files."""
+    """Return name and SHA-256 of files; None for what is no file here."""
     found: list[tuple[str, str | None]] = []
     for path in paths:
         name = fspath(path)
-        if name == "-" or name.startswith("irds:"):
-            found.append(("standard input" if name == "-" else name, None))
+        if name == "-" or name.startswith("irds:") or is_url(name):
+            found.append(("standard input" if name == "-" else shown(name), None))
             continue
         try:
             with Path(name).open("rb") as file:

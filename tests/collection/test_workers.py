@@ -1,0 +1,266 @@
+"""Runs judged by threads, processes and machines: the same bits, errors and warnings."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import cranfield as cf
+from cranfield.base.backends import KilledWorkersError, computed
+from cranfield.collection.judged.each_run import of_each
+from cranfield.collection.run import Run
+
+TOPICS, DOCS = 12, 300
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Runs of every ugly kind, and judgments."""
+    folder: Path = tmp_path_factory.mktemp("runs")
+    random = np.random.default_rng(5)
+    for k in range(7):
+        blank = " " * (k % 3 + 1)
+        lines = [
+            f"t{t}{blank}Q0 d{d} {i} {random.integers(0, 12) / 4} {'r' if k < 4 else k}\n"
+            for t in range(k % 2, TOPICS + k % 3)
+            for i, d in enumerate(random.permutation(DOCS)[:60])
+        ]
+        if k == 3:
+            lines[5] = lines[5].replace(" r\n", " another\n")
+        path = folder / f"r{k}.run"
+        path.write_text("".join(lines))
+        if k == 4:
+            (folder / "r4.run.gz").write_bytes(gzip.compress(path.read_bytes()))
+            path.unlink()
+    (folder / "qrels").write_text(
+        "".join(
+            f"t{t} 0 d{d} {random.integers(-1, 4)}\n"
+            for t in range(TOPICS)
+            for d in range(0, DOCS, 4)
+        )
+    )
+    (folder / "short.txt").write_text("t0 Q0 d1 1\n")
+    (folder / "twice.txt").write_text("t0 Q0 d1 1 2.5 x\nt0 Q0 d1 2 1.5 x\n")
+    (folder / "lengths.csv").write_text(
+        "doc,length\n" + "".join(f"d{d},{d + 5}\n" for d in range(DOCS))
+    )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def dask() -> Iterator[str]:
+    """A cluster of two workers; its address."""
+    distributed = pytest.importorskip("distributed")
+    local = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    with distributed.LocalCluster(**local) as cluster:
+        yield cluster.scheduler_address
+
+
+def where_of(backend: str, dask: str) -> dict[str, Any]:
+    more = {"scheduler": dask} if backend == "dask" else {}
+    return {"backend": backend, "jobs": 1 if backend == "serial" else 2, **more}
+
+
+def bits(judged: Any) -> list[Any]:
+    """All that is in judged runs, as bytes and text."""
+    rows = [judged.documents, judged.judgments]
+    if judged.annotations.lengths is not None:
+        rows.append(judged.annotations.lengths)
+    arrays = [value for one in rows for value in vars(one).values()]
+    return [
+        *(one.tobytes() if isinstance(one, np.ndarray) else repr(one) for one in arrays),
+        judged.retrieved.tobytes(),
+        judged.scored.tobytes(),
+        repr([(one.name, getattr(judged.coverage, one.name)) for one in fields(judged.coverage)]),
+        judged.systems,
+        judged.topics,
+    ]
+
+
+def asked(runs: Any, folder: Path, **more: Any) -> list[Any]:
+    """What comes of judging: warnings, progress, and judged runs or the error."""
+    seen: list[tuple[int, int]] = []
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            judged = cf.judge(
+                runs, str(folder / "qrels"), progress=lambda *one: seen.append(one), **more
+            )
+            found = bits(judged)
+            for aspect in (judged.annotations.aspects or {}).values():
+                found += bits(aspect)
+        except cf.CranfieldError as error:
+            found = [type(error), str(error)]
+    return [*found, seen, [str(one.message) for one in told if one.category is cf.CranfieldWarning]]
+
+
+BACKENDS = ("threading", "loky", "dask")
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_same_bits(folder: Path, dask: str, backend: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Relative paths are those of this process, wherever workers are.
+    monkeypatch.chdir(folder)
+    in_memory = cf.read_run("r0.run").renamed("memory")
+    runs = ["r*.run*", {"dict": {"t1": {"d4": 1.0, "d8": 1.0}}}, in_memory]
+    where = where_of(backend, dask)
+    for more in ({}, {"ties": "input", "depth": 20, "topics": "run", "unjudged": "condensed"}):
+        expected = asked(runs, folder, backend="serial", **more)
+        assert asked(runs, folder, **where, **more) == expected
+        assert len(expected[-1]) == 2 and expected[-2][-1] == (9, 9)
+    beside = {"lengths": "lengths.csv", "aspects": {"other": str(folder / "qrels")}}
+    expected = asked("r?.run", folder, backend="serial", **beside)
+    assert asked("r?.run", folder, **where, **beside) == expected
+    measures, found = ["AP", "nDCG@10"], []
+    for how in ({"backend": "serial"}, where):
+        with warnings.catch_warnings(action="ignore"):
+            ev = cf.evaluate("r?.run", "qrels", measures, shards=3, **how)
+        found.append([ev[one].values.tobytes() for one in measures])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_same_errors(
+    folder: Path, dask: str, backend: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    where = where_of(backend, dask)
+    wrong: Sequence[Any] = ("short.txt", "nix.run", "twice.txt", {"bad": {"t1": {"d": "x"}}})
+    for first in range(len(wrong)):
+        # Which comes first is which is told, though others are found sooner.
+        runs = ["r3.run", "r5.run", *wrong[first:], *wrong[:first]]
+        expected = asked(runs, folder, backend="serial")
+        assert expected[0] is cf.InputError
+        assert asked(runs, folder, **where) == expected
+
+
+def killed_once(flag: str, task: int) -> int:
+    if task == 3:
+        try:
+            os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
+        except FileExistsError:
+            return task
+        os.kill(os.getpid(), signal.SIGKILL)
+    return task
+
+
+class KillsOnce:
+    """Judges nothing: counts rows; a worker that has the third run is killed the first time."""
+
+    def __init__(self, flag: Path) -> None:
+        self.flag = str(flag)
+
+    def __call__(self, run: Run, stem: str | None) -> tuple[str | None, int]:
+        killed_once(self.flag, 3 if stem == "r3" else 0)
+        return stem, len(run)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+@pytest.mark.parametrize("backend", ["loky", "dask"])
+def test_killed_workers_cost_what_they_had(
+    folder: Path, tmp_path: Path, dask: str, backend: str
+) -> None:
+    runs = cf.read_runs(str(folder / "r?.run"))
+    with warnings.catch_warnings(action="ignore"):
+        (tmp_path / "there").touch()
+        expected = list(of_each(runs, KillsOnce(tmp_path / "there"), None, backend="serial"))
+        where = where_of(backend, dask)
+        found = list(of_each(runs, KillsOnce(tmp_path / "flag"), None, **where))
+    assert found == expected
+    assert (tmp_path / "flag").exists()
+
+
+def killer(_: None, task: int) -> int:
+    if task == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return task
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such signal")
+def test_what_kills_all_workers_is_named() -> None:
+    done = []
+    with pytest.raises(KilledWorkersError, match="3: workers that do it are killed each time"):
+        for name, _ in computed(killer, None, ((k, k) for k in range(6)), jobs=2, backend="loky"):
+            done.append(name)
+    assert sorted(done) == [0, 1, 2, 4, 5]
+
+
+def test_parts_are_small(folder: Path) -> None:
+    seen = []
+
+    class Seen:
+        def __init__(self, of_run: Any) -> None:
+            self.of_run = of_run
+
+        def __call__(self, run: Run, stem: str | None) -> Any:
+            found = self.of_run(run, stem)
+            seen.append((len(pickle.dumps(found)), found[0]))
+            return found
+
+    from cranfield.collection.judged import each_run, judging
+
+    judge_each = each_run.judge_each
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(
+            judging, "judge_each", lambda r, q, of, *a, **k: judge_each(r, q, Seen(of), *a, **k)
+        )
+        cf.judge(str(folder / "r0.run"), str(folder / "qrels"))
+    [(size, part)] = seen
+    again = pickle.loads(pickle.dumps(part))
+    assert all(
+        getattr(again, name).dtype == np.int64
+        and (getattr(again, name) == getattr(part, name)).all()
+        for name in ("topic", "rank", "grade", "source", "retrieved")
+    )
+    # Topic, rank and grade fit in a byte, and the number of the judgment in two.
+    assert size < 6 * part.rank.size + 1500
+
+
+def test_the_command(folder: Path, dask: str) -> None:
+    def ran(*more: str) -> str:
+        command = [
+            sys.executable,
+            "-m",
+            "cranfield",
+            "evaluate",
+            "qrels",
+            "r0.run",
+            "r5.run",
+            *more,
+        ]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        return done.stdout + done.stderr
+
+    expected = ran("-q")
+    assert "AP" in expected
+    assert ran("-q", "--backend", "dask", "--scheduler", dask) == expected
+    assert "a scheduler goes with the backend 'dask'" in ran("--scheduler", dask)
+
+
+def test_backends_that_are_not_there(folder: Path) -> None:
+    runs, qrels = str(folder / "r0.run"), str(folder / "qrels")
+    with pytest.raises(cf.PolicyError, match="there is no backend 'nope'"):
+        cf.judge(runs, qrels, backend="nope", jobs=2)
+    with pytest.raises(cf.PolicyError, match="no scheduler of Dask at 'nope'"):
+        cf.judge(runs, qrels, backend="dask", scheduler="nope")
+
+
+def test_around(folder: Path) -> None:
+    import joblib
+
+    runs = str(folder / "r?.run")
+    expected = asked(runs, folder, backend="serial")
+    with joblib.parallel_config("threading", n_jobs=2):
+        assert asked(runs, folder) == expected

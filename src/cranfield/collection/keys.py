@@ -20,7 +20,16 @@ Codes = NDArray[np.int32]
 Keys = NDArray[np.uint64]
 
 _BLOCK = 1 << 16
-"""Keys sorted or looked up at a time: as many as the processor's cache holds."""
+"""Keys looked up at a time: as many as the processor's cache holds."""
+
+_SORTED = 1 << 12
+"""Keys sorted at a time: as many as the nearest cache holds."""
+
+_TOGETHER = 64
+"""Blocks that a thread sorts before it asks for others."""
+
+_MANY = 1 << 18
+"""Keys that are worth to be sorted by several threads."""
 
 ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -81,8 +90,7 @@ def repeats(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[Indices, 
 
     Sorted keys answer the usual question, 'are all different?'. Only a suspicion is looked into.
     """
-    blocks = (keys[start:stop] for start, stop in _blocks(codes))
-    if not any(as_they_come(_has_repeat, blocks, own_threads())):
+    if _all_differ(keys, codes):
         none = np.empty(0, dtype=np.intp)
         return none, none
     ordered = np.sort(keys)
@@ -106,6 +114,21 @@ def first_rows(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> Indices:
     return rows.select(pl.col("row").min().over("topic", "doc"))["row"].to_numpy()
 
 
+def _all_differ(keys: Keys, codes: NDArray[Any]) -> bool:
+    """Tell whether no key stands twice in a topic, by pieces that are looked at in threads."""
+    blocks, threads = list(_blocks(codes)), own_threads()
+    pieces: Iterator[list[Keys]]
+    if len(blocks) == 1 and keys.size > _MANY and threads > 1:
+        # Topics stand mixed: equal keys have the same leading bits.
+        pieces = ([keys[keys >> np.uint64(62) == bits]] for bits in range(4))
+    else:
+        pieces = (
+            [keys[first:last] for first, last in blocks[start : start + _TOGETHER]]
+            for start in range(0, len(blocks), _TOGETHER)
+        )
+    return all(as_they_come(lambda piece: not any(map(_has_repeat, piece)), pieces, threads))
+
+
 def _has_repeat(keys: Keys) -> bool:
     ordered = np.sort(keys)
     return bool((ordered[1:] == ordered[:-1]).any())
@@ -115,10 +138,10 @@ def _blocks(codes: NDArray[Any]) -> Iterator[tuple[int, int]]:
     """Cut rows where no topic goes on: small blocks where topics stand together, else one."""
     rows = codes.size
     starts = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-    if rows <= _BLOCK or starts.size + 1 > int(codes.max()) + 1:
+    if rows <= _SORTED or starts.size + 1 > int(codes.max()) + 1:
         yield 0, rows
         return
-    wanted = np.searchsorted(starts, np.arange(_BLOCK, rows, _BLOCK))
+    wanted = np.searchsorted(starts, np.arange(_SORTED, rows, _SORTED))
     cuts = np.unique(np.append(starts[wanted[wanted < starts.size]], rows))
     yield from zip([0, *cuts[:-1].tolist()], cuts.tolist(), strict=True)
 

@@ -22,10 +22,11 @@ import numpy as np
 
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.errors import CranfieldError
-from cranfield.measures.base import KINDS, REGISTRY, Measure
+from cranfield.measures.base import REGISTRY, Measure
 from cranfield.measures.catalogue.battery import GRADES, Battery, battery
 from cranfield.measures.catalogue.battery_judged import VARIANTS, scores
 from cranfield.measures.catalogue.findings import PROPERTIES, Finding, Properties
+from cranfield.measures.families import KINDS
 from cranfield.measures.grammar import parse_measure
 
 TOLERANCE = 1e-12

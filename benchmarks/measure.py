@@ -103,7 +103,7 @@ class Bench:
         own.unlink(missing_ok=True)
         qrels, runs = data.judgments.path(self.data), data.run_paths(self.data)
         command = fill(template, python, qrels, runs, own)
-        if data.variant in UNPACKERS and name in PEERS:
+        if data.variant in UNPACKERS and name in PEERS and "{runs}" in PEERS[name].command:
             command = unpacking(command, runs[0], UNPACKERS[data.variant], self.scratch)
         outcome = timed(command, own.with_suffix(".out"), self.scratch / f"{name}.err")
         if isinstance(outcome, Failure):

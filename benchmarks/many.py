@@ -63,6 +63,7 @@ def main() -> None:
             )
     for what, unit, values in (
         ("time", "s", [one.wall for one in took]),
+        ("time of processors", "s", [one.cpu for one in took]),
         ("memory", "MiB", [one.peak for one in took]),
     ):
         start, slope, off = line([*COUNTS], values)

@@ -19,12 +19,8 @@ Pairs = list[tuple[Timing, Timing]]
 
 STARTS = {
     "python -c pass": ("-c", "pass"),
-    'python -c "import click"': ("-c", "import click"),
     'python -c "import numpy, polars"': ("-c", "import numpy, polars"),
     'python -c "import cranfield"': ("-c", "import cranfield"),
-    "cranfield --version": ("-m", "cranfield", "--version"),
-    "cranfield --help": ("-m", "cranfield", "--help"),
-    "cranfield evaluate --help": ("-m", "cranfield", "evaluate", "--help"),
 }
 """What is started, each beside the first."""
 

@@ -69,6 +69,7 @@ _REPEAT, _DATA = ("--repeat", "{repeat}"), ("--data", "{data}")
 
 _PARTS = {
     "import": Part(),
+    "startup": Part(("A",), program=("startup", *_REPEAT, *_DATA)),
     **{name: Part((name,), _ALL) for name in ("A", "C", "D", "E")},
     "ties": Part(("A-ties", "C-ties", "D-ties", "E-ties"), _QUICK),
     "variants": Part(variants=("C", "D"), forms=("shuffled", "blanks")),

@@ -40,6 +40,10 @@ _ALL = (*(name for name, peer in PEERS.items() if not peer.own), "limit", "numpy
 _QUICK = tuple(name for name in _ALL if not PEERS[name].slow)
 
 
+_FEWEST_TESTS = 5
+"""Tests of significance take milliseconds."""
+
+
 @dataclass(frozen=True)
 class Part:
     """What is measured together.
@@ -56,6 +60,8 @@ class Part:
         Those forms.
     program
         The module here that measures by itself, and what it is told.
+    most
+        How often a pair is measured at most: what takes long is measured less often.
     """
 
     sets: tuple[str, ...] = ()
@@ -63,6 +69,7 @@ class Part:
     variants: tuple[str, ...] = ()
     forms: tuple[str, ...] = ()
     program: tuple[str, ...] = ()
+    most: int = sys.maxsize
 
 
 _REPEAT, _DATA = ("--repeat", "{repeat}"), ("--data", "{data}")
@@ -71,14 +78,14 @@ _PARTS = {
     "import": Part(),
     "startup": Part(("A",), program=("startup", *_REPEAT, *_DATA)),
     **{name: Part((name,), _ALL) for name in ("A", "C", "D", "E")},
-    "ties": Part(("A-ties", "C-ties", "D-ties", "E-ties"), _QUICK),
+    "ties": Part(("A-ties", "C-ties", "D-ties", "E-ties"), _QUICK, most=2),
     "variants": Part(variants=("C", "D"), forms=("shuffled", "blanks")),
-    "archives": Part(("D-gz",), ("pytrec_eval", "trec_eval"), ("D",), ARCHIVES),
+    "archives": Part(("D-gz",), ("pytrec_eval", "trec_eval"), ("D",), ARCHIVES, most=2),
     "dicts": Part(("A", "D"), program=("dicts", *_REPEAT, *_DATA)),
-    "large": Part(("D-tenfold",), ("one processor", "limit")),
+    "large": Part(("D-tenfold",), ("one processor", "limit"), most=1),
     "dask": Part(("C",), ("two Dask workers",)),
     "many": Part(("D",), program=("many", *_DATA)),
-    "significance": Part(program=("significance", *_REPEAT)),
+    "significance": Part(program=("significance", "--repeat", "{more}")),
     "scales": Part(program=("scales",)),
 }
 
@@ -128,30 +135,32 @@ def _measure(bench: Bench, options: argparse.Namespace) -> dict[str, dict[str, R
     beside = dict.fromkeys(name for part in parts.values() for name in part.beside)
     prepare(bench, [peer for peer in options.peers if peer.name in {*beside, "beside"}])
     for name, part in parts.items():
+        repeat = min(options.repeat, part.most)
         if part.program:
             _say("")
-            places = {"{repeat}": str(options.repeat), "{data}": str(bench.data)}
+            more = max(options.repeat, _FEWEST_TESTS)
+            places = {"{repeat}": str(repeat), "{more}": str(more), "{data}": str(bench.data)}
             module, *told = [places.get(word, word) for word in part.program]
             command = [sys.executable, "-m", f"benchmarks.{module}", *told]
             subprocess.run(command, check=True, cwd=HERE.parent)
             continue
         for data in map(DATA_SETS.__getitem__, part.sets):
             peers = [peer for peer in options.peers if peer.name in {*part.beside, "beside"}]
-            times = partial(_repeats, large=data.name in _LARGE, options=options)
-            found = compare(bench, data, peers, times, options.repeat)
+            times = partial(_repeats, large=data.name in _LARGE, repeat=repeat, options=options)
+            found = compare(bench, data, peers, times, repeat)
             results[data.name if data.name not in results else f"{data.name} ({name})"] = found
             _print(comparison_text(data, found, memory_floor()))
         for data in map(DATA_SETS.__getitem__, part.variants):
             forms = variants_of(data.name, part.forms)
-            found = compare_variants(bench, data, forms, options.repeat)
+            found = compare_variants(bench, data, forms, repeat)
             results[f"{name} of {data.name}"] = found
             _print(variants_text(data, found, memory_floor()))
     return results
 
 
-def _repeats(peer: Peer, large: bool, options: argparse.Namespace) -> int:
-    repeat: int = options.repeat_slow if peer.slow and large else options.repeat
-    return repeat
+def _repeats(peer: Peer, large: bool, repeat: int, options: argparse.Namespace) -> int:
+    slow: int = options.repeat_slow
+    return slow if peer.slow and large else repeat
 
 
 def _generate(folder: Path, parts: Iterable[Part]) -> None:

@@ -124,12 +124,11 @@ def _greedy(hits: NDArray[np.bool_], weight: Floats, left: float, cutoff: int | 
     """Gains of one topic's greedy ranking; rows of `hits` are documents, best tie first."""
     size = min(len(hits), cutoff or len(hits))
     # Documents that answer the same intents are alike, so kinds of documents are chosen from.
-    kinds, first, kind = np.unique(hits, axis=0, return_index=True, return_inverse=True)
-    by_first = np.argsort(first)
-    stock = np.bincount(kind.ravel(), minlength=len(kinds))[by_first]
-    answers = kinds[by_first].astype(np.float64)
+    first, kind = _kinds(hits)
+    stock = np.bincount(kind)
+    answers = hits[first].astype(np.float64)
     # Where the next document of each kind stands among the documents, for ties.
-    places = [np.flatnonzero(kind.ravel() == one) for one in by_first.tolist()]
+    waiting = np.split(np.argsort(kind, kind="stable"), np.cumsum(stock)[:-1])
     worth = weight.copy()
     used = np.zeros(len(answers), dtype=np.int64)
     out = np.empty(size)
@@ -138,11 +137,27 @@ def _greedy(hits: NDArray[np.bool_], weight: Floats, left: float, cutoff: int | 
         tied = np.flatnonzero(gains == gains.max())
         pick = tied[0]
         if tied.size > 1:
-            pick = min(tied.tolist(), key=lambda one: int(places[one][used[one]]))
+            pick = min(tied.tolist(), key=lambda one: int(waiting[one][used[one]]))
         out[rank] = float((answers[pick] * worth).sum())
         used[pick] += 1
         worth = np.where(answers[pick] > 0, worth * left, worth)
     return out
+
+
+def _kinds(hits: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Where each kind of rows first stands, and the kind of each row, in order of appearance."""
+    packed = np.packbits(hits, axis=1)
+    words = np.zeros((len(hits), -(-packed.shape[1] // 8)), dtype=np.uint64)
+    words.view(np.uint8)[:, : packed.shape[1]] = packed
+    order = np.lexsort(words.T)
+    new = np.ones(order.size, dtype=bool)
+    new[1:] = (words[order[1:]] != words[order[:-1]]).any(axis=1)
+    # Sorting keeps the order of rows that are alike, so that the first of them stands first.
+    first = order[new]
+    rank = np.argsort(np.argsort(first))
+    kind = np.empty(order.size, dtype=np.int64)
+    kind[order] = rank[np.cumsum(new) - 1]
+    return np.sort(first), kind
 
 
 class _Over(_Novelty):

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib.util
 import json
 import os
 import subprocess
@@ -70,6 +71,8 @@ def main() -> None:
     if options.one:
         print(json.dumps(measured(options.one, options.data, options.repeat)))
         return
+    if importlib.util.find_spec("pytrec_eval") is None:
+        sys.exit("dicts: pytrec_eval is not installed")
     generate = [sys.executable, str(HERE / "generate.py"), "--out", str(options.data)]
     subprocess.run([*generate, "--only", ",".join(options.only)], check=True)
     print(f"Dicts: the calls alone, in one process; load {os.getloadavg()[0]:.1f}")

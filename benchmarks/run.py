@@ -142,7 +142,8 @@ def _measure(bench: Bench, options: argparse.Namespace) -> dict[str, dict[str, R
             places = {"{repeat}": str(repeat), "{more}": str(more), "{data}": str(bench.data)}
             module, *told = [places.get(word, word) for word in part.program]
             command = [sys.executable, "-m", f"benchmarks.{module}", *told]
-            subprocess.run(command, check=True, cwd=HERE.parent)
+            if subprocess.run(command, check=False, cwd=HERE.parent).returncode:
+                _print(f"{name}: failed, as said above")
             continue
         for data in map(DATA_SETS.__getitem__, part.sets):
             peers = [peer for peer in options.peers if peer.name in {*part.beside, "beside"}]

@@ -118,7 +118,7 @@ def text_case(kind: str) -> Any:
 
     def case(rng: random.Random, folder: Path) -> bool:
         data = hostile_text(rng, kind)
-        # Chunks are of 16 MiB; with small ones small files have their borders too.
+        # Chunks are of 4 MiB; with small ones small files have their borders too.
         size = rng.choice((CHUNK, CHUNK, 1, 7, 30, 100))
         encoding = "utf-8" if rng.random() < 0.93 else "latin-1"
         return check_text(data, kind, folder / f"input.{kind}", size=size, encoding=encoding)

@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 
 from cranfield.collection.keys import Codes, Keys, TopicCoder, numbered, pair_keys
 
-_BLOCK = 1 << 22
-"""Rows of a block: so many that a block goes back to the system when it is given up."""
+_BLOCK = 1 << 23
+"""Rows of a block: so many that it goes back to the system when it is given up.
+
+What is not written to of a block takes up no memory.
+"""
 
 
 @dataclass(frozen=True)
@@ -149,7 +152,7 @@ class _Column:
     def joined(self) -> NDArray[Any]:
         if self._only is not None:
             return np.array(self._only)
-        if len(self._blocks) == 1:
+        if len(self._blocks) == 1 and 2 * self._size >= _BLOCK:
             return self._blocks.pop()[: self._size]
         whole = np.empty(self._size, dtype=self._blocks[0].dtype)
         self._blocks.reverse()

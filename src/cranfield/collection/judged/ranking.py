@@ -20,8 +20,14 @@ from cranfield.collection.run import Run
 
 Key = NDArray[np.floating[Any]]
 
-_FEW = 5_000
-"""Ties that are settled faster in Python than by setting up a table."""
+_BY_ROW = {"input", "rank"}
+"""The policies that leave tied documents in the order of the input."""
+
+_SMALL = 8
+"""Documents of a group of ties, on average, that are sooner compared in pairs than sorted."""
+
+_PAIRS = 1 << 20
+"""Pairs that are compared at a time, at the most, so that memory stays bounded."""
 
 _BLOCK = 1 << 16
 """Rows counted at a time."""
@@ -69,7 +75,7 @@ class Order:
         # The first of each group stands for it.
         asked = np.flatnonzero(self._equal & ~np.roll(self._equal, 1))
         if asked.size:
-            places, by_policy = self._settled(asked)
+            places, by_policy = self._settled(*self._groups(asked))
             rows[places] = rows[places][by_policy]
         return rows
 
@@ -82,23 +88,49 @@ class Order:
             places = place_of[rows]
         tied = np.flatnonzero(self._equal[places] | self._equal[places - 1])
         if tied.size:
-            among, by_policy = self._settled(places[tied])
-            settled = np.empty_like(among)
-            settled[by_policy] = among
-            places[tied] = settled[np.searchsorted(among, places[tied])]
+            firsts, sizes = self._groups(places[tied])
+            if sizes.sum() <= min(_SMALL * tied.size, _PAIRS):
+                places[tied] = firsts + self._before(rows[tied], firsts, sizes)
+            else:
+                firsts, one = np.unique(firsts, return_index=True)
+                among, by_policy = self._settled(firsts, sizes[one])
+                settled = np.empty_like(among)
+                settled[by_policy] = among
+                places[tied] = settled[np.searchsorted(among, places[tied])]
         return places - self.starts[self.run.codes[rows]] + 1
 
-    def _settled(self, tied: NDArray[np.int64]) -> tuple[Indices, Indices]:
-        """Settle the groups of equal documents that stand at some places.
-
-        Returns all places of these groups, and which of the documents there belongs at each.
-        """
+    def _groups(self, places: Indices) -> tuple[Indices, Indices]:
+        """Where the group of equal documents begins that each place is in, and its size."""
         lasts = np.flatnonzero(~self._equal)
-        groups = np.unique(np.searchsorted(lasts, tied))
-        firsts = np.where(groups > 0, lasts[groups - 1] + 1, 0)
-        group, places = spread(np.arange(groups.size), firsts, lasts[groups] - firsts + 1)
-        rows = places if self._unsettled is None else self._unsettled[places]
-        return places, _by_policy(self.run, rows, group, self.ties)
+        group = np.searchsorted(lasts, places)
+        firsts = np.where(group > 0, lasts[group - 1] + 1, 0)
+        return firsts, lasts[group] - firsts + 1
+
+    def _at(self, places: Indices) -> Indices:
+        return places if self._unsettled is None else self._unsettled[places]
+
+    def _before(self, rows: Indices, firsts: Indices, sizes: Indices) -> NDArray[np.int64]:
+        """Count the documents of each row's group that the policy puts before it."""
+        asked, places = spread(np.arange(rows.size), firsts, sizes)
+        others = self._at(places)
+        if self.ties in _BY_ROW:
+            before = others < rows[asked]
+        else:
+            # Polars compares text by its bytes.
+            docs, own = self.run.ids(others), self.run.ids(rows)[asked]
+            before = (docs < own if self.ties == "id-ascending" else docs > own).to_numpy()
+        return np.bincount(asked[before], minlength=rows.size)
+
+    def _settled(self, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
+        """Put groups in order: their places, and which of the documents there belongs at each."""
+        group, places = spread(np.arange(firsts.size), firsts, sizes)
+        rows = self._at(places)
+        if self.ties in _BY_ROW:
+            return places, np.lexsort((rows, group))
+        frame = pl.DataFrame({"group": group, "doc": self.run.ids(rows)})
+        falling = [False, self.ties != "id-ascending"]
+        order = frame.select(pl.arg_sort_by("group", "doc", descending=falling)).to_series()
+        return places, order.to_numpy()
 
 
 def order_of(run: Run, ties: str) -> Order:
@@ -190,23 +222,6 @@ def _stable_by_code(codes: NDArray[np.int32], topics: int) -> Indices:
     if topics <= 1 << 16:
         return low
     return low[np.argsort((codes[low] >> 16).astype(np.uint16), kind="stable")]
-
-
-def _by_policy(run: Run, rows: Indices, group: Indices, ties: str) -> Indices:
-    """Order rows by group, then by the policy for ties."""
-    if ties in {"input", "rank"}:
-        return np.lexsort((rows, group))
-    docs = run.ids(rows)
-    if rows.size <= _FEW:
-        # Python compares text by code points, which is the order of the bytes of UTF-8.
-        names = docs.to_list()
-        by_doc = sorted(range(rows.size), key=names.__getitem__, reverse=ties != "id-ascending")
-        order = np.array(by_doc, dtype=np.intp)
-        return order[np.argsort(group[order], kind="stable")]
-    frame = pl.DataFrame({"group": group, "doc": docs})
-    return frame.select(pl.arg_sort_by("group", "doc", descending=[False, ties != "id-ascending"]))[
-        "group"
-    ].to_numpy()
 
 
 def _contradictions(

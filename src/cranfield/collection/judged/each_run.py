@@ -21,7 +21,7 @@ from cranfield.collection.judged.assembling import JudgedRun
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
 
-_IN_FLIGHT = 1 << 29
+_IN_FLIGHT = 1 << 28
 """Bytes of files that are read at a time, at the most, so that memory stays bounded."""
 
 _MOST = 8

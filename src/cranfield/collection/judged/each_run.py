@@ -10,6 +10,7 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import accumulate
 from threading import Condition, Lock
 from typing import Any, Generic, TypeVar, cast
 
@@ -118,8 +119,9 @@ def _in_threads(
 ) -> Generator[_Outcome[Found], None, None]:
     total = len(runs)
     room = _Room(_IN_FLIGHT)
-    # While one is computed with, others are read.
-    workers = jobs or min(_MOST, 2 * processors())
+    # While one is computed with, others are read. Threads that would only wait for room are not
+    # made: each of several keeps memory that it gave up.
+    workers = jobs or min(_MOST, 2 * processors(), _fitting(runs, _IN_FLIGHT))
 
     def one(i: int) -> _Outcome[Found]:
         return _Outcome.of(lambda: of_run(runs[i], runs.stem(i)))
@@ -143,6 +145,12 @@ def _in_threads(
             yield from pool.map(in_turn, range(total))
         finally:
             pool.shutdown(cancel_futures=True)
+
+
+def _fitting(runs: Runs, room: int) -> int:
+    """Count how many runs fit into some room together; at least one is read."""
+    sizes = sorted(runs.size(i) for i in range(len(runs)))
+    return max(1, sum(whole <= room for whole in accumulate(sizes)))
 
 
 class _Room:

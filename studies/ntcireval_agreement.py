@@ -198,7 +198,7 @@ def by_intent_files(
     """Values of every intent by itself, and of the topics."""
     from cranfield.collection.intents.by_intent import by_intent
 
-    view = by_intent(judged, "the study").judged
+    [view] = (part.judged for part in by_intent(judged, "the study"))
     for ending in ("nevIA", "nevPQ"):
         path = folder / "oracle_outputs" / f"{name}.l10.{ending}"
         expected = printed(path.read_text())

@@ -12,9 +12,10 @@ from cranfield.cli.main import main as program
 from cranfield.collection.document_tables import read_groups, read_lengths
 from cranfield.collection.intents.probabilities import read_intents
 from cranfield.collection.judged.policies import PRESETS
-from cranfield.measures.base import KINDS, REGISTRY, measure
+from cranfield.measures.base import REGISTRY, measure
 from cranfield.measures.catalogue.battery_judged import scores as battery_scores
 from cranfield.measures.catalogue.properties import catalogue, properties
+from cranfield.measures.families import KINDS
 from cranfield.measures.sessions import click_u
 from cranfield.measures.trec_eval_names import FAMILIES, NICKNAMES, SINGLE
 from cranfield.meta.reproduction.orders import order_agreement, position_tau, union_tau

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 import cranfield as cf
-from cranfield.measures.base import KINDS, REGISTRY
+from cranfield.measures.base import REGISTRY
 from cranfield.measures.catalogue.findings import PROPERTIES
+from cranfield.measures.families import KINDS
 from tests.cli.running import cranfield
 
 

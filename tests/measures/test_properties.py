@@ -16,7 +16,7 @@ import cranfield as cf
 from cranfield.base.arrays import Floats
 from cranfield.base.errors import CranfieldError
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.measures.base import KINDS, REGISTRY, Info, Measure
+from cranfield.measures.base import REGISTRY, Info, Measure
 from cranfield.measures.catalogue.battery import GRADES, battery
 from cranfield.measures.catalogue.battery_judged import scores
 from cranfield.measures.catalogue.findings import PROPERTIES
@@ -26,6 +26,7 @@ from cranfield.measures.catalogue.properties import (
     properties,
     representative,
 )
+from cranfield.measures.families import KINDS
 from cranfield.measures.grammar import parse_measure
 
 CATALOGUE = {name: made for name, made in catalogue().items() if made is not None}

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
-from cranfield.measures.base import KINDS, REGISTRY
+from cranfield.measures.base import REGISTRY
+from cranfield.measures.families import KINDS
 from tests import reference as ref
 
 Oracle = Callable[[ref.Ranking, list[int]], float]

@@ -17,7 +17,8 @@ import cranfield.scales
 import cranfield.significance
 from cranfield import evaluate_answers
 from cranfield.base.errors import CranfieldWarning, MeasureError, PolicyError
-from cranfield.measures.base import KINDS, REGISTRY
+from cranfield.measures.base import REGISTRY
+from cranfield.measures.families import KINDS
 from cranfield.meta import split_topics, study_scales
 from cranfield.meta.study import STUDIES, Study, result_of
 from cranfield.reporting.references.citing import RESULTS

@@ -8,7 +8,8 @@ import cranfield as cf
 from cranfield.base.errors import MeasureError
 from cranfield.base.scale_types import Scale
 from cranfield.measures import Measure, parse_measure
-from cranfield.measures.base import KINDS, REGISTRY
+from cranfield.measures.base import REGISTRY
+from cranfield.measures.families import KINDS
 from cranfield.scales.forms.eligible import beyond_grades
 from cranfield.scales.runs import as_measure
 from cranfield.scales.verdicts.scale_of import scale_of

@@ -13,7 +13,8 @@ import pytest
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, MeasureError, PolicyError
 from cranfield.measures import parse_measure
-from cranfield.measures.base import KINDS, REGISTRY
+from cranfield.measures.base import REGISTRY
+from cranfield.measures.families import KINDS
 from cranfield.scales import interval, scale_over_topics, score_runs
 from cranfield.scales.forms.eligible import beyond_grades, beyond_length
 from cranfield.scales.images import making

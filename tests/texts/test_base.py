@@ -12,7 +12,8 @@ import cranfield as cf
 from cranfield import measures
 from cranfield.base.errors import MeasureError
 from cranfield.evaluation.evaluation import evaluate_answers
-from cranfield.measures.base import KINDS, REGISTRY
+from cranfield.measures.base import REGISTRY
+from cranfield.measures.families import KINDS
 from cranfield.measures.grammar import parse_measure, parse_measures
 from cranfield.texts import judge_answers
 

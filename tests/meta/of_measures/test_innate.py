@@ -10,7 +10,8 @@ from scipy import stats
 
 import cranfield as cf
 from cranfield.base.errors import CranfieldError, PolicyError
-from cranfield.measures.base import KINDS, REGISTRY
+from cranfield.measures.base import REGISTRY
+from cranfield.measures.families import KINDS
 from cranfield.meta import innate_orders
 from cranfield.scales.forms.eligible import beyond_grades
 from cranfield.scales.orders.partial_order import at_or_below

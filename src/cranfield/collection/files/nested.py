@@ -109,10 +109,11 @@ def _rows(data: Any, dtype: np.dtype[Any], kinds: str) -> _Rows | None:
 
 def _all_ids(given: Mapping[Any, Any]) -> bool:
     """Whether all keys are text, none of it empty, that can be written as UTF-8."""
-    if {*map(type, given)} != {str} or "" in given:
-        return False
-    text = "".join(given)
     try:
+        # This goes through ids that are scattered in memory in half the time of the look at types.
+        text = "".join(given)
+        if {*map(type, given)} != {str} or "" in given:
+            return False
         return text.isascii() or bool(text.encode())
-    except UnicodeEncodeError:
+    except (TypeError, UnicodeEncodeError):
         return False

@@ -61,8 +61,18 @@ _ODD_IDS = st.sampled_from(
 _ODD_NUMBERS = st.sampled_from(
     [True, "1.5", "1_0", "x", None, b"1.5", np.nan, np.inf, Decimal("1.25"), Fraction(1, 3)]
     + [np.float32(0.1), np.float64(0.7), np.longdouble("0.1"), np.uint64(2**63 + 5), 2**53 + 1]
-    + [2**63, 10**30, 10**400, -(2**31) - 1, np.array(1.5), np.array([1.5]), np.array("2.5")]
-    + [np.str_("1_0"), np.bytes_(b"1.5"), 1 + 2j, [1.0], _Text("1.0"), 2.0, -0.0, np.bool_(True)]
+    + [2**63, 10**30, 10**400, -(2**31) - 1, np.array(1.5), np.array([1.5]), np.array(2)]
+    + [
+        np.array("2.5"),
+        np.str_("1_0"),
+        np.bytes_(b"1.5"),
+        1 + 2j,
+        [1.0],
+        _Text("1.0"),
+        2.0,
+        -0.0,
+        np.bool_(True),
+    ]
 )
 _SCORES = st.sampled_from([2.0, 1.0, 1 + 2**-30, 0.5, -1.0, 3, 0, -0.0])
 _ODD_INSIDES = st.sampled_from(
@@ -130,6 +140,12 @@ def test_what_is_read(run: dict[Any, Any], qrels: dict[Any, Any]) -> None:
     assert _told(lambda: _seen(cf.read_run(run))) == _told(lambda: _seen(cf.read_run(Other(run))))
     read = _told(lambda: _seen(cf.read_qrels(qrels)))
     assert read == _told(lambda: _seen(cf.read_qrels(Other(qrels))))
+
+
+@pytest.mark.parametrize("grade", [np.array(2), np.ma.array(2)])
+def test_an_array_is_no_grade(grade: Any) -> None:
+    with pytest.raises(cf.InputError, match="judgments: row 2: grade '2' is not an integer"):
+        cf.read_qrels({"q": {"a": 1, "b": grade}})
 
 
 @settings(max_examples=50)

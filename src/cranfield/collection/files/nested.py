@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
+from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,9 @@ from cranfield.sources.chunks import Origin
 
 _DICTS = {dict, defaultdict, OrderedDict}
 """Types whose keys and values are those that they show; a subclass may show others."""
+
+_INTEGERS = {int, bool, *np.sctypeDict.values()}
+"""Types of grades; NumPy would also take an array of no dimension for the integer in it."""
 
 
 class ListedRun(Listed, Run):
@@ -65,7 +69,8 @@ def qrels_of_dicts(data: Any) -> Qrels | None:
     if rows is None:
         return None
     grades = rows.values.astype(np.int32)
-    if (grades != rows.values).any():
+    given = chain.from_iterable(inside.values() for inside in data.values())
+    if (grades != rows.values).any() or not {*map(type, given)} <= _INTEGERS:
         return None
     qrels = object.__new__(ListedQrels)
     qrels.__dict__.update(

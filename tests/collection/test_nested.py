@@ -142,6 +142,16 @@ def test_what_is_read(run: dict[Any, Any], qrels: dict[Any, Any]) -> None:
     assert read == _told(lambda: _seen(cf.read_qrels(Other(qrels))))
 
 
+def test_what_messages_call_them() -> None:
+    run, qrels = cf.read_run({"q": {"a": 1.0}}), cf.read_qrels({"q": {"a": 1}})
+    with pytest.raises(cf.InputError, match=r"^Run cannot be read as judgments$"):
+        cf.evaluate(run, run, "AP")
+    with pytest.raises(cf.InputError, match=r"^Qrels cannot be read as a run$"):
+        cf.evaluate(qrels, qrels, "AP")
+    again = pickle.loads(pickle.dumps((run, qrels)))
+    assert [type(one) for one in again] == [ListedRun, ListedQrels]
+
+
 @pytest.mark.parametrize("grade", [np.array(2), np.ma.array(2)])
 def test_an_array_is_no_grade(grade: Any) -> None:
     with pytest.raises(cf.InputError, match="judgments: row 2: grade '2' is not an integer"):

@@ -36,6 +36,10 @@ class ListedQrels(Listed, Qrels):
     """Judgments whose documents become a column when that is asked for."""
 
 
+# In messages they are what they are to users; pickles find them by their qualified names.
+ListedRun.__name__, ListedQrels.__name__ = Run.__name__, Qrels.__name__
+
+
 class _Rows(NamedTuple):
     topics: tuple[str, ...]
     codes: Codes

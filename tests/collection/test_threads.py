@@ -142,6 +142,35 @@ def test_an_error_of_the_source_comes_after_those_of_lines(tmp_path: Path) -> No
                 cf.read_run(path)
 
 
+@pytest.mark.parametrize("threads", [1, 3])
+def test_damage_then_bytes_that_are_no_text_come_before_lines_of_chunks_together(
+    threads: int, tmp_path: Path
+) -> None:
+    """A group of chunks says what one large chunk would say."""
+    good = [b"%d Q0 d%03d 1 1 t\n" % (k % 3, k) for k in range(40)]
+    path = tmp_path / "a.run"
+    for score, text, message in [
+        (1, 7, "a.run:8: byte 0xe9"),
+        (1, 8, "a.run:2: score 'x'"),
+        (9, 15, "a.run:16: byte 0xe9"),
+        (9, 16, "a.run:10: score 'x'"),
+        (15, 12, "a.run:13: byte 0xe9"),
+    ]:
+        lines = list(good)
+        lines[score], lines[text] = b"1 Q0 e666 1 x t\n", b"1 Q0 \xe9666 1 1 t\n"
+        path.write_bytes(b"".join(lines))
+        for one in (2, 8):
+            # As many bytes as the chunks of two lines are together, read as four or as one.
+            with pytest.MonkeyPatch.context() as patch:
+                patch.setattr(chunks, "TOGETHER", 8 // one)
+                patch.setattr("cranfield.collection.files.blank_separated.TOGETHER", 8 // one)
+                assert message in _read(path, one * 16, threads)[0]
+    whole = gzip.compress(b"".join(lines))
+    path.write_bytes(whole[:-8] + bytes(8))
+    assert "truncated or damaged" in _read(path, 200, threads)[0]
+    assert "byte 0xe9" in _read(path, 75, threads)[0]
+
+
 def test_parts_are_asked_for_while_others_are_worked_on() -> None:
     asked: list[int] = []
 

@@ -22,6 +22,9 @@ from cranfield.sources.remote import is_url, opened, path_of, shown, size_of
 CHUNK = 4 << 20
 """Bytes parsed at a time in a thread: so many that starting to does not count."""
 
+TOGETHER = 4
+"""Chunks whose damage, and bytes that are no text, are said before what is wrong in a line."""
+
 FORMAT_OF_SUFFIX = {
     ".csv": "csv",
     ".tsv": "tsv",
@@ -133,9 +136,11 @@ class Source:
     def chunks(self, size: int | None = None) -> Iterator[bytes]:
         """Yield the content in chunks of whole lines, without a byte order mark."""
         with self.open() as stream:
-            first = True
-            while data := stream.read(size or CHUNK):
+            first, left = True, TOGETHER * CHUNK
+            while data := stream.read(min(size or CHUNK, left)):
                 chunk = data if data.endswith(b"\n") else data + stream.readline()
+                # Chunks that belong together end where one large chunk would.
+                left = left - len(chunk) if len(chunk) < left else TOGETHER * CHUNK
                 if first:
                     chunk = self._without_mark(chunk)
                     first = False

@@ -25,7 +25,7 @@ from cranfield.campaign.rules.topics import topic_ids
 from cranfield.collection.metadata.header import HeaderError, header_of
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.sources.archives import DAMAGED
-from cranfield.sources.chunks import Source
+from cranfield.sources.chunks import CHUNK, TOGETHER, Source
 
 
 def check_run(
@@ -85,7 +85,7 @@ def check_run(
     count, whole, again = 0, True, name != "-" and Path(name).is_file()
     place = MetadataPlace(path=name)
     try:
-        for chunk in _Bounded(name, task.most_bytes, task.most_unpacked).chunks():
+        for chunk in _Bounded(name, task.most_bytes, task.most_unpacked).chunks(TOGETHER * CHUNK):
             if count == 0 and (header := header_of(chunk, name)) is not None:
                 place = MetadataPlace(header, name)
                 chunk = header.blanked(chunk)  # noqa: PLW2901

@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.arrays import Bools
 from cranfield.base.errors import InputError
 from cranfield.collection.keys import DocIndex
-from cranfield.sources.chunks import Source
+from cranfield.sources.chunks import CHUNK, TOGETHER, Source
 
 _BLANKS = r" \t\x0b\f\r"
 _ROWS = 1 << 20
@@ -52,7 +52,7 @@ def _listed(path: Path) -> Iterator[pl.Series]:
     if source.suffix == ".parquet":
         yield from _of_table(path)
         return
-    for chunk in source.chunks():
+    for chunk in source.chunks(TOGETHER * CHUNK):
         yield _first_words(_text(chunk, source.name))
 
 
@@ -121,7 +121,7 @@ def excluded(topics: pl.Series, docs: pl.Series, path: Path) -> Bools:
 def _pairs(path: Path) -> Iterator[pl.DataFrame]:
     source = Source(str(path))
     first_line = 1
-    for chunk in source.chunks():
+    for chunk in source.chunks(TOGETHER * CHUNK):
         lines = pl.Series(_text(chunk, source.name).decode().split("\n"), dtype=pl.String)
         words = pl.DataFrame({"words": lines.str.extract_all(f"[^{_BLANKS}]+")}).with_columns(
             count=pl.col("words").list.len()

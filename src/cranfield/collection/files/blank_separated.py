@@ -10,6 +10,7 @@ from __future__ import annotations
 from codecs import BOM_UTF8
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -21,7 +22,7 @@ from cranfield.base.threads import as_they_come, own_threads
 from cranfield.collection.files.layouts import Layout, read_lines
 from cranfield.collection.files.parts import Chunk
 from cranfield.collection.files.regular import made_regular, separator_of
-from cranfield.sources.chunks import LineMap, Source
+from cranfield.sources.chunks import TOGETHER, LineMap, Source
 
 Made = TypeVar("Made")
 
@@ -43,8 +44,7 @@ def read_chunk(
     chunk: bytes, layout: Layout, *, source: str, first_line: int, encoding: str
 ) -> Chunk:
     """Parse whole lines into the layout's columns."""
-    if not chunk.isascii():
-        chunk = as_utf8(chunk, encoding, source, first_line)
+    chunk = as_utf8(chunk, encoding, source, first_line)
     separator = separator_of(chunk)
     text, numbers = (chunk, None) if separator else made_regular(chunk)
     frame = None if text.startswith(_ODD) else _read_csv(text, layout, separator or " ")
@@ -81,7 +81,16 @@ def read_parts(
             return chunk
 
     first_line, empty = 1, True
-    for found in as_they_come(tried, source.chunks(), own_threads()):
+    results = as_they_come(tried, source.chunks(), own_threads())
+    for number, found in enumerate(results):
+        if isinstance(found, bytes):
+            line = first_line
+            for one in [found, *islice(results, TOGETHER - 1 - number % TOGETHER)]:
+                if isinstance(one, bytes):
+                    as_utf8(one, encoding, source.name, line)
+                    line += one.count(b"\n")
+                else:
+                    line += one.lines
         part = read(found, first_line) if isinstance(found, bytes) else found
         lines.add(part.rows, first_line, part.numbers)
         first_line += part.lines
@@ -94,6 +103,8 @@ def read_parts(
 
 def as_utf8(chunk: bytes, encoding: str, source: str, first_line: int) -> bytes:
     """Return the chunk in UTF-8, or say where it is not in the encoding that it should have."""
+    if chunk.isascii():
+        return chunk
     try:
         text = chunk.decode(encoding)
     except UnicodeDecodeError as error:

@@ -17,6 +17,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 import numpy as np
 import polars as pl
@@ -24,7 +25,7 @@ import polars as pl
 from cranfield.base.errors import InputError, quoted
 from cranfield.collection.files.blank_separated import as_utf8
 from cranfield.collection.files.parts import Chunk
-from cranfield.sources.chunks import LineMap, Source
+from cranfield.sources.chunks import TOGETHER, LineMap, Source
 from cranfield.sources.values import is_integer, is_number
 
 _GRADE = re.compile(r"L\d+", re.ASCII)
@@ -71,9 +72,9 @@ def read_ntcir(
     """Parse a file chunk by chunk; note the lines."""
     form: Form | None = _RUN if kind == "run" else None
     first_line = 1
-    for chunk in source.chunks():
-        if not chunk.isascii():
-            chunk = as_utf8(chunk, encoding, source.name, first_line)  # noqa: PLW2901
+    chunks = source.chunks()
+    while chunk := b"".join(islice(chunks, TOGETHER)):
+        chunk = as_utf8(chunk, encoding, source.name, first_line)
         text = chunk.decode().split("\n")
         if form is None and (first := _first_line(chunk.decode())):
             number = first_line + text.index(first)

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.collection import pairs
 from cranfield.collection.files.nested import ListedQrels, ListedRun
 from cranfield.collection.judged.policies import TIES
 
@@ -51,6 +52,14 @@ class _Text(str):
 
     def __float__(self) -> float:
         return 7.5
+
+
+@pytest.fixture(scope="module", params=[0, pairs._SHORT], autouse=True)
+def _short(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Find documents topic by topic however few they are, and as it is usual."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pairs, "_SHORT", request.param)
+        yield
 
 
 _USUAL = st.sampled_from(["a", "b", "c", "D 1", "é", "文", "😀", "\0", "x" * 40])
@@ -202,7 +211,8 @@ def test_judged_once_for_each_subtopic() -> None:
     assert sorted(zip(asked.tolist(), found.tolist(), strict=True)) == [(1, 2), (1, 3)]
 
 
-def test_no_column_without_need() -> None:
+def test_no_column_without_need(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "_SHORT", 0)
     run, qrels = cf.read_run({"q": {"a": 1.0, "b": 1.0, "c": 1}}), cf.read_qrels({"q": {"b": 1}})
     assert isinstance(run, ListedRun)
     assert isinstance(qrels, ListedQrels)

@@ -18,6 +18,8 @@ from cranfield.collection.keys import Codes, KeyIndex, Keys, pair_keys
 _FEW = 16
 """Documents that are sought in a list one by one, where a table of it would cost more."""
 
+_SHORT = 64
+"""Rows of a topic, on average, up to which keys of all rows cost less than a look at each topic."""
 
 _NONE = np.zeros(0, dtype=np.intp)
 
@@ -123,7 +125,7 @@ class Listed(Pairs):
 
     def found_in(self, others: Pairs) -> tuple[Indices, Indices]:
         """Pairs (row, row of the others) of the same topic and document, in no order."""
-        if not others.unique:
+        if not others.unique or len(self.codes) < _SHORT * len(self.topics):
             return super().found_in(others)
         mine, theirs = self.by_topic, others.by_topic
         asked, found = [_NONE], [_NONE]

@@ -64,3 +64,10 @@ def test_no_near_twins() -> None:
         key = (own.parent, alias := alike(own.stem))
         assert key not in seen, f"{name} and {seen[key]} have nearly the same name {alias}"
         seen[key] = name
+
+
+def test_no_module_hides_a_name_of_the_measures() -> None:
+    import cranfield.measures as measures
+
+    hidden = [name for name in measures.__all__ if (PACKAGE / "measures" / f"{name}.py").exists()]
+    assert not hidden

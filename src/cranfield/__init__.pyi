@@ -39,7 +39,7 @@ from .evaluation.evaluation import Evaluation as Evaluation, score as score
 from .evaluation.scorefiles import read_scores as read_scores
 from .evaluation.of_sessions import evaluate_sessions as evaluate_sessions
 from .measures.base import Measure as Measure
-from .measures.define import define as define
+from .measures.defining import define as define
 from .measures.grammar import parse_measure as parse_measure, parse_measures as parse_measures
 from .reporting import charts as charts
 from .reporting.page.report_page import report as report

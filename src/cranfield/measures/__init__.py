@@ -15,7 +15,7 @@ from cranfield.measures.families import ALIASES, HOME
 
 if TYPE_CHECKING:
     from cranfield.measures.base import REGISTRY, Info, Measure
-    from cranfield.measures.define import define
+    from cranfield.measures.defining import define
     from cranfield.measures.grammar import parse_measure, parse_measures
     from cranfield.measures.users.model import UserModel
 
@@ -24,7 +24,7 @@ _TOOLS = {
     "Info": "base",
     "Measure": "base",
     "UserModel": "users.model",
-    "define": "define",
+    "define": "defining",
     "parse_measure": "grammar",
     "parse_measures": "grammar",
 }

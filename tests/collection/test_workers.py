@@ -63,7 +63,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def dask() -> Iterator[str]:
     """A cluster of two workers; its address."""
     distributed = pytest.importorskip("distributed")
-    local = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": None}
+    local = {"n_workers": 2, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     with distributed.LocalCluster(**local) as cluster:
         yield cluster.scheduler_address
 

@@ -306,7 +306,8 @@ def _dask_client(jobs: int, scheduler: str | None) -> Iterator[Any]:
         return
     import dask
 
-    local = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": None}
+    # Any free port: that of another cluster on this machine would be warned of.
+    local = {"n_workers": jobs, "threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
     # What is lost is tried again here, too.
     with (
         dask.config.set({"distributed.scheduler.allowed-failures": 1}),

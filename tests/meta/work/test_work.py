@@ -66,7 +66,7 @@ def test_dask_cluster(scores: cf.Scores) -> None:
     expected = split_topics(scores, ["anova-2", "t"], **options).repeated  # type: ignore[arg-type]
     with (
         distributed.LocalCluster(
-            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None
+            n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0"
         ) as cluster,
         distributed.Client(cluster),
     ):

@@ -62,8 +62,8 @@ def coded(chunk: Chunk) -> Part:
     tags: list[str] = []
     if "tag" in frame.columns:
         tags = _different(frame["tag"])
-    rest = frame.drop("topic", "doc", "tag", strict=False)
-    return Part(topics, codes, docs, pair_keys(docs, codes, topics), tags, rest.to_dict())
+    rest = {name: frame[name] for name in frame.columns if name not in {"topic", "doc", "tag"}}
+    return Part(topics, codes, docs, pair_keys(docs, codes, topics), tags, rest)
 
 
 def _different(tags: pl.Series) -> list[str]:

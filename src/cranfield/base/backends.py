@@ -130,8 +130,8 @@ def _insisting(workers: Workers, tasks: Named[Any, Any]) -> Iterator[tuple[Any, 
     yield from done(list(held.items()))
     for name, task in list(held.items()):
         yield from done([(name, task)])
-        if name in held:
-            raise KilledWorkersError(name)
+    for name in held:
+        raise KilledWorkersError(name)
 
 
 @dataclass(frozen=True, eq=False)

@@ -224,7 +224,7 @@ def test_compare_lists_every_test(folder: Path) -> None:
     """The help names all tests, without those that are only bounds, and all corrections."""
     from cranfield.significance import CORRECTIONS, TESTS
 
-    out, _ = cranfield(folder, "compare", "--help")
+    out, _ = cranfield(folder, "compare", "--help-all")
     named = set(re.findall(r"[a-z0-9-]+", re.sub(r"-\s+", "-", out)))
     assert named >= {name for name in [*TESTS, "anova"] if name not in {"anova-2f", "anova-3f"}}
     assert named >= set(CORRECTIONS)

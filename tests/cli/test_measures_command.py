@@ -89,11 +89,11 @@ def test_properties(tmp_path: Path) -> None:
     out, _ = cranfield(tmp_path, "measures", "ERR", "--properties")
     assert "properties, computed for ERR" in out
     assert "normalised                   no: relevant: 1; the best ranking, 1, scores 0.125" in out
-    out, _ = cranfield(tmp_path, "measures", "TRisk", "-p")
+    out, _ = cranfield(tmp_path, "measures", "TRisk", "--properties")
     assert "are not computed: a score of TRisk" in out
-    out, _ = cranfield(tmp_path, "measures", "SSharp", "-p")
+    out, _ = cranfield(tmp_path, "measures", "SSharp", "--properties")
     assert "properties are computed of measures of rankings" in out
-    (found,) = json.loads(cranfield(tmp_path, "measures", "AP", "-p", "--json")[0])
+    (found,) = json.loads(cranfield(tmp_path, "measures", "AP", "--properties", "--json")[0])
     assert list(found["properties"]) == ["of", *PROPERTIES]
     assert found["properties"]["recall"]["holds"] is True
 

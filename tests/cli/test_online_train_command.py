@@ -27,7 +27,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def test_a_model_is_trained_tried_and_written(folder: Path) -> None:
-    command = "online train log.csv -m DBN --test test.csv -o model.json"
+    command = "online train log.csv --model DBN --held-out test.csv -o model.json"
     out, _ = cranfield(folder, *command.split())
     assert "DBN written to model.json" in out
     assert "tried on QueryLog(40 pages" in out
@@ -37,7 +37,7 @@ def test_a_model_is_trained_tried_and_written(folder: Path) -> None:
 
 
 def test_tables_of_numbers(folder: Path) -> None:
-    command = "online train log.csv -m all --qrels qrels.txt --measure P@1 --over RCTR"
+    command = "online train log.csv --model all --qrels qrels.txt --measure P@1 --over RCTR"
     out, _ = cranfield(folder, *command.split(), "--resamples", "50", "--format", "json")
     found = json.loads(out)
     assert len(found["models"]) == 10
@@ -61,17 +61,17 @@ def test_tied_by_grade_of_the_log_or_of_judgments(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ("-m DBNN", "did you mean DBN"),
-        ("-m DBN -m DBN", "twice"),
-        ("-m DBN -m UBM -o m.json", "--output is for one model"),
+        ("--model DBNN", "did you mean DBN"),
+        ("--model DBN --model DBN", "twice"),
+        ("--model DBN --model UBM -o m.json", "--output is for one model"),
         ("--seed 3", "goes with --over"),
-        ("-m DBN --over UBM", "of which it is one"),
+        ("--model DBN --over UBM", "of which it is one"),
         ("--measure P@1", "--measure goes with --qrels"),
         ("-o log.csv", "is a file that is read"),
         ("--table gain", "no table 'gain'"),
-        ("-m GCTR --qrels qrels.txt", "say nothing of documents"),
-        ("--test nowhere.csv", "nowhere.csv: cannot be read"),
-        ("-m DBN(gamma=2) -o m.json", "gamma"),
+        ("--model GCTR --qrels qrels.txt", "say nothing of documents"),
+        ("--held-out nowhere.csv", "nowhere.csv: cannot be read"),
+        ("--model DBN(gamma=2) -o m.json", "gamma"),
     ],
 )
 def test_refused_in_one_line(folder: Path, options: str, said: str) -> None:

@@ -174,7 +174,7 @@ def test_what_a_method_makes_of_judgments_is_said(tmp_path: Path) -> None:
         lines = [f"1 Q0 {doc} 1 {9 - k} {name}\n" for k, doc in enumerate(docs)]
         (tmp_path / name).write_text("".join(lines))
     (tmp_path / "q.txt").write_text("1 0 w 1\n1 0 x -1\n1 0 beyond 1\n")
-    common = ("pool", "*.run", "--judged", "q.txt", "-m", "MaxMean")
+    common = ("pool", "*.run", "--judged", "q.txt", "--method", "MaxMean")
     _, err = cranfield(tmp_path, *common, "--next", "1")
     assert "1 judgment is of documents outside the pool" in err
     assert "1 judgment is not yet reached by the method, which does not know of it" in err

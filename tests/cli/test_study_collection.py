@@ -211,7 +211,7 @@ def test_replication(campaign: Path) -> None:
         ((), "give --original-baseline and --baseline"),
         (("--baseline", "s1.run"), "give --original-baseline and --baseline"),
         ((*ALL_FOUR, "-t", "welch"), "test 'welch' does not suit two systems on the same topics"),
-        ((*ALL_FOUR, "-p", "1"), "p must be a number between 0 and 1"),
+        ((*ALL_FOUR, "--persistence", "1"), "p must be a number between 0 and 1"),
         ((*ALL_FOUR, "--other-qrels", "absent"), "absent: cannot be read"),
         ((*ALL_FOUR, "-m", "nDGC"), "did you mean nDCG"),
     ],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import CranfieldWarning, MeasureError, PolicyError
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import Output, Printing, output_options, table_options
 
@@ -32,18 +33,26 @@ DEFAULTS = {
 """Measures of each kind of data, where none is named."""
 
 
-@click.command(epilog=EPILOG)
-@click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True)
-@click.option("--nuggets", metavar="FILE", help="Gold nuggets; ANSWERS say which each answer has.")
-@click.option("--assignments", is_flag=True, help="ANSWERS are assignments of TREC RAG.")
-@click.option("--citations", is_flag=True, help="ANSWERS is a table of judged citations.")
-@click.option("--references", metavar="FILE", help="Reference texts; ANSWERS is a table of texts.")
-@click.option(
-    *("--measure", "-m", "asked"),
+@command(
+    epilog=EPILOG,
+    first="measure nuggets assignments citations references system by-topic format output places",
+)
+@click.argument("answers", metavar="ANSWERS...", nargs=-1, required=True, type=READ)
+@option(
+    "--nuggets", metavar="FILE", help="Gold nuggets; ANSWERS say which each answer has.", type=READ
+)
+@option("--assignments", is_flag=True, help="ANSWERS are assignments of TREC RAG.")
+@option("--citations", is_flag=True, help="ANSWERS is a table of judged citations.")
+@option(
+    "--references", metavar="FILE", help="Reference texts; ANSWERS is a table of texts.", type=READ
+)
+@option(
+    "--measure",
+    "asked",
     multiple=True,
     help="A measure of texts, such as SSharp or VitalScore; may be given several times.",
 )
-@click.option("--system", metavar="NAME", help="The system, where a file names none.")
+@option("--system", metavar="NAME", help="The system, where a file names none.")
 @one_of("--tokeniser", ("alphanumeric", "whitespace"), "With --references: what a word is.")
 @output_options()
 @table_options

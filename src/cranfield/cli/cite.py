@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from cranfield.cli.options.declaring import command, option
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import output_option, write
 
@@ -15,13 +16,13 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@command(epilog=EPILOG)
 @click.argument("names", metavar="[NAME...]", nargs=-1)
-@click.option("--measure", "-m", "measures", multiple=True, help="A measure, such as nDCG@10.")
-@click.option("--test", "-t", "tests", multiple=True, help="A test, such as anova-2.")
-@click.option("--correction", "-c", "corrections", multiple=True, help="Such as tukey.")
-@click.option("--study", "studies", multiple=True, help="A study, such as discriminative-power.")
-@click.option("--all", "everything", is_flag=True, help="Everything that the package refers to.")
+@option("--measure", "measures", multiple=True, help="A measure, such as nDCG@10.")
+@option("--test", "tests", multiple=True, help="A test, such as anova-2.")
+@option("--correction", "corrections", multiple=True, help="Such as tukey.")
+@option("--study", "studies", multiple=True, help="A study, such as discriminative-power.")
+@option("--all", "everything", is_flag=True, help="Everything that the package refers to.")
 @one_of("--format", ("bibtex", "text"), "How to write them.", "bibtex")
 @output_option
 def cite(

@@ -9,8 +9,16 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.comparing import Comparing, comparing_options
+from cranfield.cli.options.declaring import READ, command, in_group, option
 from cranfield.cli.options.judging import judging_options, measures_option, one_of
-from cranfield.cli.options.output import MARKUP, Printing, output_option, table_options, write
+from cranfield.cli.options.output import (
+    MARKUP,
+    Printing,
+    output_option,
+    table_options,
+    with_options,
+    write,
+)
 from cranfield.cli.options.scores import given_scores, score_files_option
 from cranfield.reporting.kinds_of_marks import MARKS, kind_of
 
@@ -35,35 +43,55 @@ DEFAULT = ("AP", "nDCG@10")
 OUTPUTS = ("text", "csv", "json", *MARKUP)
 
 
-@click.command(epilog=EPILOG)
-@click.argument("qrels", metavar="[QRELS]", required=False)
-@click.argument("runs", metavar="[RUN...]", nargs=-1)
+@command(
+    epilog=EPILOG,
+    first="measure scores baseline test correction margin format marks ranks output rel compat",
+)
+@click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
+@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
 @measures_option(DEFAULT)
 @score_files_option
 @comparing_options
-@click.option(
-    "--strict",
-    is_flag=True,
-    help="Refuse a test that needs more than the scale of the measure allows.",
+@with_options(
+    in_group(
+        "Comparison",
+        (
+            option(
+                "--margin",
+                metavar="MARGIN",
+                help="Also say which systems are equivalent, or no worse, within this difference,"
+                " such as 0.02, or this part of the mean of the second system, such as 2%.",
+            ),
+            option(
+                "--joint",
+                is_flag=True,
+                help="Correct for all measures together, by max-T, and show which pairs differ in"
+                " which.",
+            ),
+            option(
+                "--strict",
+                is_flag=True,
+                help="Refuse a test that needs more than the scale of the measure allows.",
+            ),
+        ),
+    )
 )
-@click.option(
-    "--margin",
-    metavar="MARGIN",
-    help="Also say which systems are equivalent, or no worse, within this difference, such as 0.02,"
-    " or this part of the mean of the second system, such as 2%.",
-)
-@one_of("--format", OUTPUTS, "How to write the comparison.", "text")
-@one_of("--marks", MARKS, "One table of all measures, with these marks of significance.")
-@click.option(
-    "--ranks",
-    is_flag=True,
-    help="Print a leaderboard: which ranks each system may have, by the bootstrap, or by what the"
-    " test and the correction say that are asked for.",
-)
-@click.option(
-    "--joint",
-    is_flag=True,
-    help="Correct for all measures together, by max-T, and show which pairs differ in which.",
+@with_options(
+    in_group(
+        "Output",
+        (
+            one_of("--format", OUTPUTS, "How to write the comparison.", "text"),
+            one_of(
+                "--marks", MARKS, "One table of all measures, with these marks of significance."
+            ),
+            option(
+                "--ranks",
+                is_flag=True,
+                help="Print a leaderboard: which ranks each system may have, by the bootstrap, or"
+                " by what the test and the correction say that are asked for.",
+            ),
+        ),
+    )
 )
 @table_options
 @output_option

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import click
+from cranfield.cli.options.declaring import command
 
 PAGE = "cranfield-demo.html"
 """The report, in the folder where the command is called."""
 
 
-@click.command()
+@command()
 def demo() -> None:
     """Score the bundled systems of TREC-COVID round 5; say which differ, and what that means.
 

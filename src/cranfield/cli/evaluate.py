@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import evaluated, judging_options, measures_option
 from cranfield.cli.options.output import (
     FORMATS,
@@ -32,12 +33,15 @@ DEFAULT = ("AP", "P@10", "nDCG@10", "RR", "R@1000", "Judged@10")
 OUTPUTS = (FORMATS[0], "trec", "ir_measures", *FORMATS[1:])
 
 
-@click.command(epilog=EPILOG)
-@click.argument("qrels", metavar="QRELS")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@command(
+    epilog=EPILOG,
+    first="measure by-topic rel compat ties depth input-format format output places coverage jobs",
+)
+@click.argument("qrels", metavar="QRELS", type=READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(DEFAULT)
 @output_options(formats=OUTPUTS)
-@click.option("--coverage", is_flag=True, help="Also what is unjudged, tied or missing.")
+@option("--coverage", is_flag=True, help="Also what is unjudged, tied or missing.")
 @table_options
 @judging_options
 def evaluate(

@@ -8,6 +8,7 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import (
     judging_options,
     measures_option,
@@ -49,45 +50,48 @@ KEYS = {
 """The tables of numbers, and the columns that say what a row is of."""
 
 
-@click.command(epilog=EPILOG)
-@click.argument("qrels", metavar="QRELS")
-@click.argument("judges", metavar="JUDGE...", nargs=-1, required=True)
-@click.option("--cut", is_flag=True, help="Count a grade off the scale as its nearer end.")
-@click.option(
-    "--scale", metavar="LOW..HIGH", help="Grades that may be given; by default those of QRELS."
+@command(
+    epilog=EPILOG,
+    first="cut scale runs own-runs kin correct measure confidence format table output rel",
 )
-@click.option(
+@click.argument("qrels", metavar="QRELS", type=READ)
+@click.argument("judges", metavar="JUDGE...", nargs=-1, required=True, type=READ)
+@option("--cut", is_flag=True, help="Count a grade off the scale as its nearer end.")
+@option("--scale", metavar="LOW..HIGH", help="Grades that may be given; by default those of QRELS.")
+@option(
     "--level",
     default="ordinal",
     show_default=True,
     help="Level of Krippendorff's alpha: ordinal, nominal, interval or ratio.",
 )
 @one_of("--label-format", FORMATS, "Format of JUDGE; auto looks at the suffix.", "auto")
-@click.option(
+@option(
     "--runs",
     multiple=True,
     metavar="RUN",
     help="Runs to be ranked by people and by judges: a file, a folder or a quoted pattern; may be"
     " given several times.",
+    type=READ,
 )
-@click.option("--own-runs", is_flag=True, help="Rank the judges: each is a run by its own grades.")
-@click.option(
+@option("--own-runs", is_flag=True, help="Rank the judges: each is a run by its own grades.")
+@option(
     "--kin",
     metavar="FILE",
     help="Ask whether judges favour their own: a table of names, judges and systems, and families.",
+    type=READ,
 )
-@click.option(
+@option(
     "--correct",
     metavar="UNIT",
     help="Correct what judges say of the runs by QRELS, where people judged a random sample: of"
     " topics (topic), or of the documents of every topic (document).",
 )
 @measures_option(DEFAULT)
-@click.option(
+@option(
     "--confidence", type=float, default=0.95, show_default=True, help="Of intervals over topics."
 )
 @one_of("--format", WRITERS, "How to write the tables.", "text")
-@click.option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
+@option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
 @output_option
 @judging_options
 def judges(

@@ -9,6 +9,7 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
+from cranfield.cli.options.declaring import READ, WRITTEN, command, option
 from cranfield.cli.options.judging import one_of, resamples_option
 from cranfield.cli.options.output import output_option, write
 from cranfield.cli.options.scores import refuse
@@ -57,38 +58,42 @@ COMPARED = 40
 """Pairs of assessors that are printed."""
 
 
-@click.command(epilog=EPILOG)
-@click.argument("labels", metavar="LABELS...", nargs=-1, required=True)
-@click.option(
+@command(
+    epilog=EPILOG,
+    first="columns grades method tie gold qrels measure pairs against format table output",
+)
+@click.argument("labels", metavar="LABELS...", nargs=-1, required=True, type=READ)
+@option(
     "--columns",
     metavar="NAMES",
     help='Fields of lines without a head: "worker doc grade"; - skips.',
 )
-@click.option("--grades", metavar="LOW..HIGH", help="The scale; by default the grades that occur.")
+@option("--grades", metavar="LOW..HIGH", help="The scale; by default the grades that occur.")
 @one_of("--repeats", ("error", "last", "keep"), "Several labels of a worker for a pair.", "error")
 @one_of("--missing", ("error", "drop"), "A label without a grade.", "error")
-@click.option("--encoding", default="utf-8", show_default=True, help="Of lines of text.")
+@option("--encoding", default="utf-8", show_default=True, help="Of lines of text.")
 @one_of("--method", METHODS, "How labels become one judgment.", "majority")
 @one_of("--tie", TIES, "What becomes of ties.", "low")
-@click.option("--gold", metavar="QRELS", help="Judgments known to be right, to compare with.")
-@click.option("--fix-gold", is_flag=True, help="Let the method know what is in --gold.")
-@click.option("--qrels", metavar="FILE", help="Write the judgments there, whole or not at all.")
-@click.option(
+@option("--gold", metavar="QRELS", help="Judgments known to be right, to compare with.", type=READ)
+@option("--fix-gold", is_flag=True, help="Let the method know what is in --gold.")
+@option(
+    "--qrels", metavar="FILE", help="Write the judgments there, whole or not at all.", type=WRITTEN
+)
+@option(
     "--measure",
-    "-m",
     "measures",
     multiple=True,
     help="Of agreement, such as alpha, kappa(quadratic) or overlap(rel=2).",
 )
-@click.option("--pairs", is_flag=True, help="Agreement of each two assessors.")
-@click.option("--against", metavar="NAME", help="Agreement of each assessor with this one.")
-@click.option("--rel", "-l", type=int, help="Cut grades there, for all measures of agreement.")
+@option("--pairs", is_flag=True, help="Agreement of each two assessors.")
+@option("--against", metavar="NAME", help="Agreement of each assessor with this one.")
+@option("--rel", type=int, help="Cut grades there, for all measures of agreement.")
 @one_of("--interval", ("jackknife", "bootstrap", "none"), "Intervals over topics.", "jackknife")
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of intervals.")
+@option("--confidence", type=float, default=0.95, show_default=True, help="Of intervals.")
 @resamples_option(10_000, " of topics, with --interval bootstrap")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
 @one_of("--format", WRITERS, "How to write the tables.", "text")
-@click.option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
+@option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
 @output_option
 def labels(
     labels: tuple[str, ...],

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import MeasureError
+from cranfield.cli.options.declaring import command, option
 from cranfield.measures.catalogue.findings import PROPERTIES, Finding
 from cranfield.measures.families import KINDS
 
@@ -71,17 +72,17 @@ def families(catalogue: Iterable[Entry]) -> dict[str, list[Entry]]:
     return found
 
 
-@click.command(epilog=EPILOG)
+@command(epilog=EPILOG)
 @click.argument("name", required=False)
-@click.option("--long", "-l", is_flag=True, help="All about each: formula, parameters, source.")
-@click.option("--family", metavar="WORD", help="Only families with this word in their name.")
-@click.option(
+@option("--long", is_flag=True, help="All about each: formula, parameters, source.")
+@option("--family", metavar="WORD", help="Only families with this word in their name.")
+@option(
     "--needs",
     metavar="WORD",
     help="Only what needs this besides binary judgments; 'nothing' for what needs no more.",
 )
-@click.option("--properties", "-p", is_flag=True, help="Compute the properties of each as well.")
-@click.option("--json", "as_json", is_flag=True, help="As JSON, with all about each.")
+@option("--properties", is_flag=True, help="Compute the properties of each as well.")
+@option("--json", "as_json", is_flag=True, help="As JSON, with all about each.")
 def measures(
     name: str | None,
     long: bool,

@@ -9,8 +9,9 @@ import click
 
 from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.base.words import counted
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of, opened_runs, paths_of
-from cranfield.cli.options.output import gathered, keep_inputs, output_option, write
+from cranfield.cli.options.output import gathered, output_option, write
 from cranfield.cli.options.pooling import ASKED, DEALING, LISTS, Asked, Dealing, amount, read_strata
 from cranfield.cli.options.progress import progress_of
 from cranfield.collection.files.format_names import FORMATS, OF_QRELS
@@ -46,40 +47,42 @@ KEYS = {
 NO_PVALUE = "RecallTest takes the least of many p-values, which is no p-value"
 
 
-@click.command(epilog=EPILOG)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@click.option(
-    "--depth", type=click.IntRange(1), default=100, show_default=True, help="Ranks pooled."
+@command(
+    epilog=EPILOG,
+    first="depth judged method next budget unjudged sample size stop assessors format output",
 )
-@click.option("--judged", metavar="QRELS", help="Judgments so far, in the order they were made.")
-@click.option(
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
+@option("--depth", type=click.IntRange(1), default=100, show_default=True, help="Ranks pooled.")
+@option(
+    "--judged", metavar="QRELS", help="Judgments so far, in the order they were made.", type=READ
+)
+@option(
     "--method",
-    "-m",
     default="depth",
     show_default=True,
     help="Order of judging: depth, RRF, Borda, Hedge, MTF, MaxMean, Thompson and others.",
 )
 @gathered(Asked, "asked", ASKED)
-@click.option("--size", metavar="N", help="Documents of each topic in a sample, or such as 10%.")
-@click.option(
+@option("--size", metavar="N", help="Documents of each topic in a sample, or such as 10%.")
+@option(
     "--strata", metavar="RANK:N,...", help="Last ranks of strata, what is drawn: 10:100%,50:25."
 )
 @one_of("--missing", ("error", "nonrelevant"), "A sampled document without a judgment.", "error")
 @gathered(Dealing, "dealing", DEALING)
-@click.option("--rel", "-l", type=click.IntRange(1), default=1, help="Lowest relevant grade.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@option("--rel", type=click.IntRange(1), default=1, help="Lowest relevant grade.")
+@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
 @one_of("--ties", CHOICES["ties"], "Order of documents with equal scores.", "trec")
 @one_of("--input-format", FORMATS, "Format of RUN and QRELS; auto looks at the suffix.", "auto")
-@click.option("--encoding", default="utf-8", show_default=True, help="Of TREC text.")
-@click.option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result.")
-@click.option(
+@option("--encoding", default="utf-8", show_default=True, help="Of TREC text.")
+@option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result.")
+@option(
     "--format",
     type=click.Choice(["auto", *LISTS, *sorted(OF_QRELS), *WRITERS]),
     default="auto",
     show_default=True,
     help="Of documents trec, tsv, jsonl; of judgments of a sample prels, xqrels; else of reports.",
 )
-@click.option("--table", metavar="NAME", help=f"One table of a report: {', '.join(KEYS)}.")
+@option("--table", metavar="NAME", help=f"One table of a report: {', '.join(KEYS)}.")
 @output_option
 def pool(
     runs: tuple[str, ...],
@@ -128,7 +131,6 @@ def pool(
         check_table(table, ["stops"] if rules else ["relevant"] if asked.sample else plain)
     many = opened_runs(judged, runs, input_format, encoding)
     inputs = [judged, *paths_of(many)]
-    keep_inputs([output], inputs)
     qrels = None
     if judged is not None:
         qrels = read_qrels(judged, format=input_format, encoding=encoding).flat()

@@ -9,6 +9,7 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.comparing import Comparing, comparing_options
+from cranfield.cli.options.declaring import READ, WRITTEN, command, option
 from cranfield.cli.options.judging import (
     WORK,
     judging_options,
@@ -37,32 +38,41 @@ LEFT_OUT = ("output", *WORK, "page", "format", "table")
 """Options that change nothing on the page, so that they are no part of the command on it."""
 
 
-@click.command(epilog=EPILOG)
-@click.argument("qrels", metavar="[QRELS]", required=False)
-@click.argument("runs", metavar="[RUN...]", nargs=-1)
+@command(
+    epilog=EPILOG,
+    first="measure scores baseline test correction title"
+    " judges output rel compat depth input-format",
+)
+@click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
+@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
 @measures_option(DEFAULT)
 @score_files_option
-@click.option(
-    "--output", "-o", default=OUTPUT, show_default=True, help="File to write, whole or not at all."
+@option(
+    "--output",
+    default=OUTPUT,
+    show_default=True,
+    help="File to write, whole or not at all.",
+    type=WRITTEN,
 )
-@click.option("--title", help="Heading of the page.")
-@click.option("--date", help="A date to be shown; by default there is none.")
+@option("--title", help="Heading of the page.")
+@option("--date", help="A date to be shown; by default there is none.")
 @comparing_options
-@click.option(
+@option(
     "--scales/--no-scales",
     default=True,
     show_default=True,
     help="Compare measures with their interval-scaled versions.",
 )
-@click.option(
+@option(
     "--judges",
     "labels",
     multiple=True,
     metavar="JUDGE",
     help="Labels of a judge, such as a language model, to be compared with QRELS: a file,"
     " NAME=FILE, a folder or a quoted pattern; may be given several times.",
+    type=READ,
 )
-@click.option("--cut", is_flag=True, help="Count a judge's grade off the scale as its nearer end.")
+@option("--cut", is_flag=True, help="Count a judge's grade off the scale as its nearer end.")
 @judging_options
 @click.pass_context
 def report(

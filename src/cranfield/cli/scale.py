@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from cranfield.cli.options.declaring import command, option
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import output_option, write
 
@@ -15,13 +16,11 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@command(epilog=EPILOG)
 @click.argument("measure")
-@click.option("--length", "-n", type=int, help="Length of runs; by default the cutoff.")
-@click.option(
-    "--grades", "-g", type=int, default=1, show_default=True, help="Highest grade; 1 is binary."
-)
-@click.option("--judgments", type=int, help="Relevant documents of the topic; by default enough.")
+@option("--length", type=int, help="Length of runs; by default the cutoff.")
+@option("--grades", type=int, default=1, show_default=True, help="Highest grade; 1 is binary.")
+@option("--judgments", type=int, help="Relevant documents of the topic; by default enough.")
 @one_of("--format", ("text", "json"), "How to write it.", "text")
 @output_option
 def scale(

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import measures_option, one_of, wanted_measures
 from cranfield.cli.options.output import Output, Printing, output_options, table_options
 from cranfield.collection.judged.policies import CHOICES
@@ -22,18 +23,24 @@ Examples:
 DEFAULT = ("sDCG@10", "nsDCG@10")
 
 
-@click.command(epilog=EPILOG)
-@click.argument("qrels", metavar="QRELS")
-@click.argument("sessions", metavar="SESSIONS")
-@click.argument("runs", metavar="[RUN...]", nargs=-1)
+@command(
+    epilog=EPILOG,
+    first="measure clicks session-topics depth duplicates"
+    " until-click rel by-session format output places",
+)
+@click.argument("qrels", metavar="QRELS", type=READ)
+@click.argument("sessions", metavar="SESSIONS", type=READ)
+@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
 @measures_option(DEFAULT)
-@click.option("--clicks", metavar="FILE", help="Clicks of a table: session, query, rank[, start].")
-@click.option("--session-topics", metavar="FILE", help="The topic of each session.")
-@click.option("--depth", type=click.IntRange(1), help="Documents taken of each list.")
+@option(
+    "--clicks", metavar="FILE", help="Clicks of a table: session, query, rank[, start].", type=READ
+)
+@option("--session-topics", metavar="FILE", help="The topic of each session.", type=READ)
+@option("--depth", type=click.IntRange(1), help="Documents taken of each list.")
 @one_of("--duplicates", ("first", "keep"), "Documents that come again in a session.", "first")
-@click.option("--until-click", is_flag=True, help="Cut each list off after its lowest click.")
-@click.option("--lengths", metavar="FILE", help="Lengths of documents in characters.")
-@click.option("--rel", "-l", type=click.IntRange(0), help="Lowest relevant grade of all measures.")
+@option("--until-click", is_flag=True, help="Cut each list off after its lowest click.")
+@option("--lengths", metavar="FILE", help="Lengths of documents in characters.", type=READ)
+@option("--rel", type=click.IntRange(0), help="Lowest relevant grade of all measures.")
 @one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents.")
 @one_of("--negative", CHOICES["negative"], "What a grade below 0 means.")
 @one_of("--ties", CHOICES["ties"], "With RUN: order of documents with equal scores.")

@@ -60,7 +60,7 @@ def test_judgments(folder: Path) -> None:
 
 
 def test_score(folder: Path) -> None:
-    out, _ = command(folder, "score", "news", "--format", "csv", "--by-topic", "scores.parquet")
+    out, _ = command(folder, "score", "news", "--format", "csv", "--topic-scores", "scores.parquet")
     rows = list(csv.DictReader(io.StringIO(out)))
     assert [row["place"] for row in rows] == ["1", "2", "3"]
     assert {row["tag"]: row["late"] for row in rows}["hybrid"] == "true"
@@ -74,8 +74,11 @@ def test_score(folder: Path) -> None:
     assert (shown, err) == (again, "")
     assert shown.startswith("Board of adhoc: 3 runs\n\nplace  tag ")
     assert "note: groups: two runs share a letter exactly when " in shown
-    _, err = command(folder, "score", "news", "--by-topic", "scores.txt", status=2)
-    assert err == "cranfield: error: --by-topic 'scores.txt' ends neither in .csv nor in .parquet\n"
+    _, err = command(folder, "score", "news", "--topic-scores", "scores.txt", status=2)
+    assert (
+        err
+        == "cranfield: error: --topic-scores 'scores.txt' ends neither in .csv nor in .parquet\n"
+    )
 
 
 def test_standing(folder: Path) -> None:

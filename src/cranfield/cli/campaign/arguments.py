@@ -7,22 +7,23 @@ from typing import Any
 
 import click
 
-folder_argument = click.argument("folder")
+from cranfield.cli.options.declaring import READ, WRITTEN, option
+
+folder_argument = click.argument("folder", type=READ)
 """The campaign's folder, which all commands name first."""
 
-task_option = click.option(
+task_option = option(
     "--task", metavar="NAME", help="The task; where there is only one, it needs no name."
 )
-judgments_option = click.option(
+judgments_option = option(
     "--judgments", metavar="VERSION", help="Version of the judgments; by default the newest."
 )
 
 
 def form_option(forms: Iterable[str], default: str = "text") -> Callable[[Any], Any]:
     """Make the option of the format that a command writes."""
-    return click.option(
+    return option(
         "--format",
-        "-f",
         "form",
         type=click.Choice(list(forms)),
         default=default,
@@ -33,4 +34,4 @@ def form_option(forms: Iterable[str], default: str = "text") -> Callable[[Any], 
 
 def output_folder(help: str) -> Callable[[Any], Any]:
     """Make the option of the folder that a command writes, which it needs."""
-    return click.option("--output", "-o", required=True, metavar="FOLDER", help=help)
+    return option("--output", required=True, metavar="FOLDER", help=help, type=WRITTEN)

@@ -11,7 +11,8 @@ import click
 from cranfield.base.errors import InputError, PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.cli.campaign.arguments import form_option, task_option
-from cranfield.cli.options.output import keep_inputs, write
+from cranfield.cli.options.declaring import READ, WRITTEN, command, keep_inputs, option
+from cranfield.cli.options.output import write
 
 if TYPE_CHECKING:
     from cranfield.campaign.checks.report import CheckReport
@@ -24,17 +25,21 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@click.option(
-    "--rules", required=True, metavar="PATH", help="A pack, a campaign's folder, or a rules.toml."
+@command(epilog=EPILOG)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
+@option(
+    "--rules",
+    required=True,
+    metavar="PATH",
+    help="A pack, a campaign's folder, or a rules.toml.",
+    type=READ,
 )
 @task_option
-@click.option("--tag", metavar="TAG", help="The tag that the run should have.")
-@click.option("--team", metavar="ID", help="The team's id, which no tag may be.")
+@option("--tag", metavar="TAG", help="The tag that the run should have.")
+@option("--team", metavar="ID", help="The team's id, which no tag may be.")
 @form_option(("text", "json", "errlog"))
-@click.option("--all", "all_faults", is_flag=True, help="Say each fault, not 25 of a kind.")
-@click.option("--output", "-o", metavar="PATH", help="File to write, or with errlog the folder.")
+@option("--all", "all_faults", is_flag=True, help="Say each fault, not 25 of a kind.")
+@option("--output", metavar="PATH", help="File to write, or with errlog the folder.", type=WRITTEN)
 def check(
     runs: tuple[str, ...],
     rules: str,
@@ -60,8 +65,6 @@ def check(
         raise PolicyError(f"--tag is for one run; there are {len(runs)}")
     if form == "errlog" and "-" in runs and output is None:
         raise PolicyError("--format errlog of standard input needs --output FOLDER")
-    if form != "errlog":
-        keep_inputs([output], runs)
     asked = read_rules(rules).task(task)
     reports: list[CheckReport] = []
     for run in runs:

@@ -11,6 +11,7 @@ from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
 from cranfield.cli.campaign.arguments import folder_argument, task_option
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.output import gathered, output_option
 from cranfield.cli.options.pooling import DEALING, LISTS, Dealing
 from cranfield.tabular import from_frame
@@ -26,23 +27,22 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
+@command(epilog=EPILOG)
 @folder_argument
 @task_option
-@click.option("--depth", type=click.IntRange(1), help="Ranks pooled; by default as the rules say.")
-@click.option("--mark", is_flag=True, help="Record that these runs were pooled.")
-@click.option("--unjudged", is_flag=True, help="List what the newest judgments lack.")
-@click.option(
+@option("--depth", type=click.IntRange(1), help="Ranks pooled; by default as the rules say.")
+@option("--mark", is_flag=True, help="Record that these runs were pooled.")
+@option("--unjudged", is_flag=True, help="List what the newest judgments lack.")
+@option(
     "--judgments",
     "version",
     metavar="VERSION",
     help="With --unjudged: that version of the judgments.",
 )
 @gathered(Dealing, "dealing", DEALING)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
-@click.option(
+@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
+@option(
     "--format",
-    "-f",
     type=click.Choice(["auto", *LISTS]),
     default="auto",
     show_default=True,
@@ -92,12 +92,12 @@ def pool(
     print(*said, sep="\n", file=stream)
 
 
-@click.command()
+@command()
 @folder_argument
-@click.argument("qrels", required=False)
+@click.argument("qrels", required=False, type=READ)
 @task_option
-@click.option("--version", metavar="NAME", help="Name of the version that QRELS is, such as 1.")
-@click.option("--note", default="", metavar="TEXT", help="What there is to say of it.")
+@option("--version", metavar="NAME", help="Name of the version that QRELS is, such as 1.")
+@option("--note", default="", metavar="TEXT", help="What there is to say of it.")
 def judgments(
     folder: str, qrels: str | None, task: str | None, version: str | None, note: str
 ) -> None:

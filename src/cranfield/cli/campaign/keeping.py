@@ -8,12 +8,13 @@ import click
 
 from cranfield.base.words import counted
 from cranfield.cli.campaign.arguments import folder_argument, form_option
-from cranfield.cli.options.output import keep_inputs, output_option, write
+from cranfield.cli.options.declaring import WRITTEN, command, keep_inputs, option
+from cranfield.cli.options.output import output_option, write
 
 
-@click.command()
+@command()
 @folder_argument
-@click.option("--repair", is_flag=True, help="Remove what a kill left over, and seal again.")
+@option("--repair", is_flag=True, help="Remove what a kill left over, and seal again.")
 @form_option(("text", "csv", "json"))
 @output_option
 def verify(folder: str, repair: bool, form: str, output: str | None) -> int:
@@ -33,10 +34,14 @@ def verify(folder: str, repair: bool, form: str, output: str | None) -> int:
     return 0 if found.ok else 1
 
 
-@click.command()
+@command()
 @folder_argument
-@click.option(
-    "--output", "-o", required=True, metavar="FILE", help="The archive, whose name ends in .zip."
+@option(
+    "--output",
+    required=True,
+    metavar="FILE",
+    help="The archive, whose name ends in .zip.",
+    type=WRITTEN,
 )
 def export(folder: str, output: str) -> None:
     """Write all of a campaign into one private archive, for keeping.

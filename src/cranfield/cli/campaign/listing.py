@@ -16,6 +16,7 @@ import click
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.cli.campaign.arguments import folder_argument, form_option
+from cranfield.cli.options.declaring import command, option
 from cranfield.cli.options.output import output_option, write
 
 if TYPE_CHECKING:
@@ -31,11 +32,11 @@ COLUMNS = (
 SHOWN = 9
 
 
-@click.command("list")
+@command("list")
 @folder_argument
-@click.option("--task", metavar="NAME", help="Of this task only.")
-@click.option("--team", metavar="ID", help="Of this team only.")
-@click.option(
+@option("--task", metavar="NAME", help="Of this task only.")
+@option("--team", metavar="ID", help="Of this team only.")
+@option(
     "--state",
     "states",
     multiple=True,
@@ -114,10 +115,10 @@ def _text(runs: Sequence[Submission], left: Counter[str]) -> str:
     return text + "\n" + (f"not shown: {notes} (--state all)\n" if notes else "")
 
 
-@click.command()
+@command()
 @folder_argument
 @click.argument("tag")
-@click.option("--contacts", is_flag=True, help="Show the team's contact too.")
+@option("--contacts", is_flag=True, help="Show the team's contact too.")
 @form_option(("text", "json"))
 @output_option
 def show(folder: str, tag: str, contacts: bool, form: str, output: str | None) -> None:

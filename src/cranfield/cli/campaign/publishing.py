@@ -14,6 +14,7 @@ from cranfield.cli.campaign.arguments import (
     output_folder,
     task_option,
 )
+from cranfield.cli.options.declaring import command, option
 
 RELEASE = """\b
 Examples:
@@ -35,25 +36,25 @@ Examples:
 """
 
 
-@click.command(epilog=RELEASE)
+@command(epilog=RELEASE)
 @folder_argument
 @task_option
 @judgments_option
-@click.option("--anonymous", is_flag=True, help="No team is named.")
-@click.option(
+@option("--anonymous", is_flag=True, help="No team is named.")
+@option(
     "--seed",
     type=click.IntRange(0),
     default=0,
     show_default=True,
     help="Of the order in which teams that are not named are numbered.",
 )
-@click.option("--scores-only", is_flag=True, help="Leave out runs and judgments.")
-@click.option(
+@option("--scores-only", is_flag=True, help="Leave out runs and judgments.")
+@option(
     "--date",
     metavar="DAY",
     help="Day of the release, written into it, by which embargoes end; else today, not written.",
 )
-@click.option("--note", default="", metavar="TEXT", help="A text for its README.")
+@option("--note", default="", metavar="TEXT", help="A text for its README.")
 def release(
     folder: str,
     task: str | None,
@@ -86,10 +87,10 @@ def release(
         print(f"not in it: {one}")
 
 
-@click.command(epilog=RETRACT)
+@command(epilog=RETRACT)
 @folder_argument
 @click.argument("release", metavar="RELEASE")
-@click.option("--reason", metavar="TEXT", required=True, help="Why; everybody can read it.")
+@option("--reason", metavar="TEXT", required=True, help="Why; everybody can read it.")
 def retract(folder: str, release: str, reason: str) -> None:
     """Retract a release, with a reason that everybody can read.
 
@@ -101,7 +102,7 @@ def retract(folder: str, release: str, reason: str) -> None:
     print(plain(f"{release} is retracted: releases/{release}.retracted.json says why"))
 
 
-@click.command(epilog=SITE)
+@command(epilog=SITE)
 @folder_argument
 @output_folder("Folder to write, whole or not at all; an older site there is replaced.")
 def site(folder: str, output: str) -> None:

@@ -13,7 +13,8 @@ from cranfield.cli.campaign.arguments import (
     judgments_option,
     task_option,
 )
-from cranfield.cli.options.output import keep_inputs, output_option, write
+from cranfield.cli.options.declaring import READ, WRITTEN, command, option
+from cranfield.cli.options.output import output_option, write
 from cranfield.reporting.text.studies import WRITERS, written
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ SCORE = """\b
 Examples:
   cranfield campaign score news --task adhoc
   cranfield campaign score news -m AP -m P@10 --format csv -o board.csv
-  cranfield campaign score news --judgments 1 --by-topic scores.parquet
+  cranfield campaign score news --judgments 1 --topic-scores scores.parquet
 """
 
 STANDING = """\b
@@ -43,18 +44,17 @@ Examples:
 SHOWN = 200
 """Runs of a board that the text shows, unless all are asked for."""
 
-alpha_option = click.option(
+alpha_option = option(
     "--alpha", type=float, default=0.05, show_default=True, help="Significance level."
 )
 format_option = form_option(WRITERS)
 
 
-@click.command(epilog=SCORE)
+@command(epilog=SCORE)
 @folder_argument
 @task_option
-@click.option(
+@option(
     "--measure",
-    "-m",
     "measures",
     metavar="MEASURE",
     multiple=True,
@@ -62,9 +62,13 @@ format_option = form_option(WRITERS)
 )
 @judgments_option
 @alpha_option
-@click.option("--all", "every", is_flag=True, help=f"All runs; the text shows {SHOWN} at most.")
-@click.option(
-    "--by-topic", metavar="FILE", help="Write the scores by topic, too: .csv or .parquet."
+@option("--all", "every", is_flag=True, help=f"All runs; the text shows {SHOWN} at most.")
+@option(
+    "--topic-scores",
+    "by_topic",
+    metavar="FILE",
+    help="Write the scores by topic, too: .csv or .parquet.",
+    type=WRITTEN,
 )
 @format_option
 @output_option
@@ -87,7 +91,7 @@ def score(
     from cranfield.campaign.results.leaderboard import board
 
     if by_topic is not None and not by_topic.endswith((".csv", ".parquet")):
-        raise PolicyError(f"--by-topic {quoted(by_topic)} ends neither in .csv nor in .parquet")
+        raise PolicyError(f"--topic-scores {quoted(by_topic)} ends neither in .csv nor in .parquet")
     opened: Campaign = campaign.open(folder)
     rules = opened.rules.task(task)
     asked = measures or None
@@ -100,16 +104,19 @@ def score(
     write(written(made.findings(rules.title or rules.name, most), form), output)
 
 
-@click.command(epilog=STANDING)
+@command(epilog=STANDING)
 @folder_argument
-@click.argument("run")
+@click.argument("run", type=READ)
 @task_option
-@click.option("--measure", "-m", metavar="MEASURE", help="By default the task's first one.")
-@click.option(
-    "--baseline", metavar="RUN", help="Another run that both are compared with, or a tag."
+@option("--measure", metavar="MEASURE", help="By default the task's first one.")
+@option(
+    "--baseline",
+    metavar="RUN",
+    help="Another run that both are compared with, or a tag.",
+    type=READ,
 )
 @judgments_option
-@click.option(
+@option(
     "--type",
     "kind",
     default="automatic",
@@ -117,7 +124,7 @@ def score(
     help="Type of the runs it is compared with; all where none is of it.",
 )
 @alpha_option
-@click.option(
+@option(
     "--pooling/--no-pooling",
     default=True,
     show_default=True,
@@ -145,7 +152,6 @@ def standing(
     """
     from cranfield import campaign
 
-    keep_inputs([output], [run, baseline])
     opened: Campaign = campaign.open(folder)
     found = opened.standing(
         run,
@@ -160,25 +166,23 @@ def standing(
     write(written(found.findings(), form), output)
 
 
-@click.command(epilog=HISTORY)
-@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True)
-@click.option(
-    "--measure", "-m", metavar="MEASURE", required=True, help="A measure, or a column of tables."
-)
+@command(epilog=HISTORY)
+@click.argument("sources", metavar="SOURCE...", nargs=-1, required=True, type=READ)
+@option("--measure", metavar="MEASURE", required=True, help="A measure, or a column of tables.")
 @task_option
-@click.option("--all", "every", is_flag=True, help="All entries, not the records alone.")
-@click.option("--standardised", is_flag=True, help="Compare different collections, standardised.")
-@click.option(
+@option("--all", "every", is_flag=True, help="All entries, not the records alone.")
+@option("--standardised", is_flag=True, help="Compare different collections, standardised.")
+@option(
     "--column",
     "columns",
     multiple=True,
     metavar="NAME=COLUMN",
     help="Of tables: what score, date, entry, team or mark is called.",
 )
-@click.option(
+@option(
     "--own", multiple=True, metavar="MARK", help="Of tables: marks of the organisers' own entries."
 )
-@click.option("--lower-is-better", is_flag=True, help="Low scores are the good ones.")
+@option("--lower-is-better", is_flag=True, help="Low scores are the good ones.")
 @format_option
 @output_option
 def history(
@@ -200,7 +204,6 @@ def history(
     from cranfield.campaign.results.entries import OWN
     from cranfield.campaign.results.history import history as history_of
 
-    keep_inputs([output], sources)
     found = history_of(
         sources,
         measure,

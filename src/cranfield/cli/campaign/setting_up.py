@@ -10,13 +10,11 @@ import tempfile
 import warnings
 from pathlib import Path
 
-import click
-
 from cranfield.base.errors import CranfieldError, PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.base.words import counted
 from cranfield.cli.campaign.arguments import folder_argument, output_folder
-from cranfield.cli.options.output import keep_inputs
+from cranfield.cli.options.declaring import READ, command, option
 
 INIT_EPILOG = """\b
 Examples:
@@ -30,12 +28,13 @@ Example:
 """
 
 
-@click.command(epilog=INIT_EPILOG)
+@command(epilog=INIT_EPILOG)
 @folder_argument
-@click.option(
+@option(
     "--rules",
     metavar="FILE",
     help="The campaign.toml; it and the files that it names are copied. [default: an example]",
+    type=READ,
 )
 def init(folder: str, rules: str | None) -> None:
     """Make a campaign's folder.
@@ -52,7 +51,7 @@ def init(folder: str, rules: str | None) -> None:
         print(f"next: edit {Path(folder) / 'campaign.toml'}")
 
 
-@click.command(epilog=PACK_EPILOG)
+@command(epilog=PACK_EPILOG)
 @folder_argument
 @output_folder("Folder to make.")
 def pack(folder: str, output: str) -> None:
@@ -64,17 +63,14 @@ def pack(folder: str, output: str) -> None:
     from cranfield.campaign.campaign_folder import open as open_campaign
     from cranfield.campaign.rules.packing import pack as write_pack
 
-    keep_inputs([output], [folder])
     made = write_pack(open_campaign(folder), output)
     files = counted(sum(path.is_file() for path in made.rglob("*")), "file")
     print(f"{output}: {files}")
 
 
-@click.command()
-@click.option(
-    "--folder", metavar="DIR", help="Where to work; a new folder. [default: a temporary one]"
-)
-@click.option("--no-open", is_flag=True, help="Do not open the site in the browser.")
+@command()
+@option("--folder", metavar="DIR", help="Where to work; a new folder. [default: a temporary one]")
+@option("--no-open", is_flag=True, help="Do not open the site in the browser.")
 def demo(folder: str | None, no_open: bool) -> None:
     """Run a whole small campaign, and show each command.
 

@@ -15,6 +15,7 @@ from cranfield.cli.campaign.arguments import (
     output_folder,
     task_option,
 )
+from cranfield.cli.options.declaring import WRITTEN, command, option
 
 SHEETS = """\b
 Examples:
@@ -29,17 +30,16 @@ Examples:
 """
 
 
-@click.command(epilog=SHEETS)
+@command(epilog=SHEETS)
 @folder_argument
 @task_option
 @judgments_option
-@click.option(
+@option(
     "--measure",
-    "-m",
     metavar="MEASURE",
     help="Of charts and topics; by default the first of the task.",
 )
-@click.option(
+@option(
     "--others",
     type=click.Choice(["named", "hidden"]),
     default="named",
@@ -68,11 +68,11 @@ def sheets(
     _said(made, output)
 
 
-@click.command()
+@command()
 @folder_argument
 @task_option
 @judgments_option
-@click.option(
+@option(
     "--charts",
     "forms",
     multiple=True,
@@ -92,18 +92,18 @@ def overview(
     _said(made, output)
 
 
-@click.command(epilog=PACKETS)
+@command(epilog=PACKETS)
 @folder_argument
-@click.option("--team", metavar="ID", help="The team that it is for.")
-@click.option("--all", "every", is_flag=True, help="One for each team with accepted runs.")
-@click.option("--task", metavar="NAME", help="By default all tasks that the team has runs in.")
+@option("--team", metavar="ID", help="The team that it is for.")
+@option("--all", "every", is_flag=True, help="One for each team with accepted runs.")
+@option("--task", metavar="NAME", help="By default all tasks that the team has runs in.")
 @judgments_option
-@click.option(
+@option(
     "--output",
-    "-o",
     required=True,
     metavar="PATH",
     help="An archive, NAME.zip, or a folder; with --all a folder of archives.",
+    type=WRITTEN,
 )
 def packet(
     folder: str,

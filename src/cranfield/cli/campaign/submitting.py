@@ -13,6 +13,7 @@ import click
 from cranfield.base.errors import CranfieldWarning, PolicyError, quoted
 from cranfield.base.escape import plain
 from cranfield.cli.campaign.arguments import folder_argument, task_option
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.output import with_options
 
 if TYPE_CHECKING:
@@ -28,50 +29,52 @@ Examples:
 """
 
 _SAID = (
-    click.option("--type", "kind", help="One of the task's types."),
-    click.option("--priority", type=int, help="Order of the team's runs for the pool, from 1."),
-    click.option(
+    option("--type", "kind", help="One of the task's types."),
+    option("--priority", type=int, help="Order of the team's runs for the pool, from 1."),
+    option(
         "--answer",
         "answers",
         multiple=True,
         metavar="NAME=TEXT",
         help="To a question of the task; may be given several times.",
     ),
-    click.option("--description", metavar="TEXT", help="What the run is."),
-    click.option(
+    option("--description", metavar="TEXT", help="What the run is."),
+    option(
         "--received", metavar="TIME", help="When it came, as 2026-08-15T23:59:59Z; by default now."
     ),
 )
 
 _RUN = (
     task_option,
-    click.option(
-        "--tag", metavar="TAG", help="The tag that the run must have; by default what it has."
-    ),
+    option("--tag", metavar="TAG", help="The tag that the run must have; by default what it has."),
 )
 
 
-@click.command(epilog=EPILOG)
+@command(
+    epilog=EPILOG,
+    first="team task tag type priority answer description from column add-teams all-or-none jobs",
+)
 @folder_argument
-@click.argument("runs", metavar="RUN...", nargs=-1)
-@click.option("--team", metavar="ID", help="The team that hands in.")
+@click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
+@option("--team", metavar="ID", help="The team that hands in.")
 @with_options((*_RUN, *_SAID))
-@click.option(
+@option(
     "--from",
     "table",
     metavar="TABLE",
     help="Hand in the runs of a table, found by their tags among RUN..., files or folders.",
+    type=READ,
 )
-@click.option(
+@option(
     "--column",
     "columns",
     multiple=True,
     metavar="NAME=COLUMN",
     help="With --from: the column of something, such as type=runtype.",
 )
-@click.option("--add-teams", is_flag=True, help="Add teams that are not there yet.")
-@click.option("--all-or-none", is_flag=True, help="Enter nothing at all where one is refused.")
-@click.option("--jobs", "-j", type=click.IntRange(1), help="Runs that are checked at a time.")
+@option("--add-teams", is_flag=True, help="Add teams that are not there yet.")
+@option("--all-or-none", is_flag=True, help="Enter nothing at all where one is refused.")
+@option("--jobs", type=click.IntRange(1), help="Runs that are checked at a time.")
 def submit(
     folder: str,
     runs: tuple[str, ...],
@@ -138,10 +141,10 @@ def submit(
     return int(accepted < number)
 
 
-@click.command()
+@command()
 @folder_argument
 @click.argument("tag")
-@click.argument("run")
+@click.argument("run", type=READ)
 @with_options(_SAID)
 def replace(folder: str, tag: str, run: str, **said: Any) -> int:
     """Hand in a run in the place of an accepted one.
@@ -166,10 +169,10 @@ def replace(folder: str, tag: str, run: str, **said: Any) -> int:
     return int(not done.accepted)
 
 
-@click.command()
+@command()
 @folder_argument
 @click.argument("tag")
-@click.option("--reason", metavar="TEXT", required=True, help="Why, for the log.")
+@option("--reason", metavar="TEXT", required=True, help="Why, for the log.")
 def withdraw(folder: str, tag: str, reason: str) -> None:
     """Take a run back, with a reason.
 
@@ -181,10 +184,10 @@ def withdraw(folder: str, tag: str, reason: str) -> None:
     print(f"withdrawn: {plain(run.tag)} of {plain(run.team)}")
 
 
-@click.command()
+@command()
 @folder_argument
 @click.argument("tag")
-@click.option("--reason", metavar="TEXT", required=True, help="Why, for the log.")
+@option("--reason", metavar="TEXT", required=True, help="Why, for the log.")
 def purge(folder: str, tag: str, reason: str) -> None:
     """Remove the bytes of a run that is not accepted.
 

@@ -8,6 +8,8 @@ import click
 
 from cranfield.base.escape import plain
 from cranfield.cli.campaign.arguments import folder_argument
+from cranfield.cli.options.command_group import CommandGroup
+from cranfield.cli.options.declaring import option
 from cranfield.cli.options.output import with_options
 
 EPILOG = """\b
@@ -18,11 +20,9 @@ Examples:
 """
 
 _ABOUT = (
-    click.option("--name", metavar="TEXT", help="What people call it; the id where there is none."),
-    click.option(
-        "--contact", metavar="TEXT", help="For organisers alone: it never leaves the registry."
-    ),
-    click.option(
+    option("--name", metavar="TEXT", help="What people call it; the id where there is none."),
+    option("--contact", metavar="TEXT", help="For organisers alone: it never leaves the registry."),
+    option(
         "--anonymous-until",
         metavar="DAY",
         help="Releases before that day, such as 2027-01-31, do not name it.",
@@ -30,7 +30,7 @@ _ABOUT = (
 )
 
 
-@click.group(epilog=EPILOG)
+@click.group(cls=CommandGroup, in_order=True, epilog=EPILOG)
 def team() -> None:
     """Add teams, change what is known of them, and list them."""
 
@@ -62,7 +62,7 @@ def change(folder: str, id: str, **about: str | None) -> None:
 
 @team.command("list")
 @folder_argument
-@click.option("--contacts", is_flag=True, help="Show contacts too.")
+@option("--contacts", is_flag=True, help="Show contacts too.")
 def listed(folder: str, contacts: bool) -> None:
     """List teams, and how many runs of theirs are accepted."""
     from collections import Counter

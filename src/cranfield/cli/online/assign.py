@@ -7,8 +7,9 @@ import io
 import click
 
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of
-from cranfield.cli.options.output import keep_inputs, output_option, write
+from cranfield.cli.options.output import output_option, write
 
 EPILOG = """\b
 Examples:
@@ -33,22 +34,22 @@ def weights_of(text: str, option: str = "--weights") -> dict[str, float] | list[
         raise PolicyError(f"{option} is such as control=0.5,new=0.5, not {quoted(text)}") from None
 
 
-@click.command(epilog=EPILOG)
-@click.argument("units", metavar="UNITS")
-@click.option("--name", required=True, help="Of the experiment: the salt of its variants.")
-@click.option(
+@command(epilog=EPILOG)
+@click.argument("units", metavar="UNITS", type=READ)
+@option("--name", required=True, help="Of the experiment: the salt of its variants.")
+@option(
     "--weights",
     default="control,treatment",
     show_default=True,
     help="Variants, or their shares: control=0.9,new=0.1.",
 )
-@click.option("--layer", help="Salt of the traffic, shared by experiments that exclude each other.")
-@click.option(
+@option("--layer", help="Salt of the traffic, shared by experiments that exclude each other.")
+@option(
     "--traffic", default="1", show_default=True, help="Share of units, or part of the layer: 0.5-1."
 )
 @one_of("--hash", HASHES, "How units become numbers.", "md5")
-@click.option("--unit", default="user", show_default=True, help="Column of the ids.")
-@click.option("--check", is_flag=True, help="Test whether units are spread as they should be.")
+@option("--unit", default="user", show_default=True, help="Column of the ids.")
+@option("--check", is_flag=True, help="Test whether units are spread as they should be.")
 @one_of("--format", FORMATS, "How to write the table.", "csv")
 @output_option
 def assign(
@@ -75,7 +76,6 @@ def assign(
     from cranfield.sources.tables import read_table
     from cranfield.sources.values import ID
 
-    keep_inputs([output], [units])
     first, dash, last = traffic.partition("-")
     try:
         part = (float(first), float(last)) if dash else float(first)

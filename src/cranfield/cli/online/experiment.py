@@ -10,9 +10,10 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.cli.online.assign import weights_of
+from cranfield.cli.options.declaring import READ, WRITTEN, command, option
 from cranfield.cli.options.judging import alpha_option, one_of
 from cranfield.cli.options.logs import LogOptions, log_options
-from cranfield.cli.options.output import keep_inputs, output_option, write
+from cranfield.cli.options.output import output_option, write
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table, written
 from cranfield.tabular import from_frame
@@ -41,48 +42,54 @@ KEYS = {
 """The tables, and the columns that say what a row is of."""
 
 
-@click.command(epilog=EPILOG)
-@click.argument("data", metavar="DATA...", nargs=-1, required=True)
-@click.option("--measure", "-m", "measures", multiple=True, help="DATA is a log: a measure of it.")
-@click.option(
+@command(
+    epilog=EPILOG,
+    first="measure metric covariate margin down unit"
+    " variant control segments sequential report output",
+)
+@click.argument("data", metavar="DATA...", nargs=-1, required=True, type=READ)
+@option("--measure", "measures", multiple=True, help="DATA is a log: a measure of it.")
+@option(
     "--metric",
     "metrics",
     multiple=True,
     metavar="[NAME=]A[/B]",
     help="DATA is a table of units: a column, or the ratio of two.",
 )
-@click.option(
+@option(
     "--covariate",
     "covariates",
     multiple=True,
     metavar="NAME=A[/B]",
     help="Of a metric: columns from before the experiment (CUPED).",
 )
-@click.option("--margin", "margins", multiple=True, metavar="NAME=SHARE", help="Loss accepted.")
-@click.option("--down", multiple=True, metavar="NAME", help="A metric that is good when it falls.")
-@click.option("--unit", help="Column of what was randomised; of a log user, session or query.")
-@click.option("--variant", default="variant", show_default=True, help="Column of the variant.")
-@click.option("--control", help="The variant that the others are compared with.")
-@click.option("--weights", help="Shares that variants should have: control=0.9,new=0.1.")
+@option("--margin", "margins", multiple=True, metavar="NAME=SHARE", help="Loss accepted.")
+@option("--down", multiple=True, metavar="NAME", help="A metric that is good when it falls.")
+@option("--unit", help="Column of what was randomised; of a log user, session or query.")
+@option("--variant", default="variant", show_default=True, help="Column of the variant.")
+@option("--control", help="The variant that the others are compared with.")
+@option("--weights", help="Shares that variants should have: control=0.9,new=0.1.")
 @one_of("--srm", ("stop", "warn"), "What a sample ratio mismatch does to the verdict.", "stop")
 @one_of("--mixed", ("drop", "error"), "Units in two variants.", "drop")
 @one_of("--missing", ("error", "drop", "zero"), "A unit without a value.", "error")
 @one_of("--theta", ("pooled", "within"), "Units of the covariate's coefficient.", "pooled")
 @one_of("--lift", ("log", "linear", "fieller"), "Limits of relative differences.", "log")
 @one_of("--errors", ("delta", "bootstrap"), "By the delta method, or drawing units.", "delta")
-@click.option("--correction", default="holm", show_default=True, help="Of all p-values.")
+@option("--correction", default="holm", show_default=True, help="Of all p-values.")
 @alpha_option
-@click.option("--segments", help="Columns whose levels are analysed too, with commas.")
-@click.option("--time", help="Column of the time of a unit: checks by day, order of looks.")
-@click.option("--sequential", help="Valid at every look: CS(tuned=5000), or mSPRT(tau=0.1).")
-@click.option("--looks", help="Numbers of units at which one looks, with commas.")
-@click.option("--oec", help="Overall criterion: weights of metrics, such as ctr=0.7,revenue=0.3.")
-@click.option("--resamples", type=click.IntRange(1), default=2000, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
+@option("--segments", help="Columns whose levels are analysed too, with commas.")
+@option("--time", help="Column of the time of a unit: checks by day, order of looks.")
+@option("--sequential", help="Valid at every look: CS(tuned=5000), or mSPRT(tau=0.1).")
+@option("--looks", help="Numbers of units at which one looks, with commas.")
+@option("--oec", help="Overall criterion: weights of metrics, such as ctr=0.7,revenue=0.3.")
+@option("--resamples", type=click.IntRange(1), default=2000, show_default=True)
+@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
 @log_options
 @one_of("--format", WRITERS, "How to write the tables.", "text")
-@click.option("--table", metavar="NAME", help=f"One table only: {', '.join(KEYS)}.")
-@click.option("--report", "page", metavar="FILE", help="Also write a report: one page of HTML.")
+@option("--table", metavar="NAME", help=f"One table only: {', '.join(KEYS)}.")
+@option(
+    "--report", "page", metavar="FILE", help="Also write a report: one page of HTML.", type=WRITTEN
+)
 @output_option
 def experiment(
     data: tuple[str, ...],
@@ -113,7 +120,6 @@ def experiment(
 
     if bool(measures) == bool(metrics):
         raise PolicyError("give -m for a log, or --metric for a table of units")
-    keep_inputs([output, page], data)
     if page is not None and output is not None and Path(page).resolve() == Path(output).resolve():
         raise PolicyError("--report and --output are two files")
     named = _metrics(measures, metrics, covariates, margins, down)

@@ -8,8 +8,9 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted, some_of
-from cranfield.cli.options.judging import one_of, opened_runs, paths_of
-from cranfield.cli.options.output import keep_inputs, output_option, write
+from cranfield.cli.options.declaring import READ, command, option
+from cranfield.cli.options.judging import one_of, opened_runs
+from cranfield.cli.options.output import output_option, write
 from cranfield.collection.files.format_names import FORMATS
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.tabular import from_frame
@@ -20,32 +21,31 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   cranfield online interleave a.run b.run --impressions 1000 -o lists.jsonl
-  cranfield online interleave a.run b.run -m "Probabilistic(tau=1)" --keys pages.csv -o lists.tsv
-  cranfield online interleave runs/ -m PPM --length 5 --impressions 100 --seed 7 --format trec
+  cranfield online interleave a.run b.run --method "Probabilistic(tau=1)" --keys pages.csv
+  cranfield online interleave runs/ --method PPM --length 5 --impressions 100 --seed 7 --format trec
   cranfield online interleave --list
 """
 
 
-@click.command(epilog=EPILOG)
-@click.argument("runs", metavar="RUN...", nargs=-1)
-@click.option(
+@command(epilog=EPILOG)
+@click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
+@option(
     "--method",
-    "-m",
     default="TeamDraft",
     show_default=True,
     help="Such as Balanced, Probabilistic, Optimised, OM, SOSM or PPM, with parameters.",
 )
-@click.option(
+@option(
     "--length", type=click.IntRange(1), default=10, show_default=True, help="Documents of a list."
 )
-@click.option("--impressions", "-n", type=click.IntRange(1), help="Lists to draw for each topic.")
-@click.option("--keys", metavar="FILE", help="Table of pages to draw a list for: page, query.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draws.")
+@option("--impressions", type=click.IntRange(1), help="Lists to draw for each topic.")
+@option("--keys", metavar="FILE", help="Table of pages to draw a list for: page, query.", type=READ)
+@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draws.")
 @one_of("--ties", CHOICES["ties"], "Order of documents with equal scores.", "trec")
 @one_of("--input-format", FORMATS, "Format of RUN; auto looks at the suffix.", "auto")
-@click.option("--encoding", default="utf-8", show_default=True, help="Of TREC text.")
-@click.option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result.")
-@click.option("--list", "listed", is_flag=True, help="List the methods there are.")
+@option("--encoding", default="utf-8", show_default=True, help="Of TREC text.")
+@option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result.")
+@option("--list", "listed", is_flag=True, help="List the methods there are.")
 @one_of(
     "--format",
     ("auto", "jsonl", "tsv", "csv", "parquet", "trec"),
@@ -85,7 +85,6 @@ def interleave(
     form = _form(format, output)
     chosen = online.parse_interleaving(method)
     many = opened_runs(None, runs, input_format, encoding)
-    keep_inputs([output], [keys, *paths_of(many)])
     made = online.interleave_runs(many, chosen, length, ties=ties)
     if keys is None:
         drawn = made.draw(impressions or 0, seed, jobs=jobs)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.logs import LogOptions, log_options
-from cranfield.cli.options.output import keep_inputs, output_option, write
+from cranfield.cli.options.output import output_option, write
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table, written
 from cranfield.tabular import from_frame
@@ -32,26 +33,26 @@ BY = ("variant", "user", "query", "session", "page")
 TABLES = ("measures", "survival", "logrank")
 
 
-@click.command(epilog=EPILOG)
-@click.argument("logs", metavar="LOG...", nargs=-1)
-@click.option(
+@command(epilog=EPILOG)
+@click.argument("logs", metavar="LOG...", nargs=-1, type=READ)
+@option(
     "--measure",
-    "-m",
     "asked",
     multiple=True,
     help="Such as CTR@3; may be given several times. By default all that the log allows.",
 )
-@click.option(
-    "--by", multiple=True, type=click.Choice(BY), help="A value of each; may be given twice."
+@option("--by", multiple=True, type=click.Choice(BY), help="A value of each; may be given twice.")
+@option(
+    "--labels",
+    metavar="FILE",
+    help="Labels of pages, for good abandonment: page, label.",
+    type=READ,
 )
-@click.option(
-    "--labels", metavar="FILE", help="Labels of pages, for good abandonment: page, label."
-)
-@click.option("--survival", is_flag=True, help="Kaplan-Meier and log-rank of the times among them.")
-@click.option("--list", "listed", is_flag=True, help="List the measures there are.")
+@option("--survival", is_flag=True, help="Kaplan-Meier and log-rank of the times among them.")
+@option("--list", "listed", is_flag=True, help="List the measures there are.")
 @log_options
 @one_of("--format", WRITERS, "How to write the tables.", "text")
-@click.option("--table", metavar="NAME", help=f"One table only: {', '.join(TABLES)}.")
+@option("--table", metavar="NAME", help=f"One table only: {', '.join(TABLES)}.")
 @output_option
 def measure(
     logs: tuple[str, ...],
@@ -81,7 +82,6 @@ def measure(
     from cranfield.online.measures.survival import INDEPENDENT
 
     wanted = [online.parse_online_measure(one) for one in asked] or None
-    keep_inputs([output], [*logs, labels])
     log = reading.read(logs)
     found = online.measure(log, wanted, list(by), labels=labels)
     units = found.to_polars()

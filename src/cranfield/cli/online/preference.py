@@ -8,9 +8,10 @@ import click
 
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.logs import LogOptions, log_options
-from cranfield.cli.options.output import keep_inputs, output_option, write
+from cranfield.cli.options.output import output_option, write
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table, written
 from cranfield.tabular import from_frame
@@ -46,29 +47,30 @@ class Counts(click.ParamType):  # type: ignore[type-arg]
         return found
 
 
-@click.command(epilog=EPILOG)
-@click.argument("logs", metavar="LOG...", nargs=-1)
-@click.option("--counts", type=Counts(), metavar="W,L,T", help="Wins, losses and ties: no log.")
-@click.option("--unit", help="What is independent: user, session, query or impression.")
-@click.option("--rankers", help="The teams to compare, with commas between them; by default all.")
-@click.option(
+@command(
+    epilog=EPILOG,
+    first="counts unit rankers clicks correction confidence log-format odd format table output",
+)
+@click.argument("logs", metavar="LOG...", nargs=-1, type=READ)
+@option("--counts", type=Counts(), metavar="W,L,T", help="Wins, losses and ties: no log.")
+@option("--unit", help="What is independent: user, session, query or impression.")
+@option("--rankers", help="The teams to compare, with commas between them; by default all.")
+@option(
     "--clicks",
     default="all",
     show_default=True,
     help="What counts: all, first, last, sat (dwell of 30 s), or a column of clicks.",
 )
-@click.option(
+@option(
     "--expected", type=float, default=0.5, show_default=True, help="Share of wins of equal rankers."
 )
-@click.option(
-    "--correction", default="holm", show_default=True, help="Of p-values of several pairs."
-)
-@click.option("--confidence", type=float, default=0.95, show_default=True, help="Of limits.")
-@click.option("--resamples", type=click.IntRange(1), default=10_000, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
+@option("--correction", default="holm", show_default=True, help="Of p-values of several pairs.")
+@option("--confidence", type=float, default=0.95, show_default=True, help="Of limits.")
+@option("--resamples", type=click.IntRange(1), default=10_000, show_default=True)
+@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
 @log_options
 @one_of("--format", WRITERS, "How to write the tables.", "text")
-@click.option("--table", metavar="NAME", help=f"One table only: {', '.join(TABLES)}.")
+@option("--table", metavar="NAME", help=f"One table only: {', '.join(TABLES)}.")
 @output_option
 def preference(
     logs: tuple[str, ...],
@@ -98,7 +100,6 @@ def preference(
 
     draws: dict[str, Any] = {"confidence": confidence, "resamples": resamples, "seed": seed}
     names = None if rankers is None else [one.strip() for one in rankers.split(",")]
-    keep_inputs([output], list(logs))
     if counts is not None:
         if logs or unit is not None:
             raise PolicyError("--counts are of independent impressions: no LOG, and no --unit")

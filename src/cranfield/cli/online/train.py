@@ -8,9 +8,10 @@ import click
 
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
+from cranfield.cli.options.declaring import READ, WRITTEN, command, option
 from cranfield.cli.options.judging import one_of, resamples_option
 from cranfield.cli.options.logs import LogOptions, log_options, logs_argument
-from cranfield.cli.options.output import keep_inputs, write
+from cranfield.cli.options.output import write
 from cranfield.cli.options.scores import refuse
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table, written
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 EPILOG = """\b
 Examples:
   cranfield online train log.parquet --model DBN -o dbn.json
-  cranfield online train monday.csv --test tuesday.csv -m PBM -m UBM -m "DBN(gamma=0.9)"
-  cranfield online train log.csv -m DBN --tied grade --qrels qrels.txt --table parameters
-  cranfield online train log.csv -m all --qrels qrels.txt --measure nDCG@10 --over RCTR
+  cranfield online train monday.csv --held-out tuesday.csv --model PBM --model "DBN(gamma=0.9)"
+  cranfield online train log.csv --model DBN --tied grade --qrels qrels.txt --table parameters
+  cranfield online train log.csv --model all --qrels qrels.txt --measure nDCG@10 --over RCTR
 """
 
 KEYS = {
@@ -44,35 +45,42 @@ SHOWN = 12
 """Values of parameters that are printed; tables of numbers have all."""
 
 
-@click.command(epilog=EPILOG)
+@command(
+    epilog=EPILOG,
+    first="model held-out tied qrels measure over log-format odd format table output",
+)
 @logs_argument
-@click.option(
+@option(
     "--model",
-    "-m",
     "models",
     multiple=True,
     default=("DBN",),
     show_default="DBN",
     help="A click model, such as UBM or DBN(gamma=0.9); several times; all is all ten.",
 )
-@click.option(
-    "--test",
+@option(
+    "--held-out",
+    "test",
     metavar="LOG",
     multiple=True,
     help="Pages to try the models on, not those trained on; several times for several tables.",
+    type=READ,
 )
 @one_of("--tied", ("none", "grade"), "What parameters of documents go by.", "none")
-@click.option(
-    "--qrels", metavar="FILE", help="Judgments: grades to tie by, else to compare relevance with."
+@option(
+    "--qrels",
+    metavar="FILE",
+    help="Judgments: grades to tie by, else to compare relevance with.",
+    type=READ,
 )
-@click.option("--measure", "measures", multiple=True, help="Of relevance; default nDCG@10.")
-@click.option("--over", metavar="MODEL", help="Gain of perplexity over one of the models.")
+@option("--measure", "measures", multiple=True, help="Of relevance; default nDCG@10.")
+@option("--over", metavar="MODEL", help="Gain of perplexity over one of the models.")
 @resamples_option(2000, " of queries, with --over")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resamples.")
+@option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of resamples.")
 @log_options
 @one_of("--format", WRITERS, "How to write the tables.", "text")
-@click.option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
-@click.option("--output", "-o", metavar="FILE", help="Write the one model there, as JSON.")
+@option("--table", metavar="NAME", help=f"One table of numbers only: {', '.join(KEYS)}.")
+@option("--output", metavar="FILE", help="Write the one model there, as JSON.", type=WRITTEN)
 def train(
     logs: tuple[str, ...],
     models: tuple[str, ...],
@@ -103,7 +111,6 @@ def train(
     if table is not None:
         wanted = {"gain": over is not None, "relevance": compared}
         check_table(table, [name for name in KEYS if wanted.get(name, True)])
-    keep_inputs([output], [*logs, *test, qrels])
     from cranfield import online
 
     known, base = _kinds(models, over, output)

@@ -8,6 +8,8 @@ from typing import Any
 
 import click
 
+from cranfield.cli.options.declaring import Command
+
 
 class CommandGroup(click.Group):
     """A group that knows where its commands stand, as `module:name`, and loads those asked for.
@@ -15,6 +17,8 @@ class CommandGroup(click.Group):
     A command line has to start at once, and most of what commands need is needed by few of them.
     Help lists them by name, or in the order of `homes`.
     """
+
+    command_class = Command
 
     def __init__(
         self,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import click
 
+from cranfield.cli.options.declaring import in_group, option
 from cranfield.cli.options.judging import alpha_option, missing_option, one_of, resamples_option
 from cranfield.cli.options.output import gathered
 from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
@@ -19,36 +19,42 @@ _NAMES = [name for name, test in TESTS.items() if not test.info.bound]
 _NAMES.insert(_NAMES.index("anova-1"), "anova")
 
 
-_OPTIONS: tuple[Callable[[Any], Any], ...] = (
-    click.option("--baseline", "-b", multiple=True, help="Compare with this system only."),
-    click.option(
-        "--test",
-        "-t",
-        metavar="TEST",
-        help=f"{', '.join(_NAMES)}. Default: two-way ANOVA, for two systems the bootstrap.",
-    ),
-    click.option(
-        "--correction",
-        "-c",
-        metavar="CORRECTION",
-        help=f"For many comparisons: {', '.join(CORRECTIONS)}. Default: moderated max-T,"
-        " where it goes with the test.",
-    ),
-    one_of("--alternative", ALTERNATIVES, "What counts.", "two-sided"),
-    alpha_option,
-    missing_option(MISSING),
-    click.option(
-        "--exact/--no-exact", default=None, help="Exact p-values, where the test has them."
-    ),
-    click.option(
-        "--threshold",
-        type=click.FloatRange(0),
-        default=0.0,
-        help="Differences up to it count as none, by the sign test.",
-    ),
-    resamples_option(10_000),
-    click.option(
-        "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of random samples."
+_OPTIONS = in_group(
+    "Comparison",
+    (
+        option("--baseline", multiple=True, help="Compare with this system only."),
+        option(
+            "--test",
+            metavar="TEST",
+            help="Such as t or randomisation. Default: two-way ANOVA, for two systems the"
+            " bootstrap.",
+            detail=f"There are {', '.join(_NAMES)}.",
+        ),
+        option(
+            "--correction",
+            metavar="CORRECTION",
+            help="For many comparisons, such as holm. Default: moderated max-T, where it goes"
+            " with the test.",
+            detail=f"There are {', '.join(CORRECTIONS)}.",
+        ),
+        one_of("--alternative", ALTERNATIVES, "What counts.", "two-sided"),
+        alpha_option,
+        missing_option(MISSING),
+        option("--exact/--no-exact", default=None, help="Exact p-values, where the test has them."),
+        option(
+            "--threshold",
+            type=click.FloatRange(0),
+            default=0.0,
+            help="Differences up to it count as none, by the sign test.",
+        ),
+        resamples_option(10_000),
+        option(
+            "--seed",
+            type=click.IntRange(0),
+            default=0,
+            show_default=True,
+            help="Of random samples.",
+        ),
     ),
 )
 

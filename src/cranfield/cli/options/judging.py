@@ -9,6 +9,7 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.threads import BACKENDS
+from cranfield.cli.options.declaring import READ, in_group, option
 from cranfield.cli.options.output import with_options
 from cranfield.cli.options.progress import progress_of
 from cranfield.collection.files.format_names import FORMATS, OF_QRELS
@@ -26,7 +27,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 def one_of(
     name: str, options: Iterable[str], text: str, default: str | None = None
 ) -> Callable[[Command], Command]:
-    return click.option(
+    return option(
         name,
         type=click.Choice(list(options)),
         default=default,
@@ -36,18 +37,18 @@ def one_of(
 
 
 def measures_option(default: tuple[str, ...]) -> Callable[[Command], Command]:
-    return click.option(
+    return option(
         "--measure",
-        "-m",
         "asked",
         multiple=True,
         default=default,
         show_default=" ".join(default),
         help="A measure, such as nDCG@10 or map; may be given several times.",
+        group="Measures",
     )
 
 
-alpha_option = click.option(
+alpha_option = option(
     "--alpha", type=float, default=0.05, show_default=True, help="Significance level."
 )
 """The option that sets the significance level."""
@@ -58,7 +59,7 @@ def missing_option(policies: Iterable[str], by: str = "") -> Callable[[Command],
 
 
 def resamples_option(default: int, of: str = "") -> Callable[[Command], Command]:
-    return click.option(
+    return option(
         "--resamples",
         type=click.IntRange(1),
         default=default,
@@ -67,38 +68,73 @@ def resamples_option(default: int, of: str = "") -> Callable[[Command], Command]
     )
 
 
-_JUDGING: tuple[Callable[[Any], Any], ...] = (
-    click.option(
-        "--rel", "-l", type=click.IntRange(0), help="Lowest relevant grade, for all measures."
-    ),
-    one_of("--compat", PRESETS, "Policies and roundings of another program."),
-    one_of("--ties", CHOICES["ties"], "Order of documents with equal scores."),
-    one_of("--topics", CHOICES["topics"], "Which topics count."),
-    one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents."),
-    one_of("--negative", CHOICES["negative"], "What a grade below 0 means."),
-    click.option("--depth", type=click.IntRange(1), help="Ranks kept of each ranking."),
-    one_of("--input-format", FORMATS, "Format of QRELS and RUN; auto looks at the suffix.", "auto"),
-    click.option(
-        "--encoding",
-        default="utf-8",
-        show_default=True,
-        help="Of TREC text; latin-1 reads any bytes.",
-    ),
-    click.option("--lengths", help="File of the lengths of documents: document, length."),
-    click.option("--groups", help="File of groups of documents: document, group[, weight]."),
-    click.option("--intents", help="File of intents: topic, intent, probability[, inf or nav]."),
-    click.option(
-        "--aspect",
-        "aspects",
-        multiple=True,
-        metavar="NAME=QRELS",
-        help="Judgments on another aspect than relevance; may be given several times.",
-    ),
-    click.option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result."),
-    one_of("--backend", BACKENDS, "Where --jobs run: threads, and of studies processes."),
-    click.option(
-        "--scheduler", metavar="ADDRESS", help="Of --backend dask: tcp://host:port, or its file."
-    ),
+_JUDGING = (
+    in_group(
+        "Judging",
+        (
+            option(
+                "--rel", type=click.IntRange(0), help="Lowest relevant grade, for all measures."
+            ),
+            one_of("--compat", PRESETS, "Policies and roundings of another program."),
+            one_of("--ties", CHOICES["ties"], "Order of documents with equal scores."),
+            one_of("--topics", CHOICES["topics"], "Which topics count."),
+            one_of("--unjudged", CHOICES["unjudged"], "What becomes of unjudged documents."),
+            one_of("--negative", CHOICES["negative"], "What a grade below 0 means."),
+            option("--depth", type=click.IntRange(1), help="Ranks kept of each ranking."),
+        ),
+    )
+    + in_group(
+        "Input",
+        (
+            one_of(
+                "--input-format",
+                FORMATS,
+                "Format of QRELS and RUN; auto looks at the suffix.",
+                "auto",
+            ),
+            option(
+                "--encoding",
+                default="utf-8",
+                show_default=True,
+                help="Of TREC text; latin-1 reads any bytes.",
+            ),
+            option(
+                "--lengths", help="File of the lengths of documents: document, length.", type=READ
+            ),
+            option(
+                "--groups",
+                help="File of groups of documents: document, group[, weight].",
+                type=READ,
+            ),
+            option(
+                "--intents",
+                help="File of intents: topic, intent, probability[, inf or nav].",
+                type=READ,
+            ),
+            option(
+                "--aspect",
+                "aspects",
+                multiple=True,
+                metavar="NAME=QRELS",
+                help="Judgments on another aspect than relevance; may be given several times.",
+                type=READ,
+            ),
+        ),
+    )
+    + in_group(
+        "Work",
+        (
+            option(
+                "--jobs", type=click.IntRange(1), help="Number of workers; it changes no result."
+            ),
+            one_of("--backend", BACKENDS, "Where --jobs run: threads, and of studies processes."),
+            option(
+                "--scheduler",
+                metavar="ADDRESS",
+                help="Of --backend dask: tcp://host:port, or its file.",
+            ),
+        ),
+    )
 )
 
 WORK = ("jobs", "backend", "scheduler")

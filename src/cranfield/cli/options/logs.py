@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import READ, in_group, option
 from cranfield.cli.options.judging import one_of
 from cranfield.cli.options.output import gathered
 
@@ -19,7 +20,7 @@ LOG_FORMATS = ("auto", "tables", "flat", "sessions", "ubi", "living-labs", "yand
 
 ODD = ("refuse", "count")
 
-logs_argument = click.argument("logs", metavar="LOG...", nargs=-1, required=True)
+logs_argument = click.argument("logs", metavar="LOG...", nargs=-1, required=True, type=READ)
 """One log; or its pages and clicks; or its pages, results and clicks."""
 
 
@@ -56,19 +57,22 @@ class LogOptions:
 log_options = gathered(
     LogOptions,
     "reading",
-    (
-        one_of("--log-format", LOG_FORMATS, "Form of the log.", "auto"),
-        one_of("--odd", ODD, "Pages or results twice, clicks before their page.", "refuse"),
-        click.option(
-            "--max-queries",
-            type=click.IntRange(1),
-            metavar="N",
-            help="Leave out users with more pages: robots.",
-        ),
-        click.option(
-            "--session-timeout",
-            metavar="TIME",
-            help="Cut sessions where a user did nothing for so long, such as 30m.",
+    in_group(
+        "Log",
+        (
+            one_of("--log-format", LOG_FORMATS, "Form of the log.", "auto"),
+            one_of("--odd", ODD, "Pages or results twice, clicks before their page.", "refuse"),
+            option(
+                "--max-queries",
+                type=click.IntRange(1),
+                metavar="N",
+                help="Leave out users with more pages: robots.",
+            ),
+            option(
+                "--session-timeout",
+                metavar="TIME",
+                help="Cut sessions where a user did nothing for so long, such as 30m.",
+            ),
         ),
     ),
 )

@@ -6,13 +6,13 @@ import functools
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError
 from cranfield.base.whole_files import whole_file
+from cranfield.cli.options.declaring import WRITTEN, in_group, option
 
 if TYPE_CHECKING:
     from cranfield.scores import Scores
@@ -26,25 +26,13 @@ MARKUP = ("latex", "markdown", "html")
 FORMATS = ("table", "csv", "json", *MARKUP, "parquet")
 """What scores can be written in, wherever they come from."""
 
-output_option = click.option(
-    "--output", "-o", metavar="FILE", help="File to write, whole or not at all."
+output_option = option(
+    "--output",
+    metavar="FILE",
+    help="File to write, whole or not at all.",
+    type=WRITTEN,
+    group="Output",
 )
-
-
-def keep_inputs(outputs: Iterable[str | None], inputs: Iterable[str | None]) -> None:
-    """Refuse to write over a file that is read."""
-    read = [path for path in inputs if path is not None]
-    for output in outputs:
-        if output and output != "-" and any(_is_file(output, path) for path in read):
-            raise PolicyError(f"--output {quoted(output)} is a file that is read")
-
-
-def _is_file(output: str, path: str) -> bool:
-    try:
-        # Devices, such as a terminal, may be read and written.
-        return Path(output).is_file() and Path(output).samefile(path)
-    except (OSError, ValueError):
-        return False
 
 
 def gathered(
@@ -69,8 +57,8 @@ def with_options(options: Iterable[Callable[[Any], Any]]) -> Callable[[Any], Any
     listed = list(options)
 
     def add(command: Any) -> Any:
-        for option in reversed(listed):
-            command = option(command)
+        for one in reversed(listed):
+            command = one(command)
         return command
 
     return add
@@ -101,10 +89,13 @@ class Printing:
         return "\n".join(map(writers[form], tables))
 
 
-_PRINTING = (
-    click.option("--caption", metavar="TEXT", help="With latex: a whole table, with this title."),
-    click.option("--label", metavar="NAME", help="With latex: a whole table, called so."),
-    click.option("--long", is_flag=True, help="With latex: a table across pages (longtable)."),
+_PRINTING = in_group(
+    "Output",
+    (
+        option("--caption", metavar="TEXT", help="With latex: a whole table, with this title."),
+        option("--label", metavar="NAME", help="With latex: a whole table, called so."),
+        option("--long", is_flag=True, help="With latex: a table across pages (longtable)."),
+    ),
 )
 
 table_options = gathered(Printing, "printing", _PRINTING)
@@ -164,25 +155,26 @@ def output_options(
     return gathered(
         Output,
         "output",
-        (
-            click.option(f"--by-{unit}", "-q", "by_topic", is_flag=True, help=f"Also each {unit}."),
-            click.option(
-                "--format",
-                "-f",
-                "form",
-                type=click.Choice(formats),
-                default="table",
-                show_default=True,
-                help="How to write the scores.",
-            ),
-            output_option,
-            click.option(
-                "--places",
-                "-p",
-                type=click.IntRange(0, 17),
-                default=4,
-                show_default=True,
-                help="Decimals.",
+        in_group(
+            "Output",
+            (
+                option(f"--by-{unit}", "by_topic", is_flag=True, help=f"Also each {unit}."),
+                option(
+                    "--format",
+                    "form",
+                    type=click.Choice(formats),
+                    default="table",
+                    show_default=True,
+                    help="How to write the scores.",
+                ),
+                output_option,
+                option(
+                    "--places",
+                    type=click.IntRange(0, 17),
+                    default=4,
+                    show_default=True,
+                    help="Decimals.",
+                ),
             ),
         ),
     )

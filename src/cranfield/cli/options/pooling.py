@@ -9,8 +9,8 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError, quoted
+from cranfield.cli.options.declaring import keep_inputs, option
 from cranfield.cli.options.judging import one_of
-from cranfield.cli.options.output import keep_inputs
 from cranfield.cli.options.scores import refuse
 from cranfield.collection.files.format_names import OF_QRELS
 from cranfield.reporting.text.studies import WRITERS
@@ -67,24 +67,24 @@ class Asked:
 
 
 ASKED = (
-    click.option(
+    option(
         "--next",
         "following",
         type=click.IntRange(1),
         help="List the next documents to judge, so many of each topic, from --judged alone.",
     ),
-    click.option(
+    option(
         "--budget",
         type=click.IntRange(1),
         help="List the first documents of the order, so many of each topic.",
     ),
-    click.option("--unjudged", is_flag=True, help="List what nobody has judged."),
-    click.option(
+    option("--unjudged", is_flag=True, help="List what nobody has judged."),
+    option(
         "--sample",
         metavar="DESIGN",
         help="List a sample: uniform, strata or stat. With --judged: estimate what is relevant.",
     ),
-    click.option(
+    option(
         "--stop",
         "rules",
         multiple=True,
@@ -131,7 +131,7 @@ class Dealing:
 
 DEALING = (
     one_of("--arranged", ("judging", "id", "shuffled"), "Order of documents.", "judging"),
-    click.option(
+    option(
         "--assessors",
         default="1",
         show_default=True,
@@ -139,7 +139,7 @@ DEALING = (
         help="Their number, or their names with commas; {} in --output is the name of each.",
     ),
     one_of("--by", ("document", "topic"), "What is dealt to them.", "document"),
-    click.option(
+    option(
         "--overlap", type=float, default=0.0, show_default=True, help="Share that all of them get."
     ),
 )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import READ, option
 from cranfield.cli.options.judging import WORK, evaluated
 
 if TYPE_CHECKING:
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
     from cranfield.measures import Measure
     from cranfield.scores import Scores
 
-score_files_option = click.option(
+score_files_option = option(
     "--scores",
     "score_files",
     multiple=True,
     help="Per-topic scores instead of QRELS and RUN: a table, or what trec_eval -q prints.",
+    group="Measures",
+    type=READ,
 )
 """The option that names files of scores."""
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import CranfieldError, InputError, PolicyError
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     WORK,
@@ -21,7 +22,7 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.scores import given_scores, refuse, score_files_option
-from cranfield.cli.studies.study_options import StudyOptions, option, study_options
+from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import (
     Depth,
     Flag,
@@ -50,34 +51,41 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
 """Options on judgments that are taken back."""
 
 
-@click.command(epilog=EPILOG)
-@click.argument("qrels", metavar="[QRELS]", required=False)
-@click.argument("runs", metavar="[RUN...]", nargs=-1)
+@command(
+    epilog=EPILOG,
+    first="measure scores teams pool-depth contributors depths"
+    " sizes repeats test table output jobs",
+)
+@click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
+@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
 @measures_option(("AP",))
 @score_files_option
-@option("leave_one_out", "teams", "Table of systems and their teams, to be left out together.")
-@option(
+@study_option(
+    "leave_one_out", "teams", "Table of systems and their teams, to be left out together."
+)
+@study_option(
     "leave_one_out",
     "depth",
     "Ranks that each run contributed.  [default: found in the judgments]",
     "--pool-depth",
     kind=Depth,
 )
-@click.option(
+@option(
     "--contributors",
     default="all",
     show_default=True,
     help="Runs that made the pool: all; judged, if their top documents down to --pool-depth are;"
     " or a file with their tags, one a line.",
+    type=READ,
 )
-@option(
+@study_option(
     "leave_one_out",
     "others",
     "Judgments of documents that no contributor pooled.",
     kind=OneOf(("keep", "drop")),
     default="keep",
 )
-@option(
+@study_option(
     "pool_depths",
     "depths",
     "Depths of shallower pools.",
@@ -87,34 +95,33 @@ OF_RUNS = ("teams", "pool_depth", "contributors", "others", "depths", "lists")
 @one_of(
     "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
 )
-@option("stability", "sizes", "Topics in a sample.  [default: ten up to all]", kind=Sizes)
-@option("stability", "repeats", "Samples of each size.", kind=Repeats, default=1000)
-@option(
+@study_option("stability", "sizes", "Topics in a sample.  [default: ten up to all]", kind=Sizes)
+@study_option("stability", "repeats", "Samples of each size.", kind=Repeats, default=1000)
+@study_option(
     "stability",
     "replace",
     "A sample may have a topic more than once.",
     kind=Flag(),
     default=False,
 )
-@option(
+@study_option(
     "stability",
     "test",
     "How pairs of systems are compared, such as t+holm.",
     "--test",
-    "-t",
     "test",
     default="anova-2",
 )
 @alpha_option
 @missing_option(("error", "drop", "zero"))
-@option(
+@study_option(
     "stability",
     "resamples",
     "Random samples of tests that need them.",
     kind=Resamples,
     default=1000,
 )
-@option(
+@study_option(
     "generalizability",
     "target",
     "Coefficient whose number of topics is wanted.",

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import READ, command
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     alpha_option,
@@ -15,7 +16,7 @@ from cranfield.cli.options.judging import (
     wanted_measures,
 )
 from cranfield.cli.options.scores import refuse
-from cranfield.cli.studies.study_options import StudyOptions, option, study_options
+from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import OneOf, Proportion, Repeats, Whole
 
 EPILOG = """\b
@@ -26,47 +27,50 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
-@click.argument("qrels")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@command(
+    epilog=EPILOG,
+    first="measure methods users pairs impressions length power resume format table output jobs",
+)
+@click.argument("qrels", type=READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(("nDCG@10",))
-@option(
+@study_option(
     "interleaving_sensitivity",
     "methods",
     "Methods of interleaving, with commas between them; A/B tests are always done.",
     default="Balanced,TeamDraft,Probabilistic,Optimised,PairwisePreference",
 )
-@option(
+@study_option(
     "interleaving_sensitivity",
     "users",
     "Simulated users, with commas between them.",
     default="perfect,navigational,informational",
 )
-@option(
+@study_option(
     "interleaving_sensitivity",
     "stop",
     "Where users may stop.",
     kind=OneOf(("examined", "clicked")),
     default="examined",
 )
-@option(
+@study_option(
     "interleaving_sensitivity",
     "pairs",
     "Pairs of systems; of more, so many are drawn.",
     kind=Whole(1),
     default=50,
 )
-@option(
+@study_option(
     "interleaving_sensitivity",
     "impressions",
     "Simulated impressions of each topic.",
     kind=Repeats,
     default=1000,
 )
-@option(
+@study_option(
     "interleaving_sensitivity", "length", "Ranks that are shown.", kind=Whole(1, 100), default=10
 )
-@option(
+@study_option(
     "interleaving_sensitivity",
     "power",
     "Chance to find the better system.",

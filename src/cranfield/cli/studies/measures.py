@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import (
     alpha_option,
     measures_option,
@@ -15,7 +16,12 @@ from cranfield.cli.options.judging import (
     wanted_measures,
 )
 from cranfield.cli.options.scores import given_scores, on_command_line, score_files_option
-from cranfield.cli.studies.study_options import StudyOptions, folder_name, option, study_options
+from cranfield.cli.studies.study_options import (
+    StudyOptions,
+    folder_name,
+    study_option,
+    study_options,
+)
 from cranfield.meta.work.options import Flag, Numbers, OneOf, Repeats, Resamples
 from cranfield.significance.corrections.catalogue import find_correction
 from cranfield.significance.tests.catalogue import find_test
@@ -36,56 +42,60 @@ Examples:
 DEFAULT = ("AP", "nDCG@10", "P@10", "RR")
 
 
-@click.command(epilog=EPILOG)
-@click.argument("qrels", metavar="[QRELS]", required=False)
-@click.argument("runs", metavar="[RUN...]", nargs=-1)
+@command(
+    epilog=EPILOG,
+    first="measure scores gold preferences test correction"
+    " sizes repeats coefficient table output jobs",
+)
+@click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
+@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
 @measures_option(DEFAULT)
 @score_files_option
-@click.option(
+@option(
     "--gold",
     multiple=True,
     metavar="MEASURE",
     help="A simple measure that is trusted: which measures are concordant with it? Several have"
     " to agree all at once.",
 )
-@click.option(
+@option(
     "--preferences",
     metavar="FILE",
     help="What people preferred: a CSV file with the columns topic, first, second, preferred.",
+    type=READ,
 )
-@option(
+@study_option(
     "predictive_power",
     "majority",
     "Join preferences for the same two runs into one.",
     kind=Flag(),
     default=False,
 )
-@option(
+@study_option(
     "discriminative_power",
     "test",
     "Test of pairs of systems.",
     "--test",
-    "-t",
     default="randomisation",
 )
-@click.option("--correction", "-c", help="For many comparisons; by default the test's own.")
-@option("discriminative_power", "resamples", "Random samples.", kind=Resamples, default=5000)
+@option("--correction", help="For many comparisons; by default the test's own.")
+@study_option("discriminative_power", "resamples", "Random samples.", kind=Resamples, default=5000)
 @alpha_option
 @missing_option(("error", "drop", "zero"), " by one of the measures")
-@option(
+@study_option(
     "swap_method",
     "sizes",
     "Topics in each of two sets.  [default: 5,10,25,50,125 that fit]",
     kind=Numbers(),
 )
-@option("swap_method", "repeats", "Draws of each size.", kind=Repeats, default=100)
-@option(
+@study_option("swap_method", "repeats", "Draws of each size.", kind=Repeats, default=100)
+@study_option(
     "swap_method",
     "bins",
     "Where bins of differences begin.  [default: 0,0.01,...,0.2]",
     kind=Numbers(None),
 )
-@option(
+@study_option(
     "correlate",
     "method",
     "How orders of systems are compared.",

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     alpha_option,
@@ -17,7 +18,7 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.scores import refuse
 from cranfield.cli.studies.collection import contributors_of
-from cranfield.cli.studies.study_options import StudyOptions, option, study_options
+from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import Numbers, OneOf, Repeats, Resamples
 
 EPILOG = """\b
@@ -28,32 +29,36 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
-@click.argument("qrels")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@command(
+    epilog=EPILOG,
+    first="measure methods budgets contributors teams lists test repeats resume table output jobs",
+)
+@click.argument("qrels", type=READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(("AP",))
-@option(
+@study_option(
     "pooling",
     "methods",
     "Methods of judging a pool, with commas between them.",
     default="depth,RRF,Hedge,MTF,MaxMean",
 )
-@option(
+@study_option(
     "pooling",
     "budgets",
     "Judgments of each topic.",
     kind=Numbers(),
     default=(50, 100, 200, 300, 500, 1000),
 )
-@click.option(
+@option(
     "--contributors",
     default="judged",
     show_default=True,
     help="Runs that make the pool: judged, if their top documents down to --depth are; all; or a"
     " file with their tags, one a line.",
+    type=READ,
 )
-@option("pooling", "teams", "Table of systems and their teams, to be left out together.")
-@option(
+@study_option("pooling", "teams", "Table of systems and their teams, to be left out together.")
+@study_option(
     "pooling",
     "others",
     "Judgments of documents that no contributor pooled.",
@@ -63,25 +68,24 @@ Examples:
 @one_of(
     "--lists", ("raw", "condensed", "both"), "Lists with unjudged documents, or without.", "raw"
 )
-@option(
+@study_option(
     "pooling",
     "test",
     "How pairs of systems are compared, such as t+holm.",
     "--test",
-    "-t",
     "test",
     default="anova-2",
 )
 @alpha_option
 @missing_option(("error", "drop", "zero"))
-@option(
+@study_option(
     "pooling",
     "resamples",
     "Random samples of tests that need them.",
     kind=Resamples,
     default=1000,
 )
-@option(
+@study_option(
     "pooling",
     "repeats",
     "Repeats of methods that draw random numbers.",

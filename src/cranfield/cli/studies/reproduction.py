@@ -8,8 +8,9 @@ from typing import Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import aspects_of, measures_option, wanted_measures
-from cranfield.cli.studies.study_options import StudyOptions, option, study_options
+from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import Proportion
 
 EPILOG = """\b
@@ -22,27 +23,29 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
-@click.argument("qrels")
-@click.option("--original-baseline", metavar="RUN", help="The baseline of the experiment.")
-@click.option("--original-advanced", metavar="RUN", help="The system that is to be better.")
-@click.option("--baseline", metavar="RUN", help="The baseline, repeated.")
-@click.option("--advanced", metavar="RUN", help="The other system, repeated.")
-@click.option(
+@command(
+    epilog=EPILOG,
+    first="original-baseline original-advanced baseline advanced other-qrels measure"
+    " test format table output rel compat",
+)
+@click.argument("qrels", type=READ)
+@option("--original-baseline", metavar="RUN", help="The baseline of the experiment.", type=READ)
+@option("--original-advanced", metavar="RUN", help="The system that is to be better.", type=READ)
+@option("--baseline", metavar="RUN", help="The baseline, repeated.", type=READ)
+@option("--advanced", metavar="RUN", help="The other system, repeated.", type=READ)
+@option(
     "--other-qrels",
     metavar="FILE",
     help="Judgments of the repeated runs, where their collection is another.",
+    type=READ,
 )
 @measures_option(("AP", "nDCG@10", "P@10"))
-@click.option(
-    "--test", "-t", help="Of both sets of scores.  [default: t; with --other-qrels welch]"
-)
-@option(
+@option("--test", help="Of both sets of scores.  [default: t; with --other-qrels welch]")
+@study_option(
     "reproduce",
     "p",
     "Persistence of rank-biased overlap.",
-    "-p",
-    "persistence",
+    "--persistence",
     kind=Proportion,
     default=0.9,
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import alpha_option, judged_runs
-from cranfield.cli.studies.study_options import StudyOptions, option, study_options
+from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import Numbers, OneOf
 
 EPILOG = """\b
@@ -16,19 +17,23 @@ Examples:
 """
 
 
-@click.command(epilog=EPILOG)
-@click.argument("qrels")
-@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
-@click.option(
+@command(
+    epilog=EPILOG,
+    first="measure cutoffs graded alpha rel compat resume format table output jobs",
+)
+@click.argument("qrels", type=READ)
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
+@option(
     "--measure",
-    "-m",
     "asked",
     multiple=True,
     help="A measure without cutoff; by default those of the paper.",
 )
-@option("study_scales", "cutoffs", "Lengths of runs.", kind=Numbers(), default=(5, 10, 20, 30))
-@click.option("--graded", is_flag=True, help="Keep grades; else all from --rel on count as 1.")
-@option(
+@study_option(
+    "study_scales", "cutoffs", "Lengths of runs.", kind=Numbers(), default=(5, 10, 20, 30)
+)
+@option("--graded", is_flag=True, help="Keep grades; else all from --rel on count as 1.")
+@study_option(
     "study_scales",
     "ties",
     "Ranks of runs that score alike.",

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import WRITTEN, Option, in_group, option
 from cranfield.cli.options.judging import judging_options, one_of
 from cranfield.cli.options.output import write
 from cranfield.cli.options.progress import progress_bar
@@ -51,7 +52,7 @@ class NumberList(click.ParamType):  # type: ignore[type-arg]
         raise PolicyError(f"{option} takes {wanted}, not {value!r}")
 
 
-class StudyOption(click.Option):
+class StudyOption(Option):
     """An option of a study, which knows the function, its parameter and what that is declared as.
 
     To ask the function itself would load it; tests hold both against each other.
@@ -62,7 +63,7 @@ class StudyOption(click.Option):
         self.of = of
 
 
-def option(
+def study_option(
     study: str, name: str, text: str, *flags: str, kind: Any = None, default: Any = None
 ) -> Decorator:
     """Make an option for a parameter of a study: its kind and its default; the text is for people.
@@ -86,23 +87,27 @@ def option(
     else:
         more["type"] = float if isinstance(default, float) else str
     shown = {} if told or isinstance(kind, Flag) else {"default": default, "show_default": True}
-    return click.option(*(flags or (f"--{name.replace('_', '-')}",)), help=text, **shown, **more)
+    return option(*(flags or (f"--{name.replace('_', '-')}",)), help=text, **shown, **more)
 
 
-_SEED = click.option(
-    "--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws."
-)
-_WORK: tuple[Decorator, ...] = (
-    click.option(
-        "--resume",
-        metavar="DIR",
-        help="Keep finished parts here, and take those that are there already.",
+_SEED = option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of draws.")
+_WORK = in_group(
+    "Work",
+    (
+        option(
+            "--resume",
+            metavar="DIR",
+            help="Keep finished parts here, and take those that are there already.",
+        ),
     ),
 )
-_OUTPUT: tuple[Decorator, ...] = (
-    one_of("--format", WRITERS, "How to write the tables.", "text"),
-    click.option("--table", metavar="NAME", help="One table of numbers only."),
-    click.option("--output", "-o", help="File to write, whole or not at all."),
+_OUTPUT = in_group(
+    "Output",
+    (
+        one_of("--format", WRITERS, "How to write the tables.", "text"),
+        option("--table", metavar="NAME", help="One table of numbers only."),
+        option("--output", help="File to write, whole or not at all.", type=WRITTEN),
+    ),
 )
 
 

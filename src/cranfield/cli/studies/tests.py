@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     alpha_option,
@@ -16,7 +17,7 @@ from cranfield.cli.options.judging import (
 )
 from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.scores import given_scores, refuse, score_files_option
-from cranfield.cli.studies.study_options import StudyOptions, option, study_options
+from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import OneOf, Repeats, Resamples, Sizes
 
 if TYPE_CHECKING:
@@ -35,58 +36,64 @@ WHOLE = ("anova-1", "anova-2", "anova-2f")
 SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
 
 
-@click.command(epilog=EPILOG)
-@click.argument("qrels", metavar="[QRELS]", required=False)
-@click.argument("runs", metavar="[RUN...]", nargs=-1)
-@click.option("--measure", "-m", "asked", default="AP", show_default=True, help="The measure.")
+@command(
+    epilog=EPILOG,
+    first="measure scores test shards sizes repeats false-alarms power teams table output jobs",
+)
+@click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
+@click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
+@option("--measure", "asked", default="AP", show_default=True, help="The measure.")
 @score_files_option
-@click.option(
+@option(
     "--test",
-    "-t",
     "tests",
     multiple=True,
     help="A test, such as md2, t+holm or friedman; may be given several times.",
 )
-@click.option("--shards", type=click.IntRange(2), help="Number of random shards of the documents.")
-@click.option("--shard-map", help="Table of documents and their shards, instead of random ones.")
+@option("--shards", type=click.IntRange(2), help="Number of random shards of the documents.")
 @option(
+    "--shard-map", help="Table of documents and their shards, instead of random ones.", type=READ
+)
+@study_option(
     "split_topics",
     "sizes",
     "Topics in each of the two sets.  [default: 5,10,25,50,125 that fit]",
     kind=Sizes,
 )
-@option("split_topics", "repeats", "Draws of each size.", kind=Repeats, default=100)
-@click.option(
+@study_option("split_topics", "repeats", "Draws of each size.", kind=Repeats, default=100)
+@option(
     "--false-alarms",
     type=click.IntRange(1),
     metavar="N",
     help="Also count what tests find among systems made equal, N times.",
 )
-@option(
+@study_option(
     "false_alarms",
     "null",
     "How systems are made equal.",
     kind=OneOf(("centred", "simulated", "swapped")),
     default="centred",
 )
-@click.option(
+@option(
     "--power",
     type=click.IntRange(1),
     metavar="N",
     help="Also count what tests find of true differences, on topics drawn N times.",
 )
-@option(
+@study_option(
     "power_of_tests",
     "population",
     "Where those topics come from.",
     kind=OneOf(("simulated", "resampled")),
     default="simulated",
 )
-@click.option("--system", "systems", multiple=True, help="Only this system, and others named so.")
-@option("split_topics", "teams", "Table of systems and their teams: each team by itself, too.")
+@option("--system", "systems", multiple=True, help="Only this system, and others named so.")
+@study_option(
+    "split_topics", "teams", "Table of systems and their teams: each team by itself, too."
+)
 @alpha_option
 @missing_option(("error", "drop", "zero", "available"))
-@option(
+@study_option(
     "split_topics",
     "resamples",
     "Random samples of tests that need them.",

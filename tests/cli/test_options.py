@@ -1,0 +1,112 @@
+"""What all commands have in common: letters, groups and length of help, files that are kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from cranfield.cli.main import app
+from cranfield.cli.options.declaring import LETTERS, MOST_SHOWN, Command, FileRead, Option
+
+from .running import cranfield
+
+
+def commands(
+    command: click.Command = app, context: click.Context | None = None
+) -> Iterator[tuple[Command, click.Context]]:
+    context = context or click.Context(app, info_name="cranfield")
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            one = command.get_command(context, name)
+            assert one is not None
+            yield from commands(one, click.Context(one, info_name=name, parent=context))
+    else:
+        assert isinstance(command, Command), context.command_path
+        yield command, context
+
+
+EVERY = [pytest.param(*one, id=one[1].command_path) for one in commands()]
+each_command = pytest.mark.parametrize(("command", "context"), EVERY)
+
+
+@each_command
+def test_a_letter_means_one_thing(command: Command, context: click.Context) -> None:
+    letters = []
+    for one in command.params:
+        if not isinstance(one, click.Option):
+            continue
+        short = [name for name in one.opts if not name.startswith("--")]
+        assert short == [LETTERS[name] for name in one.opts if name in LETTERS]
+        letters += short
+    assert len(letters) == len(set(letters))
+
+
+@each_command
+def test_help_fits_what_a_person_reads(command: Command, context: click.Context) -> None:
+    shown, every = (command.options(context, every=all_) for all_ in (False, True))
+    assert len(shown) <= MOST_SHOWN
+    # What is first is there, and is said only where there is more.
+    assert len(command.first) == (len(shown) if len(every) > MOST_SHOWN else 0)
+    text = command.get_help(context)
+    named = re.findall(
+        r"^  (?:-\w, )?(--[a-z-]+)(?:  |$| [A-Z\[/])", text.split("Examples:")[0], re.M
+    )
+    assert len(named) <= MOST_SHOWN + 2
+    assert ("--help-all" in named) == (len(every) > len(shown))
+
+
+def test_help_all(tmp_path: Path) -> None:
+    short, _ = cranfield(tmp_path, "evaluate", "--help")
+    whole, _ = cranfield(tmp_path, "evaluate", "--help-all")
+    assert "\nJudging:\n" in short and "--encoding" not in short
+    assert "--help-all" in short and "--help-all" not in whole
+    command, context = next(one for one in commands() if one[1].info_name == "evaluate")
+    every = command.options(context, every=True)
+    assert len(every) > 20 and all(one.opts[0] in whole for one in every)
+
+
+@each_command
+def test_files_are_declared(command: Command, context: click.Context) -> None:
+    """What is called a file is declared as one, so that outputs spare it and shells complete it."""
+    for one in command.params:
+        words = getattr(one, "metavar", None) or ""
+        if re.search(r"\b(FILE|RUN|QRELS|LOG)\b", words) and one.name != "budget":
+            assert isinstance(one.type, FileRead), one.name
+        if isinstance(one, Option) and "--output" in one.opts:
+            assert isinstance(one.type, FileRead)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("evaluate", "qrels", "run"),
+        ("compare", "qrels", "run", "run2"),
+        ("compare", "qrels", "ru*"),
+        ("evaluate", "qrels", "."),
+        ("evaluate", "qrels", "run2", "--lengths", "run"),
+        ("evaluate", "qrels", "run2", "--aspect", "harm=run"),
+        ("judges", "qrels", "run2", "--runs", "run"),
+        ("report", "qrels", "run", "run2"),
+        ("labels", "run"),
+        ("answers", "--citations", "run"),
+        ("sessions", "qrels", "sessions", "run"),
+        ("study", "collection", "qrels", "run"),
+        ("study", "tests", "--scores", "run"),
+    ],
+)
+def test_no_command_writes_over_what_it_reads(tmp_path: Path, arguments: tuple[str, ...]) -> None:
+    for name in ("qrels", "run", "run2", "sessions"):
+        (tmp_path / name).write_text("kept")
+    _, err = cranfield(tmp_path, *arguments, "-o", "run", status=2)
+    assert err == "cranfield: error: --output 'run' is a file that is read\n"
+    assert (tmp_path / "run").read_text() == "kept"
+
+
+def test_labels_keep_the_file_of_labels(tmp_path: Path) -> None:
+    (tmp_path / "crowd.csv").write_text("topic,doc,worker,grade\n1,a,x,1\n")
+    _, err = cranfield(tmp_path, "labels", "crowd.csv", "--qrels", "./crowd.csv", status=2)
+    assert err == "cranfield: error: --qrels './crowd.csv' is a file that is read\n"

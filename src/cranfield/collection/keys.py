@@ -22,14 +22,17 @@ Keys = NDArray[np.uint64]
 _BLOCK = 1 << 16
 """Keys looked up at a time: as many as the processor's cache holds."""
 
-_SORTED = 1 << 12
-"""Keys sorted at a time: as many as the nearest cache holds."""
+_COMPARED = 1 << 12
+"""Keys compared with each other at a time: as many as have a table that the cache holds."""
 
 _TOGETHER = 64
-"""Blocks that a thread sorts before it asks for others."""
+"""Blocks that a thread compares before it asks for others."""
 
 _MANY = 1 << 18
-"""Keys that are worth to be sorted by several threads."""
+"""Keys that are worth to be compared by several threads."""
+
+_SPARE = 4
+"""Bits of a table's size more than its keys need: few keys meet in one place then."""
 
 ODD = np.uint64(0x9E3779B97F4A7C15)
 
@@ -88,7 +91,7 @@ def first_repeat(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[int,
 def repeats(keys: Keys, docs: pl.Series, codes: NDArray[Any]) -> tuple[Indices, Indices]:
     """Rows where a (topic, document) first stands, and where each of them stands again, in order.
 
-    Sorted keys answer the usual question, 'are all different?'. Only a suspicion is looked into.
+    Keys answer the usual question, 'are all different?'. Only a suspicion is looked into.
     """
     if _all_differ(keys, codes):
         none = np.empty(0, dtype=np.intp)
@@ -126,11 +129,36 @@ def _all_differ(keys: Keys, codes: NDArray[Any]) -> bool:
             [keys[first:last] for first, last in blocks[start : start + _TOGETHER]]
             for start in range(0, len(blocks), _TOGETHER)
         )
-    return all(as_they_come(lambda piece: not any(map(_has_repeat, piece)), pieces, threads))
+    return not any(as_they_come(_have_repeat, pieces, threads))
 
 
-def _has_repeat(keys: Keys) -> bool:
-    ordered = np.sort(keys)
+def _have_repeat(blocks: list[Keys]) -> bool:
+    """Tell whether any block has a key twice."""
+    most = max(keys.size for keys in blocks)
+    if most > np.iinfo(np.uint16).max:
+        return any(_equal_neighbours(np.sort(keys)) for keys in blocks)
+    bits = most.bit_length() + _SPARE
+    table, places = np.empty(1 << bits, np.uint16), np.arange(most, dtype=np.uint16)
+    return any(_meets_itself(keys, table, places, np.uint64(64 - bits)) for keys in blocks)
+
+
+def _meets_itself(
+    keys: Keys, table: NDArray[np.uint16], places: NDArray[np.uint16], shift: np.uint64
+) -> bool:
+    """Tell whether a key stands twice: equal ones are among those that meet in the table.
+
+    What is left of other blocks in the table is not read: a place is written before.
+    """
+    slots, places = (keys >> shift).view(np.int64), places[: keys.size]
+    table[slots] = places
+    there = table[slots]
+    lost = np.flatnonzero(there != places)
+    if not lost.size:
+        return False
+    return _equal_neighbours(np.sort(keys[np.append(lost, np.unique(there[lost]))]))
+
+
+def _equal_neighbours(ordered: Keys) -> bool:
     return bool((ordered[1:] == ordered[:-1]).any())
 
 
@@ -138,10 +166,10 @@ def _blocks(codes: NDArray[Any]) -> Iterator[tuple[int, int]]:
     """Cut rows where no topic goes on: small blocks where topics stand together, else one."""
     rows = codes.size
     starts = np.flatnonzero(codes[1:] != codes[:-1]) + 1
-    if rows <= _SORTED or starts.size + 1 > int(codes.max()) + 1:
+    if rows <= _COMPARED or starts.size + 1 > int(codes.max()) + 1:
         yield 0, rows
         return
-    wanted = np.searchsorted(starts, np.arange(_SORTED, rows, _SORTED))
+    wanted = np.searchsorted(starts, np.arange(_COMPARED, rows, _COMPARED))
     cuts = np.unique(np.append(starts[wanted[wanted < starts.size]], rows))
     yield from zip([0, *cuts[:-1].tolist()], cuts.tolist(), strict=True)
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from cranfield.base.errors import PolicyError
+from cranfield.base.escape import plain
 from cranfield.cli.options.comparing import Comparing, comparing_options
 from cranfield.cli.options.declaring import READ, command, in_group, option
 from cranfield.cli.options.judging import judging_options, measures_option, one_of
@@ -25,6 +27,7 @@ from cranfield.reporting.kinds_of_marks import MARKS, kind_of
 if TYPE_CHECKING:
     from cranfield.scores import Scores
     from cranfield.significance.comparison.rank_sets import RankSets
+    from cranfield.significance.comparison.result import PairwiseComparison
     from cranfield.significance.several.joint_measures import JointComparison
 
 EPILOG = """\b
@@ -37,6 +40,7 @@ Examples:
   cranfield compare qrels.txt runs/*.xz -m AP --ranks
   cranfield compare --scores scores.csv --baseline bm25 --margin 2%
   cranfield compare qrels.txt runs/*.xz -m AP -m RR --joint
+  cranfield compare qrels.txt old.run new.run -m nDCG@10 -b old --margin 2% --fail-if-worse
 """
 
 DEFAULT = ("AP", "nDCG@10")
@@ -45,7 +49,8 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
 
 @command(
     epilog=EPILOG,
-    first="measure scores baseline test correction margin format marks ranks output rel compat",
+    first="measure scores baseline test correction margin fail-if-worse"
+    " format marks ranks output rel",
 )
 @click.argument("qrels", metavar="[QRELS]", required=False, type=READ)
 @click.argument("runs", metavar="[RUN...]", nargs=-1, type=READ)
@@ -61,6 +66,12 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
                 metavar="MARGIN",
                 help="Also say which systems are equivalent, or no worse, within this difference,"
                 " such as 0.02, or this part of the mean of the second system, such as 2%.",
+            ),
+            option(
+                "--fail-if-worse",
+                is_flag=True,
+                help="Exit with 1 if a system is significantly worse than --baseline; with"
+                " --margin, if it is not shown to be no worse by the margin or more.",
             ),
             option(
                 "--joint",
@@ -104,6 +115,7 @@ def compare(
     comparing: Comparing,
     strict: bool,
     margin: str | None,
+    fail_if_worse: bool,
     format: str,
     marks: str | None,
     ranks: bool,
@@ -111,10 +123,11 @@ def compare(
     printing: Printing,
     output: str | None,
     **judging: Any,
-) -> None:
+) -> int:
     """Find out which systems differ significantly.
 
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
+    The exit status is 0, 1 by --fail-if-worse, and 2 after an error.
     """
     from cranfield.reporting.text import comparison_formats
     from cranfield.scales.statements.meaningful import meaning
@@ -129,9 +142,14 @@ def compare(
         _check_marks(marks, format, comparing)
         if margin is not None:
             raise PolicyError("--margin goes with the comparison of pairs, not with --marks")
-    others = strict or marks is not None or margin is not None
+    others = strict or marks is not None or margin is not None or fail_if_worse
     if (ranks and (joint or others)) or (joint and others):
-        raise PolicyError("--ranks and --joint go without each other, --marks, --strict, --margin")
+        raise PolicyError(
+            "--ranks and --joint go without each other, --marks, --strict, --margin and"
+            " --fail-if-worse"
+        )
+    if fail_if_worse and (len(comparing.baseline) != 1 or comparing.alternative != "two-sided"):
+        raise PolicyError("--fail-if-worse needs one --baseline, and goes with two-sided tests")
     asked_for = comparing.checked()
     scores = given_scores(qrels, runs, asked, score_files, judging)
     if ranks or joint:
@@ -142,7 +160,7 @@ def compare(
             else comparison_formats.board_text(boards, format),
             output,
         )
-        return
+        return 0
     found = {name: compared(one, jobs=judging["jobs"], **asked_for) for name, one in scores.items()}
     meanings = {name: meaning(one) for name, one in found.items()}
     if strict:
@@ -162,6 +180,35 @@ def compare(
         }
         text = writers[format](meanings, margin)
     write(text, output)
+    failures = _worse(found, margin) if fail_if_worse else []
+    for one in failures:
+        print(f"cranfield: {plain(one)}", file=sys.stderr)
+    return 1 if failures else 0
+
+
+def _worse(found: Mapping[str, PairwiseComparison], margin: str | None) -> list[str]:
+    """Say which systems are worse than the baseline, or with a margin not shown to be no worse."""
+    import numpy as np
+
+    from cranfield.significance.models.anova_table import shown_p
+
+    lines = []
+    for name, one in found.items():
+        within = None if margin is None else one.equivalence(margin)
+        fails = one.is_worse() if within is None else ~within.is_non_inferior
+        low, high = one.interval if within is None else within.interval
+        for k in np.flatnonzero(fails):
+            verdict = (
+                f"worse (p {shown_p(one.adjusted_pvalues[k])}):"
+                if within is None
+                else f"not shown to be no worse within {within.margin[k]:.4g}:"
+            )
+            lines.append(
+                f"{verdict} {one.systems[one.first[k]]} minus {one.systems[one.second[k]]}"
+                f"{f', {name}' if name else ''}: {one.difference[k]:+.4f}"
+                f" ({low[k]:+.4f} to {high[k]:+.4f})"
+            )
+    return lines
 
 
 OWN = ("alpha", "missing", "resamples", "seed")

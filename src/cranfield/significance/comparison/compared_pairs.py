@@ -124,6 +124,11 @@ class ComparedPairs:
         """Return whether each pair differs significantly: its p-value is at most alpha."""
         return np.asarray(self.adjusted_pvalues <= (self.alpha if alpha is None else alpha))
 
+    def is_worse(self, alpha: float | None = None) -> Bools:
+        """Return whether the first system of each pair is significantly worse than the second."""
+        behind = self.difference > 0 if self.lower_is_better else self.difference < 0
+        return np.asarray(behind & self.is_significant(alpha))
+
     def count(self, alpha: float | None = None) -> int:
         """Return how many pairs differ significantly."""
         return int(self.is_significant(alpha).sum())

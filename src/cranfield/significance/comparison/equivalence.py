@@ -121,6 +121,11 @@ class Equivalence(Framed):
         return above & below
 
     @property
+    def is_non_inferior(self) -> Bools:
+        """Whether the first system of each pair is shown to be no worse by the margin or more."""
+        return self._above_below[self.comparison.lower_is_better]
+
+    @property
     def verdicts(self) -> tuple[str, ...]:
         """What is said of each pair, the first system beside the second.
 

@@ -1,0 +1,75 @@
+"""`cranfield compare --fail-if-worse`: its exit status, held against scipy."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import ttest_rel
+
+from .running import cranfield
+
+RANDOM = np.random.default_rng(20)
+OLD = RANDOM.uniform(0.3, 0.6, 40)
+SHIFTS = (-0.1, -0.03, -0.015, 0.0, 0.02, 0.1)
+NOISE = RANDOM.normal(0, 0.05, 40)
+
+
+def scores(
+    folder: Path, shift: float, measure: str = "nDCG@10"
+) -> tuple[str, np.ndarray[Any, Any]]:
+    new = OLD + shift + NOISE
+    lines = [
+        f"{measure},{topic},{system},{score:.17g}"
+        for system, by_topic in (("old", OLD), ("new", new))
+        for topic, score in enumerate(by_topic)
+    ]
+    (folder / "s.csv").write_text("\n".join(["measure,topic,system,score", *lines]) + "\n")
+    return "s.csv", new - OLD
+
+
+@pytest.mark.parametrize("shift", SHIFTS)
+def test_significantly_worse(tmp_path: Path, shift: float) -> None:
+    path, difference = scores(tmp_path, shift)
+    worse = ttest_rel(difference, np.zeros(40)).pvalue <= 0.05 and difference.mean() < 0
+    given = ("compare", "--scores", path, "-b", "old", "-t", "t", "--fail-if-worse")
+    out, err = cranfield(tmp_path, *given, status=int(worse))
+    assert ("cranfield: worse (p " in err) == worse
+    assert "new minus old, nDCG@10: " in err or not worse
+    assert "new" in out
+
+
+@pytest.mark.parametrize("shift", SHIFTS)
+@pytest.mark.parametrize("margin", [0.005, 0.04, 0.2])
+def test_not_shown_to_be_no_worse(tmp_path: Path, shift: float, margin: float) -> None:
+    path, difference = scores(tmp_path, shift)
+    shown = ttest_rel(difference, np.full(40, -margin), alternative="greater").pvalue < 0.05
+    given = ("compare", "--scores", path, "-b", "old", "-t", "t", "--margin", str(margin))
+    cranfield(tmp_path, *given)
+    _, err = cranfield(tmp_path, *given, "--fail-if-worse", status=int(not shown))
+    assert ("not shown to be no worse within" in err) == (not shown)
+
+
+@pytest.mark.parametrize(("shift", "worse"), [(-0.1, 0), (0.1, 1)])
+def test_where_less_is_better(tmp_path: Path, shift: float, worse: int) -> None:
+    path, _ = scores(tmp_path, shift, "SetE")
+    given = ("compare", "--scores", path, "-b", "old", "-t", "t", "--fail-if-worse")
+    cranfield(tmp_path, *given, status=worse)
+    cranfield(tmp_path, *given, "--margin", "0.05", status=worse)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ((), "--fail-if-worse needs one --baseline"),
+        (("-b", "old", "-b", "new"), "--fail-if-worse needs one --baseline"),
+        (("-b", "old", "--alternative", "less"), "goes with two-sided tests"),
+        (("-b", "old", "--ranks"), "--ranks and --joint go without"),
+    ],
+)
+def test_refused(tmp_path: Path, more: tuple[str, ...], message: str) -> None:
+    path, _ = scores(tmp_path, 0)
+    _, err = cranfield(tmp_path, "compare", "--scores", path, "--fail-if-worse", *more, status=2)
+    assert message in err

@@ -6,9 +6,9 @@ be wrong, is left to the reader of all tables, which knows what to do with it an
 
 from __future__ import annotations
 
+import marshal
 from collections import OrderedDict, defaultdict
 from collections.abc import Mapping
-from itertools import chain
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +24,7 @@ from cranfield.sources.chunks import Origin
 _DICTS = {dict, defaultdict, OrderedDict}
 """Types whose keys and values are those that they show; a subclass may show others."""
 
-_INTEGERS = {int, bool, *np.sctypeDict.values()}
+_INTEGERS: frozenset[Any] = frozenset({int, bool, *np.sctypeDict.values()})
 """Types of grades; NumPy would also take an array of no dimension for the integer in it."""
 
 
@@ -40,6 +40,19 @@ class ListedQrels(Listed, Qrels):
 ListedRun.__name__, ListedQrels.__name__ = Run.__name__, Qrels.__name__
 
 
+class _Kind(NamedTuple):
+    """What numbers there are: as arrays, as `marshal` writes them, and of which types otherwise."""
+
+    dtype: np.dtype[Any]
+    tag: bytes
+    kinds: str
+    types: frozenset[Any] | None = None
+
+
+_SCORES = _Kind(np.dtype("<f8"), b"g", "fiu")
+_GRADES = _Kind(np.dtype("<i4"), b"i", "i", _INTEGERS)
+
+
 class _Rows(NamedTuple):
     topics: tuple[str, ...]
     codes: Codes
@@ -49,7 +62,7 @@ class _Rows(NamedTuple):
 
 def run_of_dicts(data: Any, name: str, described: MetadataPlace | None) -> Run | None:
     """Make a run of a dict of dicts; None where there is anything unusual in it."""
-    rows = _rows(data, np.dtype(np.float64), "fiu")
+    rows = _rows(data, _SCORES)
     if rows is None or not np.isfinite(rows.values).all():
         return None
     run = object.__new__(ListedRun)
@@ -69,19 +82,15 @@ def run_of_dicts(data: Any, name: str, described: MetadataPlace | None) -> Run |
 
 def qrels_of_dicts(data: Any) -> Qrels | None:
     """Make judgments of a dict of dicts; None where there is anything unusual in it."""
-    rows = _rows(data, np.dtype(np.int64), "i")
+    rows = _rows(data, _GRADES)
     if rows is None:
-        return None
-    grades = rows.values.astype(np.int32)
-    given = chain.from_iterable(inside.values() for inside in data.values())
-    if (grades != rows.values).any() or not {*map(type, given)} <= _INTEGERS:
         return None
     qrels = object.__new__(ListedQrels)
     qrels.__dict__.update(
         topics=rows.topics,
         codes=rows.codes,
         listed=rows.listed,
-        grades=grades,
+        grades=rows.values,
         subtopics=None,
         origin=Origin("judgments"),
         columns={},
@@ -89,8 +98,8 @@ def qrels_of_dicts(data: Any) -> Qrels | None:
     return qrels
 
 
-def _rows(data: Any, dtype: np.dtype[Any], kinds: str) -> _Rows | None:
-    """Take rows from dicts of ids of type `str`, and numbers of some kinds of 64 bits or less."""
+def _rows(data: Any, kind: _Kind) -> _Rows | None:
+    """Take rows from dicts of ids of type `str`, and numbers of some kind."""
     if type(data) not in _DICTS or not {*map(type, data.values())} <= _DICTS:
         return None
     given = {topic: inside for topic, inside in data.items() if inside}
@@ -98,22 +107,51 @@ def _rows(data: Any, dtype: np.dtype[Any], kinds: str) -> _Rows | None:
         return None
     sizes = [*map(len, given.values())]
     listed: list[str] = []
-    values = np.empty(sum(sizes), dtype)
+    values = np.empty(sum(sizes), kind.dtype)
     for inside in given.values():
         start = len(listed)
-        try:
-            # NumPy tells the types of all values apart, and converts them, in one go.
-            numbers = np.array([*inside.values()])
-        except Exception:
-            # Whatever a value does when it is asked to be an array.
-            return None
-        usual = numbers.dtype.kind in kinds and numbers.dtype.itemsize <= 8
-        if not usual or numbers.shape != (len(inside),) or not _all_ids(inside):
+        plain = [*inside.values()]
+        numbers = _written(plain, kind)
+        if numbers is None:
+            numbers = _converted(plain, kind)
+        if numbers is None or not _all_ids(inside):
             return None
         listed += inside
         values[start : len(listed)] = numbers
     codes = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     return _Rows(tuple(given), codes, listed, values)
+
+
+def _written(given: list[Any], kind: _Kind) -> NDArray[Any] | None:
+    """Take numbers that are all of type `float`, or all of type `int` and of 32 bits.
+
+    Of a list `marshal` writes a tag and its length in 5 bytes, then of each such number its tag
+    and its bytes. Where the tags stand at these distances, nothing else is in the list; so types
+    are checked and numbers converted in one go, in less time than NumPy takes for either.
+    """
+    try:
+        written = marshal.dumps(given, 2)
+    except Exception:
+        return None
+    step = kind.dtype.itemsize + 1
+    if len(written) != 5 + step * len(given) or written[5::step].count(kind.tag) != len(given):
+        return None
+    return np.ndarray(len(given), kind.dtype, written, 6, step)
+
+
+def _converted(given: list[Any], kind: _Kind) -> NDArray[Any] | None:
+    """Take numbers of 64 bits or less of the kinds that NumPy finds in them."""
+    try:
+        numbers = np.array(given)
+    except Exception:
+        # Whatever a value does when it is asked to be an array.
+        return None
+    if numbers.dtype.kind not in kind.kinds or numbers.dtype.itemsize > 8:
+        return None
+    exact = kind.types is None or (
+        {*map(type, given)} <= kind.types and bool((numbers.astype(kind.dtype) == numbers).all())
+    )
+    return numbers if exact and numbers.shape == (len(given),) else None
 
 
 def _all_ids(given: Mapping[Any, Any]) -> bool:

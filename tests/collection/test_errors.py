@@ -131,7 +131,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
         ([], "is empty"),
         ([("q", "d")], "tuple is no row of a run"),
         ([("q", "d", 1.0), ("q", "e")], "row 2 is not a tuple of 3 values"),
-        ([{"qid": "q", "score": 1.0}], "has no doc column (usual names: doc, doc_id"),
+        ([{"qid": "q", "score": 1.0}], "has no doc column (usual names: doc, docno"),
         ([("q", "d", 1.0), ("q", "d", 2.0)], "document twice in one topic"),
         (pd.DataFrame({"a": [1]}), "has no topic column"),
         (pd.DataFrame({"qid": ["1"], "docno": [None], "score": [1.0]}), "doc 'None' is not text"),

@@ -14,7 +14,7 @@ import polars as pl
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.escape import plain
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
-from cranfield.sources.schemas import Lines, Schema
+from cranfield.sources.schemas import NO_NAMES, Lines, Schema
 from cranfield.sources.text import decoded, json_lines, lines_of, parsed_json, separated
 from cranfield.sources.values import Cells
 
@@ -44,9 +44,9 @@ class Columns:
     ) -> Columns:
         return cls(source, names, lambda k: [row[k] for row in rows], lines)
 
-    def matched(self, schema: Schema) -> dict[str, Cells]:
-        """Take the columns of a schema, by its names for them."""
-        places = schema.places(self.names, self.source)
+    def matched(self, schema: Schema, called: Mapping[str, str] = NO_NAMES) -> dict[str, Cells]:
+        """Take the columns of a schema, by what they are `called` here or its names for them."""
+        places = schema.places(self.names, self.source, called)
         return {name: self.cells(k) for name, k in places.items()}
 
 
@@ -108,6 +108,8 @@ def columns_of_records(
             source=source,
         )
     size = shape if isinstance(shape, int) else 0
+    if size and size == len(schema.lines_as_rows):
+        tuples = schema.lines_as_rows
     if plain and not len(schema.required) <= size <= len(tuples):
         raise InputError(
             f"{kind} is no row of a {schema.kind}; named tuples, mappings and tuples"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any
 
 from cranfield.base.errors import InputError, quoted
@@ -15,6 +16,9 @@ NAMED = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
 
 FRAMES = frozenset({"csv", "tsv", "parquet"})
 """Those of them that are tables, and nothing else."""
+
+
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 def spelt(name: object) -> str:
@@ -68,6 +72,7 @@ class Schema:
         else files of the format `otherwise`.
     tuples: what the values of a plain tuple are, those that are required first; None where rows
         in memory are not read at all.
+    lines_as_rows: what they are where they are the fields of a line of text.
     mapping: makes columns of a mapping or an object of JSON, and the name of the source.
     numbered: whether rows of CSV know their line, which takes longer, and errors their topic.
     """
@@ -79,6 +84,7 @@ class Schema:
     lines: Lines | None = None
     otherwise: str = ""
     tuples: tuple[str, ...] | None = ()
+    lines_as_rows: tuple[str, ...] = ()
     mapping: Callable[[Mapping[Any, Any], str], Mapping[str, Cells]] | None = None
     readable: str = ""
     numbered: bool = False
@@ -96,11 +102,19 @@ class Schema:
     def required(self) -> tuple[str, ...]:
         return tuple(column.name for column in self.columns if column.required)
 
-    def places(self, names: Sequence[object], source: str) -> dict[str, int]:
-        """Find each column under any of its usual names, however spelt; the first one counts."""
+    def places(
+        self, names: Sequence[object], source: str, called: Mapping[str, str] = NO_NAMES
+    ) -> dict[str, int]:
+        """Find each column by what it is `called` here, or else under any of its usual names.
+
+        However these are spelt; the first one counts.
+        """
         place = {spelt(name): k for k, name in reversed([*enumerate(names)])}
         found = {}
         for column in self.columns:
+            if column.name in called:
+                found[column.name] = place_of(called[column.name], names, source, column.name)
+                continue
             k = next((place[name] for name in map(spelt, column.names) if name in place), None)
             if k is not None:
                 found[column.name] = k
@@ -115,6 +129,18 @@ class Schema:
                 )
                 raise InputError(reason, source=source)
         return found
+
+
+def place_of(name: str, names: Sequence[object], source: str, of: str) -> int:
+    """Find a column by a name that was asked for: as it is written, or else however spelt."""
+    for known in (str, spelt):
+        for k, one in enumerate(names):
+            if known(one) == known(name):
+                return k
+    have = ", ".join(quoted(one) for one in names[:12])
+    raise InputError(
+        f"has no column {quoted(name)}, which is asked for as {of}; columns: {have}", source=source
+    )
 
 
 def fields_of(line: str) -> list[str]:

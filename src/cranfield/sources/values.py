@@ -34,6 +34,14 @@ def is_integer(text: str) -> bool:
     return bool(_INTEGER.fullmatch(text)) and short and -_INT32 <= int(text) < _INT32
 
 
+def whole_in(text: str) -> int | None:
+    """Read a whole number of 32 bits, also one with a point and zeros after it, such as `2.0`."""
+    whole, point, zeros = text.partition(".")
+    if not is_integer(whole) or (point and zeros.strip("0")):
+        return None
+    return int(whole)
+
+
 def numbers_in(column: pl.Expr) -> pl.Expr:
     """Read a column of text as :func:`is_number` has it; null where there is no finite number.
 
@@ -167,7 +175,7 @@ def _shown(cell: Any) -> str:
 
 def _grade(cell: Any) -> int | None:
     if isinstance(cell, str):
-        return int(cell) if is_integer(cell.strip()) else None
+        return whole_in(cell.strip())
     if isinstance(cell, (int, float, Decimal, np.number, np.bool_)):
         try:
             number = int(cell)

@@ -9,7 +9,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.sources.values import is_integer, is_number
+from cranfield.sources.values import is_integer, is_number, whole_in
 
 _TEXT, _WHOLE, _NUMBER = pl.String, pl.Int32, pl.Float64
 
@@ -40,6 +40,14 @@ QRELS = Layout(
     "qrels",
     {"topic": _TEXT, "subtopic": _TEXT, "doc": _TEXT, "grade": _WHOLE},
     read=("topic", "subtopic", "doc", "grade"),
+)
+SHORT_RUN = Layout(
+    "run", {"topic": _TEXT, "doc": _TEXT, "value": _NUMBER}, read=("topic", "doc", "value")
+)
+"""Of MS MARCO: the number is the rank, and with others the score."""
+
+SHORT_QRELS = Layout(
+    "qrels", {"topic": _TEXT, "doc": _TEXT, "grade": _WHOLE}, read=("topic", "doc", "grade")
 )
 PRELS = Layout(
     "prels",
@@ -96,10 +104,10 @@ def _value(row: dict[str, str], name: str, layout: Layout, source: str, line: in
             return float(text)
         reason = f"{name} {quoted(text)} is not a finite number"
     elif dtype == pl.Int32:
-        if is_integer(text):
-            return int(text)
         if name in layout.optional:
-            return None
+            return int(text) if is_integer(text) else None
+        if (number := whole_in(text)) is not None:
+            return number
         reason = f"{name} {quoted(text)} is not an integer (of 32 bits)"
     else:
         return text

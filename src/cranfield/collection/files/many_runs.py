@@ -5,20 +5,53 @@ from __future__ import annotations
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from glob import glob, has_magic
+from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, overload
 
 import polars as pl
 
-from cranfield.base.errors import CranfieldWarning, InputError, quoted
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted, warn
 from cranfield.base.words import counted
-from cranfield.collection.files.reading import read_run
+from cranfield.collection.files.reading import read_qrels, read_run, systems_table
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.repeats import DUPLICATES
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Source
 from cranfield.sources.remote import is_url, listed, shown
 from cranfield.tabular import frame_html
+
+
+_USUAL = {
+    "format": "auto",
+    "encoding": "utf-8",
+    "system": None,
+    "columns": None,
+    "duplicates": "error",
+    "bad_runs": "error",
+}
+"""Options of reading, and their values unless others are given."""
+
+BAD_RUNS = {
+    "error": "a run that cannot be read is an error",
+    "skip": "it is left out, and told",
+}
+"""The policies for runs that cannot be read."""
+
+
+class BadRunError(InputError):
+    """A run that cannot be read, where such runs are skipped."""
+
+    @classmethod
+    def of(cls, error: InputError) -> BadRunError:
+        return cls(
+            error.reason, source=error.source, line=error.line, topic=error.topic, doc=error.doc
+        )
 
 
 class Runs(Sequence[Run]):
@@ -27,9 +60,12 @@ class Runs(Sequence[Run]):
     So hundreds of runs pass through in the memory of a few. Made by :func:`read_runs`.
     """
 
-    def __init__(self, items: Sequence[Any], **options: Any) -> None:
+    def __init__(self, items: Sequence[Any], *, bad_runs: str = "error", **options: Any) -> None:
         self._items = tuple(items)
         self._options = options
+        self.bad_runs = bad_runs
+        self.skipped: dict[int, str] = {}
+        """What was wrong with each run that was skipped when they were read last, by its place."""
 
     def __len__(self) -> int:
         return len(self._items)
@@ -40,18 +76,62 @@ class Runs(Sequence[Run]):
     def __getitem__(self, index: slice) -> Runs: ...
     def __getitem__(self, index: int | slice) -> Run | Runs:
         if isinstance(index, slice):
-            return Runs(self._items[index], **self._options)
+            return self._of(self._items[index])
         item = self._items[index]
         name, data = item if isinstance(item, tuple) else (None, item)
-        return read_run(data, name=name, **self._options)
+        try:
+            return read_run(data, name=name, **self._options)
+        except InputError as error:
+            if self.bad_runs == "error":
+                raise
+            raise BadRunError.of(error) from None
 
     def __iter__(self) -> Iterator[Run]:
-        return (self[i] for i in range(len(self)))
+        with self.skipping() as skip:
+            for i in range(len(self)):
+                try:
+                    run = self[i]
+                except BadRunError as error:
+                    skip(i, error)
+                else:
+                    yield run
+
+    def _of(self, items: Sequence[Any]) -> Runs:
+        return Runs(items, bad_runs=self.bad_runs, **self._options)
+
+    @contextmanager
+    def skipping(self) -> Iterator[Callable[[int, BadRunError], None]]:
+        """Note which runs are skipped while they are gone through, and tell how many at the end."""
+        self.skipped = {}
+
+        def skip(i: int, error: BadRunError) -> None:
+            self.skipped[i] = str(error)
+            warn(f"{error}; the run is skipped", stacklevel=3)
+
+        yield skip
+        if len(self.skipped) == len(self):
+            raise InputError(f"no run can be read, of {len(self)}")
+        if self.skipped:
+            warn(f"{len(self.skipped)} of {counted(len(self), 'run')} skipped", stacklevel=3)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """How the runs were read, where that is not as usual; for the record."""
+        found: dict[str, Any] = {}
+        if (duplicates := self._options.get("duplicates", "error")) != "error":
+            found["duplicates"] = duplicates
+        if self.skipped:
+            found["skipped runs"] = list(self.skipped.values())
+        return found
 
     def stem(self, index: int) -> str | None:
         """Name of the file that the run is read from, without folder and suffixes."""
+        item = self._items[index]
+        if isinstance(item, tuple):
+            return None
+        stem: str | None = getattr(item, "stem", None)
         path = self.path(index)
-        return None if path is None else Source(path).stem
+        return stem if path is None else Source(path).stem
 
     def path(self, index: int) -> str | None:
         """Path, or id of ir_datasets, that the run is read from; None for a run in memory."""
@@ -71,7 +151,7 @@ class Runs(Sequence[Run]):
             return Runs([self[index]])
         path = fspath(data)
         file = path if path.startswith("irds:") else Source(path, folder=str(Path.cwd()))
-        return Runs([file if name is None else (name, file)], **self._options)
+        return self._of([file if name is None else (name, file)])
 
     def _repr_html_(self) -> str:
         items = [item[0] if isinstance(item, tuple) else None for item in self._items]
@@ -81,11 +161,30 @@ class Runs(Sequence[Run]):
         ]
         return frame_html(pl.DataFrame({"run": names}, schema={"run": pl.String}), repr(self))
 
+    def read_as(self, **options: Any) -> Runs:
+        """Return the same runs, read with other options; what has been split stays so."""
+        new = {name: value for name, value in options.items() if value != _USUAL[name]}
+        if not new:
+            return self
+        for name in ("format", "encoding", "system", "columns"):
+            if name in new and new[name] != self._options.get(name, _USUAL[name]):
+                raise PolicyError(f"{name} is for read_runs, and these runs are read already")
+        return Runs(self._items, **{"bad_runs": self.bad_runs, **self._options, **new})
+
     def __repr__(self) -> str:
         return f"Runs({counted(len(self), 'run')})"
 
 
-def read_runs(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> Runs:
+def read_runs(
+    data: Any,
+    *,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    system: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    duplicates: str = "error",
+    bad_runs: str = "error",
+) -> Runs:
     """Read many runs, each when it is asked for.
 
     Parameters
@@ -93,26 +192,94 @@ def read_runs(data: Any, *, format: str = "auto", encoding: str = "utf-8") -> Ru
     data
         A path, a glob (`"runs/*.xz"`), a folder (its files, those that start with a dot left out),
         a run in memory, a dict `{system: run}`, or an iterable of any of these. What names several
-        files gives them in order of name.
-    format
+        files gives them in order of name. A table with a column of systems (usual names: `system`,
+        `run`, `model`, `tag`, ...) is a run of each, in order of appearance.
+    format, encoding, columns, duplicates
         As for :func:`read_run`.
-    encoding
-        As for :func:`read_run`.
+    system
+        The column that names the system: of a table, where that is none of its usual names; `tag`
+        makes systems of the tags of a TREC file that has several.
+    bad_runs
+        What becomes of a run that cannot be read: `error` (default), or `skip`: it is left out, and
+        told.
 
     Raises
     ------
     InputError
         When a pattern or a folder holds no file. Errors inside a file come when it is read.
+    PolicyError
+        For an unknown format, column or policy.
 
     Examples
     --------
     >>> runs = read_runs({"a": {"q1": {"d1": 1.0}}, "b": {"q1": {"d2": 1.0}}})
     >>> [run.name for run in runs]
     ['a', 'b']
+    >>> rows = [
+    ...     {"model": "a", "query": "q1", "doc": "d1", "score": 2.0},
+    ...     {"model": "b", "query": "q1", "doc": "d1", "score": 1.0},
+    ... ]
+    >>> [run.name for run in read_runs(rows)]
+    ['a', 'b']
     """
+    check_choice("duplicates", duplicates, DUPLICATES)
+    check_choice("bad_runs", bad_runs, BAD_RUNS)
+    given: dict[str, Any] = {
+        "format": format,
+        "encoding": encoding,
+        "system": system,
+        "columns": columns,
+        "duplicates": duplicates,
+    }
     if isinstance(data, Runs):
-        return data
-    return Runs(list(_items(data)), format=format, encoding=encoding)
+        return data.read_as(bad_runs=bad_runs, **given)
+    items = [one for item in _items(data) for one in _systems(item, given)]
+    return Runs(items, bad_runs=bad_runs, **given)
+
+
+def read_both(
+    runs: Any,
+    qrels: Any,
+    *,
+    subtopics: bool | None = None,
+    system: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    duplicates: str = "error",
+    bad_runs: str = "error",
+) -> tuple[Runs, Qrels]:
+    """Read judgments, and runs when they are asked for, by what columns are called in either."""
+    of_qrels: Any = None
+    of_runs: Any = columns
+    if columns is not None:
+        from cranfield.collection.files.named_columns import shared
+
+        of_qrels, of_runs = shared(columns, system)
+    judgments = read_qrels(qrels, subtopics=subtopics, columns=of_qrels, duplicates=duplicates)
+    if columns is not None:
+        # What the judgments did not have, the runs must.
+        of_runs.loose &= of_qrels.met
+    asked = {"system": system, "columns": of_runs, "bad_runs": bad_runs, "duplicates": duplicates}
+    return read_runs(runs, **asked), judgments
+
+
+def _systems(item: Any, options: Mapping[str, Any]) -> Iterable[Any]:
+    """Take the systems of a table apart; what is wrong with it is said when it is read."""
+    if isinstance(item, (tuple, Run, Mapping)):
+        return [item]
+    path = fspath(item) if isinstance(item, (str, PathLike)) else None
+    try:
+        table = systems_table(item, **{k: v for k, v in options.items() if k != "duplicates"})
+    except InputError:
+        if path == "-":
+            raise
+        return [item]
+    if table is None:
+        return [item]
+    systems = table.systems()
+    if len(systems) > 1:
+        return systems
+    # A file that can be read again is not kept meanwhile.
+    return [table if path is None or path == "-" or is_url(path) else item]
 
 
 def _items(data: Any) -> Iterator[Any]:
@@ -135,17 +302,32 @@ def _items(data: Any) -> Iterator[Any]:
 
 def _is_row(item: Any) -> bool:
     if isinstance(item, Mapping):
-        return bool(item) and not any(isinstance(v, (Mapping, Run)) for v in item.values())
-    return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) == 3)
+        return bool(item) and not any(
+            isinstance(v, (Mapping, Run)) or _is_listed(v) for v in item.values()
+        )
+    if isinstance(item, list):
+        # Lists of three may be names of files, too.
+        return len(item) == 6 or (len(item) == 3 and isinstance(item[2], Real))
+    return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) in {3, 6})
+
+
+def _is_listed(value: Any) -> bool:
+    """Tell whether this is a list of documents; what is none is seen without looking closely."""
+    if isinstance(value, (str, int, float)) or value is None:
+        return False
+    from cranfield.collection.files.named_columns import is_listed
+
+    return is_listed(value)
 
 
 def _named(data: Mapping[Any, Any]) -> Iterator[Any]:
     """A mapping of systems to runs; a single run {topic: {document: score}} is one too."""
     values = list(data.values())
     inner = values[0] if values else None
-    if isinstance(inner, Mapping) and not any(
-        isinstance(value, (Mapping, Run)) for value in inner.values()
-    ):
+    ranking = isinstance(inner, Mapping) and not any(
+        isinstance(value, (Mapping, Run)) or _is_listed(value) for value in inner.values()
+    )
+    if ranking or isinstance(inner, AbstractSet) or _is_listed(inner):
         yield data
         return
     for name, run in data.items():

@@ -1,41 +1,101 @@
-"""Tables of runs and judgments: their columns, by any of their usual names."""
+"""Tables of runs and judgments: their columns, by any of their usual names or by those asked for."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from typing import Any
 
-from cranfield.sources.columns import three_columns
-from cranfield.sources.schemas import Column, Schema, optional
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.sources.schemas import Column, Schema, optional, spelt
 from cranfield.sources.values import GRADE, ID, NUMBER, RANK, TAG
 
 TOPIC = Column("topic", ID, "query_id qid q_id topic_id query queryid")
-DOC = Column("doc", ID, "doc_id docno docid document document_id pid")
+# PyTerrier has a `docid` that is a number of its index beside the `docno`.
+DOC = Column("doc", ID, "docno doc_id docid document document_id pid passage_id corpus_id")
 SCORE = Column("score", NUMBER, "sim similarity")
+SYSTEM = optional(
+    "tag",
+    TAG,
+    "run_tag system system_id system_name run run_id runid run_name model model_id model_name",
+)
+
+Values = Callable[[int], Sequence[float]]
 
 
-def _by_topic(value: str) -> Callable[[Mapping[Any, Any], str], dict[str, list[Any]]]:
-    names = ("topic", "doc", value)
-    return lambda data, source: three_columns(data, names, f"document: {value}", source)
+def is_listed(inside: Any) -> bool:
+    """Tell whether this is a list of documents, or of documents and their values."""
+    if not _is_list(inside) or not len(inside):
+        return False
+    first = inside[0]
+    return isinstance(first, (str, int)) or hasattr(first, "dtype") or _is_pair(first)
+
+
+def _is_list(inside: Any) -> bool:
+    if isinstance(inside, (str, bytes, bytearray, Mapping)):
+        return False
+    return isinstance(inside, Sequence) or (hasattr(inside, "dtype") and hasattr(inside, "__len__"))
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, (tuple, list)) and len(value) == 2
+
+
+def _by_topic(value: str, listed: Values, unordered: Values | None = None) -> Any:
+    """Make columns of what each topic has: {document: value}, or a list of documents.
+
+    The documents of a list have the values that `listed` makes for so many, those of a set
+    `unordered` ones.
+    """
+
+    def inside_of(topic: Any, inside: Any, source: str) -> tuple[Sequence[Any], Sequence[Any]]:
+        if isinstance(inside, Mapping):
+            return list(inside), list(inside.values())
+        if isinstance(inside, AbstractSet):
+            if unordered is not None:
+                return sorted(inside, key=str), unordered(len(inside))
+            reason = "a set, which has no order,"
+        elif is_listed(inside) or (_is_list(inside) and not len(inside)):
+            given = inside.tolist() if hasattr(inside, "tolist") else list(inside)
+            if given and all(map(_is_pair, given)):
+                return [doc for doc, _ in given], [number for _, number in given]
+            return given, listed(len(given))
+        else:
+            reason = type(inside).__name__
+        wanted = f"{{document: {value}}}"
+        raise InputError(f"topic {quoted(topic)} has {reason} where {wanted} is wanted", source=source)
+
+    def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
+        made: tuple[list[Any], ...] = ([], [], [])
+        for topic, inside in data.items():
+            docs, values = inside_of(topic, inside, source)
+            made[0].extend([topic] * len(docs))
+            made[1].extend(docs)
+            made[2].extend(values)
+        return dict(zip(("topic", "doc", value), made, strict=True))
+
+    return columns
 
 
 RUN = Schema(
     "run",
-    (
-        *(TOPIC, DOC, SCORE),
-        optional("rank", RANK),
-        optional("tag", TAG, "run_tag system run run_id runid"),
-    ),
+    (TOPIC, DOC, SCORE, optional("rank", RANK), SYSTEM),
     called="a run",
     tuples=("topic", "doc", "score"),
-    mapping=_by_topic("score"),
+    lines_as_rows=("topic", "q0", "doc", "rank", "score", "tag"),
+    mapping=_by_topic("score", lambda size: range(-1, -size - 1, -1)),
 )
+
+RANKS = Schema("run", (TOPIC, DOC, Column("rank", GRADE), SYSTEM), called="a run")
+"""A run without scores, in the order of its ranks."""
 
 QRELS = Schema(
     "qrels",
     (
         *(TOPIC, DOC),
-        Column("grade", GRADE, "relevance label rel judgment judgement"),
+        # Of BEIR and ranx, `score` is the grade.
+        Column("grade", GRADE, "relevance label rel judgment judgement score"),
         optional("subtopic", ID, "subtopic_id iteration iter"),
         optional("class", ID, "equivalence_class ec"),
         optional("stratum", ID),
@@ -43,5 +103,107 @@ QRELS = Schema(
     ),
     called="judgments",
     tuples=("topic", "doc", "grade"),
-    mapping=_by_topic("grade"),
+    lines_as_rows=("topic", "subtopic", "doc", "grade"),
+    mapping=_by_topic("grade", lambda size: [1] * size, lambda size: [1] * size),
 )
+
+SCHEMAS = {"run": RUN, "qrels": QRELS}
+
+
+_PREFIXES = {"": ("run", "qrels"), "run": ("run",), "runs": ("run",), "qrels": ("qrels",)}
+
+
+def schema_for(kind: str, names: Sequence[object], called: Mapping[str, str]) -> Schema:
+    """Choose the schema of a table: runs may have ranks and no scores."""
+    known = {*map(spelt, names)}
+
+    def there(column: Column) -> bool:
+        return column.name in called or not known.isdisjoint(map(spelt, column.names))
+
+    ranked = kind == "run" and not there(SCORE) and there(RANKS.columns[2])
+    return RANKS if ranked else SCHEMAS[kind]
+
+
+@dataclass
+class Called:
+    """What columns are called in tables of a kind, by what they hold.
+
+    names: the names that were asked for.
+    loose: columns that may be called so, or as usual, since the name may be one of other tables.
+    met: those of them that a table had.
+    """
+
+    kind: str
+    names: dict[str, str] = field(default_factory=dict)
+    loose: frozenset[str] = frozenset()
+    met: set[str] = field(default_factory=set)
+
+    def of(self, names: Sequence[object]) -> dict[str, str]:
+        """Return what is asked of a table that has columns of some names."""
+        known = {*map(spelt, names)}
+        found = {
+            column: name
+            for column, name in self.names.items()
+            if column not in self.loose or spelt(name) in known
+        }
+        self.met |= found.keys()
+        return found
+
+    def refuse(self, source: str, what: str) -> None:
+        """Refuse to be asked for columns where they have no names."""
+        asked = [column for column in self.names if column not in self.loose]
+        if asked:
+            raise InputError(
+                f"is {what}, which has no column {quoted(self.names[asked[0]])}", source=source
+            )
+
+
+def called(columns: Mapping[str, str] | Called | None, kind: str, system: str | None) -> Called:
+    """Take names of columns for tables of a kind: `{"doc": "product_id", "qrels.doc": "pid"}`."""
+    if isinstance(columns, Called):
+        return columns
+    made = Called(kind)
+    if columns is not None and not isinstance(columns, Mapping):
+        raise PolicyError(
+            f"columns is {type(columns).__name__}, and not a mapping such as"
+            " {'doc': 'product_id'}"
+        )
+    for asked, name in (columns or {}).items():
+        for of, column in _meant(asked):
+            if of == kind:
+                made.names[column] = str(name)
+    if system is not None and kind == "run":
+        if made.names.get("tag", system) != system:
+            raise PolicyError(
+                f"system {quoted(system)} and columns {quoted(made.names['tag'])} name two columns"
+            )
+        made.names["tag"] = system
+    return made
+
+
+def shared(columns: Mapping[str, str] | None, system: str | None) -> tuple[Called, Called]:
+    """Take names for both judgments and runs: what both have may be called so in one only."""
+    qrels, run = called(columns, "qrels", None), called(columns, "run", system)
+    both = {asked for asked in columns or {} if len(_meant(asked)) == 2}
+    loose = frozenset(column for asked in both for _, column in _meant(asked))
+    qrels.loose = run.loose = loose
+    return qrels, run
+
+
+def _meant(asked: object) -> list[tuple[str, str]]:
+    """Find what a name of a column stands for: kinds of tables, and the column there."""
+    of, _, name = str(asked).rpartition(".")
+    found = [
+        (kind, column.name)
+        for kind in _PREFIXES.get(of, ())
+        for column in SCHEMAS[kind].columns
+        if spelt(name) in map(spelt, column.names)
+        and not (kind == "qrels" and spelt(name) == "score")
+    ]
+    if not found:
+        known = dict.fromkeys(column.name for one in SCHEMAS.values() for column in one.columns)
+        listed = ", ".join("system" if name == "tag" else name for name in known)
+        raise PolicyError(
+            f"columns {quoted(asked)} is none of {listed}, or one of these after 'run.' or 'qrels.'"
+        )
+    return found

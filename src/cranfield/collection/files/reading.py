@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from os import PathLike, fspath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Bools
 from cranfield.base.checks import check_choice
-from cranfield.base.errors import PolicyError, quoted, warn
+from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.words import some_of
 from cranfield.collection.files.format_names import FORMATS, OF_LINES, OF_QRELS
-from cranfield.collection.files.line_formats import read_text, without_header
-from cranfield.collection.files.parts import Chunk, Columns, Part, coded
+from cranfield.collection.files.line_formats import read_text, scores_or_ranks, without_head, without_header
+from cranfield.collection.files.parts import Chunk, Columns, coded
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.qrels import Qrels
+from cranfield.collection.repeats import DUPLICATES, without_repeats
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
+
+if TYPE_CHECKING:
+    from cranfield.collection.files.named_columns import Called
+    from cranfield.collection.files.system_tables import SystemTable
 
 NO_INTENT = "0"
 """In judgments of NTCIR by intent: documents that are relevant to none."""
@@ -30,7 +35,13 @@ _COLUMNS = ("class", "stratum", "inclusion")
 
 
 def read_qrels(
-    data: Any, *, format: str = "auto", encoding: str = "utf-8", subtopics: bool | None = None
+    data: Any,
+    *,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    subtopics: bool | None = None,
+    columns: Mapping[str, str] | None = None,
+    duplicates: str = "error",
 ) -> Qrels:
     """Read relevance judgments.
 
@@ -38,8 +49,9 @@ def read_qrels(
     ----------
     data
         A path (`-` is standard input), an ir_datasets id as `"irds:..."`, a dict
-        `{topic: {document: grade}}`, a data frame of any library, or an iterable of named tuples,
-        mappings or (topic, document, grade) tuples. Files may be packed (gz, bz2, xz, zst).
+        `{topic: {document: grade}}` or `{topic: [document, ...]}` (grade 1), a data frame of any
+        library, or an iterable of named tuples, mappings or (topic, document, grade) tuples. Files
+        may be packed (gz, bz2, xz, zst).
     format
         One of `auto`, `trec` (topic, iteration, document, grade, separated by any blanks), `csv`,
         `tsv`, `json`, `jsonl`, `parquet`; `ntcir` (grades L0, L1 and so on; recognised by itself:
@@ -51,6 +63,14 @@ def read_qrels(
     subtopics
         Whether the iteration column is the subtopic; by default it is where it tells subtopics
         apart: where some document of a topic is judged in more than one.
+    columns
+        What columns of a table are called, where that is none of their usual names:
+        `{"doc": "product_id", "grade": "gain"}`, of `topic`, `doc`, `grade`, `subtopic`, `class`,
+        `stratum` and `inclusion`.
+    duplicates
+        What becomes of a document that is judged twice in one topic: `error` (default), or the
+        judgment that is kept: `first`, `last`, `best` (the highest grade). They are counted and
+        told.
 
     Raises
     ------
@@ -59,7 +79,12 @@ def read_qrels(
         integer, a document judged twice, an inclusion probability outside 0 to 1, an empty file,
         undecodable bytes, a damaged archive.
     PolicyError
-        For an unknown format or encoding.
+        For an unknown format, encoding, column or policy.
+
+    Warns
+    -----
+    CranfieldWarning
+        For judgments that are left out, and for grades that are true and false.
 
     Examples
     --------
@@ -68,34 +93,40 @@ def read_qrels(
     """
     if isinstance(data, Qrels):
         return data
-    if isinstance(data, dict) and (format, encoding) == ("auto", "utf-8"):
+    check_choice("duplicates", duplicates, DUPLICATES)
+    if isinstance(data, dict) and (format, encoding, columns) == ("auto", "utf-8", None):
         from cranfield.collection.files.nested import qrels_of_dicts
 
         if (qrels := qrels_of_dicts(data)) is not None:
             return qrels
-    parts, origin, _, _ = _parts(data, "qrels", format, encoding)
-    columns = Columns(parts)
-    extra = {name: columns.labels(name) for name in _COLUMNS if columns.has(name)}
-    grades = columns.joined("grade")
+    given = _read(data, "qrels", format, encoding, columns)
+    read, origin = given.columns, given.origin
+    extra = {name: read.labels(name) for name in _COLUMNS if read.has(name)}
+    grades = read.joined("grade")
     if "inclusion" in extra:
         chances = extra["inclusion"]
         _refuse(
-            columns,
+            read,
             origin,
             ~((chances >= 0) & (chances <= 1)),
             lambda row: f"inclusion probability {chances[row]:g} is not from 0 to 1",
         )
-    return Qrels(
-        topics=tuple(columns.coder.names),
-        codes=columns.codes,
-        docs=columns.docs,
-        grades=grades,
-        subtopics=_intents(columns, grades, origin, subtopics)
-        if columns.has("intent")
-        else _subtopics(columns, subtopics),
-        origin=origin,
-        columns=extra,
+    parts = (
+        _intents(read, grades, origin, subtopics)
+        if read.has("intent")
+        else _subtopics(read, subtopics)
     )
+    codes, docs, topics = read.codes, read.docs, tuple(read.coder.names)
+    if duplicates != "error":
+        kept = without_repeats(duplicates, grades, codes, docs, topics, origin, parts)
+        if kept is not None:
+            codes, docs, grades, origin = codes[kept], docs[kept], grades[kept], Origin(origin.name)
+            parts = None if parts is None else parts[kept]
+            extra = {name: values[kept] for name, values in extra.items()}
+    try:
+        return Qrels(topics, codes, docs, grades, parts, origin, extra)
+    except InputError as error:
+        raise given.about_repeats(error, "qrels") from None
 
 
 def read_run(
@@ -105,13 +136,17 @@ def read_run(
     format: str = "auto",
     encoding: str = "utf-8",
     metadata: bool | str | PathLike[str] = True,
+    system: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    duplicates: str = "error",
 ) -> Run:
     """Read one run.
 
     Parameters
     ----------
     data
-        As for :func:`read_qrels`, with a score in place of the grade.
+        As for :func:`read_qrels`, with a score in place of the grade; where there is a rank and no
+        score, documents are in order of rank, and those of a list as they stand there.
     name
         The system's name; by default the run tag, or the file's name where there is none or where
         there are several.
@@ -123,6 +158,12 @@ def read_run(
     metadata
         Whether `Run.metadata` reads the header of the file, or a file beside it (`ir-metadata.yml`,
         or that name after the run's own and a full stop); or the file to read them from.
+    system
+        The column of a table that names the system, where that is none of its usual names.
+    columns
+        As for :func:`read_qrels`, of `topic`, `doc`, `score`, `rank` and `system`.
+    duplicates
+        As for :func:`read_qrels`; the `best` one is that with the highest score.
 
     Returns
     -------
@@ -134,12 +175,12 @@ def read_run(
     InputError
         Naming the file, the line and the reason: too few columns, a score that is no finite
         number, a document twice in one topic, an empty file, undecodable bytes, a damaged archive,
-        a header without its end.
+        a header without its end; for a table of several systems, which :func:`read_runs` reads.
 
     Warns
     -----
     CranfieldWarning
-        When a file holds several run tags.
+        When a file holds several run tags; for documents that are left out.
 
     Examples
     --------
@@ -148,29 +189,69 @@ def read_run(
     """
     if isinstance(data, Run):
         return data if name is None else data.renamed(name)
-    if isinstance(data, dict) and (format, encoding) == ("auto", "utf-8"):
+    check_choice("duplicates", duplicates, DUPLICATES)
+    usual = (format, encoding, columns, system) == ("auto", "utf-8", None, None)
+    if isinstance(data, dict) and usual:
         from cranfield.collection.files.nested import run_of_dicts
 
         run = run_of_dicts(data, name or "run", _described(None, metadata, None))
         if run is not None:
             return run
-    parts, origin, stem, place = _parts(data, "run", format, encoding)
-    columns = Columns(parts)
-    ranks = columns.joined("rank") if columns.has("rank") else None
-    if len(columns.tags) > 1:
-        _warn_of_tags(list(columns.tags), origin, stem)
-    tag = next(iter(columns.tags), None) if len(columns.tags) == 1 else None
-    return Run(
-        name=name or tag or stem,
-        topics=tuple(columns.coder.names),
-        codes=columns.codes,
-        docs=columns.docs,
-        scores=columns.joined("score"),
-        ranks=ranks,
-        origin=origin,
-        described=_described(place, metadata, tag),
-        known_keys=columns.keys,
-    )
+    given = _read(data, "run", format, encoding, columns, system)
+    read, origin, tags = given.columns, given.origin, [*given.columns.tags]
+    topics, codes, docs, known_keys = tuple(read.coder.names), read.codes, read.docs, read.keys
+    if read.has("value"):
+        scores, ranks = scores_or_ranks(read.joined("value"), codes, origin.name)
+    else:
+        scores = read.joined("score")
+        ranks = read.joined("rank") if read.has("rank") else None
+    if duplicates != "error":
+        kept = without_repeats(duplicates, scores, codes, docs, topics, origin)
+        if kept is not None:
+            codes, docs, scores, origin = codes[kept], docs[kept], scores[kept], Origin(origin.name)
+            ranks = None if ranks is None else ranks[kept]
+            known_keys = known_keys[kept]
+    if len(tags) > 1:
+        if given.table is not None and name is None:
+            raise InputError(
+                f"holds {len(tags)} systems ({some_of(map(quoted, tags), 3)}); read_runs reads each",
+                source=origin.name,
+            )
+        _warn_of_tags(tags, origin, name or given.stem)
+    tag = tags[0] if len(tags) == 1 else None
+    try:
+        return Run(
+            name=name or tag or given.stem,
+            topics=topics,
+            codes=codes,
+            docs=docs,
+            scores=scores,
+            ranks=ranks,
+            origin=origin,
+            described=_described(given.place, metadata, tag),
+            known_keys=known_keys,
+        )
+    except InputError as error:
+        raise given.about_repeats(error, "run") from None
+
+
+def systems_table(
+    data: Any,
+    *,
+    format: str,
+    encoding: str,
+    columns: Mapping[str, str] | None = None,
+    system: str | None = None,
+) -> SystemTable | None:
+    """Read what may hold several systems; None for what holds one, or is no table."""
+    if isinstance(data, (str, PathLike)):
+        source = Source.of(data)
+        layout = FORMAT_OF_SUFFIX.get(source.suffix, "text") if format == "auto" else format
+        if source.path.startswith("irds:") or (layout in OF_LINES and system is None):
+            return None
+        if layout == "tsv" and source.path != "-" and without_head(source, layout, "run")[1] != layout:
+            return None
+    return _read(data, "run", format, encoding, columns, system).table
 
 
 def _described(
@@ -181,15 +262,60 @@ def _described(
     return replace(place, tag=tag) if wanted and place is not None else None
 
 
-def _parts(
-    data: Any, kind: str, layout: str, encoding: str
-) -> tuple[Iterable[Part], Origin, str, MetadataPlace | None]:
-    """Read any kind of input as typed columns; with its origin, a name for it, its metadata."""
+@dataclass(frozen=True)
+class _Given:
+    """What was read: typed columns, where they came from, a name for them, and their metadata.
+
+    `table` is what they are of, where columns have names.
+    """
+
+    columns: Columns
+    origin: Origin
+    stem: str
+    place: MetadataPlace | None = None
+    table: SystemTable | None = None
+
+    def about_repeats(self, error: InputError, kind: str) -> InputError:
+        """Say of a document that is twice in a topic what tells the two apart."""
+        tags = [*self.columns.tags]
+        found = None if self.table is None else self.table.telling_apart()
+        if self.table is None and len(tags) > 1:
+            found = "tag", tags
+        if found is None:
+            return error
+        name, values = found
+        advice = f"system={name!r} reads a system of each"
+        if kind == "qrels":
+            advice = "keep the rows of one of them, or duplicates='first' keeps the first judgment"
+        return InputError(
+            f"{error.reason}; column {quoted(name)} tells them apart"
+            f" ({len(values)} values: {some_of(map(quoted, values), 3)}): {advice}",
+            source=error.source,
+            line=error.line,
+            topic=error.topic,
+            doc=error.doc,
+        )
+
+
+def _read(
+    data: Any,
+    kind: str,
+    layout: str,
+    encoding: str,
+    columns: Mapping[str, str] | Called | None,
+    system: str | None = None,
+) -> _Given:
+    """Read any kind of input as typed columns."""
     check_encoding(encoding)
     check_choice("format", layout, FORMATS)
-    place: MetadataPlace | None = None
     if layout in OF_QRELS and kind != "qrels":
         raise PolicyError(f"format {quoted(layout)} is one of judgments, not of runs")
+    asked = None
+    if columns is not None or system is not None:
+        from cranfield.collection.files.named_columns import called
+
+        asked = called(columns, kind, system)
+    place: MetadataPlace | None = None
     if isinstance(data, (str, PathLike)) and not str(data).startswith("irds:"):
         source = Source.of(data)
         if layout == "auto":
@@ -198,31 +324,27 @@ def _parts(
         place = MetadataPlace(path=source.path)
         if kind == "run" and layout in OF_LINES:
             source, place = without_header(source)
-        if (parts := read_text(source, layout, kind, lines, encoding)) is not None:
-            return parts, Origin(source.name, lines), source.stem, place
+        source, layout = without_head(source, layout, kind)
+        if kind == "run" and asked is not None and "tag" in asked.names and layout in OF_LINES:
+            from cranfield.collection.files.system_tables import table_of_lines
+
+            data = table_of_lines(source, encoding, asked)
+        elif (parts := read_text(source, layout, kind, lines, encoding)) is not None:
+            if asked is not None:
+                asked.refuse(source.name, "text without names of columns")
+            return _Given(Columns(parts), Origin(source.name, lines), source.stem, place)
+        else:
+            data = source
     # What the text formats do not need is only loaded here; it would be most of their time.
-    from cranfield.collection.files.named_columns import QRELS, RUN
-    from cranfield.sources.columns import columns_of_file, columns_of_records, read_columns
-    from cranfield.sources.tables import fitted
+    from cranfield.collection.files.named_columns import Called
+    from cranfield.collection.files.system_tables import read_system_table
 
-    schema = RUN if kind == "run" else QRELS
-    stem = "run"
-    if isinstance(data, str) and data.startswith("irds:"):
-        from cranfield.collection.files.irds import records
-
-        columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
-    elif isinstance(data, (str, PathLike)):
-        columns, stem = columns_of_file(source, schema, layout), source.stem
-        place = MetadataPlace(path=source.path)
-    else:
-        columns = read_columns(data, schema)
-    table = fitted(columns.matched(schema), schema, columns.source, columns.lines)
-    return (
-        [coded(Chunk(table.frame))],
-        Origin(columns.source, LineMap.of(columns.lines)),
-        stem,
-        place,
-    )
+    table = read_system_table(data, kind, layout, asked or Called(kind))
+    if place is None and table.path is not None:
+        place = MetadataPlace(path=table.path)
+    read = table.table
+    origin = Origin(read.source, LineMap.of(read.lines))
+    return _Given(Columns([coded(Chunk(read.frame))]), origin, table.stem, place, table)
 
 
 def _subtopics(columns: Columns, wanted: bool | None) -> pl.Series | None:

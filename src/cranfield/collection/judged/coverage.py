@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import attrgetter
 
 import polars as pl
@@ -53,6 +53,13 @@ class SystemCoverage:
 class Coverage:
     """The coverage of every system.
 
+    Attributes
+    ----------
+    systems
+        The systems, in order.
+    skipped
+        What is wrong with each run that could not be read, and was skipped.
+
     Examples
     --------
     >>> import cranfield as cf
@@ -63,6 +70,7 @@ class Coverage:
     """
 
     systems: tuple[SystemCoverage, ...]
+    skipped: tuple[str, ...] = ()
 
     def to_polars(self) -> pl.DataFrame:
         """Return one row a system; missing and extra topics as counts."""
@@ -117,11 +125,14 @@ class Coverage:
                 f"{_of(unjudged, self.systems)} more than 20% unjudged documents in the top 10"
                 f" ({_most(worst, self.systems)}{share:.0%})"
             )
+        if self.skipped:
+            runs = counted(len(self.systems) + len(self.skipped), "run")
+            notes.append(f"{len(self.skipped)} of {runs} skipped ({some_of(self.skipped, 3)})")
         return notes
 
     def warn(self) -> None:
-        """Issue the notes as warnings."""
-        for note in self.notes():
+        """Issue the notes as warnings; of what was skipped it was warned of already."""
+        for note in replace(self, skipped=()).notes():
             warnings.warn(CranfieldWarning(note), stacklevel=3)
 
 

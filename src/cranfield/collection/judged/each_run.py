@@ -17,7 +17,7 @@ from typing import Any, Generic, TypeVar, cast
 from cranfield.base.backends import KilledWorkersError, computed, surrounded
 from cranfield.base.errors import InputError, PolicyError, kept_warnings, warn
 from cranfield.base.threads import at_most, own_threads, pool_of, processors
-from cranfield.collection.files.many_runs import Runs, distinct_names, read_runs
+from cranfield.collection.files.many_runs import BadRunError, Runs, distinct_names, read_runs
 from cranfield.collection.judged.assembling import JudgedRun
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
@@ -80,9 +80,12 @@ def of_each(
     else:
         where = {"jobs": jobs or processors(), "backend": backend, "scheduler": scheduler}
         outcomes = _by_workers(runs, of_run, **where)
-    with closing(outcomes):
+    with closing(outcomes), runs.skipping() as skip:
         for done, outcome in enumerate(outcomes, 1):
-            yield outcome.taken()
+            if isinstance(outcome.error, BadRunError):
+                skip(done - 1, outcome.error)
+            else:
+                yield outcome.taken()
             if progress:
                 progress(done, len(runs))
 

@@ -49,7 +49,7 @@ class Annotations:
     clicks
         The clicks of these sessions; they are of no ranking, and stay as they are in every view.
     settings
-        How these sessions became rankings, by name.
+        How these sessions became rankings, or how runs were read that are not as usual, by name.
     """
 
     lengths: Rows | None = None
@@ -136,6 +136,19 @@ class JudgedRuns(Scorable):
     def settings_for(self, measure: Scorer) -> dict[str, Any]:
         """Return the policies and how sessions became rankings."""
         return self.policies.describe() | dict(self.annotations.settings)
+
+    def read_as(self, settings: Mapping[str, Any]) -> JudgedRuns:
+        """Return the same runs with how they were read, for the record."""
+        if not settings:
+            return self
+        skipped = tuple(settings.get("skipped runs", ()))
+        return replace(
+            self,
+            coverage=replace(self.coverage, skipped=skipped),
+            annotations=replace(
+                self.annotations, settings={**self.annotations.settings, **settings}
+            ),
+        )
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.base.arrays import Ints
+from cranfield.collection.files.many_runs import read_both
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.assembling import Beside, JudgedRun, Known, assembled
 from cranfield.collection.judged.each_run import Progress, judge_each
@@ -36,6 +37,10 @@ def judge(
     groups: Any = None,
     intents: Any = None,
     aspects: Mapping[str, Any] | None = None,
+    system: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    duplicates: str = "error",
+    bad_runs: str = "error",
     jobs: int | None = None,
     backend: str | None = None,
     scheduler: str | None = None,
@@ -72,6 +77,14 @@ def judge(
         Without, the intents of a topic are equally likely.
     aspects
         Judgments on other aspects than relevance, by the aspect's name.
+    system, bad_runs
+        As for :func:`read_runs`.
+    columns
+        As for :func:`read_runs` and :func:`read_qrels`; what is the topic or the document may be
+        called so in the runs or in the judgments, and `{"run.doc": ..., "qrels.doc": ...}` says in
+        which.
+    duplicates
+        As for :func:`read_runs` and :func:`read_qrels`.
     jobs
         Runs judged at a time, in threads; by default twice the number of processors, 8 at the
         most, and fewer when the files are so large that memory would suffer. Of other backends,
@@ -116,15 +129,24 @@ def judge(
     chosen = policies(
         compat, ties=ties, topics=topics, unjudged=unjudged, negative=negative, depth=depth
     )
-    by_subtopic = read_qrels(qrels, subtopics=True if intents is not None else None)
+    many, by_subtopic = read_both(
+        runs,
+        qrels,
+        subtopics=True if intents is not None else None,
+        system=system,
+        columns=columns,
+        duplicates=duplicates,
+        bad_runs=bad_runs,
+    )
     judgments = by_subtopic.flat()
     known = _known(by_subtopic, judgments, lengths, groups, intents)
     others = {name: read_qrels(one).flat() for name, one in (aspects or {}).items()}
 
     of_run = _OfRun(judgments, chosen, known.tables, tuple(others.values()))
     where = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
-    names, found = judge_each(runs, (judgments, *others.values()), of_run, progress, **where)
+    names, found = judge_each(many, (judgments, *others.values()), of_run, progress, **where)
     judged = assembled(names, [part for part, _ in found], judgments, chosen, known)
+    judged = judged.read_as(many.settings)
     if others:
         tables = Known(known.tables)
         on = {

@@ -13,7 +13,7 @@ from cranfield.base.arrays import Bools, Floats
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.files.many_runs import read_both
 from cranfield.collection.judged.assembling import JudgedRun, assembled
 from cranfield.collection.judged.each_run import Progress, judge_each
 from cranfield.collection.judged.judged_runs import JudgedRuns
@@ -161,6 +161,7 @@ def judge_shards(
     backend: str | None = None,
     scheduler: str | None = None,
     progress: Progress | None = None,
+    **reading: Any,
 ) -> tuple[JudgedRuns, tuple[JudgedShards, ...]]:
     """Turn the rankings of runs into grades, on the whole collection and on each shard of it.
 
@@ -171,7 +172,8 @@ def judge_shards(
         compat, ties=ties, topics=topics, unjudged=unjudged, negative=negative, depth=depth
     )
     check_choice("unmapped", unmapped, UNMAPPED)
-    whole = read_qrels(qrels).flat()
+    many, read = read_both(runs, qrels, **reading)
+    whole = read.flat()
     least = 0 if chosen.negative == "unjudged" else -(2**31)
     lowest = {lowest_relevant(one) for one in measures} if rel is None else {int(rel)}
     grades = sorted({max(grade, least) for grade in lowest or {1}})
@@ -180,7 +182,7 @@ def judge_shards(
     of_run = _OfRun(whole, splits, unmapped, chosen)
     where = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
     shared = (whole, *(part for split in splits for part in split.qrels))
-    names, found = judge_each(runs, shared, of_run, progress, **where)
+    names, found = judge_each(many, shared, of_run, progress, **where)
 
     def together(parts: Sequence[JudgedRun], judgments: Qrels) -> JudgedRuns:
         judged = assembled(names, parts, judgments, chosen)

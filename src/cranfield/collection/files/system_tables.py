@@ -1,0 +1,150 @@
+"""Tables with named columns: judgments, a run, or the runs of several systems in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Indices
+from cranfield.base.errors import InputError, quoted
+from cranfield.base.words import some_of
+from cranfield.collection.files.blank_separated import read_parts
+from cranfield.collection.files.layouts import RUN
+from cranfield.collection.files.named_columns import RANKS, SYSTEM, Called, schema_for
+from cranfield.sources.chunks import LineMap, Source
+from cranfield.sources.columns import Columns, columns_of_file, columns_of_records, read_columns
+from cranfield.sources.schemas import spelt
+from cranfield.sources.tables import Table, fitted
+from cranfield.sources.values import TAG, Cells
+
+_FEW = 1000
+"""Values that a column which tells systems apart has, at the most."""
+
+
+@dataclass(frozen=True, eq=False)
+class SystemTable:
+    """Rows of a table as topics, documents, and scores or grades; perhaps those of one system.
+
+    others: the columns that nothing is read from, by name, each taken when it is asked for.
+    stem, path: name of the table, and of the file that it is.
+    rows: which rows of the whole table these are; None for all.
+    """
+
+    table: Table
+    others: Mapping[str, Callable[[], Cells]]
+    stem: str
+    path: str | None = None
+    rows: Indices | None = None
+
+    def systems(self) -> list[tuple[str, SystemTable]]:
+        """Take the rows of each system by themselves, in order of appearance."""
+        names = self.table.frame["tag"]
+        different = names.drop_nulls().unique(maintain_order=True).to_list()
+        if len(different) > 1:
+            count = len(different)
+            self.table.refuse(names.is_null(), lambda _: f"has no system, as one of {count}")
+        return [(name, self._rows((names == name).arg_true().to_numpy())) for name in different]
+
+    def _rows(self, rows: Indices) -> SystemTable:
+        lines = None if self.table.lines is None else np.asarray(self.table.lines)[rows]
+        table = replace(self.table, frame=self.table.frame[rows], lines=lines)
+        return replace(self, table=table, rows=rows)
+
+    def telling_apart(self) -> tuple[str, list[str]] | None:
+        """Find a column of few values, in none of which a document is twice in a topic."""
+        found: tuple[str, list[str]] | None = None
+        for name, cells in self.others.items():
+            column = _text(cells())
+            column = column if self.rows is None else column[self.rows]
+            values = column.drop_nulls().unique(maintain_order=True).to_list()
+            if 2 <= len(values) <= (_FEW if found is None else len(found[1]) - 1):
+                rows = self.table.frame.select("topic", "doc").with_columns(of=column)
+                if not rows.is_duplicated().any():
+                    found = name, values
+        return found
+
+
+def _text(cells: Cells) -> pl.Series:
+    """Make text of a column, of any values."""
+    if isinstance(cells, pl.Series):
+        if cells.dtype == pl.String:
+            return cells
+        cells = cells.to_list()
+    return pl.Series([None if cell is None else str(cell) for cell in cells], dtype=pl.String)
+
+
+def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> SystemTable:
+    """Read judgments, a run or several runs from anything that has named columns."""
+    if isinstance(data, SystemTable):
+        return data
+    stem, path = "run", None
+    schema = schema_for(kind, (), {})
+    if isinstance(data, str) and data.startswith("irds:"):
+        from cranfield.collection.files.irds import records
+
+        columns, stem = columns_of_records(list(records(data, kind)), schema, data), data
+    elif isinstance(data, (str, PathLike)):
+        source = Source.of(data)
+        columns, stem, path = columns_of_file(source, schema, layout), source.stem, source.path
+    else:
+        columns = read_columns(data, schema)
+    names = asked.of(columns.names)
+    if kind == "run" and "tag" not in names and (system := _system_column(columns)) is not None:
+        names["tag"] = system
+    schema = schema_for(kind, columns.names, names)
+    places = schema.places(columns.names, columns.source, names)
+    cells = {name: columns.cells(k) for name, k in places.items()}
+    table = fitted(cells, schema, columns.source, columns.lines)
+    if schema is RANKS:
+        scores = -pl.col("rank").cast(pl.Float64)
+        table = replace(table, frame=table.frame.with_columns(score=scores))
+    others = {
+        str(name): partial(columns.cells, k)
+        for k, name in enumerate(columns.names)
+        if k not in places.values()
+    }
+    return SystemTable(table, others, stem, path)
+
+
+def _system_column(columns: Columns) -> str | None:
+    """Choose among several columns with usual names of systems: the one that tells some apart."""
+    usual = {*map(spelt, SYSTEM.names)}
+    places = [k for k, name in enumerate(columns.names) if spelt(name) in usual]
+    if len(places) < 2:
+        return None
+    values = {k: TAG.column("tag", columns.cells(k))[0] for k in places}
+    several = [k for k in places if values[k].drop_nulls().n_unique() > 1]
+    if not several:
+        return None
+    first, *more = several
+    for k in more:
+        both = pl.DataFrame({"a": values[first], "b": values[k]}).n_unique()
+        if not both == values[first].n_unique() == values[k].n_unique():
+            names = [str(columns.names[k]) for k in several]
+            raise InputError(
+                f"has {len(names)} columns that may name the system"
+                f" ({', '.join(map(quoted, names))}); system={names[0]!r} says which",
+                source=columns.source,
+            )
+    return str(columns.names[first])
+
+
+def table_of_lines(source: Source, encoding: str, asked: Called) -> SystemTable:
+    """Read a run in TREC text as a table, whose tags are systems."""
+    name = asked.names.get("tag", "")
+    if spelt(name) not in map(spelt, SYSTEM.names):
+        asked.refuse(source.name, "TREC text (topic, q0, doc, rank, score, tag)")
+    frames, lines, first = [], [], 1
+    for chunk in read_parts(source, RUN, LineMap(), lambda chunk: chunk, encoding=encoding):
+        rows = chunk.frame.height
+        frames.append(chunk.frame)
+        lines.append(first + (np.arange(rows) if chunk.numbers is None else chunk.numbers))
+        first += chunk.lines
+    table = Table(pl.concat(frames), source.name, (), np.concatenate(lines))
+    return SystemTable(table, {}, source.stem, source.path)

@@ -1,0 +1,61 @@
+"""What becomes of documents that stand twice in one topic."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from cranfield.base.arrays import Indices
+from cranfield.base.errors import quoted, warn
+from cranfield.base.words import counted
+from cranfield.collection.keys import Codes
+from cranfield.sources.chunks import Origin
+
+DUPLICATES = {
+    "error": "a document twice in one topic is refused",
+    "first": "the first one in the input is kept",
+    "last": "the last one in the input is kept",
+    "best": "the one with the highest score or grade is kept, of equal ones the first",
+}
+"""The policies for a document that stands twice in one topic."""
+
+
+def without_repeats(
+    duplicates: str,
+    values: NDArray[Any],
+    codes: Codes,
+    docs: pl.Series,
+    topics: tuple[str, ...],
+    origin: Origin,
+    parts: pl.Series | None = None,
+) -> Indices | None:
+    """Find the rows that are kept, in their order, and say how many are not; None for all.
+
+    With `parts`, a document may stand once in each part of a topic.
+    """
+    frame = pl.DataFrame({"code": codes, "doc": docs})
+    if parts is not None:
+        frame = frame.with_columns(part=parts)
+    order = np.arange(len(docs))
+    if duplicates == "last":
+        order = order[::-1]
+    elif duplicates == "best":
+        order = np.argsort(-values.astype(np.float64), kind="stable")
+    seen = frame[order].select(pl.struct(pl.all()).is_first_distinct()).to_series()
+    kept = np.sort(order[seen.to_numpy()])
+    if kept.size == order.size:
+        return None
+    gone = np.setdiff1d(np.arange(order.size), kept, assume_unique=True)
+    row = int(gone[0])
+    line = origin.line(row)
+    where = f"line {line}, topic" if line else "topic"
+    warn(
+        f"{origin.name}: {counted(gone.size, 'document')} twice in one topic, of which the"
+        f" {duplicates} one is kept (such as {where} {quoted(topics[codes[row]])}, document"
+        f" {quoted(docs[row])})",
+        stacklevel=4,
+    )
+    return kept

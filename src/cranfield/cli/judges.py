@@ -13,10 +13,10 @@ from cranfield.cli.options.judging import (
     judging_options,
     measures_option,
     one_of,
-    opened_runs,
     wanted_measures,
 )
 from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.reading import Reading, without_reading
 from cranfield.cli.options.scores import refuse
 from cranfield.collection.files.format_names import FORMATS
 from cranfield.meta.study import Findings
@@ -119,7 +119,6 @@ def judges(
     """
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.reading import read_judges
-    from cranfield.collection.files.reading import read_qrels
 
     ranked = bool(runs) or own_runs
     if runs and own_runs:
@@ -139,7 +138,7 @@ def judges(
         check_table(table, there)
     encoding = judging["encoding"]
     wanted = wanted_measures(asked, judging.pop("rel"), judging["compat"])
-    people = read_qrels(qrels, format=judging["input_format"], encoding=encoding, subtopics=False)
+    people = Reading.of(judging).qrels(qrels, subtopics=False)
     labels = read_judges(judges, format=label_format, encoding=encoding)
     on_scale: dict[str, Any] = {"scale": scale, "cut": cut, "confidence": confidence}
     told = people
@@ -197,14 +196,10 @@ def _of_runs(
     from cranfield.assess.judges.scoring import judges_as_runs
 
     cuts = {name: on_scale[name] for name in ("scale", "cut")}
-    form, encoding = judging.pop("input_format"), judging.pop("encoding")
+    reading, judging = Reading.of(judging), without_reading(judging)
     if judging.pop("aspects"):
         raise PolicyError("--aspect is not for judges")
-    many: Any = (
-        opened_runs(qrels, runs, form, encoding)
-        if runs
-        else list(judges_as_runs(people, labels, **cuts))
-    )
+    many: Any = reading.runs(qrels, runs) if runs else list(judges_as_runs(people, labels, **cuts))
     kin, correct = asked
     if correct:
         return _corrected(many, people, labels, wanted, correct, on_scale, judging)

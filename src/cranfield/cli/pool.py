@@ -10,11 +10,12 @@ import click
 from cranfield.base.errors import CranfieldWarning, PolicyError
 from cranfield.base.words import counted
 from cranfield.cli.options.declaring import READ, command, option
-from cranfield.cli.options.judging import one_of, opened_runs, paths_of
+from cranfield.cli.options.judging import one_of, paths_of
 from cranfield.cli.options.output import gathered, output_option, write
 from cranfield.cli.options.pooling import ASKED, DEALING, LISTS, Asked, Dealing, amount, read_strata
 from cranfield.cli.options.progress import progress_of
-from cranfield.collection.files.format_names import FORMATS, OF_QRELS
+from cranfield.cli.options.reading import Reading, reading_options
+from cranfield.collection.files.format_names import OF_QRELS
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.meta.study import Findings
 from cranfield.reporting.text.studies import WRITERS, check_table, written
@@ -72,8 +73,7 @@ NO_PVALUE = "RecallTest takes the least of many p-values, which is no p-value"
 @option("--rel", type=click.IntRange(1), default=1, help="Lowest relevant grade.")
 @option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of all draws.")
 @one_of("--ties", CHOICES["ties"], "Order of documents with equal scores.", "trec")
-@one_of("--input-format", FORMATS, "Format of RUN and QRELS; auto looks at the suffix.", "auto")
-@option("--encoding", default="utf-8", show_default=True, help="Of TREC text.")
+@gathered(Reading, "reading", reading_options)
 @option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result.")
 @option(
     "--format",
@@ -97,8 +97,7 @@ def pool(
     rel: int,
     seed: int,
     ties: str,
-    input_format: str,
-    encoding: str,
+    reading: Reading,
     jobs: int | None,
     format: str,
     table: str | None,
@@ -112,7 +111,6 @@ def pool(
     """
     from cranfield import assess
     from cranfield.assess.samples.designs import check_design
-    from cranfield.collection.files.reading import read_qrels
 
     chosen = assess.parse_method(method)
     rules = [assess.parse_rule(rule) for rule in asked.rules]
@@ -129,11 +127,11 @@ def pool(
             raise PolicyError("--table is for reports")
         plain = ["topics", *(["systems"] if judged is not None else [])]
         check_table(table, ["stops"] if rules else ["relevant"] if asked.sample else plain)
-    many = opened_runs(judged, runs, input_format, encoding)
+    many = reading.runs(judged, runs)
     inputs = [judged, *paths_of(many)]
     qrels = None
     if judged is not None:
-        qrels = read_qrels(judged, format=input_format, encoding=encoding).flat()
+        qrels = reading.qrels(judged).flat()
     with progress_of(many) as progress:
         made = assess.pool(many, depth, ties=ties, jobs=jobs, progress=progress)
     drawn = None

@@ -14,9 +14,9 @@ from cranfield.cli.options.judging import (
     WORK,
     judging_options,
     measures_option,
-    opened_runs,
     paths_of,
 )
+from cranfield.cli.options.reading import READING, Reading
 from cranfield.cli.options.scores import given_scores, on_command_line, score_files_option
 
 if TYPE_CHECKING:
@@ -108,7 +108,8 @@ def report(
         raise PolicyError("--cut goes with --judges")
     if labels and qrels is None:
         raise PolicyError("--judges goes with QRELS and RUN")
-    many = opened_runs(qrels, runs, judging["input_format"], judging["encoding"])
+    reading = Reading.of(judging)
+    many = reading.runs(qrels, runs)
     results = given_scores(qrels, many, asked, score_files, judging)
     judges = read_judges(labels, encoding=judging["encoding"]) if labels else ()
     judged = _judged(qrels, many, results, judges, cut, judging) if judges else None
@@ -139,12 +140,10 @@ def _judged(
     """Compare judges with people, and the rankings of the runs by both."""
     from cranfield.assess.judges.comparison import compare_judges
     from cranfield.assess.judges.rankings import judge_rankings
-    from cranfield.collection.files.reading import read_qrels
 
-    left_out = ("rel", "input_format", "encoding", "aspects")
+    left_out = ("rel", "aspects", *READING)
     options = {name: value for name, value in judging.items() if name not in left_out}
-    form, encoding = judging["input_format"], judging["encoding"]
-    people = read_qrels(qrels, format=form, encoding=encoding, subtopics=False)
+    people = Reading.of(judging).qrels(qrels, subtopics=False)
     wanted = [one.definition or name for name, one in results.items()]
     return [
         compare_judges(people, judges, cut=cut),

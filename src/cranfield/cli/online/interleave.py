@@ -9,9 +9,9 @@ import click
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted, some_of
 from cranfield.cli.options.declaring import READ, command, option
-from cranfield.cli.options.judging import one_of, opened_runs
-from cranfield.cli.options.output import output_option, write
-from cranfield.collection.files.format_names import FORMATS
+from cranfield.cli.options.judging import one_of
+from cranfield.cli.options.output import gathered, output_option, write
+from cranfield.cli.options.reading import Reading, reading_options
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.tabular import from_frame
 
@@ -42,8 +42,7 @@ Examples:
 @option("--keys", metavar="FILE", help="Table of pages to draw a list for: page, query.", type=READ)
 @option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the draws.")
 @one_of("--ties", CHOICES["ties"], "Order of documents with equal scores.", "trec")
-@one_of("--input-format", FORMATS, "Format of RUN; auto looks at the suffix.", "auto")
-@option("--encoding", default="utf-8", show_default=True, help="Of TREC text.")
+@gathered(Reading, "reading", reading_options)
 @option("--jobs", type=click.IntRange(1), help="Number of workers; it changes no result.")
 @option("--list", "listed", is_flag=True, help="List the methods there are.")
 @one_of(
@@ -61,8 +60,7 @@ def interleave(
     keys: str | None,
     seed: int,
     ties: str,
-    input_format: str,
-    encoding: str,
+    reading: Reading,
     jobs: int | None,
     listed: bool,
     format: str,
@@ -84,7 +82,7 @@ def interleave(
         raise PolicyError("say how many lists by --impressions, or for which pages by --keys")
     form = _form(format, output)
     chosen = online.parse_interleaving(method)
-    many = opened_runs(None, runs, input_format, encoding)
+    many = reading.runs(None, runs)
     made = online.interleave_runs(many, chosen, length, ties=ties)
     if keys is None:
         drawn = made.draw(impressions or 0, seed, jobs=jobs)

@@ -12,7 +12,7 @@ from cranfield.base.threads import BACKENDS
 from cranfield.cli.options.declaring import READ, in_group, option
 from cranfield.cli.options.output import with_options
 from cranfield.cli.options.progress import progress_of
-from cranfield.collection.files.format_names import FORMATS, OF_QRELS
+from cranfield.cli.options.reading import Reading, reading_options, without_reading
 from cranfield.collection.judged.policies import CHOICES, PRESETS, policies
 
 if TYPE_CHECKING:
@@ -86,18 +86,7 @@ _JUDGING = (
     + in_group(
         "Input",
         (
-            one_of(
-                "--input-format",
-                FORMATS,
-                "Format of QRELS and RUN; auto looks at the suffix.",
-                "auto",
-            ),
-            option(
-                "--encoding",
-                default="utf-8",
-                show_default=True,
-                help="Of TREC text; latin-1 reads any bytes.",
-            ),
+            *reading_options,
             option(
                 "--lengths", help="File of the lengths of documents: document, length.", type=READ
             ),
@@ -170,20 +159,6 @@ def innermost(measure: Measure) -> Measure:
     return measure
 
 
-def opened_runs(
-    qrels: str | None, runs: tuple[str, ...] | Runs, input_format: str, encoding: str
-) -> Runs:
-    """Find the runs that were named; each is read when it is asked for."""
-    from cranfield.collection.files.many_runs import read_runs
-
-    # Some formats are those of judgments alone.
-    of_runs = "auto" if input_format in OF_QRELS else input_format
-    many = read_runs(runs, format=of_runs, encoding=encoding)
-    if qrels == "-" and "-" in paths_of(many):
-        raise PolicyError("standard input cannot be both the judgments and a run")
-    return many
-
-
 def paths_of(runs: Runs) -> list[str]:
     paths = (runs.path(k) for k in range(len(runs)))
     return [path for path in paths if path is not None]
@@ -193,19 +168,17 @@ def judged_runs(
     qrels: str,
     runs: tuple[str, ...] | Runs,
     *,
-    input_format: str,
-    encoding: str,
     aspects: tuple[str, ...] = (),
-    **judging: Any,
+    **given: Any,
 ) -> JudgedRuns:
     """Read and judge; policies are checked before any file is read."""
-    from cranfield.collection.files.reading import read_qrels
     from cranfield.collection.judged.judging import judge
 
+    reading, judging = Reading.of(given), without_reading(given)
+
     policies(judging["compat"], **{name: judging.get(name) for name in (*CHOICES, "depth")})
-    many = opened_runs(qrels, runs, input_format, encoding)
-    subtopics = True if judging.get("intents") is not None else None
-    judgments = read_qrels(qrels, format=input_format, encoding=encoding, subtopics=subtopics)
+    many = reading.runs(qrels, runs)
+    judgments = reading.qrels(qrels, True if judging.get("intents") is not None else None)
     with progress_of(many) as progress:
         return judge(many, judgments, aspects=aspects_of(aspects), progress=progress, **judging)
 

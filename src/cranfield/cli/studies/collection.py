@@ -17,10 +17,10 @@ from cranfield.cli.options.judging import (
     measures_option,
     missing_option,
     one_of,
-    opened_runs,
     wanted_measures,
 )
 from cranfield.cli.options.progress import progress_of
+from cranfield.cli.options.reading import Reading
 from cranfield.cli.options.scores import given_scores, refuse, score_files_option
 from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import (
@@ -245,15 +245,14 @@ def _of_pools(
 
 
 def _traced(qrels: str, runs: tuple[str, ...], options: StudyOptions) -> TracedRuns:
-    from cranfield.collection.files.reading import read_qrels
     from cranfield.meta.of_collections.tracing import traced
 
     judging = options.judging
-    reading = {"format": judging["input_format"], "encoding": judging["encoding"]}
-    many = opened_runs(qrels, runs, *reading.values())
+    reading = Reading.of(judging)
+    many = reading.runs(qrels, runs)
     chosen = {name: judging[name] for name in ("ties", "topics", "negative", "compat", *WORK)}
     with progress_of(many) as progress:
-        return traced(many, read_qrels(qrels, **reading), progress=progress, **chosen)
+        return traced(many, reading.qrels(qrels), progress=progress, **chosen)
 
 
 def contributors_of(text: str) -> Any:

@@ -12,9 +12,9 @@ from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     alpha_option,
     measures_option,
-    opened_runs,
     wanted_measures,
 )
+from cranfield.cli.options.reading import Reading
 from cranfield.cli.options.scores import refuse
 from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import OneOf, Proportion, Repeats, Whole
@@ -89,7 +89,6 @@ def interleaving(
     users know two grades.
     """
     from cranfield import meta
-    from cranfield.collection.files.reading import read_qrels
 
     judging = options.judging
     refuse(("unjudged", "depth"), "does not go with simulated users")
@@ -99,13 +98,13 @@ def interleaving(
     if len(wanted) != 1:
         raise PolicyError("signs are compared with those of one measure")
     options.check_table(meta.Sensitivity)
-    reading = {"format": judging["input_format"], "encoding": judging["encoding"]}
-    many = opened_runs(qrels, runs, *reading.values())
+    reading = Reading.of(judging)
+    many = reading.runs(qrels, runs)
     policies = {name: judging[name] for name in ("ties", "topics", "negative")}
     with options.work("interleaving") as work:
         found = meta.interleaving_sensitivity(
             many,
-            read_qrels(qrels, **reading),
+            reading.qrels(qrels),
             wanted[0],
             rel=rel,
             seed=options.seed,

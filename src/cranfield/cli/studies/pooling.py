@@ -13,9 +13,9 @@ from cranfield.cli.options.judging import (
     measures_option,
     missing_option,
     one_of,
-    opened_runs,
     wanted_measures,
 )
+from cranfield.cli.options.reading import Reading
 from cranfield.cli.options.scores import refuse
 from cranfield.cli.studies.collection import contributors_of
 from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
@@ -112,7 +112,6 @@ def pooling(
     """
     from cranfield import meta
     from cranfield.assess.pools.orders import DEPTH
-    from cranfield.collection.files.reading import read_qrels
     from cranfield.meta.of_collections.pooling import methods_of
     from cranfield.meta.of_tests.fast_tests import read_choice
 
@@ -124,13 +123,13 @@ def pooling(
     chosen = methods_of(methods)
     read_choice(more["test"], **{k: more[k] for k in ("alpha", "missing", "resamples")})
     options.check_table(meta.Pooling)
-    reading = {"format": judging["input_format"], "encoding": judging["encoding"]}
-    many = opened_runs(qrels, runs, *reading.values())
+    reading = Reading.of(judging)
+    many = reading.runs(qrels, runs)
     policies = {name: judging[name] for name in ("ties", "topics", "negative")}
     with options.work("pooling") as work:
         found = meta.pooling(
             many,
-            read_qrels(qrels, **reading),
+            reading.qrels(qrels),
             wanted,
             methods=chosen,
             contributors=contributors_of(contributors),

@@ -10,6 +10,7 @@ import click
 from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import aspects_of, measures_option, wanted_measures
+from cranfield.cli.options.reading import Reading, without_reading
 from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import Proportion
 
@@ -69,7 +70,6 @@ def reproduction(
     replicated: only distributions of scores and effects can be compared.
     """
     from cranfield import meta
-    from cranfield.collection.files.reading import read_qrels, read_run
     from cranfield.meta.reproduction.comparing import check_test
 
     originals = _given({"baseline": original_baseline, "advanced": original_advanced})
@@ -84,22 +84,20 @@ def reproduction(
     options.check_table(meta.Reproduction, without=lacking)
     judging = dict(options.judging)
     rel = judging.pop("rel")
-    input_format, encoding = judging.pop("input_format"), judging.pop("encoding")
-    reading: dict[str, Any] = {"format": input_format, "encoding": encoding}
-    of_qrels = {**reading, "subtopics": True if judging["intents"] is not None else None}
+    reading, judging = Reading.of(judging), without_reading(judging)
+    subtopics = True if judging["intents"] is not None else None
     judging["aspects"] = aspects_of(judging["aspects"])
     wanted = wanted_measures(asked, rel, judging["compat"])
     test = check_test(test or ("welch" if other_qrels else "t"), paired=other_qrels is None)
     common: dict[str, Any] = {"measures": wanted, "test": test, "seed": options.seed, **judging}
-    common["qrels"] = read_qrels(qrels, **of_qrels)
+    common["qrels"] = reading.qrels(qrels, subtopics)
     sides = [
-        {role: read_run(path, **reading) for role, path in side.items()}
-        for side in (originals, repeated)
+        {role: reading.run(path) for role, path in side.items()} for side in (originals, repeated)
     ]
     if other_qrels is None:
         options.show(meta.reproduce(*sides, p=persistence, **common))
     else:
-        of_others = read_qrels(other_qrels, **of_qrels)
+        of_others = reading.qrels(other_qrels, subtopics)
         options.show(meta.replicate(*sides, other_qrels=of_others, **common))
 
 

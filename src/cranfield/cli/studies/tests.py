@@ -12,10 +12,10 @@ from cranfield.cli.options.judging import (
     OF_DOCUMENTS,
     alpha_option,
     missing_option,
-    opened_runs,
     wanted_measures,
 )
 from cranfield.cli.options.progress import progress_of
+from cranfield.cli.options.reading import Reading, without_reading
 from cranfield.cli.options.scores import given_scores, refuse, score_files_option
 from cranfield.cli.studies.study_options import StudyOptions, study_option, study_options
 from cranfield.meta.work.options import OneOf, Repeats, Resamples, Sizes
@@ -187,17 +187,17 @@ def evaluated_shards(
     qrels: str, runs: tuple[str, ...], measure: str, shards: Any, options: StudyOptions
 ) -> Evaluation:
     """Read each run once, and score it on the whole collection and on each shard."""
-    from cranfield.collection.files.reading import read_qrels
     from cranfield.evaluation.of_runs import evaluate
 
     refuse(OF_DOCUMENTS, "does not go with shards")
     judging = {name: one for name, one in options.judging.items() if name not in OF_DOCUMENTS}
     rel, compat = judging.pop("rel"), judging.pop("compat")
-    reading = {"format": judging.pop("input_format"), "encoding": judging.pop("encoding")}
+    reading = Reading.of(judging)
+    judging = without_reading(judging)
     wanted = wanted_measures([measure], rel, compat)
-    many = opened_runs(qrels, runs, reading["format"], reading["encoding"])
+    many = reading.runs(qrels, runs)
     judging |= {"shards": shards, "seed": options.seed, "compat": compat}
     with progress_of(many) as progress:
-        found = evaluate(many, read_qrels(qrels, **reading), wanted, progress=progress, **judging)
+        found = evaluate(many, reading.qrels(qrels), wanted, progress=progress, **judging)
     found.whole.coverage.warn()
     return found

@@ -111,7 +111,9 @@ def scores_or_ranks(
     if whole and np.isin(number[begins], (0, 1)).all() and rises[~begins].all():
         return -values, values.astype(np.int32)
     best = np.lexsort((number, code))
-    place = np.arange(values.size) - np.maximum.accumulate(np.where(begins, np.arange(values.size), 0))
+    place = np.arange(values.size) - np.maximum.accumulate(
+        np.where(begins, np.arange(values.size), 0)
+    )
     if whole and bool((number[best] == place + 1).all()) and rises[~begins].any():
         raise InputError(
             "its third column may be ranks or scores: it counts from 1 in each topic, and neither"

@@ -26,7 +26,6 @@ from cranfield.sources.chunks import Source
 from cranfield.sources.remote import is_url, listed, shown
 from cranfield.tabular import frame_html
 
-
 _USUAL = {
     "format": "auto",
     "encoding": "utf-8",

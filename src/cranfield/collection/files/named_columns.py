@@ -1,4 +1,4 @@
-"""Tables of runs and judgments: their columns, by any of their usual names or by those asked for."""
+"""Tables of runs and judgments: their columns, by usual names or by those that are asked for."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def _by_topic(value: str, listed: Values, unordered: Values | None = None) -> An
         else:
             reason = type(inside).__name__
         wanted = f"{{document: {value}}}"
-        raise InputError(f"topic {quoted(topic)} has {reason} where {wanted} is wanted", source=source)
+        raise InputError(
+            f"topic {quoted(topic)} has {reason} where {wanted} is wanted", source=source
+        )
 
     def columns(data: Mapping[Any, Any], source: str) -> dict[str, list[Any]]:
         made: tuple[list[Any], ...] = ([], [], [])

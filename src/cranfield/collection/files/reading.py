@@ -15,7 +15,12 @@ from cranfield.base.checks import check_choice
 from cranfield.base.errors import InputError, PolicyError, quoted, warn
 from cranfield.base.words import some_of
 from cranfield.collection.files.format_names import FORMATS, OF_LINES, OF_QRELS
-from cranfield.collection.files.line_formats import read_text, scores_or_ranks, without_head, without_header
+from cranfield.collection.files.line_formats import (
+    read_text,
+    scores_or_ranks,
+    without_head,
+    without_header,
+)
 from cranfield.collection.files.parts import Chunk, Columns, coded
 from cranfield.collection.metadata.reading import MetadataPlace
 from cranfield.collection.qrels import Qrels
@@ -214,7 +219,8 @@ def read_run(
     if len(tags) > 1:
         if given.table is not None and name is None:
             raise InputError(
-                f"holds {len(tags)} systems ({some_of(map(quoted, tags), 3)}); read_runs reads each",
+                f"holds {len(tags)} systems ({some_of(map(quoted, tags), 3)});"
+                " read_runs reads each",
                 source=origin.name,
             )
         _warn_of_tags(tags, origin, name or given.stem)
@@ -249,7 +255,11 @@ def systems_table(
         layout = FORMAT_OF_SUFFIX.get(source.suffix, "text") if format == "auto" else format
         if source.path.startswith("irds:") or (layout in OF_LINES and system is None):
             return None
-        if layout == "tsv" and source.path != "-" and without_head(source, layout, "run")[1] != layout:
+        if (
+            layout == "tsv"
+            and source.path != "-"
+            and without_head(source, layout, "run")[1] != layout
+        ):
             return None
     return _read(data, "run", format, encoding, columns, system).table
 

@@ -13,7 +13,6 @@ import polars as pl
 
 from cranfield.base.arrays import Indices
 from cranfield.base.errors import InputError, quoted
-from cranfield.base.words import some_of
 from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import RUN
 from cranfield.collection.files.named_columns import RANKS, SYSTEM, Called, schema_for

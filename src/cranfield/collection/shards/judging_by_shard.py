@@ -185,7 +185,7 @@ def judge_shards(
     names, found = judge_each(many, shared, of_run, progress, **where)
 
     def together(parts: Sequence[JudgedRun], judgments: Qrels) -> JudgedRuns:
-        judged = assembled(names, parts, judgments, chosen)
+        judged = assembled(names, parts, judgments, chosen).read_as(many.settings)
         highest = replace(judged.judgments, max_grade=max(whole.max_grade, 0))
         judged = replace(judged, judgments=highest, views={})
         return judged.condensed() if chosen.unjudged == "condensed" else judged

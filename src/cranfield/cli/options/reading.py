@@ -1,0 +1,149 @@
+"""Options that say how runs and judgments are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.cli.options.declaring import option
+from cranfield.collection.files.format_names import FORMATS, OF_QRELS
+
+if TYPE_CHECKING:
+    from cranfield.collection.files.many_runs import Runs
+    from cranfield.collection.files.named_columns import Called
+    from cranfield.collection.qrels import Qrels
+    from cranfield.collection.run import Run
+
+DUPLICATES = ("error", "first", "last", "best")
+
+
+def _named(context: click.Context, option: click.Parameter, given: str | None) -> Any:
+    """Take `doc=product_id,topic=query` apart."""
+    if given is None:
+        return None
+    columns = {}
+    for one in given.split(","):
+        column, sign, name = one.partition("=")
+        if not (sign and column.strip() and name.strip()):
+            raise PolicyError(f"--columns {quoted(one)} is not of the form doc=NAME")
+        columns[column.strip()] = name.strip()
+    return columns
+
+
+reading_options = (
+    option(
+        "--input-format",
+        type=click.Choice(FORMATS),
+        default="auto",
+        show_default=True,
+        help="Format of QRELS and RUN; auto looks at the suffix.",
+    ),
+    option(
+        "--encoding",
+        default="utf-8",
+        show_default=True,
+        help="Of TREC text; latin-1 reads any bytes.",
+    ),
+    option(
+        "--system",
+        metavar="COLUMN",
+        help="Column of a table of several systems that names them; tag for those of TREC text.",
+    ),
+    option(
+        "--columns",
+        metavar="COLUMN=NAME,...",
+        callback=_named,
+        help="What columns of tables are called: doc=product_id,topic=query,grade=gain.",
+        detail="With run. or qrels. before it, as in qrels.doc=pid, of runs or judgments alone.",
+    ),
+    option(
+        "--duplicates",
+        type=click.Choice(DUPLICATES),
+        default="error",
+        show_default=True,
+        help="Which of a document that is twice in one topic is kept, if any.",
+    ),
+    option(
+        "--skip-bad-runs",
+        "bad_runs",
+        flag_value="skip",
+        default="error",
+        help="Leave out runs that cannot be read, and tell.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How runs and judgments are read."""
+
+    input_format: str = "auto"
+    encoding: str = "utf-8"
+    system: str | None = None
+    columns: Mapping[str, str] | None = None
+    duplicates: str = "error"
+    bad_runs: str = "error"
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Reading:
+        """Take what is about reading of all that was given to a command."""
+        return cls(**{name: given[name] for name in READING if name in given})
+
+    @cached_property
+    def _called(self) -> tuple[Called, Called]:
+        from cranfield.collection.files.named_columns import shared
+
+        return shared(self.columns, self.system)
+
+    @property
+    def _usual(self) -> dict[str, Any]:
+        return {"encoding": self.encoding, "duplicates": self.duplicates}
+
+    def qrels(self, path: str, subtopics: bool | None = None) -> Qrels:
+        """Read judgments."""
+        from cranfield.collection.files.reading import read_qrels
+
+        called: Any = None if self.columns is None else self._called[0]
+        judgments = read_qrels(
+            path, format=self.input_format, subtopics=subtopics, columns=called, **self._usual
+        )
+        if self.columns is not None:
+            # What the judgments did not have, the runs must.
+            self._called[1].loose &= self._called[0].met
+        return judgments
+
+    def run(self, path: str) -> Run:
+        """Read one run."""
+        from cranfield.collection.files.reading import read_run
+
+        return read_run(path, **self._of_runs)
+
+    def runs(self, qrels: str | None, runs: tuple[str, ...] | Runs) -> Runs:
+        """Find the runs that were named; each is read when it is asked for."""
+        from cranfield.collection.files.many_runs import Runs, read_runs
+
+        if isinstance(runs, Runs):
+            return runs
+        if qrels == "-" and "-" in runs:
+            raise PolicyError("standard input cannot be both the judgments and a run")
+        return read_runs(runs, bad_runs=self.bad_runs, **self._of_runs)
+
+    @property
+    def _of_runs(self) -> dict[str, Any]:
+        # Some formats are those of judgments alone.
+        form = "auto" if self.input_format in OF_QRELS else self.input_format
+        called = None if self.columns is None else self._called[1]
+        return {"format": form, "columns": called, "system": self.system, **self._usual}
+
+
+READING = tuple(field.name for field in fields(Reading))
+"""Parameters of reading."""
+
+
+def without_reading(given: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in given.items() if name not in READING}

@@ -91,7 +91,7 @@ def test_resume(campaign: Path, tmp_path: Path) -> None:
         (("--scores", "scores.csv", "--rel", "2"), "--rel is for judging runs"),
         (("--scores", "scores.csv", "--teams", "absent.csv"), "absent.csv: cannot be read"),
         (("--scores", "scores.csv", "--teams", "teams.csv"), "system 'a' has no team"),
-        (("--scores", "scores.csv", "--system", "zz"), "there is no system 'zz'"),
+        (("--scores", "scores.csv", "--only", "zz"), "there is no system 'zz'"),
         (("--shards", "2", "--shard-map", "x"), "one of the two"),
         ((), "give QRELS and at least one RUN, or --scores FILE"),
     ],

@@ -185,7 +185,7 @@ class LineMap:
         self.rows += rows
 
     @classmethod
-    def of(cls, numbers: Sequence[int] | None) -> LineMap | None:
+    def of(cls, numbers: Sequence[int] | NDArray[np.int64] | None) -> LineMap | None:
         if numbers is None:
             return None
         lines = cls()

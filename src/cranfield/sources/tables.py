@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from cranfield.base.errors import InputError
 from cranfield.sources.columns import read_columns
@@ -21,7 +23,7 @@ class Table:
     frame: pl.DataFrame
     source: str
     names: tuple[str, ...]
-    lines: Sequence[int] | None = None
+    lines: Sequence[int] | NDArray[np.int64] | None = None
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Go through the rows; numbers that are not there are NaN."""
@@ -37,7 +39,7 @@ class Table:
             raise InputError(
                 reason(cells),
                 source=self.source,
-                line=None if self.lines is None else self.lines[row],
+                line=None if self.lines is None else int(self.lines[row]),
                 topic=cells.get("topic"),
                 doc=cells.get("doc"),
             )
@@ -50,13 +52,13 @@ def wrong_row(
     row: int,
     reason: str,
     source: str,
-    lines: Sequence[int] | None = None,
+    lines: Sequence[int] | NDArray[np.int64] | None = None,
     topic: str | None = None,
 ) -> InputError:
     """Make the error that names the line of a row, or its number where it has no line."""
     if lines is None:
         return InputError(f"row {row + 1}: {reason}", source=source, topic=topic)
-    return InputError(reason, source=source, line=lines[row], topic=topic)
+    return InputError(reason, source=source, line=int(lines[row]), topic=topic)
 
 
 def read_table(data: Any, schema: Schema) -> Table:

@@ -104,7 +104,7 @@ class Reading:
     def _usual(self) -> dict[str, Any]:
         return {"encoding": self.encoding, "duplicates": self.duplicates}
 
-    def qrels(self, path: str, subtopics: bool | None = None) -> Qrels:
+    def qrels(self, path: str | None, subtopics: bool | None = None) -> Qrels:
         """Read judgments."""
         from cranfield.collection.files.reading import read_qrels
 

@@ -87,7 +87,7 @@ SHARDED = ("anova-1", "anova-2", "anova-3", "anova-2f", "anova-3f")
     kind=OneOf(("simulated", "resampled")),
     default="simulated",
 )
-@option("--system", "systems", multiple=True, help="Only this system, and others named so.")
+@option("--only", "systems", multiple=True, help="Only this system, and others named so.")
 @study_option(
     "split_topics", "teams", "Table of systems and their teams: each team by itself, too."
 )

@@ -154,9 +154,9 @@ def test_what_is_read(run: dict[Any, Any], qrels: dict[Any, Any]) -> None:
 def test_what_messages_call_them() -> None:
     run, qrels = cf.read_run({"q": {"a": 1.0}}), cf.read_qrels({"q": {"a": 1}})
     with pytest.raises(cf.InputError, match=r"^Run cannot be read as judgments$"):
-        cf.evaluate(run, run, "AP")
+        cf.read_qrels(run)
     with pytest.raises(cf.InputError, match=r"^Qrels cannot be read as a run$"):
-        cf.evaluate(qrels, qrels, "AP")
+        cf.read_run(qrels)
     again = pickle.loads(pickle.dumps((run, qrels)))
     assert [type(one) for one in again] == [ListedRun, ListedQrels]
 

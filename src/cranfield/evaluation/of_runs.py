@@ -23,7 +23,7 @@ def evaluate(
     runs: Any,
     qrels: Any,
     measures: str | Measure | Iterable[str | Measure],
-    *,
+    *more: Any,
     compat: str | None = None,
     shards: Any = None,
     **options: Any,
@@ -51,7 +51,9 @@ def evaluate(
     qrels
         Whatever :func:`cranfield.read_qrels` takes.
     measures
-        Measures or their text forms; names of trec_eval are understood.
+        Measures or their text forms, several in a list; names of trec_eval are understood.
+    more
+        Nothing: several measures go into a list.
     compat
         Another program's policies: `trec_eval`, `trec_eval-9`, `trec_eval-10`, `ndeval`, `gdeval`,
         `ntcireval`, `cwl`; its names of measures mean what they mean there.
@@ -61,10 +63,10 @@ def evaluate(
         `{document: shard}`, a data frame, a file.
     options
         As for :func:`cranfield.judge`: `ties`, `topics`, `unjudged`, `negative`, `depth`,
-        `lengths`, `groups`, `intents`, `aspects`, `jobs`, `backend`, `scheduler`, `progress`. With
-        shards, the depth is that of the whole ranking, a system that lacks a topic in its run lacks
-        it in all shards, and `lengths`, `groups`, `intents` and `aspects` are refused. Only with
-        shards:
+        `lengths`, `groups`, `intents`, `aspects`, `system`, `columns`, `duplicates`, `bad_runs`,
+        `jobs`, `backend`, `scheduler`, `progress`. With shards, the depth is that of the whole
+        ranking, a system that lacks a topic in its run lacks it in all shards, and `lengths`,
+        `groups`, `intents` and `aspects` are refused. Only with shards:
 
         `seed` of random shards, 0 by default; a partition that is given does not depend on it.
 
@@ -96,6 +98,13 @@ def evaluate(
     >>> ev.by_system().rows()
     [('run', 0.5, 0.7601...)]
     """
+    if more:
+        listed = ", ".join(repr(str(one)) for one in (measures, *more) if _is_measure(one))
+        raise PolicyError(
+            f"several measures go into a list: cf.evaluate(runs, qrels, [{listed}])"
+            if all(map(_is_measure, (measures, *more)))
+            else "cf.evaluate takes runs, judgments and measures; what else there is has a name"
+        )
     wanted = parse_measures(measures, compat=compat)
     if shards is None:
         return score(judge(runs, qrels, compat=compat, **options), wanted, compat=compat)
@@ -104,6 +113,10 @@ def evaluate(
     sharding = as_sharding(shards, options.pop("seed", 0))
     [only] = _by_shard(runs, qrels, wanted, [sharding], compat=compat, **options)
     return only
+
+
+def _is_measure(given: Any) -> bool:
+    return isinstance(given, (str, Measure))
 
 
 def score_samplings(

@@ -172,14 +172,18 @@ def judged_runs(
     **given: Any,
 ) -> JudgedRuns:
     """Read and judge; policies are checked before any file is read."""
+    from cranfield.collection.judged.given import telling_order
     from cranfield.collection.judged.judging import judge
 
     reading, judging = Reading.of(given), without_reading(given)
 
     policies(judging["compat"], **{name: judging.get(name) for name in (*CHOICES, "depth")})
-    many = reading.runs(qrels, runs)
-    judgments = reading.qrels(qrels, True if judging.get("intents") is not None else None)
-    with progress_of(many) as progress:
+    subtopics = True if judging.get("intents") is not None else None
+    order = f"QRELS comes first: {click.get_current_context().command_path} QRELS RUN..."
+    with telling_order(runs, qrels, order):
+        many = reading.runs(qrels, runs)
+        judgments = reading.qrels(qrels, subtopics)
+    with telling_order(runs, qrels, order), progress_of(many) as progress:
         return judge(many, judgments, aspects=aspects_of(aspects), progress=progress, **judging)
 
 

@@ -18,8 +18,7 @@ import polars as pl
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldWarning, InputError, PolicyError, quoted, warn
 from cranfield.base.words import counted
-from cranfield.collection.files.reading import read_qrels, read_run, systems_table
-from cranfield.collection.qrels import Qrels
+from cranfield.collection.files.reading import read_run, systems_table
 from cranfield.collection.repeats import DUPLICATES
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Source
@@ -128,9 +127,8 @@ class Runs(Sequence[Run]):
         item = self._items[index]
         if isinstance(item, tuple):
             return None
-        stem: str | None = getattr(item, "stem", None)
-        path = self.path(index)
-        return stem if path is None else Source(path).stem
+        path = self.path(index) or getattr(item, "path", None)
+        return None if path is None else Source(path).stem
 
     def path(self, index: int) -> str | None:
         """Path, or id of ir_datasets, that the run is read from; None for a run in memory."""
@@ -236,31 +234,6 @@ def read_runs(
     return Runs(items, bad_runs=bad_runs, **given)
 
 
-def read_both(
-    runs: Any,
-    qrels: Any,
-    *,
-    subtopics: bool | None = None,
-    system: str | None = None,
-    columns: Mapping[str, str] | None = None,
-    duplicates: str = "error",
-    bad_runs: str = "error",
-) -> tuple[Runs, Qrels]:
-    """Read judgments, and runs when they are asked for, by what columns are called in either."""
-    of_qrels: Any = None
-    of_runs: Any = columns
-    if columns is not None:
-        from cranfield.collection.files.named_columns import shared
-
-        of_qrels, of_runs = shared(columns, system)
-    judgments = read_qrels(qrels, subtopics=subtopics, columns=of_qrels, duplicates=duplicates)
-    if columns is not None:
-        # What the judgments did not have, the runs must.
-        of_runs.loose &= of_qrels.met
-    asked = {"system": system, "columns": of_runs, "bad_runs": bad_runs, "duplicates": duplicates}
-    return read_runs(runs, **asked), judgments
-
-
 def _systems(item: Any, options: Mapping[str, Any]) -> Iterable[Any]:
     """Take the systems of a table apart; what is wrong with it is said when it is read."""
     if isinstance(item, (tuple, Run, Mapping)):
@@ -271,7 +244,7 @@ def _systems(item: Any, options: Mapping[str, Any]) -> Iterable[Any]:
     except InputError:
         if path == "-":
             raise
-        return [item]
+        return list(_systems_of_json(path, options)) or [item]
     if table is None:
         return [item]
     systems = table.systems()
@@ -279,6 +252,23 @@ def _systems(item: Any, options: Mapping[str, Any]) -> Iterable[Any]:
         return systems
     # A file that can be read again is not kept meanwhile.
     return [table if path is None or path == "-" or is_url(path) else item]
+
+
+def _systems_of_json(path: str | None, options: Mapping[str, Any]) -> Iterator[Any]:
+    """Take runs out of a file that is an object of systems; none of any other."""
+    if path is None or options["format"] not in {"auto", "json"}:
+        return
+    source = Source(path)
+    if options["format"] == "auto" and source.suffix != ".json":
+        return
+    from cranfield.sources.text import decoded, parsed_json
+
+    try:
+        given = parsed_json(decoded(source.read(), source.name), source.name)
+    except InputError:
+        return
+    if isinstance(given, Mapping) and not _is_one(given):
+        yield from _named(given)
 
 
 def _items(data: Any) -> Iterator[Any]:
@@ -321,16 +311,21 @@ def _is_listed(value: Any) -> bool:
 
 def _named(data: Mapping[Any, Any]) -> Iterator[Any]:
     """A mapping of systems to runs; a single run {topic: {document: score}} is one too."""
-    values = list(data.values())
-    inner = values[0] if values else None
-    ranking = isinstance(inner, Mapping) and not any(
-        isinstance(value, (Mapping, Run)) or _is_listed(value) for value in inner.values()
-    )
-    if ranking or isinstance(inner, AbstractSet) or _is_listed(inner):
+    if _is_one(data):
         yield data
         return
     for name, run in data.items():
         yield (str(name), run)
+
+
+def _is_one(data: Mapping[Any, Any]) -> bool:
+    """Tell whether a mapping is a run itself, of topics to documents."""
+    inner = next(iter(data.values()), None)
+    if not isinstance(inner, Mapping):
+        return isinstance(inner, AbstractSet) or _is_listed(inner)
+    return not any(
+        isinstance(value, (Mapping, Run)) or _is_listed(value) for value in inner.values()
+    )
 
 
 def _is(test: Callable[[Path], bool], path: str) -> bool:
@@ -395,7 +390,11 @@ def distinct_names(
     ]
     again = next((name for name, number in Counter(renamed).items() if number > 1), None)
     if again is not None:
-        raise InputError(f"two runs are called {quoted(again)}; give each a name of its own")
+        memory = None in {stem for stem, name in zip(stems, renamed, strict=True) if name == again}
+        advice = "give each file a name of its own"
+        if memory:
+            advice = "give each a name of its own, as in {'bm25': one, 'dense': other}"
+        raise InputError(f"two runs are called {quoted(again)}; {advice}")
     tag = min(name for name, number in times.items() if number > 1)
     warnings.warn(
         CranfieldWarning(

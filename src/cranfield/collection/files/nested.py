@@ -24,7 +24,7 @@ from cranfield.sources.chunks import Origin
 _DICTS = {dict, defaultdict, OrderedDict}
 """Types whose keys and values are those that they show; a subclass may show others."""
 
-_INTEGERS: frozenset[Any] = frozenset({int, bool, *np.sctypeDict.values()})
+_INTEGERS: frozenset[Any] = frozenset({int, *np.sctypeDict.values()} - {np.bool_})
 """Types of grades; NumPy would also take an array of no dimension for the integer in it."""
 
 

@@ -12,14 +12,14 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.arrays import Indices
-from cranfield.base.errors import InputError, quoted
+from cranfield.base.errors import InputError, quoted, warn
 from cranfield.collection.files.blank_separated import read_parts
 from cranfield.collection.files.layouts import RUN
 from cranfield.collection.files.named_columns import RANKS, SYSTEM, Called, schema_for
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.columns import Columns, columns_of_file, columns_of_records, read_columns
 from cranfield.sources.schemas import spelt
-from cranfield.sources.tables import Table, fitted
+from cranfield.sources.tables import Table, fitted, wrong_row
 from cranfield.sources.values import TAG, Cells
 
 _FEW = 1000
@@ -99,6 +99,8 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
     schema = schema_for(kind, columns.names, names)
     places = schema.places(columns.names, columns.source, names)
     cells = {name: columns.cells(k) for name, k in places.items()}
+    if kind == "qrels":
+        cells["grade"] = _without_truths(cells["grade"], columns)
     table = fitted(cells, schema, columns.source, columns.lines)
     if schema is RANKS:
         scores = -pl.col("rank").cast(pl.Float64)
@@ -109,6 +111,23 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
         if k not in places.values()
     }
     return SystemTable(table, others, stem, path)
+
+
+def _without_truths(cells: Cells, columns: Columns) -> Cells:
+    """Take true for 1 where all grades are true or false, and tell; refuse it among numbers."""
+    if isinstance(cells, pl.Series):
+        if cells.dtype not in {pl.Boolean, pl.Object}:
+            return cells
+        cells = cells.to_list()
+    truths = [isinstance(cell, (bool, np.bool_)) for cell in cells]
+    if not any(truths):
+        return cells
+    if not all(truths):
+        row = truths.index(True)
+        reason = f"grade {quoted(cells[row])} is not an integer (of 32 bits)"
+        raise wrong_row(row, reason, columns.source, columns.lines)
+    warn(f"{columns.source}: grades are true and false; true is taken for 1", stacklevel=5)
+    return [int(cell) for cell in cells]
 
 
 def _system_column(columns: Columns) -> str | None:

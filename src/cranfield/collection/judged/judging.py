@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cranfield.base.arrays import Ints
-from cranfield.collection.files.many_runs import read_both
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.assembling import Beside, JudgedRun, Known, assembled
 from cranfield.collection.judged.each_run import Progress, judge_each
+from cranfield.collection.judged.given import read_both, telling_order
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.policies import Policies, policies
 from cranfield.collection.judged.ranking import Order, order_of
@@ -129,22 +129,24 @@ def judge(
     chosen = policies(
         compat, ties=ties, topics=topics, unjudged=unjudged, negative=negative, depth=depth
     )
-    many, by_subtopic = read_both(
-        runs,
-        qrels,
-        subtopics=True if intents is not None else None,
-        system=system,
-        columns=columns,
-        duplicates=duplicates,
-        bad_runs=bad_runs,
-    )
+    with telling_order(runs, qrels):
+        many, by_subtopic = read_both(
+            runs,
+            qrels,
+            subtopics=True if intents is not None else None,
+            system=system,
+            columns=columns,
+            duplicates=duplicates,
+            bad_runs=bad_runs,
+        )
     judgments = by_subtopic.flat()
     known = _known(by_subtopic, judgments, lengths, groups, intents)
     others = {name: read_qrels(one).flat() for name, one in (aspects or {}).items()}
 
     of_run = _OfRun(judgments, chosen, known.tables, tuple(others.values()))
     where = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
-    names, found = judge_each(many, (judgments, *others.values()), of_run, progress, **where)
+    with telling_order(runs, qrels):
+        names, found = judge_each(many, (judgments, *others.values()), of_run, progress, **where)
     judged = assembled(names, [part for part, _ in found], judgments, chosen, known)
     judged = judged.read_as(many.settings)
     if others:

@@ -13,9 +13,9 @@ from cranfield.base.arrays import Bools, Floats
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, InputError, quoted
 from cranfield.base.words import counted
-from cranfield.collection.files.many_runs import read_both
 from cranfield.collection.judged.assembling import JudgedRun, assembled
 from cranfield.collection.judged.each_run import Progress, judge_each
+from cranfield.collection.judged.given import read_both, telling_order
 from cranfield.collection.judged.judged_runs import JudgedRuns
 from cranfield.collection.judged.judging import judge_one
 from cranfield.collection.judged.policies import Policies, policies
@@ -172,7 +172,8 @@ def judge_shards(
         compat, ties=ties, topics=topics, unjudged=unjudged, negative=negative, depth=depth
     )
     check_choice("unmapped", unmapped, UNMAPPED)
-    many, read = read_both(runs, qrels, **reading)
+    with telling_order(runs, qrels):
+        many, read = read_both(runs, qrels, **reading)
     whole = read.flat()
     least = 0 if chosen.negative == "unjudged" else -(2**31)
     lowest = {lowest_relevant(one) for one in measures} if rel is None else {int(rel)}
@@ -182,7 +183,8 @@ def judge_shards(
     of_run = _OfRun(whole, splits, unmapped, chosen)
     where = {"jobs": jobs, "backend": backend, "scheduler": scheduler}
     shared = (whole, *(part for split in splits for part in split.qrels))
-    names, found = judge_each(many, shared, of_run, progress, **where)
+    with telling_order(runs, qrels):
+        names, found = judge_each(many, shared, of_run, progress, **where)
 
     def together(parts: Sequence[JudgedRun], judgments: Qrels) -> JudgedRuns:
         judged = assembled(names, parts, judgments, chosen).read_as(many.settings)

@@ -268,6 +268,10 @@ class Registry(MutableMapping[str, type[Measure]]):
     def __len__(self) -> int:
         return len({*HOME, *self.known})
 
+    def names(self) -> list[str]:
+        """Return the names, and load nothing."""
+        return list(dict.fromkeys((*HOME, *self.known)))
+
     def of(self, kind: str) -> dict[str, type[Measure]]:
         return {name: one for name, one in self.items() if one.kind == kind}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import difflib
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -11,8 +12,8 @@ from cranfield.base.errors import MeasureError, quoted
 from cranfield.measures.base import REGISTRY, Measure
 from cranfield.measures.declared import keywords_of, literal
 from cranfield.measures.families import ALIASES
-from cranfield.measures.other_names import NO_MEASURES, from_paper, program_names
-from cranfield.measures.trec_eval_names import FAMILIES, rounded, trec_texts
+from cranfield.measures.other_names import NO_MEASURES, TOOLS, from_paper, program_names
+from cranfield.measures.trec_eval_names import FAMILIES, SINGLE, in_its_case, rounded, trec_texts
 
 LONGEST = 10_000
 """Characters of a measure's text; a user browsing model of ten ranks has some 1,500."""
@@ -28,7 +29,9 @@ def parse_measure(text: str | Measure) -> Measure:
     ----------
     text
         The text form, such as `nDCG@10`, `AP(rel=2)@100`, `RBP(p=0.8)`, `IPrec@0.1`; or a name of
-        trec_eval that stands for one measure, such as `map`, `P_10`, `ndcg_cut_10`.
+        another program that stands for one measure, such as `map`, `P_10`, `ndcg_cut_10`,
+        `recall@5`, `mrr`, `hit_rate@5`. Upper and lower case are the same where that leaves one
+        measure: `ndcg@10`, but not `sdcg@10`, which may be `sDCG` or `SDCG`.
 
     Raises
     ------
@@ -39,6 +42,8 @@ def parse_measure(text: str | Measure) -> Measure:
     --------
     >>> parse_measure("nDCG(gains='exponential')@20")
     nDCG(gains='exponential')@20
+    >>> parse_measure("precision@5")
+    P@5
     >>> parse_measure("nDGC@10")
     Traceback (most recent call last):
         ...
@@ -59,12 +64,14 @@ def parse_measures(
 ) -> list[Measure]:
     """Read several measures, in order, each once.
 
-    A name of trec_eval may stand for many (`P`, `official`, `all_trec`).
+    A name of trec_eval may stand for many (`P`, `official`, `all_trec`), and a text may hold many
+    with commas between them (`AP,nDCG@10`).
 
     Parameters
     ----------
     texts
-        One text form, or several; measures that are objects already pass through.
+        One text form, or several; measures that are objects already pass through, and those of
+        ir_measures are read as their text.
     compat
         Read names as that program means them: trec_eval's with the roundings of its version, those
         of `ndeval`, `gdeval`, `ntcireval` and `cwl` as they print them.
@@ -74,8 +81,8 @@ def parse_measures(
     >>> parse_measures("success")
     [Success@1, Success@5, Success@10]
     """
-    if isinstance(texts, (str, Measure)):
-        texts = [texts]
+    if isinstance(texts, (str, Measure)) or _of_ir_measures(texts):
+        texts = [texts]  # type: ignore[list-item]
     elif not isinstance(texts, Iterable):
         raise MeasureError(f"{type(texts).__name__} is neither a measure nor its text")
     found: dict[Measure, None] = {}
@@ -83,9 +90,10 @@ def parse_measures(
         if isinstance(text, Measure):
             text.require_complete()
             found[text] = None
-        elif isinstance(text, str):
-            for name in program_names(compat, text.strip()):
-                found.update(dict.fromkeys(_parsed(name, compat)))
+        elif isinstance(text, str) or _of_ir_measures(text):
+            for one in _split(str(text).strip()):
+                for name in program_names(compat, one):
+                    found.update(dict.fromkeys(_parsed(name, compat)))
         else:
             raise MeasureError(f"{type(text).__name__} is neither a measure nor its text")
     if not found:
@@ -93,10 +101,34 @@ def parse_measures(
     return list(found)
 
 
+def _of_ir_measures(thing: object) -> bool:
+    return type(thing).__module__.partition(".")[0] == "ir_measures"
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas, but for those inside parentheses and those that are part of a name."""
+    if "," not in text or len(text) > LONGEST or trec_texts(text) is not None:
+        return [text]
+    parts, start, depth = [], 0, 0
+    for place, sign in enumerate(text):
+        depth += (sign in "([{") - (sign in ")]}")
+        # NTCIREVAL's NCUgu,P and trec_eval's P.5,10 are one name.
+        inside = re.compile(r"[-+0-9.=]+(,|$)").match(text, place + 1)
+        if sign == "," and depth == 0 and not inside and text[place - 5 : place] not in _NCU:
+            parts.append(text[start:place].strip())
+            start = place + 1
+    return [*parts, text[start:].strip()]
+
+
+_NCU = ("NCUgu", "NCUrb")
+
+
 def _parsed(text: str, compat: str | None) -> list[Measure]:
     if len(text) > LONGEST:
         raise MeasureError(f"a measure of {len(text):,} characters is no measure")
     names = trec_texts(text, compat)
+    if names is None and text not in REGISTRY and text not in ALIASES:
+        names = trec_texts(in_its_case(text), compat)
     if names is None:
         return [_read(from_paper(text), text)]
     return [rounded(_read(name, text), compat) for name in names]
@@ -144,11 +176,11 @@ def _made(
     name: str, arguments: list[ast.expr], parameters: Mapping[str, Any], text: str
 ) -> Measure:
     made: Measure
-    kind = _kind(name)
+    kind, more = _kind(name)
     if not kind.inside:
         if arguments:
             raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
-        made = kind()(**parameters)
+        made = kind()(**more, **parameters)
         return made
     if not arguments:
         raise MeasureError(f"{name} needs a measure inside, such as {name}({kind.inside})")
@@ -158,12 +190,38 @@ def _made(
     return made
 
 
-def _kind(name: str) -> Any:
+def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
+    """Find a measure by its name, and the parameters that go with a name of another program."""
     if (named := ALIASES.get(name, name)) in REGISTRY:
-        return REGISTRY[named]
-    if name in NO_MEASURES:
-        raise MeasureError(f"there is no measure {name}: {NO_MEASURES[name]}")
+        return REGISTRY[named], {}
+    why = NO_MEASURES.get(name) or NO_MEASURES.get(name.lower())
+    if why:
+        raise MeasureError(f"there is no measure {name}: {why}")
+    found = _in_any_case(name.lower())
+    if len(found) == 1:
+        (text, parameters), *_ = found.items()
+        return REGISTRY[text.partition("(")[0]], parameters
+    if found:
+        some = " or ".join(sorted(found))
+        raise MeasureError(f"{quoted(name)} may be {some}: upper and lower case differ in them")
     known = {known.lower(): known for known in (*FAMILIES, *ALIASES, *REGISTRY) if known.isascii()}
     near = difflib.get_close_matches(name.lower(), known, 3, cutoff=0.6)
-    hint = f"; did you mean {' or '.join(known[n] for n in near)}?" if near else ""
+    hints = [known[one] for one in near]
+    if (at := re.fullmatch(r"([A-Za-z_]+?)_?(\d+)", name)) and _in_any_case(at[1].lower()):
+        hints = [f"{at[1]}@{at[2]}"]
+    hint = f"; did you mean {' or '.join(hints)}?" if hints else ""
     raise MeasureError(f"there is no measure {quoted(name)}{hint}")
+
+
+def _in_any_case(lower: str) -> dict[str, Mapping[str, str]]:
+    """Return what a name in lower case may stand for: text forms, and their parameters."""
+    names = {**ALIASES, **{name: name for name in REGISTRY.names()}}
+    names |= {name: form.partition("@")[0] for name, (_, _, form) in FAMILIES.items() if "@" in form}
+    names |= SINGLE
+    found: dict[str, Mapping[str, str]] = {
+        form: {} for name, form in names.items() if name.lower() == lower
+    }
+    if lower in TOOLS:
+        form, parameters = TOOLS[lower]
+        found[form] = parameters
+    return found

@@ -8,24 +8,50 @@ Forms = tuple[tuple[str, str], ...]
 """Patterns of names, and the text form of what matches."""
 
 _SHARP = "#♯"
+_REST = r"(?P<rest>(?:\(.*\))?(?:@[\d.]+)?)"
+"""Parameters and a cutoff."""
+
 _PAPERS: Forms = (
     (rf"(D|DIN)[{_SHARP}]-(?P<inner>.+)", r"Sharp(\1(\g<inner>))"),
     (r"(D|DIN)-(?P<inner>.+)", r"\1(\g<inner>)"),
     (r"EC-(?P<inner>.+)", r"Classes(\g<inner>)"),
-    (rf"P\+Q[{_SHARP}](?P<at>@\d+)?", r"Sharp(PQ\g<at>)"),
-    (r"P\+Q(?P<at>@\d+)?", r"PQ\g<at>"),
-    (r"(?:alpha|α)-(DCG|nDCG)(?P<at>@\d+)?", r"alpha_\1\g<at>"),
-    (r"(?P<n>n?)ERR-IA(?P<at>@\d+)?", r"\g<n>ERR_IA\g<at>"),
+    (rf"P\+Q[{_SHARP}]{_REST}", r"Sharp(PQ\g<rest>)"),
+    (rf"P\+Q{_REST}", r"PQ\g<rest>"),
+    (rf"(?:alpha|α)-(n?DCG){_REST}", r"alpha_\1\g<rest>"),
+    (rf"(?P<n>n?)ERR-IA{_REST}", r"\g<n>ERR_IA\g<rest>"),
     (r"(?:M?AP)-IA", r"AP_IA"),
     (r"(?P<inner>\w+)-IA(?P<at>@\d+)?", r"IA(\g<inner>\g<at>)"),
     (r"IA-(?P<inner>.+)", r"IA(\g<inner>)"),
-    (r"(?:I-rec|strec)(?P<at>@\d+)?", r"StRecall\g<at>"),
-    (r"Q-measure(?P<at>@\d+)?", r"Q\g<at>"),
-    (r"U-measure", r"U"),
-    (r"([ROP])-measure(?P<at>@\d+)?", r"\1Measure\g<at>"),
-    (r"(?:P\+|P-plus)(?P<at>@\d+)?", r"PPlus\g<at>"),
+    (rf"(?:I-rec|strec){_REST}", r"StRecall\g<rest>"),
+    (rf"Q-measure{_REST}", r"Q\g<rest>"),
+    (rf"U-measure{_REST}", r"U\g<rest>"),
+    (rf"([ROP])-measure{_REST}", r"\1Measure\g<rest>"),
+    (rf"(?:P\+|P-plus){_REST}", r"PPlus\g<rest>"),
+    (r"NCUgu,(?P<u>P|BR)", r"NCU(stopping='graded', utility='\g<u>')"),
+    (r"NCUrb,(?P<u>P|BR)", r"NCU(utility='\g<u>')"),
     (r"(?:b|B)pref_(?P<form>[RN])", r"Bpref(form='\g<form>')"),
+    (rf"R-prec(?:ision)?{_REST}", r"Rprec\g<rest>"),
+    (rf"hit-rate{_REST}", r"Success\g<rest>"),
+    (r"(?P<name>[a-z_]+[a-z])_at_(?P<k>\d+)", r"\g<name>@\g<k>"),
 )
+
+TOOLS: dict[str, tuple[str, dict[str, str]]] = {
+    "recip_rank": ("RR", {}),
+    "reciprocal_rank": ("RR", {}),
+    "mean_reciprocal_rank": ("RR", {}),
+    "average_precision": ("AP", {}),
+    "mean_average_precision": ("AP", {}),
+    "r_precision": ("Rprec", {}),
+    "ndcg_burges": ("nDCG", {"gains": "exponential"}),
+    "dcg_burges": ("DCG", {"gains": "exponential"}),
+    "r_cap": ("RelP", {}),
+    "hit": ("Success", {}),
+    "hit_rate": ("Success", {}),
+    "f": ("SetF", {}),
+    "f1": ("SetF", {}),
+    "11pt_avg": ("AP11", {}),
+}
+"""Names of other programs in lower case that stand for one measure, whatever the cutoff."""
 
 _AT = r"@0*(?P<k>[1-9]\d*)"
 _K = (5, 10, 20)
@@ -109,13 +135,16 @@ _NO_EFFORT = "the {} model does not tell whether a click satisfies; {} is its ut
 NO_MEASURES = {
     "rrUBM": _NO_EFFORT.format("user browsing", "uUBM"),
     "rrPBM": _NO_EFFORT.format("position-based", "uPBM"),
+    "hits": "NumRelRet@k is the number of relevant documents, Success@k whether there is one",
+    "accuracy": "Success@k is whether a relevant document is among the first k",
+    "hole": "Unjudged@k is the share of documents without a judgment for their topic",
 }
-"""Names that one could expect, and why they are no measures."""
+"""Names that one could expect, and why they are no measures; those of programs in lower case."""
 
 
 def from_paper(text: str) -> str:
     """Rewrite a name of a paper; any other text comes back as it is."""
-    return _rewritten(_PAPERS, text)
+    return _rewritten(_PAPERS, text, re.IGNORECASE)
 
 
 def program_names(program: str | None, text: str) -> list[str]:
@@ -131,8 +160,8 @@ def program_names(program: str | None, text: str) -> list[str]:
     return [_rewritten(_PROGRAMS[program], name) for name in names]
 
 
-def _rewritten(forms: Forms, text: str) -> str:
+def _rewritten(forms: Forms, text: str, flags: int = 0) -> str:
     for pattern, form in forms:
-        if found := re.fullmatch(pattern, text):
+        if found := re.fullmatch(pattern, text, flags):
             return found.expand(form)
     return text

@@ -119,10 +119,23 @@ def _with_parameters(text: str) -> list[str] | None:
         pairs = (pair.split("=") for pair in rest.split(","))
         gains = {int(grade): float(gain) for grade, gain in pairs}
         return [f"{SINGLE[name]}(gains={gains})"]
+    if name == "rbp" and re.fullmatch("0*[1-9][0-9]*", rest):
+        # As in ranx: the digits behind the point.
+        return [f"RBP(p=0.{rest})"]
     if name == "rbp":
         p = float(rest.removeprefix("="))
         return [f"RBP(gains='graded', p={p})"] if isfinite(p) else None
     return None
+
+
+def in_its_case(text: str) -> str:
+    """Write a name of trec_eval with a number as trec_eval does: `ndcg_cut_10` for `NDCG_CUT_10`.
+
+    A name without a number comes back as it is, since measures are called so too.
+    """
+    found = re.fullmatch(r"([A-Za-z_][A-Za-z_]*?|11pt_avg)([_.][-+0-9.,=]+)", text)
+    known = [] if not found else [one for one in FAMILIES if one.lower() == found[1].lower()]
+    return f"{known[0]}{found[2]}" if found and len(known) == 1 else text
 
 
 def rounded(one: Measure, compat: str | None) -> Measure:

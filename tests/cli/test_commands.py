@@ -123,7 +123,7 @@ def test_standard_input(folder: Path) -> None:
         (("evaluate", "qrels", "one.run", "--ties", "x"), "Invalid value for '--ties'"),
         (("evaluate", "qrels", "one.run", "--compat", "x"), "Invalid value for '--compat'"),
         (("evaluate", "qrels", "one.run", "-o", "no/where"), "cannot be written"),
-        (("evaluate", "one.run", "qrels"), "6 columns where a qrels line has 4"),
+        (("evaluate", "one.run", "qrels"), "QRELS comes first"),
         (("evaluate", "qrels", "qrels"), "4 columns where a run line has 6"),
         (("measures", "nDGC"), "did you mean nDCG"),
     ],

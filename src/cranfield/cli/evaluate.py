@@ -87,7 +87,10 @@ def _lines(
         yield score_formats.json_text(
             evaluation,
             by_topic=by_topic,
-            about={"policies": evaluation.judged.policies.describe()},
+            about={
+                "policies": evaluation.judged.policies.describe(),
+                **dict(evaluation.judged.annotations.settings),
+            },
             notes=evaluation.coverage.notes(),
         ).rstrip("\n")
     else:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 import warnings
 from io import TextIOWrapper
@@ -40,7 +42,16 @@ def app() -> None:
 
 def _show_warning(message: Warning | str, *about: Any, **_: Any) -> None:
     kind = "warning" if isinstance(message, CranfieldWarning) else "note"
-    print(f"cranfield: {kind}: {plain(str(message))}", file=sys.stderr)
+    print(f"cranfield: {kind}: {plain(_as_options(str(message)))}", file=sys.stderr)
+
+
+def _as_options(text: str) -> str:
+    """Write what Python is told to say, such as `encoding='latin-1'`, as options."""
+    return re.sub(
+        r"\b(columns|duplicates|encoding|system)='([^']+)'",
+        lambda found: f"--{found[1]} {shlex.quote(found[2])}",
+        text,
+    )
 
 
 def _prepare_streams() -> None:
@@ -75,7 +86,7 @@ def run() -> int:
     except click.ClickException as error:
         print(f"cranfield: error: {plain(error.format_message())}", file=sys.stderr)
     except CranfieldError as error:
-        print(f"cranfield: error: {plain(str(error))}", file=sys.stderr)
+        print(f"cranfield: error: {plain(_as_options(str(error)))}", file=sys.stderr)
     except BrokenPipeError:
         # The reader of our output has seen enough.
         return 0

@@ -10,6 +10,8 @@ from cranfield.base.errors import PolicyError
 from cranfield.cli.options.declaring import READ, command, option
 from cranfield.cli.options.judging import measures_option, one_of, wanted_measures
 from cranfield.cli.options.output import Output, Printing, output_options, table_options
+from cranfield.cli.options.reading import DUPLICATES, skip_bad_runs
+from cranfield.cli.options.scores import refuse
 from cranfield.collection.judged.policies import CHOICES
 
 EPILOG = """\b
@@ -38,6 +40,13 @@ DEFAULT = ("sDCG@10", "nsDCG@10")
 @option("--session-topics", metavar="FILE", help="The topic of each session.", type=READ)
 @option("--depth", type=click.IntRange(1), help="Documents taken of each list.")
 @one_of("--duplicates", ("first", "keep"), "Documents that come again in a session.", "first")
+@one_of(
+    "--run-duplicates",
+    DUPLICATES,
+    "Which of a document that is twice in one ranking of a RUN is kept, if any.",
+    "error",
+)
+@skip_bad_runs
 @option("--until-click", is_flag=True, help="Cut each list off after its lowest click.")
 @option("--lengths", metavar="FILE", help="Lengths of documents in characters.", type=READ)
 @option("--rel", type=click.IntRange(0), help="Lowest relevant grade of all measures.")
@@ -55,6 +64,8 @@ def sessions(
     session_topics: str | None,
     depth: int | None,
     duplicates: str,
+    run_duplicates: str,
+    bad_runs: str,
     until_click: bool,
     lengths: str | None,
     rel: int | None,
@@ -72,6 +83,8 @@ def sessions(
     """
     output.check(printing)
     wanted = wanted_measures(asked, rel)
+    if not runs:
+        refuse(("run_duplicates", "bad_runs"), "goes with RUN")
     if ties is not None and not runs:
         raise PolicyError("--ties goes with RUN; sessions have ranks")
     if [qrels, sessions, clicks, session_topics, lengths, *runs].count("-") > 1:
@@ -81,7 +94,9 @@ def sessions(
 
     read = read_sessions(sessions, clicks=clicks, topics=session_topics)
     if runs:
-        read = read.followed_by(runs, ties=ties or "trec")
+        read = read.followed_by(
+            runs, ties=ties or "trec", duplicates=run_duplicates, bad_runs=bad_runs
+        )
     found = evaluate_sessions(
         read,
         qrels,

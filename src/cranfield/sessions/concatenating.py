@@ -137,7 +137,7 @@ class ConcatenatedSessions(Sequence[Run]):
         judged = with_queries(judged)
         clicks = clicks_of(self.sessions, own, judged, policies.get("lengths"))
         known = replace(judged.annotations, clicks=clicks, settings=self.settings)
-        judged = replace(judged, annotations=known, views={})
+        judged = replace(judged, annotations=known, views={}).read_as(self.sessions.runs_read)
         if not condense:
             return judged
         return replace(judged, policies=replace(judged.policies, unjudged="condensed")).condensed()
@@ -235,7 +235,12 @@ def concatenated(
     cell = rows["system"].to_numpy() * len(sessions.names) + rows["session"].to_numpy()
     rank: Ints = places(cell)
     made = rows.select("system", "session", pl.Series("rank", rank), "query", "doc")
-    settings = {"depth": depth, "duplicates": duplicates, "until_click": until_click}
+    settings = {
+        "depth": depth,
+        "duplicates": duplicates,
+        "until_click": until_click,
+        **sessions.runs_read,
+    }
     return ConcatenatedSessions(
         sessions, made, taken - made.height, sessions.results.height - taken, settings
     )

@@ -51,6 +51,6 @@ class Sessions(SessionLog):
         """Put the result lists of each session one after the other; see :func:`concatenated`."""
         return concatenated(self, depth=depth, duplicates=duplicates, until_click=until_click)
 
-    def followed_by(self, runs: Any, *, ties: str = "trec") -> Sessions:
+    def followed_by(self, runs: Any, **options: Any) -> Sessions:
         """Let systems answer the query that each session ends with; see :func:`followed_by`."""
-        return followed_by(self, runs, ties=ties)
+        return followed_by(self, runs, **options)

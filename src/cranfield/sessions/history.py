@@ -19,7 +19,14 @@ from cranfield.sessions.log import CLICKS, LISTS, QUERIES, RESULTS, SessionLog
 Log = TypeVar("Log", bound=SessionLog)
 
 
-def followed_by(sessions: Log, runs: Any, *, ties: str = "trec") -> Log:
+def followed_by(
+    sessions: Log,
+    runs: Any,
+    *,
+    ties: str = "trec",
+    duplicates: str = "error",
+    bad_runs: str = "error",
+) -> Log:
     """Let systems answer the query that each session ends with.
 
     The TREC Session track gives a history, of queries with results and clicks, and a current query;
@@ -34,6 +41,8 @@ def followed_by(sessions: Log, runs: Any, *, ties: str = "trec") -> Log:
         Whatever :func:`cranfield.read_runs` takes; the topics are the names of sessions.
     ties
         Order of documents with equal scores, as for :func:`cranfield.judge`.
+    duplicates, bad_runs
+        As for :func:`cranfield.read_runs`.
 
     Returns
     -------
@@ -63,7 +72,7 @@ def followed_by(sessions: Log, runs: Any, *, ties: str = "trec") -> Log:
     """
     if len(sessions.systems) != 1:
         raise PolicyError(f"runs follow a log of one system, not of {len(sessions.systems)}")
-    many = read_runs(runs)
+    many = read_runs(runs, duplicates=duplicates, bad_runs=bad_runs)
     if not len(many):
         raise InputError("no runs were given")
     read = list(many)
@@ -99,13 +108,17 @@ def followed_by(sessions: Log, runs: Any, *, ties: str = "trec") -> Log:
         both = pl.concat([repeated(history).select(*schema), more.select(*schema)])
         return renumbered(both).sort(*LISTS, maintain_order=True)
 
+    how = {"duplicates of runs" if k == "duplicates" else k: v for k, v in many.settings.items()}
     return replace(
         sessions,
+        runs_read=how,
         names=tuple(sessions.names[i] for i in kept),
         topics=tuple(sessions.topics[i] for i in kept),
         systems=tuple(
             distinct_names(
-                [run.name for run in read], [many.stem(i) for i in range(len(read))], stacklevel=3
+                [run.name for run in read],
+                [many.stem(i) for i in range(len(many)) if i not in many.skipped],
+                stacklevel=3,
             )
         ),
         current=(None,) * len(kept),

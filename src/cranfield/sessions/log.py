@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -82,6 +83,7 @@ class SessionLog:
     clicks: pl.DataFrame
     source: str = field(default="sessions")
     lost_clicks: int = 0
+    runs_read: Mapping[str, Any] = field(default_factory=dict)
 
     @cached_property
     def counts(self) -> SessionCounts:

@@ -9,7 +9,8 @@ from typing import Any
 
 import polars as pl
 
-from cranfield.base.errors import CranfieldWarning, InputError, quoted
+from cranfield.base.checks import check_choice
+from cranfield.base.errors import CranfieldWarning, InputError, quoted, warn
 from cranfield.base.words import counted
 from cranfield.sessions import columns
 from cranfield.sessions.columns import read_results
@@ -21,7 +22,9 @@ from cranfield.sources.schemas import FRAMES
 from cranfield.sources.tables import read_table
 
 
-def read_sessions(data: Any, *, clicks: Any = None, topics: Any = None) -> Sessions:
+def read_sessions(
+    data: Any, *, clicks: Any = None, topics: Any = None, duplicates: str = "error"
+) -> Sessions:
     """Read search sessions.
 
     Parameters
@@ -40,6 +43,9 @@ def read_sessions(data: Any, *, clicks: Any = None, topics: Any = None) -> Sessi
         The topic of each session: a dict, a table with columns `session` and `topic`, or a file of
         lines of both, as the `sessiontopicmap` of the track. It goes before what the log says;
         a session that is not in it keeps what the log says.
+    duplicates
+        What becomes of a rank that is twice in one list of a table: `error` (default), or `first`:
+        the first result with it is kept, and the others are counted and told.
 
     Raises
     ------
@@ -62,6 +68,7 @@ def read_sessions(data: Any, *, clicks: Any = None, topics: Any = None) -> Sessi
     >>> sessions
     Sessions(1 session, 1 query, 2 results, 1 click)
     """
+    check_choice("duplicates", duplicates, ("error", "first"))
     if isinstance(data, Sessions):
         if clicks is not None or topics is not None:
             raise InputError("sessions that are read already take no clicks or topics")
@@ -71,7 +78,7 @@ def read_sessions(data: Any, *, clicks: Any = None, topics: Any = None) -> Sessi
             raise InputError("has its own clicks, so none are read beside it", source=source.name)
         sessions = _of_xml(read_xml(source), source.name, topics)
     else:
-        sessions = _of_table(data, clicks, topics)
+        sessions = _of_table(data, clicks, topics, duplicates)
     for problem in _problems(sessions):
         warnings.warn(CranfieldWarning(f"{sessions.source}: {problem}"), stacklevel=2)
     return sessions
@@ -148,7 +155,7 @@ def _without_system(schema: Mapping[str, Any]) -> dict[str, Any]:
     return {name: dtype for name, dtype in schema.items() if name != "system"}
 
 
-def _of_table(data: Any, clicks: Any, topics: Any) -> Sessions:
+def _of_table(data: Any, clicks: Any, topics: Any, duplicates: str) -> Sessions:
     table = read_results(data)
     source, frame = table.source, table.frame.with_columns(pl.col("system").fill_null(LOG))
     said = _one_topic(frame, source) if "topic" in table.names else {}
@@ -170,8 +177,16 @@ def _of_table(data: Any, clicks: Any, topics: Any) -> Sessions:
         results = results.sort("score", "doc", descending=True, maintain_order=True).with_columns(
             rank=pl.int_range(pl.len(), dtype=pl.Int64).over(LISTS) + 1
         )
-    twice = (~first_of_each(results, *LISTS, "rank")).arg_true()
-    if len(twice):
+    first = first_of_each(results, *LISTS, "rank")
+    twice = (~first).arg_true()
+    if len(twice) and duplicates == "first":
+        warn(
+            f"{source}: {counted(len(twice), 'result')} at a rank that is twice in one list, of"
+            " which the first one is kept",
+            stacklevel=3,
+        )
+        results = results.filter(first)
+    elif len(twice):
         row = results.row(int(twice[0]), named=True)
         raise InputError(
             f"rank {row['rank']} twice in query {row['query']} of session"

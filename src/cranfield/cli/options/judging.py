@@ -179,7 +179,7 @@ def judged_runs(
 
     policies(judging["compat"], **{name: judging.get(name) for name in (*CHOICES, "depth")})
     subtopics = True if judging.get("intents") is not None else None
-    order = f"QRELS comes first: {click.get_current_context().command_path} QRELS RUN..."
+    order = "QRELS comes first: QRELS RUN..."
     with telling_order(runs, qrels, order):
         many = reading.runs(qrels, runs)
         judgments = reading.qrels(qrels, subtopics)

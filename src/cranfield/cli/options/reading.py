@@ -35,6 +35,14 @@ def _named(context: click.Context, option: click.Parameter, given: str | None) -
     return columns
 
 
+skip_bad_runs = option(
+    "--skip-bad-runs",
+    "bad_runs",
+    flag_value="skip",
+    default="error",
+    help="Leave out runs that cannot be read, and tell.",
+)
+
 reading_options = (
     option(
         "--input-format",
@@ -68,13 +76,7 @@ reading_options = (
         show_default=True,
         help="Which of a document that is twice in one topic is kept, if any.",
     ),
-    option(
-        "--skip-bad-runs",
-        "bad_runs",
-        flag_value="skip",
-        default="error",
-        help="Leave out runs that cannot be read, and tell.",
-    ),
+    skip_bad_runs,
 )
 
 

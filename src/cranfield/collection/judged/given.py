@@ -157,9 +157,7 @@ def _file_looks_like(path: str) -> str | None:
         import polars as pl
 
         return _names_look_like(pl.read_parquet_schema(source.path))
-    chunks = source.chunks(1 << 16)
-    lines = next(chunks, b"").decode(errors="replace").splitlines()
-    chunks.close()
+    lines = next(source.chunks(1 << 16), b"").decode(errors="replace").splitlines()
     line = next((one for one in lines if one.strip() and not one.lstrip().startswith("#")), "")
     if form in {"json", "jsonl"}:
         from cranfield.sources.text import parsed_json

@@ -75,6 +75,13 @@ def settings(contents: Contents) -> Html:
     return joined(*pieces)
 
 
+_READ = {
+    "duplicates": "which of a document that is twice in one topic is kept",
+    "skipped runs": "they could not be read",
+}
+"""What is said of runs that were not read as usual."""
+
+
 def _policies(contents: Contents) -> Html | None:
     if contents.evaluation is None:
         return None
@@ -89,6 +96,14 @@ def _policies(contents: Contents) -> Html | None:
     ]
     if contents.evaluation.compat is not None:
         rows.append(["compat", contents.evaluation.compat, "policies and roundings start from it"])
+    rows += [
+        [
+            name,
+            ", ".join(value) if isinstance(value, list) else str(value),
+            _OF_READING.get(name, ""),
+        ]
+        for name, value in contents.evaluation.judged.annotations.settings.items()
+    ]
     head = ["policy", "value", "what it does"]
     return table("How rankings were judged", head, rows, left=(0, 1, 2), name="prose")
 

@@ -96,14 +96,9 @@ def _policies(contents: Contents) -> Html | None:
     ]
     if contents.evaluation.compat is not None:
         rows.append(["compat", contents.evaluation.compat, "policies and roundings start from it"])
-    rows += [
-        [
-            name,
-            ", ".join(value) if isinstance(value, list) else str(value),
-            _OF_READING.get(name, ""),
-        ]
-        for name, value in contents.evaluation.judged.annotations.settings.items()
-    ]
+    for name, value in contents.evaluation.judged.annotations.settings.items():
+        said = "; ".join(value) if isinstance(value, list) else str(value)
+        rows.append([name, said, _READ.get(name, "")])
     head = ["policy", "value", "what it does"]
     return table("How rankings were judged", head, rows, left=(0, 1, 2), name="prose")
 

@@ -191,15 +191,16 @@ def _check_values(many: Runs, judgments: Qrels, runs: Any, qrels: Any) -> None:
     whole = bool((scores == np.rint(scores)).all()) and -4 <= scores.min() <= scores.max() <= 10
     if not whole or np.unique(scores).size > _LEVELS or _new_values(run.codes, scores) > _FEW_NEW:
         return
-    topics = len(judgments.topics)
-    sure = high - low >= _LEVELS and len(judgments) >= 5 * topics
+    # Nobody gives so many documents of a topic grades that are all different.
+    least = _MANY[bool((scores == 0).any())]
+    each = len(judgments) / len(judgments.topics)
     said = (
         f"the runs look like judgments (scores {scores.min():g} to {scores.max():g}, many the same)"
         f" and the judgments like a run (grades {low} to {high}, hardly any the same in a topic)"
     )
-    if sure:
+    if min(each, high - low) >= least:
         raise InputError(f"{said}; {ORDER}. Should they be in order, cf.read_qrels(qrels) says so")
-    if len(judgments) >= 3 * topics:
+    if each >= 3:
         warn(f"{said}; {ORDER}", stacklevel=4)
 
 
@@ -208,6 +209,9 @@ _LEVELS = 6
 
 _SMALL = 1000
 """Judgments that are looked at in any case."""
+
+_MANY = {True: 10, False: 20}
+"""Documents and grades of a topic that no judgments have; by whether some scores are 0."""
 
 _MOST_NEW, _FEW_NEW = 0.9, 0.5
 

@@ -216,7 +216,9 @@ def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
 def _in_any_case(lower: str) -> dict[str, Mapping[str, str]]:
     """Return what a name in lower case may stand for: text forms, and their parameters."""
     names = {**ALIASES, **{name: name for name in REGISTRY.names()}}
-    names |= {name: form.partition("@")[0] for name, (_, _, form) in FAMILIES.items() if "@" in form}
+    names |= {
+        name: form.partition("@")[0] for name, (_, _, form) in FAMILIES.items() if "@" in form
+    }
     names |= SINGLE
     found: dict[str, Mapping[str, str]] = {
         form: {} for name, form in names.items() if name.lower() == lower

@@ -181,8 +181,8 @@ def compare(
         text = writers[format](meanings, margin)
     write(text, output)
     failures = _worse(found, margin) if fail_if_worse else []
-    for one in failures:
-        print(f"cranfield: {plain(one)}", file=sys.stderr)
+    for failure in failures:
+        print(f"cranfield: {plain(failure)}", file=sys.stderr)
     return 1 if failures else 0
 
 

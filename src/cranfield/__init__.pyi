@@ -38,6 +38,7 @@ from .evaluation.of_runs import evaluate as evaluate, score_samplings as score_s
 from .evaluation.evaluation import Evaluation as Evaluation, score as score
 from .evaluation.scorefiles import read_scores as read_scores
 from .evaluation.of_sessions import evaluate_sessions as evaluate_sessions
+from .fusion.fusing import fuse as fuse, fusion_methods as fusion_methods
 from .measures.base import Measure as Measure
 from .measures.defining import define as define
 from .measures.grammar import parse_measure as parse_measure, parse_measures as parse_measures

@@ -19,16 +19,16 @@ from cranfield.base.version import __version__
 from cranfield.cli.options.command_group import CommandGroup
 
 COMMANDS = {
-    name: f"cranfield.cli.{name}:{name}"
-    for name in (
-        *("evaluate", "compare", "sessions", "answers", "measures", "scale", "report"),
-        *("pool", "labels", "judges", "cite", "demo"),
-    )
-} | {
-    "campaign": "cranfield.cli.campaign.campaign:campaign",
-    "online": "cranfield.cli.online.online:online",
-    "study": "cranfield.cli.studies.study:study",
-}
+    name: f"cranfield.cli.{room}{name}:{name}"
+    for room, names in {
+        "": "evaluate compare sessions answers measures scale report cite demo",
+        "runs.": "fuse",
+        "judgments.": "pool labels judges",
+        "campaign.": "campaign",
+        "online.": "online",
+    }.items()
+    for name in names.split()
+} | {"study": "cranfield.cli.studies.study:study"}
 """Where each command stands."""
 
 

@@ -3,24 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
 from cranfield.assess.pools.pool import Pool
-from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import InputError
 from cranfield.collection.files.many_runs import distinct_names, read_runs
 from cranfield.collection.judged.each_run import Progress, of_each
 from cranfield.collection.judged.policies import TIES
-from cranfield.collection.judged.ranking import order_of
-from cranfield.collection.qrels import topic_order
-from cranfield.collection.run import Run
+from cranfield.fusion.rankings import all_topics, top_of
 
 
 def pool(
@@ -74,59 +66,11 @@ def pool(
     many = read_runs(runs)
     if not len(many):
         raise InputError("no runs were given")
-    top = partial(_top, depth=depth, ties=ties)
-    parts = list(of_each(many, top, progress, jobs=jobs))
-    names = distinct_names([part.name for part in parts], [part.stem for part in parts])
-    by_name = sorted(range(len(parts)), key=names.__getitem__)
-    made = _together([names[i] for i in by_name], [parts[i] for i in by_name], int(depth))
+    top = partial(top_of, depth=depth, ties=ties)
+    tops = list(of_each(many, top, progress, jobs=jobs))
+    names = distinct_names([one.name for one in tops], [one.stem for one in tops])
+    by_name = sorted(range(len(tops)), key=names.__getitem__)
+    topics = all_topics(tops)
+    ordered = [tops[i].among(topics) for i in by_name]
+    made = Pool.of(ordered, [names[i] for i in by_name], topics, int(depth))
     return made if contributors is None else made.of_systems(contributors)
-
-
-@dataclass(frozen=True, eq=False)
-class _Top:
-    """The first documents of a run, in order of topic and rank; topics as in the run."""
-
-    name: str
-    stem: str | None
-    topics: tuple[str, ...]
-    codes: NDArray[np.int32]
-    docs: pl.Series
-    scores: Floats
-
-
-def _top(run: Run, stem: str | None, depth: int, ties: str) -> _Top:
-    order = order_of(run, ties)
-    rows = order.rows
-    codes = run.codes[rows]
-    first = np.arange(rows.size) - order.starts[codes] < depth
-    rows = rows[first]
-    return _Top(run.name, stem, run.topics, codes[first], run.ids(rows), run.scores[rows])
-
-
-def _together(systems: list[str], parts: list[_Top], depth: int) -> Pool:
-    topics = topic_order(list({name for part in parts for name in part.topics}))
-    place = {name: i for i, name in enumerate(topics)}
-    codes = [
-        np.array([place[name] for name in part.topics], dtype=np.int32)[part.codes]
-        for part in parts
-    ]
-    rows = pl.DataFrame(
-        {"topic": np.concatenate(codes), "doc": pl.concat([part.docs for part in parts])}
-    )
-    docs = rows.unique().sort("topic", "doc").with_row_index("number")
-    number = rows.join(docs, on=["topic", "doc"], how="left", maintain_order="left")["number"]
-    cell = np.concatenate(
-        [code.astype(np.int64) * len(systems) + i for i, code in enumerate(codes)]
-    )
-    by_cell = np.argsort(cell, kind="stable")
-    sizes = np.bincount(cell, minlength=len(topics) * len(systems))
-    return Pool(
-        tuple(topics),
-        tuple(systems),
-        depth,
-        docs["doc"].rechunk(),
-        np.r_[0, np.cumsum(np.bincount(docs["topic"].to_numpy(), minlength=len(topics)))],
-        number.to_numpy()[by_cell].astype(np.int32),
-        np.r_[0, np.cumsum(sizes)],
-        np.concatenate([part.scores for part in parts])[by_cell],
-    )

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from cranfield.base.arrays import Bools, Floats, Indices, Ints
+from cranfield.base.arrays import Bools
 from cranfield.base.checks import check_choice, check_whole
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_qrels
-from cranfield.collection.keys import Codes
-from cranfield.collection.pairs import Pairs
+from cranfield.fusion.rankings import Rankings
 from cranfield.tabular.frames import Framed
 
 UNJUDGED = -(2**31)
@@ -27,7 +25,7 @@ NEGATIVE = ("judged", "unjudged")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Pool(Framed, Pairs):
+class Pool(Framed, Rankings):
     """Documents to judge, by topic, and which run has which; made by :func:`cranfield.assess.pool`.
 
     It does not depend on the order of runs, nor on that of their lines (but for the policies for
@@ -67,62 +65,6 @@ class Pool(Framed, Pairs):
     >>> made.to_polars().rows()
     [('q', 'w', 2, 1), ('q', 'x', 1, 1), ('q', 'y', 1, 2)]
     """
-
-    topics: tuple[str, ...]
-    systems: tuple[str, ...]
-    depth: int
-    docs: pl.Series
-    starts: Ints
-    ranked: NDArray[np.int32]
-    lists: Ints
-    scores: Floats
-
-    @cached_property
-    def topic(self) -> Codes:
-        """Topic of each document, an index into `topics`; shape (documents,)."""
-        return np.repeat(np.arange(len(self.topics), dtype=np.int32), np.diff(self.starts))
-
-    @property
-    def codes(self) -> Codes:  # type: ignore[override]
-        """The same, as other tables call it."""
-        return self.topic
-
-    @cached_property
-    def rank(self) -> NDArray[np.int32]:
-        """Rank of each row of `ranked`, from 1; shape (rows,)."""
-        return (np.arange(self.ranked.size) - self.lists[self.cell] + 1).astype(np.int32)
-
-    @cached_property
-    def system(self) -> NDArray[np.int32]:
-        """System of each row of `ranked`, an index into `systems`; shape (rows,)."""
-        return (self.cell % len(self.systems)).astype(np.int32)
-
-    @cached_property
-    def best_rank(self) -> NDArray[np.int32]:
-        """Best rank of each document in any run, from 1; shape (documents,)."""
-        best = np.full(len(self.docs), self.depth, dtype=np.int32)
-        np.minimum.at(best, self.ranked, self.rank)
-        return best
-
-    @cached_property
-    def holders(self) -> Ints:
-        """Number of runs that have each document; shape (documents,)."""
-        return np.bincount(self.ranked, minlength=len(self.docs))
-
-    @cached_property
-    def held(self) -> Ints:
-        """Where the rows of each document begin in `by_document`; shape (documents + 1,)."""
-        return np.asarray(np.r_[0, np.cumsum(self.holders)])
-
-    @cached_property
-    def by_document(self) -> Indices:
-        """Rows of `ranked` in order of document, then system; shape (rows,)."""
-        return np.argsort(self.ranked, kind="stable")
-
-    @cached_property
-    def cell(self) -> Ints:
-        """Ranking that each row of `ranked` belongs to, as in `lists`; shape (rows,)."""
-        return np.repeat(np.arange(self.lists.size - 1), np.diff(self.lists))
 
     def to_depth(self, depth: int) -> Pool:
         """Return the smaller pool of the first ranks only; topics and systems stay.

@@ -1,0 +1,1 @@
+"""One ranking made of several: by ranks, by scores, by votes."""

@@ -1,0 +1,255 @@
+"""Runs fused into one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.arrays import Floats, without_noise
+from cranfield.base.checks import check_choice, check_whole
+from cranfield.base.errors import InputError, PolicyError, quoted
+from cranfield.collection.files.many_runs import distinct_names, read_runs
+from cranfield.collection.judged.each_run import Progress, of_each
+from cranfield.collection.judged.policies import TIES
+from cranfield.collection.judged.ranking import order_of
+from cranfield.collection.metadata.header import header_of
+from cranfield.collection.metadata.reading import MetadataPlace
+from cranfield.collection.run import Run
+from cranfield.fusion.catalogue import FUSIONS
+from cranfield.fusion.method import Fusion
+from cranfield.fusion.names import NORMS
+from cranfield.fusion.rankings import Rankings, Top, all_topics, top_of
+from cranfield.sources.chunks import Origin
+
+DEFAULT = "RRF"
+NORM = "min-max"
+DEPTH = 1000
+
+_TOGETHER = 1 << 21
+"""Rows that are fused at a time, so that memory stays bounded."""
+
+
+def fuse(
+    runs: Any,
+    method: str | Fusion = DEFAULT,
+    *,
+    norm: str | None = None,
+    weights: Sequence[float] | Mapping[str, float] | None = None,
+    depth: int | None = DEPTH,
+    ties: str = "trec",
+    name: str | None = None,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> Run:
+    """Make one run of several.
+
+    Parameters
+    ----------
+    runs
+        Whatever :func:`cranfield.read_runs` takes, two runs or more.
+    method
+        A method or its text form, such as `RRF`, `RRF(k=10)`, `CombSUM`, `Borda`, `RBC(p=0.9)`; see
+        :func:`fusion_methods`.
+    norm
+        How the scores of each run and topic are normalised, for methods that go by scores:
+        `min-max` (default), `max`, `sum`, `z-score`, `rank`, `borda` or `none`.
+    weights
+        Of the runs, in their order or by name, above 0; by default all are 1.
+    depth
+        Documents of each topic that are kept, from 1; None for all. All ranks of the given runs
+        count.
+    ties
+        Order of documents with equal scores in the given runs, as for :func:`cranfield.judge`.
+        Ranks are made from scores, whatever the rank column says.
+    name
+        Name of the fused run; by default the method, such as `RRF(k=10)`.
+    jobs, progress
+        As for :func:`cranfield.judge`.
+
+    Returns
+    -------
+    Run
+        Documents of each topic in order, with their fused scores and ranks. Its topics are those
+        of all runs. Its metadata name the method and the runs.
+
+    Raises
+    ------
+    InputError
+        When a run cannot be read, when there are fewer than two, and when two have the same name.
+    PolicyError
+        For an unknown method, norm or option, and for weights that do not fit.
+
+    Notes
+    -----
+    A document gets nothing from a run that does not rank it, but for `Borda` and norm `borda`,
+    where it gets a share of what is left, and for `CombMIN` and `CombMED`, where it gets 0. Fused
+    scores are rounded to 12 significant digits, so that sums that are equal are tied; ties go by
+    document id, descending, as in TREC's evaluations.
+
+    Cormack, Clarke and Buettcher (2009); Fox and Shaw (1994); Lee (1997); Aslam and Montague
+    (2001); Montague and Aslam (2001, 2002); Renda and Straccia (2003); Mourao, Martins and
+    Magalhaes (2015); Bailey, Moffat, Scholer and Thomas (2017).
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> bm25 = {"q": {"x": 12.0, "y": 9.0, "z": 2.0}}
+    >>> dense = {"q": {"y": 0.9, "w": 0.8}}
+    >>> fused = cf.fuse({"bm25": bm25, "dense": dense}, "rrf")
+    >>> fused
+    Run('RRF': 1 topic, 4 documents)
+    >>> fused.to_polars()["doc"].to_list()
+    ['y', 'x', 'w', 'z']
+    >>> weighted = cf.fuse({"bm25": bm25, "dense": dense}, "CombSUM", weights=[0.3, 0.7])
+    >>> weighted.to_polars()["score"].to_list()
+    [0.91, 0.3, 0.0, 0.0]
+    """
+    chosen = FUSIONS.parse(method)
+    if norm is not None:
+        check_choice("norm", norm, NORMS)
+        if not chosen.by_score:
+            raise PolicyError(f"{chosen.name} goes by ranks; norm is for methods that go by scores")
+    if depth is not None:
+        check_whole("depth", depth, 1)
+    check_choice("ties", ties, TIES)
+    many = read_runs(runs)
+    if len(many) < 2:
+        raise InputError(f"fusion takes two runs or more, not {len(many)}")
+    _check_weights(weights, chosen)
+    tops = list(of_each(many, partial(top_of, depth=None, ties=ties), progress, jobs=jobs))
+    names = distinct_names([one.name for one in tops], [one.stem for one in tops])
+    of_runs = _weights(weights, names)
+    topics = all_topics(tops)
+    given = [one.among(topics) for one in tops]
+    del tops
+    called = name or str(chosen).replace(" ", "")
+    parts = [
+        _fused(block, chosen, of_runs, norm or NORM, depth)
+        for block in _blocks(given, names, topics)
+    ]
+    rows = pl.concat(parts, rechunk=True)
+    return Run(
+        called,
+        tuple(topics),
+        rows["topic"].to_numpy(),
+        rows["doc"],
+        rows["score"].to_numpy(),
+        rows["rank"].to_numpy(),
+        Origin(called),
+        _described(called, chosen, norm, names, weights is not None, of_runs),
+    )
+
+
+def fusion_methods() -> pl.DataFrame:
+    """List the methods of fusion: name, what it goes by, parameters, what it does, source.
+
+    Examples
+    --------
+    >>> fusion_methods().filter(pl.col("method") == "RRF").select("goes by", "parameters").rows()
+    [('ranks', 'k=60')]
+    """
+    kinds = FUSIONS.values()
+    return pl.DataFrame(
+        {
+            "method": list(FUSIONS),
+            "goes by": ["scores" if kind.by_score else "ranks" for kind in kinds],
+            "parameters": FUSIONS.parameters(),
+            "other names": FUSIONS.others(),
+            "what it does": FUSIONS.summaries(),
+            "source": [kind.source for kind in kinds],
+        }
+    )
+
+
+def _check_weights(weights: object, method: Fusion) -> None:
+    if weights is not None and not method.weighs:
+        raise PolicyError(f"{method.name} takes no weights of runs")
+    if isinstance(weights, str) or not isinstance(weights, (Sequence, Mapping, type(None))):
+        raise PolicyError(f"weights are numbers, or names and numbers, not {quoted(weights)}")
+
+
+def _weights(weights: Sequence[float] | Mapping[str, float] | None, names: Sequence[str]) -> Floats:
+    """Return the weight of each run, in their order."""
+    if weights is None:
+        return np.ones(len(names))
+    if isinstance(weights, Mapping):
+        strange = [name for name in weights if name not in names]
+        lacking = [name for name in names if name not in weights]
+        if strange or lacking:
+            wrong = "there is no run" if strange else "there is no weight of"
+            raise PolicyError(
+                f"{wrong} {quoted((strange or lacking)[0])}; runs: {', '.join(names)}"
+            )
+        weights = [weights[name] for name in names]
+    if len(weights) != len(names):
+        raise PolicyError(f"there are {len(weights)} weights of {len(names)} runs")
+    try:
+        found = np.array([float(one) for one in weights])
+    except (TypeError, ValueError):
+        found = np.zeros(1)
+    if not (np.isfinite(found) & (found > 0)).all():
+        raise PolicyError(f"weights are numbers above 0, not {quoted(list(weights))}")
+    return found
+
+
+def _blocks(
+    given: Sequence[Top], names: Sequence[str], topics: Sequence[str]
+) -> Iterator[tuple[int, Rankings]]:
+    """Put some topics at a time side by side; with the number of the first one."""
+    sizes = sum(np.bincount(top.codes, minlength=len(topics)) for top in given)
+    ends = np.cumsum(sizes)
+    first = 0
+    while first < len(topics):
+        before = int(ends[first - 1]) if first else 0
+        after = max(first + 1, int(np.searchsorted(ends, before + _TOGETHER, "right")))
+        parts = [top.of_topics(first, after) for top in given]
+        yield first, Rankings.in_any_order(parts, names, topics[first:after], 0)
+        first = after
+
+
+def _fused(
+    block: tuple[int, Rankings], method: Fusion, weights: Floats, norm: str, depth: int | None
+) -> pl.DataFrame:
+    """Rank the documents of some topics by their fused scores."""
+    first, given = block
+    scores = without_noise(method.values(given, weights, norm))
+    fused = Run("", given.topics, given.topic, given.docs, scores, known_keys=given.keys)
+    order = order_of(fused, "trec")
+    rank = np.arange(len(fused)) - np.repeat(order.starts, order.counts) + 1
+    kept = slice(None) if depth is None else rank <= depth
+    rows = order.rows[kept]
+    return pl.DataFrame(
+        {
+            "topic": given.topic[rows] + np.int32(first),
+            "doc": given.docs[rows],
+            "score": scores[rows],
+            "rank": rank[kept].astype(np.int32),
+        }
+    )
+
+
+def _described(
+    name: str,
+    method: Fusion,
+    norm: str | None,
+    names: Sequence[str],
+    weighted: bool,
+    weights: Floats,
+) -> MetadataPlace:
+    """Say in the run's metadata what it is."""
+    from cranfield.collection.metadata.metadata import Metadata
+
+    of = [
+        f"{one} ({weight:g})" if weighted else one
+        for one, weight in zip(names, weights, strict=True)
+    ]
+    by = f", scores by {norm or NORM}" if method.by_score else ""
+    about = {"name": f"fusion by {method}", "description": f"{method}{by}, of {', '.join(of)}"}
+    text = Metadata({"tag": name, "method": about}).to_yaml().rstrip("\n")
+    lines = ("ir_metadata.start", *text.split("\n"), "ir_metadata.end")
+    header = "".join(f"# {line}\n" for line in lines)
+    return MetadataPlace(header_of(header.encode(), name), tag=name)

@@ -1,0 +1,220 @@
+"""Fusion of runs against ranx's own figures, and against the definitions written out."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.fusion import fusing
+from cranfield.fusion.names import METHODS, NORMS
+from tests.cli.running import cranfield
+
+RANX = json.loads((Path(__file__).parent.parent / "data/fusion/ranx.json").read_text("utf-8"))
+Scores = dict[str, dict[str, float]]
+Runs = dict[str, Scores]
+
+
+def fused(runs: Any, *arguments: Any, **options: Any) -> Scores:
+    found: Scores = {}
+    for topic, doc, score, _ in cf.fuse(runs, *arguments, **options).to_polars().rows():
+        found.setdefault(topic, {})[doc] = score
+    return found
+
+
+@pytest.mark.parametrize(
+    "case", RANX["fused"], ids=lambda case: f"{case['method']}-{case.get('norm')}"
+)
+def test_the_figures_of_ranx(case: dict[str, Any]) -> None:
+    options = {name: case[name] for name in ("norm", "weights") if name in case}
+    found = fused(RANX["runs"], case["method"], depth=None, **options)
+    assert found.keys() == case["scores"].keys()
+    for topic, wanted in case["scores"].items():
+        assert found[topic] == pytest.approx(wanted, rel=1e-9, abs=1e-9)
+
+
+def normalised(scores: dict[str, float], norm: str, union: int) -> dict[str, float]:
+    """Normalise the scores of a topic, best document first."""
+    values = list(scores.values())
+    low, high, n = min(values), max(values), len(values)
+    mean = sum(values) / n
+    deviation = math.sqrt(sum((one - mean) ** 2 for one in values) / n)
+    total = sum(one - low for one in values)
+    out = {}
+    for rank, (doc, score) in enumerate(scores.items(), 1):
+        out[doc] = {
+            "min-max": (score - low) / (high - low) if high > low else 1.0,
+            "max": score / high if high else 0.0,
+            "sum": (score - low) / total if total else 1 / n,
+            "z-score": (score - mean) / deviation if deviation else 0.0,
+            "rank": 1 - (rank - 1) / n,
+            "borda": 1 - (rank - 1) / union,
+            "none": score,
+        }[norm]
+    return out
+
+
+def naive(runs: list[dict[str, float]], method: str, norm: str) -> dict[str, float]:
+    """Fuse the rankings of one topic by the definitions; runs without documents are out."""
+    runs = [dict(sorted(one.items(), key=lambda p: (p[1], p[0]), reverse=True)) for one in runs]
+    runs = [one for one in runs if one]
+    docs = sorted({doc for one in runs for doc in one})
+    ranks = [{doc: rank for rank, doc in enumerate(one, 1)} for one in runs]
+    scaled = [normalised(one, norm, len(docs)) for one in runs]
+    if norm == "borda":
+        for one in scaled:
+            left = 0.5 - (len(one) - 1) / (2 * len(docs))
+            one |= {doc: left for doc in docs if doc not in one}
+    out: dict[str, float] = {}
+    for doc in docs:
+        at = [one[doc] for one in ranks if doc in one]
+        own = [one[doc] for one in scaled if doc in one]
+        zeros = [one.get(doc, 0.0) for one in scaled]
+
+        last = len(docs) + 1
+        margins = [
+            sum(np.sign(one.get(other, last) - one.get(doc, last)) for one in ranks)
+            for other in docs
+        ]
+        beaten = sum(margin > 0 for margin in margins)
+        borda = sum(
+            len(docs) - one[doc] + 1 if doc in one else Fraction(len(docs) - len(one) + 1, 2)
+            for one in ranks
+        )
+        squares = sum(Fraction(1, rank**2) for rank in at)
+        total = sum(own)
+        values: dict[str, Any] = {
+            "RRF": sum(Fraction(1, 60 + rank) for rank in at),
+            "RBC": sum(0.2 * 0.8 ** (rank - 1) for rank in at),
+            "ISR": len(at) * squares,
+            "LogISR": math.log(len(at) + 0.01) * squares if at else 0,
+            "Borda": borda,
+            "Condorcet": beaten,
+            "CombSUM": total,
+            "CombMNZ": total * len(own),
+            "CombGMNZ": total * len(own),
+            "CombMAX": max(own),
+            "CombMIN": min(zeros),
+            "CombMED": median(zeros),
+            "CombANZ": total / len(own),
+        }
+        out[doc] = float(values[method])
+    return out
+
+
+RANKING = st.dictionaries(
+    st.sampled_from("abcdefgh"), st.integers(-5, 5).map(lambda n: n / 2), max_size=8
+)
+RUNS = st.lists(
+    st.fixed_dictionaries({"q1": RANKING, "q2": RANKING}), min_size=2, max_size=4
+).filter(lambda runs: all(any(one.values()) for one in runs))
+
+
+@pytest.mark.parametrize("method", METHODS)
+@settings(max_examples=40, deadline=None)
+@given(runs=RUNS, norm=st.sampled_from([one for one in NORMS if one != "max"]))
+def test_the_definitions(method: str, runs: list[Scores], norm: str) -> None:
+    by_score = method.startswith("Comb")
+    named = {f"s{k}": {t: d for t, d in one.items() if d} for k, one in enumerate(runs)}
+    found = fused(named, method, norm=norm if by_score else None, depth=None)
+    for topic in ("q1", "q2"):
+        wanted = naive([one[topic] for one in runs], method, norm)
+        assert found.get(topic, {}) == pytest.approx(wanted, rel=1e-10, abs=1e-10)
+    # In order, ties by document id, descending.
+    for by_doc in found.values():
+        pairs = [(score, doc) for doc, score in by_doc.items()]
+        assert pairs == sorted(pairs, reverse=True)
+    # The names and the order of runs make no difference.
+    turned = {f"x{k}": one for k, one in enumerate(reversed(list(named.values())))}
+    assert fused(turned, method, norm=norm if by_score else None, depth=None) == found
+
+
+def test_sums_that_are_equal_are_tied() -> None:
+    """Three terms in three orders have three sums of floats; documents go by id then."""
+    orders = ("abc", "bca", "cab")
+    runs = {one: {"q": {doc: 3.0 - k for k, doc in enumerate(one)}} for one in orders}
+    for method in ("RRF", "CombSUM", "Borda", "RBC", "ISR"):
+        scores = fused(runs, method)["q"]
+        assert list(scores) == ["c", "b", "a"]
+        assert len(set(scores.values())) == 1
+
+
+def test_blocks_of_topics_make_no_difference(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = [fused(RANX["runs"], method) for method in METHODS]
+    monkeypatch.setattr(fusing, "_TOGETHER", 1)
+    assert [fused(RANX["runs"], method) for method in METHODS] == whole
+
+
+def test_keys_that_collide(monkeypatch: pytest.MonkeyPatch) -> None:
+    from cranfield.fusion import rankings
+
+    whole = fused(RANX["runs"])
+    monkeypatch.setattr(
+        rankings, "pair_keys", lambda docs, *_: np.zeros(len(docs), dtype=np.uint64)
+    )
+    assert fused(RANX["runs"]) == whole
+
+
+def test_a_fused_run_is_a_run(tmp_path: Path) -> None:
+    run = cf.fuse(RANX["runs"], "RRF(k=10)", depth=4)
+    assert run.name == "RRF(k=10)" and len(run) == 12
+    assert run.metadata is not None and "a, b, c" in run.metadata.get("method.description")
+    cf.write_run(run, tmp_path / "fused.run", metadata=True)
+    again = cf.read_run(tmp_path / "fused.run")
+    assert again.to_polars().rows() == run.to_polars().rows()
+    assert again.metadata is not None and again.metadata.get("method.name") == "fusion by RRF(k=10)"
+    assert cf.evaluate(run, {"q0": {run.docs[0]: 1}}, ["RR"])["RR"].overall()[0] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("runs", "options", "message"),
+    [
+        (RANX["runs"], {"method": "rff"}, "did you mean RRF"),
+        (RANX["runs"], {"norm": "max"}, "RRF goes by ranks"),
+        (RANX["runs"], {"method": "CombSUM", "norm": "minmax"}, "is none of min-max, max"),
+        (RANX["runs"], {"weights": [1, 2]}, "there are 2 weights of 3 runs"),
+        (RANX["runs"], {"weights": [1, 2, 0]}, "numbers above 0"),
+        (RANX["runs"], {"weights": {"a": 1, "b": 1, "z": 1}}, "there is no run 'z'"),
+        (RANX["runs"], {"weights": {"a": 1, "b": 1}}, "there is no weight of 'c'"),
+        (RANX["runs"], {"method": "Condorcet", "weights": [1, 1, 1]}, "takes no weights"),
+        (RANX["runs"], {"depth": 0}, "depth must be"),
+        ({"a": RANX["runs"]["a"]}, {}, "two runs or more, not 1"),
+        (
+            {"a": {"q": {"x": -1.0}}, "b": {"q": {"x": 1.0}}},
+            {"method": "CombSUM", "norm": "max"},
+            "a: norm 'max' needs a highest score above 0 (topic 'q')",
+        ),
+    ],
+)
+def test_refused(runs: Any, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(cf.CranfieldError) as error:
+        cf.fuse(runs, **options)
+    assert message in str(error.value)
+
+
+def test_command(tmp_path: Path) -> None:
+    for name, run in RANX["runs"].items():
+        cf.write_run(cf.read_run(run, name=name), tmp_path / f"{name}.run")
+    files = [f"{name}.run" for name in RANX["runs"]]
+    cranfield(tmp_path, "fuse", *files, "--method", "combsum", "--weights", "1,2,3", "-o", "f.gz")
+    wanted = cf.fuse(RANX["runs"], "CombSUM", weights=[1, 2, 3])
+    found = cf.read_run(tmp_path / "f.gz")
+    assert found.name == "CombSUM" and found.to_polars().rows() == wanted.to_polars().rows()
+    out, _ = cranfield(tmp_path, "fuse", *files, "--depth", "1", "--name", "mine")
+    assert [line.split()[-1] for line in out.splitlines() if line[0] != "#"] == ["mine"] * 3
+    assert "Fox and Shaw" in cranfield(tmp_path, "fuse", "--list")[0]
+    for arguments, message in (
+        ((), "give two runs or more, or --list"),
+        (files[:1], "two runs or more, not 1"),
+        ((*files, "--weights", "a,b"), "--weights takes numbers such as 0.3,0.7"),
+    ):
+        assert message in cranfield(tmp_path, "fuse", *arguments, status=2)[1]

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.cli.options.declaring import READ, command, option
-from cranfield.cli.options.judging import one_of, opened_runs
-from cranfield.cli.options.output import output_option, write
+from cranfield.cli.options.declaring import READ, command, in_group, option
+from cranfield.cli.options.judging import one_of
+from cranfield.cli.options.output import gathered, output_option, write
 from cranfield.cli.options.progress import progress_of
-from cranfield.collection.files.format_names import FORMATS
+from cranfield.cli.options.reading import Reading, reading_options
 from cranfield.collection.judged.policies import CHOICES
 from cranfield.fusion.names import METHODS, NORMS
 
@@ -23,7 +23,10 @@ Examples:
 """
 
 
-@command(epilog=EPILOG)
+@command(
+    epilog=EPILOG,
+    first="method norm weights depth name ties system input-format duplicates jobs list output",
+)
 @click.argument("runs", metavar="RUN...", nargs=-1, type=READ)
 @option(
     "--method",
@@ -42,8 +45,7 @@ Examples:
 )
 @option("--name", help="Run tag of the fused run; by default the method.")
 @one_of("--ties", CHOICES["ties"], "Order of documents with equal scores in RUN.", "trec")
-@one_of("--input-format", FORMATS, "Format of RUN; auto looks at the suffix.", "auto")
-@option("--encoding", default="utf-8", show_default=True, help="Of TREC text.")
+@gathered(Reading, "reading", in_group("Input", reading_options))
 @option("--jobs", type=click.IntRange(1), help="Runs read at a time; it changes no result.")
 @option("--list", "listed", is_flag=True, help="List the methods there are.")
 @output_option
@@ -55,8 +57,7 @@ def fuse(
     depth: int,
     name: str | None,
     ties: str,
-    input_format: str,
-    encoding: str,
+    reading: Reading,
     jobs: int | None,
     listed: bool,
     output: str | None,
@@ -76,7 +77,7 @@ def fuse(
         return
     if not runs:
         raise PolicyError("give two runs or more, or --list")
-    many = opened_runs(None, runs, input_format, encoding)
+    many = reading.runs(None, runs)
     with progress_of(many) as progress:
         fused = cf.fuse(
             many,

@@ -216,17 +216,14 @@ def read_run(
             codes, docs, scores, origin = codes[kept], docs[kept], scores[kept], Origin(origin.name)
             ranks = None if ranks is None else ranks[kept]
             known_keys = known_keys[kept]
-    if len(tags) > 1:
-        if given.table is not None and name is None:
-            raise InputError(
-                f"holds {len(tags)} systems ({some_of(map(quoted, tags), 3)});"
-                " read_runs reads each",
-                source=origin.name,
-            )
-        _warn_of_tags(tags, origin, name or given.stem)
+    if len(tags) > 1 and given.table is not None and name is None:
+        raise InputError(
+            f"holds {len(tags)} systems ({some_of(map(quoted, tags), 3)}); read_runs reads each",
+            source=origin.name,
+        )
     tag = tags[0] if len(tags) == 1 else None
     try:
-        return Run(
+        run = Run(
             name=name or tag or given.stem,
             topics=topics,
             codes=codes,
@@ -239,6 +236,9 @@ def read_run(
         )
     except InputError as error:
         raise given.about_repeats(error, "run") from None
+    if len(tags) > 1:
+        _warn_of_tags(tags, origin, run.name)
+    return run
 
 
 def systems_table(

@@ -132,8 +132,9 @@ def _without_truths(cells: Cells, columns: Columns) -> Cells:
 
 def _system_column(columns: Columns) -> str | None:
     """Choose among several columns with usual names of systems: the one that tells some apart."""
-    usual = {*map(spelt, SYSTEM.names)}
+    usual = [*map(spelt, SYSTEM.names)]
     places = [k for k, name in enumerate(columns.names) if spelt(name) in usual]
+    places.sort(key=lambda k: usual.index(spelt(columns.names[k])))
     if len(places) < 2:
         return None
     values = {k: TAG.column("tag", columns.cells(k))[0] for k in places}

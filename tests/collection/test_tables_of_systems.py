@@ -1,0 +1,294 @@
+"""Tables as people have them: several systems in one, other names, no head, ranks, lists."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+
+ROWS = [
+    {"model": "bm25", "query": "1", "doc": "a", "score": 3.0},
+    {"model": "dense", "query": "1", "doc": "b", "score": 0.9},
+    {"model": "bm25", "query": "1", "doc": "b", "score": 2.0},
+    {"model": "dense", "query": "2", "doc": "a", "score": 0.8},
+]
+SEEN = {
+    "bm25": [("1", "a", 3.0), ("1", "b", 2.0)],
+    "dense": [("1", "b", 0.9), ("2", "a", 0.8)],
+}
+
+
+def seen(data: Any, **options: Any) -> dict[str, list[tuple[Any, ...]]]:
+    runs = cf.read_runs(data, **options)
+    return {run.name: run.to_polars().select("topic", "doc", "score").rows() for run in runs}
+
+
+def write(path: Path, frame: pl.DataFrame) -> Path:
+    if path.suffix == ".parquet":
+        frame.write_parquet(path)
+    elif path.suffix == ".jsonl":
+        frame.write_ndjson(path)
+    elif path.suffix == ".json":
+        path.write_text(json.dumps(frame.rows(named=True)))
+    else:
+        frame.write_csv(path, separator="\t" if path.suffix == ".tsv" else ",")
+    return path
+
+
+@pytest.mark.parametrize("suffix", ["csv", "tsv", "parquet", "jsonl", "json"])
+def test_a_file_of_several_systems(suffix: str, tmp_path: Path) -> None:
+    assert seen(write(tmp_path / f"all.{suffix}", pl.DataFrame(ROWS))) == SEEN
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        *(ROWS, pl.DataFrame(ROWS), pl.DataFrame(ROWS).lazy(), pd.DataFrame(ROWS)),
+        *(pa.Table.from_pylist(ROWS), pd.DataFrame(ROWS).astype({"model": "category"})),
+    ],
+)
+def test_rows_in_memory_of_several_systems(data: Any) -> None:
+    assert seen(data) == SEEN
+
+
+@pytest.mark.parametrize("name", ["system", "run", "tag", "run_id", "Run Tag", "model_name"])
+def test_usual_names_of_systems(name: str) -> None:
+    frame = pl.DataFrame(ROWS).rename({"model": name})
+    assert seen(frame) == SEEN
+    assert seen(frame.filter(pl.col(name) == "dense")) == {"dense": SEEN["dense"]}
+
+
+def test_another_column_names_the_system() -> None:
+    frame = pl.DataFrame(ROWS).rename({"model": "variant"})
+    assert seen(frame, system="variant") == SEEN
+    assert seen(frame, columns={"system": "variant"}) == SEEN
+    with pytest.raises(cf.InputError, match="no column 'variants', which is asked for as tag"):
+        list(cf.read_runs(frame, system="variants"))
+    with pytest.raises(cf.PolicyError, match="name two columns"):
+        list(cf.read_runs(frame, system="variant", columns={"system": "doc"}))
+
+
+def test_nothing_is_merged_in_silence() -> None:
+    frame = pl.DataFrame(ROWS).rename({"model": "variant"})
+    told = r"column 'variant' tells them apart \(2 values: 'bm25', 'dense'\): system='variant'"
+    with pytest.raises(cf.InputError, match=told):
+        cf.evaluate(frame, {"1": {"a": 1}}, "AP")
+    with pytest.raises(cf.InputError, match="holds 2 systems"):
+        cf.read_run(pl.DataFrame(ROWS))
+    two = pl.DataFrame(ROWS).with_columns(run=pl.Series(["x", "y", "y", "x"]))
+    with pytest.raises(cf.InputError, match=r"2 columns that may name the system .*system='model'"):
+        list(cf.read_runs(two))
+    assert seen(two, system="model") == SEEN
+    same = pl.DataFrame(ROWS).with_columns(run=pl.lit("x"), tag=pl.col("model") + "!")
+    assert list(seen(same)) == ["bm25!", "dense!"]
+
+
+def test_a_row_without_a_system_is_refused() -> None:
+    rows = [*ROWS, {"model": None, "query": "1", "doc": "z", "score": 1.0}]
+    with pytest.raises(cf.InputError, match="has no system, as one of 2"):
+        list(cf.read_runs(rows))
+
+
+def test_tags_of_a_trec_file_may_be_systems(tmp_path: Path) -> None:
+    path = tmp_path / "two.run"
+    path.write_text("1 Q0 a 1 2 x\n1 Q0 a 1 3 y\n\n1 Q0 b 2 1 y\n")
+    with pytest.raises(cf.InputError, match=r"two\.run:2: .* column 'tag' tells them apart"):
+        cf.read_run(path)
+    assert seen(path, system="tag") == {"x": [("1", "a", 2.0)], "y": [("1", "a", 3), ("1", "b", 1)]}
+    path.write_text("1 Q0 a 1 2 x\n\n1 Q0 b 1 3 y\n1 Q0 b 2 1 y\n")
+    with pytest.raises(cf.InputError, match=r"two\.run:4: document twice .* first in line 3"):
+        list(cf.read_runs(path, system="tag"))
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from("ab"), st.sampled_from("12"), st.sampled_from("xyz")),
+        min_size=1,
+        unique=True,
+    )
+)
+def test_a_split_table_is_each_part_read_alone(keys: list[tuple[str, str, str]]) -> None:
+    rows = [
+        {"system": s, "qid": q, "docno": d, "score": float(i)} for i, (s, q, d) in enumerate(keys)
+    ]
+    alone = {
+        name: [(r["qid"], r["docno"], r["score"]) for r in rows if r["system"] == name]
+        for name in dict.fromkeys(r["system"] for r in rows)
+    }
+    assert seen(rows) == alone
+    assert seen(pl.DataFrame(rows)) == alone
+
+
+def test_columns_of_any_name_in_runs_and_judgments() -> None:
+    runs = pd.DataFrame({"query": ["1", "1"], "product_id": ["a", "b"], "sim": [1.0, 2.0]})
+    qrels = pd.DataFrame({"query": ["1"], "pid": ["b"], "gain": [2], "relevance": [0]})
+    columns = {"run.doc": "product_id", "grade": "gain"}
+    assert cf.evaluate(runs, qrels, "RR", columns=columns)["RR"].values.tolist() == [[1.0]]
+    # One of them has it.
+    columns = {"doc": "product_id", "grade": "gain"}
+    assert cf.evaluate(runs, qrels, "RR", columns=columns)["RR"].values.tolist() == [[1.0]]
+    assert cf.read_qrels(qrels, columns={"grade": "gain"}).max_grade == 2
+    assert cf.read_qrels(qrels).max_grade == 0
+    with pytest.raises(cf.InputError, match="has no column 'product', which is asked for as doc"):
+        cf.evaluate(
+            runs.rename(columns={"product_id": "doc"}), qrels, "RR", columns={"doc": "product"}
+        )
+    with pytest.raises(cf.PolicyError, match="columns 'document-id-of' is none of topic, doc"):
+        cf.read_run(runs, columns={"document-id-of": "pid"})
+    with pytest.raises(cf.InputError, match="text without names of columns"):
+        cf.read_qrels(Path(__file__), columns={"doc": "x"}, format="trec")
+
+
+def test_files_of_ms_marco(tmp_path: Path) -> None:
+    qrels, run = tmp_path / "qrels.dev.small.tsv", tmp_path / "run.dev.tsv"
+    qrels.write_text("300674\t0\t7067032\t1\n125705\t0\t7067056\t1\n")
+    lines = ["300674\t7067032\t1", "300674\t7067056\t2", "125705\t7067032\t1", "125705\t7067056\t2"]
+    for path in (run, tmp_path / "run.dev"):
+        path.write_text("\n".join(lines) + "\n")
+        assert cf.evaluate(path, qrels, "RR@10")["RR@10"].values.tolist() == [[0.5], [1.0]]
+    scored = tmp_path / "scored.tsv"
+    scored.write_text("1\ta\t7.5\n1\tb\t9\n")
+    assert seen(scored) == {"scored": [("1", "a", 7.5), ("1", "b", 9.0)]}
+    scored.write_text("1\ta\t2\n1\tb\t3\n1\tc\t1\n")
+    with pytest.raises(cf.InputError, match="may be ranks or scores"):
+        cf.read_run(scored)
+    scored.write_text("1\ta\t3\n1\tb\t2\n1\tc\t1\n")
+    assert seen(scored)["scored"][0] == ("1", "a", 3.0)
+    bare = tmp_path / "bare.tsv"
+    bare.write_text("1\ta\t1\n1\tb\t0\n")
+    assert cf.read_qrels(bare).grades.tolist() == [1, 0]
+    bare.write_text("1\ta\t1\n1\tb\tx\n")
+    with pytest.raises(cf.InputError, match=r"bare\.tsv:2: grade 'x' is not an integer"):
+        cf.read_qrels(bare)
+
+
+def test_files_of_beir_and_frames_of_others(tmp_path: Path) -> None:
+    path = tmp_path / "test.tsv"
+    path.write_text("query-id\tcorpus-id\tscore\nPLAIN-2\tMED-2427\t2\nPLAIN-2\tMED-10\t1\n")
+    assert cf.read_qrels(path).to_polars().row(0) == ("PLAIN-2", "MED-2427", 2)
+    terrier = pd.DataFrame(
+        {
+            "qid": ["1", "1"],
+            "docid": [17, 4],
+            "docno": ["a", "b"],
+            "rank": [0, 1],
+            "score": [9.5, 9.1],
+            "query": ["a question"] * 2,
+        }
+    )
+    assert seen(terrier) == {"run": [("1", "a", 9.5), ("1", "b", 9.1)]}
+    ranx = pd.DataFrame({"q_id": ["1"], "doc_id": ["a"], "score": [1]})
+    assert len(cf.read_qrels(ranx)) == len(cf.read_run(ranx)) == 1
+
+
+def test_runs_that_have_ranks_only() -> None:
+    frame = pl.DataFrame({"qid": ["1"] * 3, "docid": ["a", "b", "c"], "rank": [2, 3, 1]})
+    ev = cf.evaluate(frame, {"1": {"a": 1}}, "RR")
+    assert ev["RR"].values.tolist() == [[0.5]]
+    assert ev.coverage.systems[0].contradictions == 0
+    with pytest.raises(cf.InputError, match="rank 'None' is not an integer"):
+        cf.read_run(frame.with_columns(rank=pl.Series([1, None, 2])))
+
+
+@pytest.mark.parametrize(
+    "docs", [["d3", "d1"], ("d3", "d1"), np.array(["d3", "d1"]), [("d3", 2.5), ("d1", 1)]]
+)
+def test_lists_of_documents(docs: Any) -> None:
+    ev = cf.evaluate({"q": docs}, {"q": {"d1"}}, ["RR", "R@1"])
+    assert ev.by_system().row(0) == ("run", 0.5, 0.0)
+    both = cf.evaluate({"x": {"q": docs}, "y": {"q": ["d1"]}}, {"q": ["d1"]}, "RR")
+    assert both["RR"].values.tolist() == [[0.5, 1.0]]
+
+
+def test_lists_that_are_no_rankings(tmp_path: Path) -> None:
+    with pytest.raises(cf.InputError, match="a set, which has no order"):
+        cf.read_run({"q": {"d1", "d2"}})
+    with pytest.raises(cf.InputError, match="document twice in one topic"):
+        cf.read_run({"q": ["d1", "d1"]})
+    path = tmp_path / "r.json"
+    path.write_text(json.dumps({"x": {"q": {"a": 1.5}}, "y": {"q": ["b", "a"]}}))
+    assert seen(path) == {"x": [("q", "a", 1.5)], "y": [("q", "b", -1.0), ("q", "a", -2.0)]}
+
+
+def test_rows_as_lists() -> None:
+    lines = ["q 0 a 1", "q 0 b 1.0"]
+    assert cf.read_qrels([line.split() for line in lines]).grades.tolist() == [1, 1]
+    assert seen([["q", "a", 2.5], ["q", "b", 1.5]]) == {"run": [("q", "a", 2.5), ("q", "b", 1.5)]}
+    assert seen([["q", "Q0", "a", "1", "2.5", "t"]]) == {"t": [("q", "a", 2.5)]}
+
+
+def test_one_law_of_whole_grades(tmp_path: Path) -> None:
+    for name, text in {
+        "q.txt": "q 0 a 1.0\nq 0 b 2\n",
+        "q.csv": "topic,doc,grade\nq,a,1.0\nq,b,2\n",
+        "q.tsv": "q\t0\ta\t1.\nq\t0\tb\t2\n",
+        "q.json": '{"q": {"a": 1.0, "b": 2}}',
+    }.items():
+        (tmp_path / name).write_text(text)
+        assert cf.read_qrels(tmp_path / name).grades.tolist() == [1, 2], name
+    assert cf.read_qrels({"q": {"a": 1.0, "b": 2}}).grades.tolist() == [1, 2]
+    for text in ("1.5", "1.0.0", "1e0", ".0", "1.0x"):
+        (tmp_path / "q.txt").write_text(f"q 0 a {text}\n")
+        with pytest.raises(cf.InputError, match="is not an integer"):
+            cf.read_qrels(tmp_path / "q.txt")
+
+
+def test_true_is_no_number_among_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "q.json"
+    path.write_text('{"q": {"a": true, "b": false}}')
+    for data in (path, {"q": {"a": True, "b": False}}, [("q", "a", True), ("q", "b", np.False_)]):
+        with pytest.warns(cf.CranfieldWarning, match="true is taken for 1"):
+            assert cf.read_qrels(data).grades.tolist() == [1, 0]
+    for mixed in ({"q": {"a": 2, "b": True}}, {"q": {"a": np.True_, "b": 0}}):
+        with pytest.raises(cf.InputError, match="grade 'True' is not an integer"):
+            cf.read_qrels(mixed)
+
+
+@pytest.mark.parametrize(
+    ("duplicates", "kept"), [("first", [2.0, 9.0]), ("last", [9.0, 5.0]), ("best", [9.0, 5.0])]
+)
+def test_documents_twice_in_a_topic(duplicates: str, kept: list[float], tmp_path: Path) -> None:
+    path = tmp_path / "a.run"
+    path.write_text("1 Q0 a 1 2 x\n1 Q0 b 2 9 x\n1 Q0 b 3 5 x\n1 Q0 a 4 9 x\n")
+    want = {"first": [2.0, 9.0], "last": [5.0, 9.0], "best": [9.0, 9.0]}[duplicates]
+    with pytest.warns(cf.CranfieldWarning, match=f"2 documents twice .* the {duplicates} one"):
+        assert cf.read_run(path, duplicates=duplicates).scores.tolist() == want
+    qrels = [("1", "a", 0), ("1", "a", 2)]
+    grade = {"first": 0, "last": 2, "best": 2}[duplicates]
+    with pytest.warns(cf.CranfieldWarning, match="1 document twice"):
+        assert cf.read_qrels(qrels, duplicates=duplicates).grades.tolist() == [grade]
+    with pytest.raises(cf.PolicyError, match="duplicates 'merge' is none of"):
+        cf.read_run(path, duplicates="merge")
+
+
+@pytest.mark.parametrize("backend", ["serial", "threading"])
+def test_runs_that_cannot_be_read_are_skipped_and_told(backend: str, tmp_path: Path) -> None:
+    for name, score in {"a": "1", "b": "x", "c": "2"}.items():
+        (tmp_path / f"{name}.run").write_text(f"1 Q0 d 1 {score} {name}\n")
+    with pytest.raises(cf.InputError, match=r"b\.run:1: score 'x'"):
+        cf.evaluate(tmp_path, {"1": {"d": 1}}, "AP", backend=backend)
+    with pytest.warns(cf.CranfieldWarning) as told:
+        ev = cf.evaluate(tmp_path, {"1": {"d": 1}}, "AP", backend=backend, bad_runs="skip")
+    said = [str(one.message) for one in told]
+    assert "b.run:1: score 'x' is not a finite number" in said[0]
+    assert said[-1] == "1 of 3 runs skipped"
+    assert ev.systems == ("a", "c")
+    assert "b.run:1" in ev["AP"].settings["skipped runs"][0]
+    assert "1 of 3 runs skipped" in ev.coverage.notes()[-1]
+    (tmp_path / "a.run").unlink()
+    (tmp_path / "c.run").unlink()
+    with (
+        pytest.warns(cf.CranfieldWarning),
+        pytest.raises(cf.InputError, match="no run can be read"),
+    ):
+        cf.evaluate(tmp_path, {"1": {"d": 1}}, "AP", bad_runs="skip")

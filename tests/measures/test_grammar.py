@@ -103,7 +103,7 @@ def test_names_go_back_to_trec_eval() -> None:
     ("text", "said"),
     [
         ("nDGC@10", "did you mean nDCG"),
-        ("ndcg@10", "did you mean"),
+        ("ndgc@10", "did you mean"),
         ("RBP(p=0.5, p=0.8)", "p is given twice"),
         ("uM(clicks={0: 0.1, 1: 0.5, 1: 0.6})", "a mapping has a key twice"),
         ("AP(foo=1)", "AP has no parameter 'foo' (it has: rel, denominator, cutoff, judged_only)"),

@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Evaluation(Framed, Mapping[str, Scores]):
-    """Scores of several measures on the same input: a mapping of text forms to scores.
+    """Scores of several measures on the same input: a mapping of measures to scores.
 
     Attributes
     ----------
     scores
-        The scores by text form; with shards their values have shape (topics, systems, shards), and
+        The scores by what was asked for, such as `map` or `RBP(p=0.8)`; other names of the same
+        measure find them too. With shards their values have shape (topics, systems, shards), and
         NaN where a topic has no relevant document in a shard.
     judged
         What was scored: judged runs, with the policies and the coverage; those of each shard, with
@@ -68,9 +69,11 @@ class Evaluation(Framed, Mapping[str, Scores]):
     def __getitem__(self, measure: str | Measure) -> Scores:
         found = self.scores.get(str(measure))
         if found is None:
-            # An alias or a name of trec_eval finds its measure too.
+            # Another name finds its measure too.
             [asked, *more] = parse_measures(measure, compat=self.compat)
-            found = None if more else self.scores.get(str(asked))
+            if not more:
+                same = (one for one in self.scores.values() if one.definition == asked)
+                found = next(same, None)
         if found is None:
             some = ", ".join([*self.scores][:10]) + (", …" if len(self.scores) > 10 else "")
             raise KeyError(f"{measure} was not evaluated; {some} were")
@@ -200,7 +203,7 @@ def score(
     values = judged.scores_by(wanted)
     grades = judged.max_grade
     scores = {
-        str(measure): Scores(
+        measure.label: Scores(
             table,
             judged.topics,
             judged.systems,

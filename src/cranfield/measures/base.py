@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
+from copy import copy
 from dataclasses import dataclass, field
 from functools import cache
 from importlib import import_module
@@ -177,6 +178,17 @@ class Measure(Declared):
     def name(self) -> str:
         """Name without parameters."""
         return self.info.name
+
+    @property
+    def label(self) -> str:
+        """What tables show: the text that it was asked for by, else its text form."""
+        return str(vars(self).get("asked", self))
+
+    def asked_for(self, text: str) -> Self:
+        """Return the same measure with a text that reads back as it."""
+        same = copy(self)
+        vars(same)["asked"] = text
+        return same
 
     @property
     def scale(self) -> Scale:

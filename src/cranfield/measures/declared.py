@@ -54,7 +54,8 @@ class Declared:
         return self._with(type(self).translated(parameters))
 
     def _with(self, parameters: Mapping[str, Any]) -> Self:
-        return type(self)(**{**vars(self), **parameters})
+        own = {name: value for name, value in vars(self).items() if name in self.parameters}
+        return type(self)(**{**own, **parameters})
 
     @classmethod
     def translated(cls, parameters: Mapping[str, Any]) -> dict[str, Any]:

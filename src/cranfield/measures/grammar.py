@@ -92,8 +92,8 @@ def parse_measures(
             found[text] = None
         elif isinstance(text, str) or _of_ir_measures(text):
             for one in _split(str(text).strip()):
-                for name in program_names(compat, one):
-                    found.update(dict.fromkeys(_parsed(name, compat)))
+                for made in _labelled(one, compat):
+                    found.setdefault(made)
         else:
             raise MeasureError(f"{type(text).__name__} is neither a measure nor its text")
     if not found:
@@ -121,6 +121,18 @@ def _split(text: str) -> list[str]:
 
 
 _NCU = ("NCUgu", "NCUrb")
+
+
+def _labelled(text: str, compat: str | None) -> list[Measure]:
+    """Read a text; a measure keeps it as its label if anybody reads it as that measure."""
+    made = [one for name in program_names(compat, text) for one in _parsed(name, compat)]
+    if len(made) != 1 or str(made[0]) == text:
+        return made
+    try:
+        same = compat is None or _parsed(text, None) == made
+    except MeasureError:
+        same = False
+    return [made[0].asked_for(text)] if same else made
 
 
 def _parsed(text: str, compat: str | None) -> list[Measure]:

@@ -108,7 +108,7 @@ class RiskReward(_Risk):
     >>> qrels = {"q": {"a": 1}, "r": {"b": 1}}
     >>> ev = cf.evaluate(runs, qrels, "URisk(P@1, baseline='old', alpha=5)")
     >>> ev.means().rows()
-    [("URisk(P@1, alpha=5, baseline='old')", 0.0, -3.0)]
+    [("URisk(P@1, baseline='old', alpha=5)", 0.0, -3.0)]
     """
 
     def values(self, judged: JudgedRuns) -> Floats:

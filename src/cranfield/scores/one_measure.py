@@ -43,6 +43,10 @@ class Definition(Protocol):
     def scale(self) -> Scale:
         """The scale that it is on at least."""
 
+    @property
+    def label(self) -> str:
+        """The text by which it was asked for."""
+
 
 @dataclass(frozen=True, eq=False)
 class Scores(Averages):
@@ -55,7 +59,7 @@ class Scores(Averages):
     topics, systems
         Labels of the first two axes.
     measure
-        Text form of the measure.
+        Name of the measure: what was asked for, such as `map`, or its text form.
     aggregate
         How the measure itself is summed up over topics: `mean`, `sum` or `geometric`.
     settings
@@ -67,8 +71,7 @@ class Scores(Averages):
     shards
         Labels of the third axis, by default their numbers; empty where there is none.
     definition
-        The measure itself; None where it is not known. Without a text form the measure gives it,
-        with its aggregate, direction, and scale if none is given.
+        The measure itself; None where it is not known. Without a name the measure gives it, with its aggregate, direction, and scale if none is given.
 
     Examples
     --------
@@ -104,7 +107,7 @@ class Scores(Averages):
                 twice = next(label for label in some if some.count(label) > 1)
                 raise CranfieldError(f"two {name}s are called {quoted(twice)}")
         if self.definition is not None and not self.measure:
-            set_(self, "measure", str(self.definition))
+            set_(self, "measure", self.definition.label)
             set_(self, "aggregate", self.definition.info.aggregate)
             set_(self, "scale", self.definition.scale if self.scale is None else self.scale)
             set_(self, "lower_is_better", self.definition.info.lower_is_better)

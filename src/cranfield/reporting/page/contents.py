@@ -222,7 +222,7 @@ def _compared(
 
 def _measure(name: str, evaluation: Evaluation | None) -> Measure | None:
     if evaluation is not None:
-        return next((one for one in evaluation.measures if str(one) == name), None)
+        return next((one for one in evaluation.measures if name in (one.label, str(one))), None)
     try:
         return parse_measure(name)
     except MeasureError:

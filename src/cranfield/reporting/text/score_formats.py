@@ -32,15 +32,15 @@ def trec_lines(
     names = {measure: trec_name(measure, rel) for measure in evaluation.measures}
     strings = relevance_strings(evaluation.judged) if relstring and by_topic else None
     topics = sorted(range(len(evaluation.topics)), key=lambda t: evaluation.topics[t].encode())
-    overall = {measure: evaluation.scores[str(measure)].overall() for measure in names}
+    overall = [scores.overall() for scores in evaluation.values()]
     for system, name in enumerate(evaluation.systems):
         if by_topic:
             for topic in topics:
                 yield from _topic_lines(evaluation, names, topic, system, strings)
         if runid or len(evaluation.systems) > 1:
             yield f"{'runid':<22s}\tall\t{plain(name)}"
-        for measure in evaluation.measures:
-            value = float(overall[measure][system])
+        for measure, means in zip(evaluation.measures, overall, strict=True):
+            value = float(means[system])
             yield _trec_line(names[measure], "all", value, measure.info.aggregate == "sum")
 
 
@@ -54,13 +54,13 @@ def _topic_lines(
     if not evaluation.judged.scored[topic, system]:
         return
     label = plain(evaluation.topics[topic])
-    for measure, name in names.items():
+    for (measure, name), scores in zip(names.items(), evaluation.values(), strict=True):
         # trec_eval prints these for all topics together only.
         if measure.info.aggregate == "geometric" or name == "num_q":
             continue
         if name == "recall_5" and strings is not None:
             yield f"{'relstring':<22s}\t{label}\t'{strings[topic][system]}'"
-        value = float(evaluation.scores[str(measure)].values[topic, system])
+        value = float(scores.values[topic, system])
         yield _trec_line(name, label, value, measure.info.aggregate == "sum")
 
 

@@ -71,7 +71,8 @@ class Scores(Averages):
     shards
         Labels of the third axis, by default their numbers; empty where there is none.
     definition
-        The measure itself; None where it is not known. Without a name the measure gives it, with its aggregate, direction, and scale if none is given.
+        The measure itself; None where it is not known. Without a name the measure gives it, with
+        its aggregate, direction, and scale if none is given.
 
     Examples
     --------

@@ -200,7 +200,7 @@ def _check_values(many: Runs, judgments: Qrels, runs: Any, qrels: Any) -> None:
     )
     if min(each, high - low) >= least:
         raise InputError(f"{said}; {ORDER}. Should they be in order, cf.read_qrels(qrels) says so")
-    if each >= 3:
+    if min(each, len(run) / len(run.topics)) >= 3:
         warn(f"{said}; {ORDER}", stacklevel=4)
 
 

@@ -86,7 +86,7 @@ def test_nothing_is_merged_in_silence() -> None:
     with pytest.raises(cf.InputError, match="holds 2 systems"):
         cf.read_run(pl.DataFrame(ROWS))
     two = pl.DataFrame(ROWS).with_columns(run=pl.Series(["x", "y", "y", "x"]))
-    with pytest.raises(cf.InputError, match=r"2 columns that may name the system .*system='model'"):
+    with pytest.raises(cf.InputError, match=r"2 columns that may name the system .*system='run'"):
         list(cf.read_runs(two))
     assert seen(two, system="model") == SEEN
     same = pl.DataFrame(ROWS).with_columns(run=pl.lit("x"), tag=pl.col("model") + "!")

@@ -32,6 +32,12 @@ NAMESPACES = (
 )
 
 
+@pytest.mark.parametrize("namespace", [*NAMESPACES[:8], "cranfield.bundled"])
+def test_only_public_names_are_listed(namespace: str) -> None:
+    module = resolve_name(namespace)
+    assert set(dir(module)) == set(vars(module)["__all__"])
+
+
 @pytest.mark.parametrize("namespace", NAMESPACES)
 def test_public_names_are_documented(namespace: str) -> None:
     module = resolve_name(namespace)

@@ -5,6 +5,7 @@ from . import (
     assess as assess,
     bundled as bundled,
     campaign as campaign,
+    correlation as correlation,
     measures as measures,
     meta as meta,
     online as online,

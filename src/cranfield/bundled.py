@@ -14,6 +14,8 @@ from cranfield.collection.files.many_runs import Runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.qrels import Qrels
 
+__all__ = ["Collection", "trec_covid"]
+
 _DATA = Path(__file__).parent / "data"
 
 
@@ -86,3 +88,7 @@ def trec_covid() -> Collection:
     runs = Runs([(run["tag"], by_run[run["tag"]]) for run in about["runs"]])
     qrels = read_qrels(table.filter(pl.col("run").is_null()).select("topic", "doc", "grade"))
     return Collection(about["name"], qrels, runs, about)
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

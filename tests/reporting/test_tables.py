@@ -110,7 +110,7 @@ def test_letters_of_groups() -> None:
     found = cf.table(scores, marks="groups")
     compared = cf.compare(scores)
     assert marks(found) == [compared.groups()[name] for name in SYSTEMS]
-    p = compared.pvalues
+    p = compared.pvalue_matrix
     for i in range(5):
         for j in range(i):
             together = set(marks(found)[i]) & set(marks(found)[j])

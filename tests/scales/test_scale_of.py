@@ -476,3 +476,10 @@ def test_a_measure_without_a_form_is_enumerated() -> None:
     assert found.own.scale is ORDINAL
     assert not found.exact
     assert "2^-40" in str(found)
+
+
+def test_a_report_is_short_where_it_is_shown_in_a_line() -> None:
+    found = scale_of("nDCG@10", 10)
+    assert repr(found) == "ScaleReport(nDCG@10, length=10, grades=1: ordinal)"
+    assert "not interval: the step" in str(found)
+    assert len(repr(found.own.witness)) < 300

@@ -177,7 +177,7 @@ def test_one_way_tukey_is_scipys() -> None:
     theirs = stats.tukey_hsd(*groups)
     found = cf.compare(scores_of(values), test="anova-1")
     np.testing.assert_allclose(
-        found.pvalues[np.triu_indices(5, 1)], theirs.pvalue[np.triu_indices(5, 1)], atol=1e-9
+        found.pvalue_matrix[np.triu_indices(5, 1)], theirs.pvalue[np.triu_indices(5, 1)], atol=1e-9
     )
     limits = theirs.confidence_interval(0.95)
     np.testing.assert_allclose(found.interval[0], limits.low[np.triu_indices(5, 1)], atol=1e-9)

@@ -95,9 +95,11 @@ def test_what_must_hold(correction: str) -> None:
     assert not np.array_equal(found, p(values, seed=2))
     # Topics in another order are other samples, but systems in another order are not.
     order = [3, 1, 5, 0, 4, 2]
-    matrix = cf.compare(values, test="t", correction=correction, resamples=499, seed=1).pvalues
+    matrix = cf.compare(
+        values, test="t", correction=correction, resamples=499, seed=1
+    ).pvalue_matrix
     other = cf.compare(values[:, order], test="t", correction=correction, resamples=499, seed=1)
-    np.testing.assert_array_equal(other.pvalues, matrix[np.ix_(order, order)])
+    np.testing.assert_array_equal(other.pvalue_matrix, matrix[np.ix_(order, order)])
     # A system that is the same is no different, and all topics alike leave nothing to draw.
     twin = np.column_stack([values[:, :2], values[:, 0]])
     assert p(twin)[1] == 1.0

@@ -123,8 +123,10 @@ def np_shards() -> cf.Scores:
         ({"resamples": 10**8}, "from 1 to 1,000,000"),
         ({"jobs": True}, "jobs must be a whole number"),
         ({"exact": "yes"}, "True, False or None"),
-        ({"baseline": 3}, "a baseline is the name of a system"),
-        ({"baseline": [3]}, "a baseline is the name of a system"),
+        ({"baseline": 3.0}, "a baseline is the name of a system"),
+        ({"baseline": [True]}, "a baseline is the name of a system"),
+        ({"baseline": 6}, "there are 6 systems, from 0, and no baseline 6"),
+        ({"baseline": [-1]}, "no baseline -1"),
         ({"test": "t", "correction": "tukey"}, "tukey does not go with the test t"),
         ({"correction": "dunnett"}, "name it"),
         ({"correction": "tukey", "alternative": "less"}, "two-sided"),
@@ -375,15 +377,32 @@ def test_result_is_complete(some: cf.Scores) -> None:
     frame = found.to_polars()
     assert frame.columns[:2] == ["first", "second"]
     assert (found.resamples, found.seed) == (300, 9)
-    assert found.pvalues.shape == (6, 6)
-    assert np.isnan(found.pvalues.diagonal()).all()
-    assert (found.pvalues == found.pvalues.T)[~np.eye(6, dtype=bool)].all()
+    assert found.pvalue_matrix.shape == (6, 6)
+    assert np.isnan(found.pvalue_matrix.diagonal()).all()
+    assert (found.pvalue_matrix == found.pvalue_matrix.T)[~np.eye(6, dtype=bool)].all()
     assert found.significant(0.5).height == found.count(0.5)
     copy = pickle.loads(pickle.dumps(found))
     assert (copy.interval[0] == found.interval[0]).all()
     assert list(found.to_pandas().columns) == frame.columns
     ranking = found.ranking()
     assert ranking["mean"].is_sorted(descending=True)
+
+
+def test_a_baseline_by_its_place(some: cf.Scores) -> None:
+    for place, name in enumerate(some.systems):
+        assert cf.compare(some, test="t", baseline=place).baselines == (name,)
+    assert cf.compare(some, test="t", baseline=[2, "a", 0]).baselines == ("c", "a")
+    numbered = {str(k): some.values[:, k] for k in range(1, 4)}
+    with pytest.raises(PolicyError, match="a system called '1', and a place 1: name the baseline"):
+        cf.compare(numbered, baseline=1)
+    assert cf.compare(numbered, baseline=0).baselines == ("1",)
+
+
+def test_the_old_name_of_the_matrix_of_p_values(some: cf.Scores) -> None:
+    found = cf.compare(some, test="t")
+    with pytest.warns(DeprecationWarning, match="pvalue_matrix"):
+        old = found.pvalues
+    np.testing.assert_array_equal(old, found.matrix(found.adjusted_pvalues))
 
 
 def test_baseline(some: cf.Scores) -> None:
@@ -396,7 +415,7 @@ def test_baseline(some: cf.Scores) -> None:
     assert len(several) == 8
     everything = cf.compare(some, test="t", correction="none")
     k = next(i for i in range(len(several)) if several.systems[several.first[i]] == "f")
-    pair = everything.pvalues[2, 5]
+    pair = everything.pvalue_matrix[2, 5]
     assert several.raw_pvalues[k] == pytest.approx(pair, rel=1e-12)
 
 
@@ -476,7 +495,9 @@ def test_invariances(seed: int, name: str) -> None:
         np.testing.assert_allclose(shuffled.raw_pvalues, found.raw_pvalues, atol=1e-9)
         order = rng.permutation(values.shape[1])
         renamed = cf.compare(scores_of(values[:, order]), **options)
-        np.testing.assert_allclose(renamed.pvalues, found.pvalues[np.ix_(order, order)], atol=1e-9)
+        np.testing.assert_allclose(
+            renamed.pvalue_matrix, found.pvalue_matrix[np.ix_(order, order)], atol=1e-9
+        )
         # The other way round, the tails change places.
         one = cf.compare(scores_of(values), **options, alternative="greater")
         other = cf.compare(scores_of(-values), **options, alternative="less")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 import polars as pl
@@ -19,6 +19,7 @@ from cranfield.measures import Measure, parse_measures
 from cranfield.measures.base import REGISTRY
 from cranfield.measures.families import KINDS
 from cranfield.scores import Scores
+from cranfield.scores.labels import place_of
 from cranfield.scores.several_measures import by_system, long_table
 from cranfield.tabular import frame_html
 from cranfield.tabular.frames import Framed
@@ -137,6 +138,41 @@ class Evaluation(Framed, Mapping[str, Scores]):
     def by_system(self) -> pl.DataFrame:
         """Return the overall values with one row a system and a column a measure."""
         return by_system(self)
+
+    @overload
+    def to_dict(self) -> dict[str, dict[str, float]]: ...
+
+    @overload
+    def to_dict(self, system: str) -> dict[str, float]: ...
+
+    def to_dict(self, system: str | None = None) -> dict[str, Any]:
+        """Return the overall values, `{measure: {system: value}}`; NaN where there is none.
+
+        Parameters
+        ----------
+        system
+            One system, whose values are `{measure: value}`.
+
+        Raises
+        ------
+        PolicyError
+            For a system that is not there, and for scores by shard.
+
+        Examples
+        --------
+        >>> import cranfield as cf
+        >>> ev = cf.evaluate({"q": {"a": 2, "b": 1}}, {"q": {"b": 1}}, ["RR", "P@1"])
+        >>> ev.to_dict(), ev.to_dict("run")
+        ({'RR': {'run': 0.5}, 'P@1': {'run': 0.0}}, {'RR': 0.5, 'P@1': 0.0})
+        """
+        overall = {}
+        for name, scores in self.items():
+            scores.flat("overall values of systems are asked for")
+            overall[name] = dict(zip(scores.systems, scores.overall().tolist(), strict=True))
+        if system is None:
+            return overall
+        label = self.systems[place_of(system, self.systems)]
+        return {name: values[label] for name, values in overall.items()}
 
     def summary(self) -> pl.DataFrame:
         """Return mean, median, geometric mean and standard deviation by measure and system."""

@@ -61,3 +61,7 @@ __all__ = [
     "scale_over_topics",
     "score_runs",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

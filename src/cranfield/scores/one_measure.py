@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from itertools import compress, permutations
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 import polars as pl
@@ -18,7 +18,7 @@ from cranfield.base.scale_types import Scale
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
 from cranfield.scores.averages import Averages
-from cranfield.scores.labels import lacking, places_of
+from cranfield.scores.labels import lacking, place_of, places_of
 from cranfield.scores.missing import filled
 from cranfield.tabular import frame_html
 
@@ -120,6 +120,27 @@ class Scores(Averages):
         """The labels of each axis, by what they name: `topic`, `system`, and `shard` if any."""
         axes = {"topic": self.topics, "system": self.systems}
         return {**axes, "shard": self.shards} if self.shards else axes
+
+    def __getitem__(self, system: str) -> dict[str, float]:
+        """Return the scores of one system by topic; a topic without a score is not in it.
+
+        Raises
+        ------
+        PolicyError
+            For a system that is not there, with the nearest ones; for scores by shard.
+
+        Examples
+        --------
+        >>> scores = Scores([[0.5, 1.0], [0.0, np.nan]], topics=["q1", "q2"], systems=["a", "b"])
+        >>> scores["a"], scores["b"]
+        ({'q1': 0.5, 'q2': 0.0}, {'q1': 1.0})
+        """
+        column = self.flat(NO_TABLE)[:, place_of(system, self.systems)]
+        known = ~np.isnan(column)
+        return dict(zip(compress(self.topics, known), column[known].tolist(), strict=True))
+
+    __iter__: ClassVar[None] = None
+    """Rows and columns are both labels: `topics` and `systems` say of which to take."""
 
     def select(self, topics: Any = None, systems: Any = None, shards: Any = None) -> Scores:
         """Return some of the scores, in the order that is asked for.

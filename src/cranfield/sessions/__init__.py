@@ -23,3 +23,7 @@ __all__ = [
     "read_session_topics",
     "read_sessions",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

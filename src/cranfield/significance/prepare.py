@@ -117,22 +117,33 @@ def _gaps(scores: Scores) -> tuple[str, ...]:
     return (f"{number}: each system is judged by what it has",)
 
 
-def baseline_indices(systems: Sequence[str], asked: str | Sequence[str] | None) -> list[int]:
-    """Find the systems that are baselines; some must be left to compare with them."""
+def baseline_indices(
+    systems: Sequence[str], asked: str | int | Sequence[str | int] | None
+) -> list[int]:
+    """Find the systems that are baselines, by name or place; some must be left to compare."""
     try:
-        names = [] if asked is None else [asked] if isinstance(asked, str) else list(asked)
+        one = asked is None or isinstance(asked, (str, int, np.integer))
+        given: list[Any] = ([] if asked is None else [asked]) if one else list(asked)  # type: ignore[arg-type]
     except TypeError:
         raise PolicyError(f"a baseline is the name of a system, not {asked!r}") from None
-    found = []
-    for name in names:
-        if not isinstance(name, str):
-            raise PolicyError(f"a baseline is the name of a system, not {name!r}")
-        place = place_of(name, systems, role=" to be the baseline")
-        if place not in found:
-            found.append(place)
-    if names and len(found) == len(systems):
+    found = list(dict.fromkeys(_baseline(systems, one) for one in given))
+    if given and len(found) == len(systems):
         raise PolicyError("all systems are baselines: nothing is left to compare with them")
     return found
+
+
+def _baseline(systems: Sequence[str], given: Any) -> int:
+    if isinstance(given, str):
+        return place_of(given, systems, role=" to be the baseline")
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
+        raise PolicyError(f"a baseline is the name of a system, not {given!r}")
+    if str(given) in systems:
+        raise PolicyError(
+            f"there is a system called {quoted(str(given))}, and a place {given}: name the baseline"
+        )
+    if not 0 <= given < len(systems):
+        raise PolicyError(f"there are {len(systems)} systems, from 0, and no baseline {given}")
+    return int(given)
 
 
 def score_bounds(scores: Scores, asked: tuple[float, float] | None) -> tuple[float, float]:

@@ -22,3 +22,7 @@ __all__ = [
     "read_nugget_assignments",
     "read_nuggets",
 ]
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -107,6 +107,19 @@ def test_wrong_options(judged: cf.JudgedRuns, call: Callable[[Any], Any], messag
     assert "\n" not in str(caught.value)
 
 
+def test_exact_n_reaches_the_signed_rank_test(judged: cf.JudgedRuns) -> None:
+    found = [
+        study_scales(judged, ["P"], cutoffs=[5], tests=[("signed-rank", "none")], exact_n=n)
+        for n in (0, 25)
+    ]
+    scores = cf.score(judged, ["P@5"])["P@5"]
+    for study, n in zip(found, (0, 25), strict=True):
+        alone = cf.compare(scores, test="signed-rank", correction="none", exact_n=n)
+        assert study.changes["Sig"].item() == alone.count()
+    with pytest.raises(PolicyError, match="exact_n"):
+        study_scales(judged, ["P"], exact_n=-1)
+
+
 def test_one_measure_and_any_iterable(judged: cf.JudgedRuns) -> None:
     found = study_scales(judged, "P", cutoffs=range(2, 4), tests=iter(T))
     assert (found.measures, found.cutoffs) == (("P",), (2, 3))

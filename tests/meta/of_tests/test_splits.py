@@ -78,6 +78,11 @@ def test_every_repeat_is_what_compare_says() -> None:
         assert row["significant second"].item() == counts[1]
 
 
+def test_what_a_test_finds_is_what_it_finds_on_the_first_set() -> None:
+    study = split_topics(made()[0], ["t"], sizes=[8], repeats=2, seed=4)
+    assert study.table("significant").equals(study.table("significant first"))
+
+
 def test_draws_are_disjoint_and_their_own() -> None:
     for size in (2, 10, 11):
         one, other = draw(21, size, 0, 7)

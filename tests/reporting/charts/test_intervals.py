@@ -38,7 +38,7 @@ def test_verdicts_follow_the_comparison(lower_is_better: bool) -> None:
         if name == "s4":
             assert row["verdict"] == "reference"
             continue
-        p = found.pvalues[scores.systems.index(name), 4]
+        p = found.pvalue_matrix[scores.systems.index(name), 4]
         better = (means[name] > means["s4"]) != lower_is_better
         wanted = ("better" if better else "worse") if p <= 0.05 else "not different"
         assert row["verdict"] == wanted

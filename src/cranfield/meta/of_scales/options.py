@@ -32,6 +32,7 @@ class ScaleOptions:
     tests: tuple[tuple[str, str], ...]
     ties: str
     alpha: float
+    exact_n: int
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -39,7 +40,8 @@ class ScaleOptions:
 
     def about(self) -> dict[str, Any]:
         """Return what the parts of a study depend on besides their tasks and the runs."""
-        return {"measures": self.names, "tests": self.tests, "ties": self.ties, "alpha": self.alpha}
+        about = {"measures": self.names, "tests": self.tests, "ties": self.ties}
+        return {**about, "alpha": self.alpha, "exact_n": self.exact_n}
 
     def versions(self, cutoff: int) -> list[tuple[Measure, Interval]]:
         """Return each measure at a cutoff, and its interval-scaled version."""
@@ -67,7 +69,12 @@ class ScaleOptions:
 
 
 def scale_options(
-    measures: Any, cutoffs: Any, tests: Any, ties: str = "unique", alpha: float = 0.05
+    measures: Any,
+    cutoffs: Any,
+    tests: Any,
+    ties: str = "unique",
+    alpha: float = 0.05,
+    exact_n: int = Options.exact_n,
 ) -> ScaleOptions:
     """Check what is asked of a study of scales; no tests leave out what they would say."""
     given = [measures] if isinstance(measures, (str, Measure)) else measures
@@ -79,13 +86,13 @@ def scale_options(
     pairs = "tests with a correction of each, such as [('t', 'holm')]"
     # Without tests there is no table of changes, and the rest of the study.
     chosen = [_test(one, alpha, pairs) for one in _listed(tests, "tests", pairs, least=0)]
-    Options(alpha=alpha)
+    Options(alpha=alpha, exact_n=exact_n)
     if ties not in TIES:
         raise PolicyError(f"ties={ties!r} is none of {', '.join(TIES)}")
     _once([str(one) for one in wanted], "measure")
     _once([str(one) for one in lengths], "cutoff")
     _once([test for test, _ in chosen], "test")
-    made = ScaleOptions(tuple(wanted), tuple(lengths), tuple(chosen), ties, alpha)
+    made = ScaleOptions(tuple(wanted), tuple(lengths), tuple(chosen), ties, alpha, exact_n)
     made.versions(lengths[0])
     return made
 

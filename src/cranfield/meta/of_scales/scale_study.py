@@ -19,11 +19,12 @@ from cranfield.meta.of_collections.rankings import DECIMALS
 from cranfield.meta.of_scales.options import ScaleOptions, scale_options
 from cranfield.meta.of_scales.result import ScaleStudy
 from cranfield.meta.work.folder import judged_fingerprint
-from cranfield.meta.work.options import Numbers, OneOf, check_options
+from cranfield.meta.work.options import Numbers, OneOf, Whole, check_options
 from cranfield.meta.work.parts import Work, run_parts, with_work
 from cranfield.scales.images.values import TIES
 from cranfield.scores import Scores
 from cranfield.significance.comparison.compare import compare
+from cranfield.significance.options import Options
 
 MEASURES = (
     "P",
@@ -68,6 +69,7 @@ def study_scales(
     tests: Iterable[tuple[str, str]] = TESTS,
     ties: Annotated[str, OneOf(TIES)] = "unique",
     alpha: float = 0.05,
+    exact_n: Annotated[int, Whole(0)] = Options.exact_n,
     **work: Unpack[Work],
 ) -> ScaleStudy:
     """Compare measures with their interval-scaled versions on the same runs.
@@ -83,6 +85,8 @@ def study_scales(
         leaves `changes` empty.
     ties
         How interval-scaled versions rank ties: `unique`, `mid`, `min` or `max`.
+    exact_n
+        As for :func:`cranfield.compare`: most differences for an exact signed rank test.
     jobs, backend, scheduler, folder, progress
         As for :func:`cranfield.meta.run_parts`; a part is a measure at a cutoff.
 
@@ -112,7 +116,7 @@ def study_scales(
     >>> found.correlation["overall"][0], found.changes["S2NS"][0]
     (1.0, 0)
     """
-    options = scale_options(measures, cutoffs, tests, ties, alpha)
+    options = scale_options(measures, cutoffs, tests, ties, alpha, exact_n)
     check_options(study_scales, locals())
     if not isinstance(judged, JudgedRuns):
         raise PolicyError(f"the study takes what judge() returns, not {type(judged).__name__}")
@@ -165,9 +169,9 @@ def _compared(shared: tuple[JudgedRuns, ScaleOptions], task: tuple[int, int]) ->
     plain, ranked = options.versions(cutoff)[place]
     scores = score(judged, [plain, ranked])
     both = scores[plain], scores[ranked]
+    how: dict[str, Any] = {"alpha": options.alpha, "exact_n": options.exact_n}
     changes = [
-        {"test": test, **_changed(*both, test, correct, options.alpha)}
-        for test, correct in options.tests
+        {"test": test, **_changed(*both, test, correct, **how)} for test, correct in options.tests
     ]
     row = {"cutoff": cutoff, "measure": options.names[place], **_agreement(*both)}
     row |= {"means": _means(both[0]).tolist(), "ranked": _means(both[1]).tolist()}
@@ -212,11 +216,11 @@ def _agreement(plain: Scores, ranked: Scores) -> dict[str, float]:
 
 
 def _changed(
-    plain: Scores, ranked: Scores, test: str, correction: str, alpha: float
+    plain: Scores, ranked: Scores, test: str, correction: str, **how: Any
 ) -> dict[str, float]:
     """Count pairs that differ by the measure, and those for which its version says otherwise."""
     before, after = (
-        compare(one, test=test, correction=correction, alpha=alpha).is_significant()
+        compare(one, test=test, correction=correction, **how).is_significant()
         for one in (plain, ranked)
     )
     found = int(before.sum())

@@ -118,7 +118,8 @@ class SplitStudy(
         Parameters
         ----------
         what
-            A column of :meth:`summary`, such as `AA`, `jaccard` or `significant first`.
+            A column of :meth:`summary`, such as `AA`, `jaccard` or `significant first`;
+            `significant` is the last.
         second
             The other test; by default each test is compared with itself.
         sets, group
@@ -126,6 +127,7 @@ class SplitStudy(
         """
         group = next(iter(self.groups)) if group is None else group
         rows = self._summary.filter(pl.col("group") == group)
+        what = FOUND[0] if what == "significant" else what
         if what not in rows.columns:
             raise PolicyError(f"there is no number {quoted(what)}; there are {', '.join(NUMBERS)}")
         if second is not None and second not in self.tests:

@@ -26,7 +26,7 @@ KINDS = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Witness:
     """Runs that show that a measure is not on a scale.
 
@@ -50,6 +50,9 @@ class Witness:
     values: tuple[Number, ...]
     labels: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"Witness({self})"
+
     def __str__(self) -> str:
         runs = self.labels or tuple(map(written, self.runs))
         values = tuple(map(shown, self.values))
@@ -64,7 +67,7 @@ class Witness:
         )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Verdict:
     """The scale of a measure for one order of runs.
 
@@ -94,6 +97,9 @@ class Verdict:
         more = "" if self.scale is None else f"at least {self.scale}; interval or not is "
         return f"{more}not decided at this length"
 
+    def __repr__(self) -> str:
+        return f"Verdict({self.order}: {self.word})"
+
     def __str__(self) -> str:
         text = f"{self.order}: {self.word}"
         if self.witness is not None:
@@ -102,7 +108,7 @@ class Verdict:
         return f"{text} ({self.reason})" if self.reason else text
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ScaleReport:
     """The scale of a measure for runs of one length on one topic.
 
@@ -137,6 +143,10 @@ class ScaleReport:
         """Scale for its own order, the most that can be claimed."""
         return self.own.scale or Scale.ORDINAL
 
+    def __repr__(self) -> str:
+        shape = f"length={self.length}, grades={self.grades}"
+        return f"ScaleReport({self.measure}, {shape}: {self.own.word})"
+
     def __str__(self) -> str:
         base = "" if self.judgments is None else f", recall base {self.judgments}"
         head = (
@@ -149,7 +159,7 @@ class ScaleReport:
         return "\n".join(lines)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class TopicsReport:
     """The scale of a measure over runs of several lengths and topics of several recall bases.
 
@@ -175,6 +185,10 @@ class TopicsReport:
     values: tuple[Number, ...]
     witness: Witness | None
     exact: bool
+
+    def __repr__(self) -> str:
+        found = f"{self.scale}, {counted(len(self.values), 'value')}"
+        return f"TopicsReport({self.measure}, S[{self.longest}, {self.largest_base}]: {found})"
 
     def __str__(self) -> str:
         where = f"{self.measure} on S[{self.longest}, {self.largest_base}]"

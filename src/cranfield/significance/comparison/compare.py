@@ -42,7 +42,7 @@ def compare(
     correction: str | None = None,
     alternative: str = "two-sided",
     alpha: float = 0.05,
-    baseline: str | Sequence[str] | None = None,
+    baseline: str | int | Sequence[str | int] | None = None,
     missing: str | None = None,
     exact: bool | None = None,
     exact_n: int = 25,
@@ -77,7 +77,8 @@ def compare(
     alpha
         Significance level.
     baseline
-        A system, or several, that the others are compared with; else all pairs are compared.
+        A system, or several, that the others are compared with, by name or by place from 0; else
+        all pairs are compared.
     missing
         What to do where a system has no score for a topic: `error`; `drop` leaves such topics out;
         `zero` counts 0; `available` uses what there is, where the test can. By default unpaired

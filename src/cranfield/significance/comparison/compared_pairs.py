@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
+from warnings import warn
 
 import numpy as np
 import polars as pl
@@ -112,6 +113,16 @@ class ComparedPairs:
 
     @property
     def pvalues(self) -> Floats:
+        """The old name of :attr:`pvalue_matrix`; what else is of pairs, goes by pair."""
+        warn(
+            "pvalues is called pvalue_matrix; by pair, as all else, they are adjusted_pvalues",
+            DeprecationWarning,
+            stacklevel=2,
+        )
+        return self.pvalue_matrix
+
+    @property
+    def pvalue_matrix(self) -> Floats:
         """Adjusted p-values, system by system; NaN where nothing was compared.
 
         One-sided p-values stand only where the row is the first system of the pair.
@@ -203,7 +214,7 @@ class ComparedPairs:
             means=self.means,
             topics=self.topics,
             difference=np.nan_to_num(self.matrix(self.difference, mirrored=-1.0)),
-            pvalues=np.nan_to_num(self.pvalues, nan=1.0),
+            pvalues=np.nan_to_num(self.pvalue_matrix, nan=1.0),
             own_pvalues=None,
             alpha=self.alpha,
             method=f"{self.info.title} with {correction.title}",

@@ -77,7 +77,7 @@ def test_what_is_sure_is_what_compare_finds() -> None:
     ev = made.evaluation()["nDCG@20"]
     comparison = cf.compare(ev)
     groups = comparison.groups()
-    p = comparison.pvalues
+    p = comparison.pvalue_matrix
     for k, tag in enumerate(ev.systems):
         sure = made.sheet_of(tag, made.sheets()).sure
         apart = {ev.systems[j] for j in np.flatnonzero(p[k] <= 0.05)}

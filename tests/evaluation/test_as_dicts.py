@@ -1,0 +1,47 @@
+"""Scores as plain dicts: of one system by topic, of all systems by measure."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import cranfield as cf
+
+RUNS = {"x": {"q1": {"a": 2, "b": 1}, "q2": {"c": 1}}, "y": {"q1": {"b": 2, "a": 1}}}
+QRELS = {"q1": {"b": 1}, "q2": {"c": 1}}
+
+
+def test_overall_values_by_measure_and_system() -> None:
+    ev = cf.evaluate(RUNS, QRELS, ["RR", "NumRelRet"])
+    assert ev.to_dict() == {"RR": {"x": 0.75, "y": 0.5}, "NumRelRet": {"x": 2.0, "y": 1.0}}
+    assert ev.to_dict("y") == {"RR": 0.5, "NumRelRet": 1.0}
+    with pytest.raises(cf.PolicyError, match="there is no system 'z'"):
+        ev.to_dict("z")
+
+
+def test_scores_of_one_system() -> None:
+    ev = cf.evaluate(RUNS, QRELS, "RR")
+    assert ev["RR"]["x"] == {"q1": 0.5, "q2": 1.0}
+    assert ev["RR"]["y"]["q2"] == 0.0
+    with pytest.raises(cf.PolicyError, match="there is no system 'xx'; did you mean 'x'"):
+        ev["RR"]["xx"]
+    with pytest.raises(TypeError, match="not iterable"):
+        list(ev["RR"])  # type: ignore[call-overload]
+
+
+def test_scores_by_shard_are_no_dict() -> None:
+    ev = cf.evaluate(RUNS, QRELS, "RR", shards={"a": "l", "b": "l", "c": "r"})
+    for asked in (lambda: ev["RR"]["x"], ev.to_dict, lambda: ev.to_dict("x")):
+        with pytest.raises(cf.PolicyError, match="average them over shards first"):
+            asked()
+
+
+@given(arrays(float, (3, 2), elements=st.floats(0, 1) | st.just(np.nan)))
+def test_each_score_is_there_once(values: np.ndarray) -> None:
+    scores = cf.Scores(values, topics=("1", "2", "3"), systems=("a", "b"))
+    for k, system in enumerate(scores.systems):
+        found = [scores[system].get(topic, np.nan) for topic in scores.topics]
+        np.testing.assert_array_equal(found, values[:, k])

@@ -95,7 +95,7 @@ def test_nothing_is_merged_in_silence() -> None:
 
 def test_a_row_without_a_system_is_refused() -> None:
     rows = [*ROWS, {"model": None, "query": "1", "doc": "z", "score": 1.0}]
-    with pytest.raises(cf.InputError, match="has no system, as one of 2"):
+    with pytest.raises(cf.InputError, match="has no system, and others have"):
         list(cf.read_runs(rows))
 
 
@@ -292,3 +292,48 @@ def test_runs_that_cannot_be_read_are_skipped_and_told(backend: str, tmp_path: P
         pytest.raises(cf.InputError, match="no run can be read"),
     ):
         cf.evaluate(tmp_path, {"1": {"d": 1}}, "AP", bad_runs="skip")
+
+
+def test_what_narwhals_knows_by_name_only_comes_by_arrow() -> None:
+    batch = pa.Table.from_pylist(ROWS).to_batches()[0]
+    assert seen(batch) == SEEN
+
+
+def test_names_of_systems_of_any_kind() -> None:
+    frame = pd.DataFrame(ROWS)
+    for values in ([1.0, 2.0, 1.0, 2.0], pd.to_datetime(["2020", "2021", "2020", "2021"])):
+        assert list(seen(frame.assign(model=values)).values()) == list(SEEN.values())
+    with pytest.raises(cf.InputError, match="has no system, and others have"):
+        list(cf.read_runs(frame.assign(model=["x", None, "x", "x"])))
+    with pytest.raises(cf.InputError, match=r"without a name of its own it is 2 systems"):
+        cf.evaluate({"mine": frame.assign(doc="a", query="1")}, {"1": {"a": 1}}, "AP")
+
+
+@given(
+    st.lists(
+        st.sampled_from(["1", " 2 ", "2.5", "1e3", "-0.1", "1_0", "nan", "", "x", "1e999", "٣"]),
+        min_size=1,
+    )
+)
+def test_numbers_of_csv_are_those_of_python(cells: list[str]) -> None:
+    """A column is read as a whole as it is cell by cell: as a list of Python."""
+    from cranfield.sources.values import GRADE, NUMBER
+
+    for kind in (NUMBER, GRADE):
+        whole, bad = kind.column("score", pl.Series(cells, dtype=pl.String))
+        alone = [kind.read(cell) for cell in cells]
+        assert whole.to_list() == alone
+        assert bad == next((k for k, value in enumerate(alone) if value is None), None)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("model;qid;docno;score\nx;1;a;1\n", "separated by semicolons"),
+        ("1,a,1.5\n1,b,1\n", "the first line is to name the columns"),
+    ],
+)
+def test_heads_that_are_none(text: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text(text)
+    with pytest.raises(cf.InputError, match=said):
+        cf.evaluate(tmp_path / "a.csv", {"1": {"a": 1}}, "AP")

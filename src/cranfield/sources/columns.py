@@ -75,8 +75,11 @@ def columns_of_frame(data: Any, source: str) -> Columns:
     import narwhals.stable.v1 as nw
 
     with refusing(f"{type(data).__name__} is no data frame that can be read", source, Exception):
-        # Each library has its own ways to refuse a frame, such as one with a name twice.
+        # Each library has its own ways to refuse a frame, such as one with a name twice. What
+        # narwhals only asks for its names, such as relations of DuckDB, comes by Arrow.
         frame = nw.from_native(data)
+        if nw.get_level(frame) == "interchange":
+            frame = nw.from_native(_by_arrow(data))
         frame = frame.collect() if isinstance(frame, nw.LazyFrame) else frame
         names = list(frame.columns)
 
@@ -92,6 +95,12 @@ def columns_of_frame(data: Any, source: str) -> Columns:
             return list(series.to_list())
 
     return Columns(source, names, cells)
+
+
+def _by_arrow(data: Any) -> pl.DataFrame:
+    if hasattr(data, "__arrow_c_stream__") or hasattr(data, "__arrow_c_array__"):
+        return pl.DataFrame(data)
+    return pl.from_dataframe(data)
 
 
 def columns_of_records(

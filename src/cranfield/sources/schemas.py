@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from cranfield.base.errors import InputError, quoted
-from cranfield.sources.values import Cells, Kind
+from cranfield.sources.values import Cells, Kind, is_number
 
 NAMED = frozenset({"csv", "tsv", "json", "jsonl", "parquet"})
 """Formats with named columns."""
@@ -127,8 +127,16 @@ class Schema:
                     have=", ".join(have),
                     plain=", ".join(map(str, names)) or "none",
                 )
-                raise InputError(reason, source=source)
+                raise InputError(reason + _of_head(names), source=source)
         return found
+
+
+def _of_head(names: Sequence[object]) -> str:
+    """Say what may be wrong with the names that a file has."""
+    texts = [name for name in names if isinstance(name, str)]
+    if len(texts) == 1 and ";" in texts[0]:
+        return "; they are separated by semicolons, and commas or tabs are wanted"
+    return "; the first line is to name the columns" if any(map(is_number, texts)) else ""
 
 
 def place_of(name: str, names: Sequence[object], source: str, of: str) -> int:

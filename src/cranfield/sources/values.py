@@ -145,6 +145,12 @@ class Kind:
             if given == pl.String:
                 return series.set(series == "", None)
             return series.cast(pl.String) if given.is_integer() else None
+        if given == pl.String:
+            # All are as they are usually written, or each is looked at.
+            texts = pl.DataFrame({"": series.str.strip_chars()})
+            written = (numbers_in if self.dtype == pl.Float64 else integers_in)(pl.col(""))
+            made = texts.select(written).to_series()
+            return None if made.null_count() else made
         if not (given.is_integer() or given in {pl.Boolean, pl.Float32, pl.Float64}):
             return None
         number = series.cast(self.dtype, strict=False)

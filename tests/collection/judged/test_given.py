@@ -40,7 +40,7 @@ def test_whole_scores_as_judgments_are_refused() -> None:
 
 
 def test_what_may_be_either_is_warned_of() -> None:
-    toy, judged = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "c": 1}}
+    toy, judged = {"q": {"a": 3, "b": 2, "c": 1}}, {"q": {"a": 1, "b": 0, "c": 1}}
     with pytest.warns(cf.CranfieldWarning, match=ORDER):
         cf.evaluate(judged, toy, "AP")
 

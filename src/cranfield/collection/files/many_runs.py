@@ -23,6 +23,7 @@ from cranfield.collection.repeats import DUPLICATES
 from cranfield.collection.run import Run
 from cranfield.sources.chunks import Source
 from cranfield.sources.remote import is_url, listed, shown
+from cranfield.sources.values import is_number
 from cranfield.tabular import frame_html
 
 _USUAL = {
@@ -296,7 +297,8 @@ def _is_row(item: Any) -> bool:
         )
     if isinstance(item, list):
         # Lists of three may be names of files, too.
-        return len(item) == 6 or (len(item) == 3 and isinstance(item[2], Real))
+        number = isinstance(item[-1], str) and is_number(item[-1])
+        return len(item) == 6 or (len(item) == 3 and (number or isinstance(item[2], Real)))
     return hasattr(item, "_fields") or (isinstance(item, tuple) and len(item) in {3, 6})
 
 
@@ -393,7 +395,7 @@ def distinct_names(
         memory = None in {stem for stem, name in zip(stems, renamed, strict=True) if name == again}
         advice = "give each file a name of its own"
         if memory:
-            advice = "give each a name of its own, as in {'bm25': one, 'dense': other}"
+            advice = "give each a name of its own: in Python, as in {'bm25': one, 'dense': other}"
         raise InputError(f"two runs are called {quoted(again)}; {advice}")
     tag = min(name for name, number in times.items() if number > 1)
     warnings.warn(

@@ -288,18 +288,25 @@ class _Given:
     def about_repeats(self, error: InputError, kind: str) -> InputError:
         """Say of a document that is twice in a topic what tells the two apart."""
         tags = [*self.columns.tags]
-        found = None if self.table is None else self.table.telling_apart()
-        if self.table is None and len(tags) > 1:
-            found = "tag", tags
-        if found is None:
-            return error
-        name, values = found
-        advice = f"system={name!r} reads a system of each"
-        if kind == "qrels":
-            advice = "keep the rows of one of them, or duplicates='first' keeps the first judgment"
+        said = ""
+        if self.table is not None and len(tags) > 1:
+            listed = some_of(map(quoted, tags), 3)
+            said = f"; without a name of its own it is {len(tags)} systems ({listed})"
+        else:
+            found = ("tag", tags) if len(tags) > 1 else None
+            if self.table is not None:
+                found = self.table.telling_apart()
+            if found is not None:
+                name, values = found
+                advice = f"system={name!r} reads a system of each"
+                if kind == "qrels":
+                    advice = "keep the rows of one, or duplicates='first' keeps the first judgment"
+                said = (
+                    f"; column {quoted(name)} tells them apart ({len(values)} values:"
+                    f" {some_of(map(quoted, values), 3)}): {advice}"
+                )
         return InputError(
-            f"{error.reason}; column {quoted(name)} tells them apart"
-            f" ({len(values)} values: {some_of(map(quoted, values), 3)}): {advice}",
+            error.reason + said,
             source=error.source,
             line=error.line,
             topic=error.topic,

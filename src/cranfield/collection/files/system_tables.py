@@ -43,12 +43,9 @@ class SystemTable:
 
     def systems(self) -> list[tuple[str, SystemTable]]:
         """Take the rows of each system by themselves, in order of appearance."""
-        names = self.table.frame["tag"]
-        different = names.drop_nulls().unique(maintain_order=True).to_list()
-        if len(different) > 1:
-            count = len(different)
-            self.table.refuse(names.is_null(), lambda _: f"has no system, as one of {count}")
-        return [(name, self._rows((names == name).arg_true().to_numpy())) for name in different]
+        rows = pl.DataFrame({"name": self.table.frame["tag"]}).with_row_index("row")
+        of_each = rows.group_by("name", maintain_order=True).agg("row")
+        return [(name, self._rows(np.array(rows))) for name, rows in of_each.iter_rows()]
 
     def _rows(self, rows: Indices) -> SystemTable:
         lines = None if self.table.lines is None else np.asarray(self.table.lines)[rows]
@@ -101,7 +98,13 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
     cells = {name: columns.cells(k) for name, k in places.items()}
     if kind == "qrels":
         cells["grade"] = _without_truths(cells["grade"], columns)
+    if "tag" in cells:
+        cells["tag"] = _names_of(cells["tag"])
     table = fitted(cells, schema, columns.source, columns.lines)
+    if "tag" in cells:
+        unnamed = table.frame["tag"].is_null()
+        if not unnamed.all():
+            table.refuse(unnamed, lambda _: "has no system, and others have")
     if schema is RANKS:
         scores = -pl.col("rank").cast(pl.Float64)
         table = replace(table, frame=table.frame.with_columns(score=scores))
@@ -111,6 +114,13 @@ def read_system_table(data: Any, kind: str, layout: str, asked: Called) -> Syste
         if k not in places.values()
     }
     return SystemTable(table, others, stem, path)
+
+
+def _names_of(cells: Cells) -> Cells:
+    """Make names of systems of any values, such as dates."""
+    names = TAG.column("tag", cells)[0]
+    texts = _text(cells) if names.null_count() else names
+    return texts if texts.null_count() < names.null_count() else cells
 
 
 def _without_truths(cells: Cells, columns: Columns) -> Cells:

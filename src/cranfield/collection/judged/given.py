@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from cranfield.base.errors import CranfieldError, InputError, quoted, warn
+from cranfield.base.errors import CranfieldError, InputError, kept_warnings, quoted, warn
 from cranfield.collection.files.many_runs import Runs, files_of, read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.keys import Codes
@@ -184,7 +184,8 @@ def _check_values(many: Runs, judgments: Qrels, runs: Any, qrels: Any) -> None:
     if looks_like(qrels) == QRELS or looks_like(runs) == RUN or len(many) != 1:
         return
     try:
-        run = many[0]
+        with kept_warnings():
+            run = many[0]
     except InputError:
         return
     scores = run.scores

@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import MeasureError, optional_module
+from cranfield.base.plots import Plotted
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
 from cranfield.collection.judged.coverage import Coverage
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Evaluation(Framed, Mapping[str, Scores]):
+class Evaluation(Framed, Plotted, Mapping[str, Scores]):
     """Scores of several measures on the same input: a mapping of measures to scores.
 
     Attributes

@@ -8,6 +8,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from cranfield.base.plots import Plotted
 from cranfield.tabular import Table, frame_html, from_frame, number
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ FEW = 10
 """Rows that are shown of tables of teams and systems; the data frames have all."""
 
 
-class Study:
+class Study(Plotted):
     """What a study found; the results of all studies are frozen dataclasses of this class.
 
     A class of results is declared with its `name`, its `source` as :func:`cranfield.cite` reads it,

@@ -14,6 +14,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, PolicyError, optional_module, quoted
 from cranfield.base.escape import html, plain
+from cranfield.base.plots import Plotted
 from cranfield.base.scale_types import Scale
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
@@ -49,7 +50,7 @@ class Definition(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Scores(Averages):
+class Scores(Averages, Plotted):
     """Scores of one measure.
 
     Attributes

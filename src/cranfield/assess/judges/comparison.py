@@ -19,6 +19,7 @@ from cranfield.assess.judges.calibration import calibration
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import check_choice, check_probability
 from cranfield.base.errors import PolicyError
+from cranfield.base.plots import Plotted
 from cranfield.base.words import counted
 from cranfield.tabular import Table, between, from_frame, number
 from cranfield.tabular.frames import Framed
@@ -85,7 +86,7 @@ def _mean_of(what: Callable[[Floats], Any], tables: Tables) -> Floats:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JudgeComparison(Framed):
+class JudgeComparison(Framed, Plotted):
     """Judges beside people; made by :func:`compare_judges`.
 
     Attributes

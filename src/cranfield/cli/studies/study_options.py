@@ -107,6 +107,13 @@ _OUTPUT = in_group(
         one_of("--format", WRITERS, "How to write the tables.", "text"),
         option("--table", metavar="NAME", help="One table of numbers only."),
         option("--output", help="File to write, whole or not at all.", type=WRITTEN),
+        option(
+            "--plot",
+            "chart",
+            help="Also draw a chart of the study to this file (.svg, .png, .pdf, .html, .json);"
+            " KIND=FILE where it has several (cranfield plot --list).",
+            type=WRITTEN,
+        ),
     ),
 )
 
@@ -123,6 +130,7 @@ class StudyOptions:
     format: str
     table: str | None
     output: str | None
+    chart: str | None
     judging: Mapping[str, Any]
 
     @contextmanager
@@ -141,7 +149,11 @@ class StudyOptions:
             }
 
     def check_table(self, *kinds: type[Study], without: Iterable[str] = ()) -> None:
-        """Refuse a table that the studies cannot have, before they are done."""
+        """Refuse a table or a chart that the studies cannot have, before they are done."""
+        if self.chart is not None:
+            from cranfield.reporting.charts.of_studies.drawing import chart_to_draw
+
+            chart_to_draw(self.chart, kinds)
         if self.table is not None:
             lacking = set(without)
             check_table(self.table, (n for kind in kinds for n in kind.keys if n not in lacking))
@@ -149,6 +161,10 @@ class StudyOptions:
     def show(self, *studies: Study, **together: Any) -> None:
         """Write the studies as it was asked for; see :func:`cranfield.meta.study.findings`."""
         text = written(findings(*studies, **together), self.format, self.table)
+        if self.chart is not None:
+            from cranfield.reporting.charts.of_studies.drawing import draw_study
+
+            draw_study(self.chart, studies)
         write(text, self.output)
 
 
@@ -163,7 +179,7 @@ def study_options(*, seed: bool = True, work: bool = True) -> Callable[[Command]
     def with_options(command: Command) -> Command:
         @functools.wraps(command)
         def collected(seed: int = 0, resume: str | None = None, **rest: Any) -> Any:
-            output = {name: rest.pop(name) for name in ("format", "table", "output")}
+            output = {name: rest.pop(name) for name in ("format", "table", "output", "chart")}
             judging = {name: rest.pop(name) for name in JUDGING}
             options = StudyOptions(seed, resume, judging=judging, **output)
             return command(options=options, **rest)

@@ -12,6 +12,7 @@ import polars as pl
 from cranfield.base.arrays import Bools, Floats, Indices, Ints, row_slices
 from cranfield.base.checks import check_share, check_whole
 from cranfield.base.errors import PolicyError
+from cranfield.base.plots import Plotted
 from cranfield.base.streams import stream
 from cranfield.base.words import counted
 from cranfield.online.click_models.items import with_grades
@@ -27,7 +28,7 @@ HELD = 2**22
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ModelEvaluation(Framed):
+class ModelEvaluation(Framed, Plotted):
     r"""How well models foresee clicks; made by :func:`evaluate_models`.
 
     With :math:`q_r` the chance of what was observed at rank r given the clicks above it, and

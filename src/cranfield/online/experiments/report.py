@@ -9,6 +9,7 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.escape import plain
+from cranfield.base.plots import Plotted
 from cranfield.base.words import counted
 from cranfield.online.experiments.sample_ratio import ALARM, SampleRatio
 from cranfield.significance.corrections.catalogue import CORRECTIONS
@@ -25,7 +26,7 @@ BY = {
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ExperimentReport(Framed):
+class ExperimentReport(Framed, Plotted):
     """Means of all metrics by variant, and how the variants differ from the control.
 
     Attributes

@@ -9,6 +9,7 @@ from os import PathLike
 import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError
+from cranfield.base.plots import Plotted
 from cranfield.base.words import counted
 from cranfield.online.log.writing import write_tables
 from cranfield.tabular import frame_html
@@ -53,7 +54,7 @@ def counted_things(number: int, what: str) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class QueryLog:
+class QueryLog(Plotted):
     """Pages that users saw, the results on them and the clicks; made by :func:`read_log`.
 
     Attributes

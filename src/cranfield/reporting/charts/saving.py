@@ -9,7 +9,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from cranfield.base.errors import PolicyError, quoted
+from cranfield.base.errors import PolicyError, optional_module, quoted
 from cranfield.base.whole_files import whole_file
 
 FORMATS = ("html", "svg", "pdf", "png", "json")
@@ -68,6 +68,14 @@ def save(chart: Any, path: str | PathLike[str], *, scale: float = SCALE) -> None
         ...
     cranfield.PolicyError: 'box.docx' does not end in .html, .svg, .pdf, .png or .json
     """
+    suffix = format_of(path)
+    content = rendered(chart, suffix, scale=scale)
+    with whole_file(path) as out:
+        out.write(content)
+
+
+def format_of(path: Any) -> str:
+    """Return what a file is to be written as, by the end of its name."""
     if not isinstance(path, (str, PathLike)):
         raise PolicyError(f"a file is named by its path, not by {type(path).__name__}")
     name = Path(fspath(path)).name
@@ -75,9 +83,7 @@ def save(chart: Any, path: str | PathLike[str], *, scale: float = SCALE) -> None
     if suffix not in FORMATS:
         ends = ", ".join(f".{one}" for one in FORMATS[:-1])
         raise PolicyError(f"{quoted(name)} does not end in {ends} or .{FORMATS[-1]}")
-    content = rendered(chart, suffix, scale=scale)
-    with whole_file(path) as out:
-        out.write(content)
+    return suffix
 
 
 def rendered(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
@@ -87,16 +93,17 @@ def rendered(chart: Any, suffix: str, *, scale: Any = SCALE) -> bytes:
         raise PolicyError(f"this is no chart of Altair, but {type(chart).__name__}")
     if isinstance(scale, bool) or not isinstance(scale, (int, float)) or not 0 < scale <= 20:
         raise PolicyError(f"scale is a number above 0, up to 20, not {quoted(scale)}")
-    if suffix == "html":
-        return _page(chart).encode()
     if suffix == "json":
         return (chart.to_json(indent=1) + "\n").encode()
+    optional_module("vl_convert", "vl-convert-python", "vl-convert-python", f"a chart as {suffix}")
+    if suffix == "html":
+        return _page(chart).encode()
     if suffix == "svg":
         text = io.StringIO()
         chart.save(text, format="svg")
-        described = html.escape(_description(chart))
+        label = html.escape(described(chart))
         # As in a page; a converter leaves it out.
-        spoken = f'<svg role="graphics-document" aria-label="{described}" '
+        spoken = f'<svg role="graphics-document" aria-label="{label}" '
         return text.getvalue().replace("<svg ", spoken, 1).encode()
     out = io.BytesIO()
     drawn: Any = chart
@@ -109,11 +116,11 @@ def _page(chart: Any) -> str:
     page: str = chart.to_html(
         inline=True, embed_options=MENU, json_kwds={"cls": _InScript, "ensure_ascii": False}
     )
-    title = html.escape(_description(chart))
+    title = html.escape(described(chart))
     head = f'<html lang="en">\n<head>\n  <title>{title}</title>'
     return page.replace("<html>\n<head>", head, 1)
 
 
-def _description(chart: Any) -> str:
+def described(chart: Any) -> str:
     found = chart["description"]
     return found if isinstance(found, str) else "Chart"

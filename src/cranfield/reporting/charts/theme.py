@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
+from cranfield.reporting.charts.notebooks import offline
+
 if TYPE_CHECKING:
     import altair as alt
 
@@ -105,7 +107,7 @@ def themed(chart: Chart) -> Chart:
     import altair as alt
 
     found: Any = chart
-    return found.configure(  # type: ignore[no-any-return]
+    made: Chart = found.configure(
         background="white",
         font=FONT,
         # Room for names where none of the fonts is there, and the one in their place is wider.
@@ -120,3 +122,4 @@ def themed(chart: Chart) -> Chart:
         legend=alt.LegendConfig(labelFontSize=12, titleFontSize=13, titleFontWeight="normal"),
         title=alt.TitleConfig(fontSize=14, fontWeight="normal", anchor="start"),
     )
+    return offline(made)

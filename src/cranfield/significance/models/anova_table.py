@@ -11,6 +11,7 @@ import polars as pl
 from scipy.special import fdtrc
 
 from cranfield.base.arrays import Floats
+from cranfield.base.plots import Plotted
 from cranfield.significance.models.sphericity import Sphericity
 from cranfield.tabular import Cell, Table
 from cranfield.tabular.frames import Framed
@@ -30,7 +31,7 @@ SIZES = ((0.14, "large"), (0.06, "medium"), (0.01, "small"))
 
 
 @dataclass(frozen=True, eq=False)
-class AnovaTable(Framed):
+class AnovaTable(Framed, Plotted):
     """Where the variance of scores comes from.
 
     Attributes

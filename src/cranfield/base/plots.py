@@ -1,0 +1,54 @@
+"""The charts of a result, found at the result: `scores.plot.box()`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+CATALOGUE = "cranfield.reporting.charts.catalogue"
+"""Where charts are declared; it is loaded only when a chart is asked for."""
+
+
+class Plots:
+    """The charts that can be drawn of a result, each a method.
+
+    Printed, it lists them; editors and notebooks complete their names.
+
+    Examples
+    --------
+    >>> import cranfield as cf
+    >>> scores = cf.read_scores({"bm25": {"1": 0.2, "2": 0.4}, "dense": {"1": 0.4, "2": 0.5}})
+    >>> scores.plot
+    box               Scores of each system over topics: quartiles, median, mean, and scores far out
+    difficulty        How hard topics are, and for whom: scores of all systems on all topics
+    differences       Two systems: the difference on each topic, sorted
+    score-scatter     Two systems: the scores on each topic against each other
+    >>> type(scores.plot.box()).__name__
+    'LayerChart'
+    """
+
+    def __init__(self, thing: Any) -> None:
+        self._thing = thing
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        found: Callable[..., Any] = import_module(CATALOGUE).drawing(self._thing, name)
+        return found
+
+    def __dir__(self) -> list[str]:
+        return [*import_module(CATALOGUE).names_of(self._thing)]
+
+    def __repr__(self) -> str:
+        text: str = import_module(CATALOGUE).listed(self._thing)
+        return text
+
+
+class Plotted:
+    """Something that charts can be drawn of."""
+
+    @property
+    def plot(self) -> Plots:
+        """The charts of this, such as `plot.box()`; printed, it lists them."""
+        return Plots(self)

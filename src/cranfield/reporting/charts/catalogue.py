@@ -1,0 +1,238 @@
+"""The charts that there are: what each is called, what it is drawn of, and what it shows.
+
+The command `cranfield plot`, `.plot` of results and the list in the documentation follow from this.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from cranfield.base.errors import PolicyError, quoted
+from cranfield.evaluation.evaluation import Evaluation
+from cranfield.reporting import charts
+from cranfield.scores import Scores
+
+MEASURES, LENGTH = "measures", "length"
+"""What charts are drawn of that need no result: measures, and a length of runs."""
+
+BY_COMMAND = ("Scores", "Evaluation", "PairwiseComparison", "AnovaTable", MEASURES, LENGTH)
+"""What the command `cranfield plot` can draw charts of: what follows from runs and scores."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A chart.
+
+    Attributes
+    ----------
+    function
+        Its name in :mod:`cranfield.reporting.charts`.
+    of
+        The class of what it is drawn of.
+    shows
+        What is seen in it.
+    """
+
+    function: str
+    of: str
+    shows: str
+
+    @property
+    def draw(self) -> Callable[..., Any]:
+        found: Callable[..., Any] = getattr(charts, self.function)
+        return found
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """What can be chosen besides what it is drawn of."""
+        return tuple(inspect.signature(self.draw).parameters)[self.of != LENGTH :]
+
+
+CHARTS = {
+    "box": Kind(
+        "box_plot",
+        "Scores",
+        "Scores of each system over topics: quartiles, median, mean, and scores far out",
+    ),
+    "difficulty": Kind(
+        "difficulty_map",
+        "Scores",
+        "How hard topics are, and for whom: scores of all systems on all topics",
+    ),
+    "differences": Kind(
+        "difference_bars", "Scores", "Two systems: the difference on each topic, sorted"
+    ),
+    "score-scatter": Kind(
+        "difference_scatter", "Scores", "Two systems: the scores on each topic against each other"
+    ),
+    "precision-recall": Kind(
+        "precision_recall",
+        "Evaluation",
+        "Interpolated precision against recall, over all topics or on one",
+    ),
+    "intervals": Kind(
+        "intervals_chart",
+        "PairwiseComparison",
+        "Means with intervals that say which systems differ from the best, or from a reference",
+    ),
+    "matrix": Kind(
+        "significance_matrix",
+        "PairwiseComparison",
+        "All pairs: which systems are significantly better or worse than which",
+    ),
+    "residuals": Kind(
+        "residual_plots",
+        "AnovaTable",
+        "Assumptions of the analysis of variance: residuals by fitted scores and normal quantiles",
+    ),
+    "spacing": Kind(
+        "spacing_chart", MEASURES, "The values of measures on all runs of a length, one by one"
+    ),
+    "distribution": Kind(
+        "distribution_chart",
+        MEASURES,
+        "The share of all runs of a length with a score up to each value",
+    ),
+    "hasse": Kind("hasse_chart", LENGTH, "Which runs of a length are surely better than which"),
+    "judges": Kind(
+        "judges_chart", "JudgeComparison", "How well judges agree with people, with limits"
+    ),
+    "confusion": Kind(
+        "confusion_chart", "JudgeComparison", "Which grades judges give where people give which"
+    ),
+    "kin-bias": Kind("kin_bias_chart", "KinBias", "How much judges favour systems of their family"),
+    "clicks": Kind(
+        "clicks_by_rank_chart", "QueryLog", "The share of results clicked, by rank and variant"
+    ),
+    "perplexity": Kind(
+        "perplexity_chart", "ModelEvaluation", "How well click models foresee clicks, by rank"
+    ),
+    "experiment": Kind(
+        "experiment_chart", "ExperimentReport", "Lifts of metrics over the control, with limits"
+    ),
+    "looks": Kind(
+        "sequence_chart", "ExperimentReport", "The difference at each look, with limits for all"
+    ),
+    "agreement": Kind(
+        "agreement_chart", "SplitStudy", "How far tests agree on two sets of topics, by their size"
+    ),
+    "p-values": Kind(
+        "asl_chart",
+        "DiscriminativePower",
+        "The p-values of each measure from the smallest: lower curves tell more pairs apart",
+    ),
+    "leave-one-out": Kind(
+        "leave_one_out_chart",
+        "LeaveOneOut",
+        "Scores and ranks with all judgments, and without those of the own team alone",
+    ),
+    "pooling": Kind(
+        "pooling_chart", "Pooling", "What ways of judging a pool find, against judged documents"
+    ),
+    "stability": Kind(
+        "stability_chart", "Stability", "What samples of topics find, against their size"
+    ),
+    "scale-tau": Kind(
+        "scale_tau_chart",
+        "ScaleStudy",
+        "How alike measures and their interval-scaled versions order systems, by length",
+    ),
+    "scale-pairs": Kind(
+        "scale_pairs_chart",
+        "ScaleStudy",
+        "How alike two measures order systems, before and after both are interval-scaled",
+    ),
+    "sensitivity": Kind(
+        "sensitivity_chart",
+        "Sensitivity",
+        "The impressions that each pair of systems needs, by method of interleaving",
+    ),
+}
+"""All charts by name; in Python a `-` of a name is `_`."""
+
+
+def find_chart(name: str) -> str:
+    """Find a chart by its name, or by that of its function."""
+    asked = name.lower().replace("_", "-").replace(" ", "-")
+    by_function = {one.function.replace("_", "-"): known for known, one in CHARTS.items()}
+    found = asked if asked in CHARTS else by_function.get(asked)
+    if found is None:
+        raise PolicyError(f"there is no chart {quoted(name)}; there are {', '.join(CHARTS)}")
+    return found
+
+
+def _scores_of(evaluation: Evaluation, measure: Any = None) -> Scores:
+    """Choose the scores of one measure of an evaluation."""
+    if measure is None and len(evaluation) > 1:
+        raise PolicyError(
+            f"the chart shows one measure: say measure={next(iter(evaluation))!r}, or another of"
+            f" {', '.join(evaluation)}"
+        )
+    return evaluation[next(iter(evaluation)) if measure is None else measure]
+
+
+def _anova_of(comparison: Any) -> Any:
+    if comparison.anova is None:
+        raise PolicyError(
+            f"{comparison.info.title} is no analysis of variance; test='anova-2' is one"
+        )
+    return comparison.anova
+
+
+WITHIN: dict[tuple[str, str], Callable[..., Any]] = {
+    ("Evaluation", "Scores"): _scores_of,
+    ("PairwiseComparison", "Scores"): lambda comparison: comparison.scores,
+    ("PairwiseComparison", "AnovaTable"): _anova_of,
+}
+"""What a result has within it that charts are drawn of, too."""
+
+
+def charts_of(thing: Any) -> dict[str, Callable[..., Any]]:
+    """Return how to get, from a result, what each of its charts is drawn of."""
+    kinds = [one.__name__ for one in type(thing).__mro__]
+    ways: dict[str, Callable[..., Any]] = {kind: lambda one: one for kind in kinds}
+    ways |= {inner: way for (outer, inner), way in WITHIN.items() if outer in kinds}
+    return {name: ways[one.of] for name, one in CHARTS.items() if one.of in ways}
+
+
+def names_of(thing: Any) -> Iterator[str]:
+    return (name.replace("-", "_") for name in charts_of(thing))
+
+
+def listed(thing: Any) -> str:
+    """List the charts of a result, a line each."""
+    there = charts_of(thing)
+    return "\n".join(f"{name:18}{CHARTS[name].shows}" for name in there) or "no charts"
+
+
+def drawing(thing: Any, name: str) -> Callable[..., Any]:
+    """Return the function that draws a chart of a result; it takes the options of the chart."""
+    of = charts_of(thing)
+    try:
+        found = find_chart(name)
+    except PolicyError as error:
+        raise AttributeError(str(error)) from None
+    if found not in of:
+        raise AttributeError(
+            f"{found} is drawn of {CHARTS[found].of}, not of {type(thing).__name__}, which has"
+            f" {', '.join(of) or 'no charts'}"
+        )
+    draw, way = CHARTS[found].draw, of[found]
+    own = tuple(inspect.signature(way).parameters)[1:]
+
+    @functools.wraps(draw)
+    def drawn(*given: Any, **options: Any) -> Any:
+        chosen: Mapping[str, Any] = {k: options.pop(k) for k in own if k in options}
+        return draw(way(thing, **chosen), *given, **options)
+
+    parameters = list(inspect.signature(draw).parameters.values())[1:]
+    more = [inspect.signature(way).parameters[k].replace(kind=_KEYWORD) for k in own]
+    drawn.__signature__ = inspect.Signature([*parameters, *more])  # type: ignore[attr-defined]
+    return drawn
+
+
+_KEYWORD = inspect.Parameter.KEYWORD_ONLY

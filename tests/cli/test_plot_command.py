@@ -1,0 +1,91 @@
+"""`cranfield plot`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cranfield.reporting.charts.catalogue import CHARTS
+from tests.cli.running import cranfield
+
+TWO = ("qrels", "one.run", "two.run")
+
+
+def test_list(folder: Path) -> None:
+    out, _ = cranfield(folder, "plot", "--list")
+    assert {*CHARTS} == {line.split()[0] for line in out.splitlines() if line[:1].islower()}
+    assert all(one.shows in out for one in CHARTS.values())
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("box", *TWO, "-m", "P@2"),
+        ("difficulty", *TWO),
+        ("differences", *TWO),
+        ("score-scatter", *TWO, "--only", "two_x", "--only", "one"),
+        ("precision-recall", *TWO, "--topic", "1"),
+        ("intervals", *TWO, "--reference", "two_x", "--test", "anova-2"),
+        ("matrix", *TWO, "--test", "sign"),
+        ("residuals", *TWO, "--test", "anova-2"),
+        ("spacing", "-m", "P", "-m", "RR", "--length", "3"),
+        ("distribution", "-m", "RR", "--length", "3", "--grades", "2"),
+        ("hasse", "--length", "3"),
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_charts(folder: Path, arguments: tuple[str, ...]) -> None:
+    out, err = cranfield(folder, "plot", *arguments, "-o", "chart.json")
+    assert out == ""
+    assert "written: chart.json" in err
+    assert "vega-lite" in json.loads((folder / "chart.json").read_text())["$schema"]
+
+
+def test_default_file(folder: Path) -> None:
+    cranfield(folder, "plot", "hasse", "--length", "2")
+    assert (folder / "hasse.svg").read_text().startswith("<svg")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("bix", *TWO), "there is no chart 'bix'; there are box"),
+        (("box", *TWO, "-m", "AP", "-m", "P@2"), "name one of AP, P@2 with --measure"),
+        (("box", *TWO, "--topic", "1"), "--topic does not go with box"),
+        (("matrix", *TWO, "--only", "one"), "--only does not go with matrix"),
+        (("box", *TWO, "-o", "box.docx"), "does not end in .html"),
+        (("box", *TWO, "-o", "-"), "does not end in .html"),
+        (("differences", *TWO, "--only", "one"), "shows two systems, not 1"),
+        (("differences", *TWO, "--only", "one", "--only", "x"), "'x'"),
+        (("residuals", *TWO, "--test", "sign"), "is no analysis of variance"),
+        (("spacing", "-m", "P"), "needs --length"),
+        (("spacing", *TWO, "--length", "3"), "without QRELS"),
+        (("stability", *TWO), "by cranfield study ... --plot stability=FILE"),
+        (("clicks", *TWO), "of QueryLog: in Python, by result.plot.clicks()"),
+        (("box",), "give QRELS and at least one RUN, or --scores FILE"),
+    ],
+)
+def test_wrong(folder: Path, arguments: tuple[str, ...], message: str) -> None:
+    _, err = cranfield(folder, "plot", *arguments, status=2)
+    assert message in err
+    assert err.count("\n") == 1
+    assert not [*folder.glob("*.svg")]
+
+
+def test_charts_of_studies(folder: Path) -> None:
+    rows = [f"{t},{k},0.{(t * 7 + k * 3) % 9}" for t in range(6) for k in range(3)]
+    (folder / "scores.csv").write_text("\n".join(["topic,system,score", *rows]) + "\n")
+    study = ("study", "collection", "--scores", "scores.csv", "--sizes", "3", "--repeats", "5")
+    for chart in ("chart.json", "stability=chart.json"):
+        cranfield(folder, *study, "--plot", chart)
+        assert json.loads((folder / "chart.json").read_text())["$schema"]
+        (folder / "chart.json").unlink()
+    for chart, message in (
+        ("box=chart.json", "box is not drawn of this study; it has stability"),
+        ("x=chart.json", "there is no chart 'x'"),
+        ("chart.docx", "does not end in .html"),
+    ):
+        _, err = cranfield(folder, *study, "--plot", chart, status=2)
+        assert message in err

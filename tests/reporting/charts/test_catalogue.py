@@ -1,0 +1,83 @@
+"""The list of charts: each has an entry, and results find theirs."""
+
+from __future__ import annotations
+
+import inspect
+
+import pytest
+
+import cranfield as cf
+from cranfield.base.errors import PolicyError
+from cranfield.base.plots import Plotted
+from cranfield.meta.study import STUDIES, result_of
+from cranfield.reporting import charts
+from cranfield.reporting.charts.catalogue import (
+    BY_COMMAND,
+    CHARTS,
+    LENGTH,
+    MEASURES,
+    drawing,
+    find_chart,
+)
+
+SYSTEMS = {"bm25": [0.2, 0.4, 0.3, 0.5], "dense": [0.4, 0.5, 0.5, 0.6]}
+
+
+def test_every_chart_is_in_the_catalogue() -> None:
+    public = {*dir(charts)} - {"save"}
+    assert {one.function for one in CHARTS.values()} == public
+    assert all(one.shows[0].isupper() and one.shows[-1] != "." for one in CHARTS.values())
+
+
+def test_the_declared_class_is_the_one_that_the_chart_takes() -> None:
+    studies = {kind.__name__: kind for kind in map(result_of, STUDIES)}
+    for name, one in CHARTS.items():
+        first = next(iter(inspect.signature(one.draw).parameters.values()))
+        if one.of in BY_COMMAND:
+            continue
+        assert one.of in str(first.annotation), name
+        if one.of in studies:
+            assert issubclass(studies[one.of], Plotted)
+
+
+def test_results_have_their_charts() -> None:
+    covid = cf.bundled.trec_covid()
+    evaluation = cf.evaluate(covid.runs[:3], covid.qrels, ["AP", "P@10"])
+    comparison = cf.compare(evaluation["AP"])
+    assert dir(evaluation["AP"].plot) == ["box", "differences", "difficulty", "score_scatter"]
+    assert {"precision_recall", "box"} <= {*dir(evaluation.plot)}
+    assert {"intervals", "matrix", "residuals", "box"} <= {*dir(comparison.plot)}
+    ours = evaluation.plot.box(measure="AP").to_dict()
+    assert ours == charts.box_plot(evaluation["AP"]).to_dict() == comparison.plot.box().to_dict()
+    assert "measure" in inspect.signature(evaluation.plot.box).parameters
+    assert "systems" in inspect.signature(comparison.plot.box).parameters
+    some = comparison.plot.residuals().to_dict()
+    assert some == charts.residual_plots(comparison.anova).to_dict()  # type: ignore[arg-type]
+    assert "box " in repr(evaluation["AP"].plot)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("intervals", "is drawn of PairwiseComparison, not of Scores, which has box, difficulty"),
+        ("bix", "there is no chart 'bix'; there are box"),
+    ],
+)
+def test_other_charts_are_told(name: str, message: str) -> None:
+    with pytest.raises(AttributeError, match=message):
+        drawing(cf.compare(SYSTEMS).scores, name)
+
+
+def test_one_measure_is_chosen() -> None:
+    covid = cf.bundled.trec_covid()
+    evaluation = cf.evaluate(covid.runs[:2], covid.qrels, ["AP", "P@10"])
+    with pytest.raises(PolicyError, match="shows one measure: say measure='AP'"):
+        evaluation.plot.box()
+    with pytest.raises(PolicyError, match="is no analysis of variance; test='anova-2' is one"):
+        cf.compare(SYSTEMS, test="sign").plot.residuals()
+
+
+def test_charts_are_found_by_the_names_of_functions() -> None:
+    assert find_chart("box_plot") == find_chart("Box") == "box"
+    assert find_chart("precision_recall") == "precision-recall"
+    assert {MEASURES, LENGTH} <= {one.of for one in CHARTS.values()}

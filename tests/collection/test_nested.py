@@ -140,7 +140,7 @@ def _judged(judged: cf.JudgedRuns) -> tuple[Any, ...]:
     rows = judged.documents
     return (
         *(judged.topics, judged.retrieved.tolist(), judged.coverage.systems),
-        *(rows.cell.tolist(), rows.rank.tolist(), rows.grade.tolist()),
+        *(rows.cell.tolist(), rows.rank.tolist(), rows.grade.tolist(), rows.judgment.tolist()),
     )
 
 
@@ -209,6 +209,22 @@ def test_judged_once_for_each_subtopic() -> None:
     )
     asked, found = qrels.find(cf.read_run({"q": {"x": 2.0, "b": 1.0}}))
     assert sorted(zip(asked.tolist(), found.tolist(), strict=True)) == [(1, 2), (1, 3)]
+
+
+def test_judgments_that_nobody_asked_for_are_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "_SHORT", 0)
+    run, qrels = _large(4, 100, 60)
+    judged = cf.judge(run, qrels)
+    again = pickle.loads(pickle.dumps(judged)).documents
+    assert again.judgment.tolist() == judged.documents.judgment.tolist()
+    grades = judged.judgments.grade[again.judgment]
+    assert grades.tolist() == judged.documents.grade.tolist()
+
+
+def test_a_run_without_a_judged_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pairs, "_SHORT", 0)
+    scored = cf.evaluate({"q": {"a": 1.0}}, {"q": {"b": 1}}, "RR")
+    assert scored["RR"].values.tolist() == [[0.0]]
 
 
 def test_no_column_without_need(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import repeat
-from typing import Any, NamedTuple
+from itertools import chain, islice
+from typing import Any, Self
 
 import numpy as np
 import polars as pl
@@ -15,13 +15,11 @@ from cranfield.base.arrays import Indices
 from cranfield.base.backends import fields_alone
 from cranfield.collection.keys import Codes, KeyIndex, Keys, pair_keys
 
-_FEW = 16
+_FEW = 8
 """Documents that are sought in a list one by one, where a table of it would cost more."""
 
 _SHORT = 64
 """Rows of a topic, on average, up to which keys of all rows cost less than a look at each topic."""
-
-_NONE = np.zeros(0, dtype=np.intp)
 
 
 class Pairs:
@@ -40,7 +38,7 @@ class Pairs:
         # Workers make keys themselves: another version of polars makes others.
         state, made = fields_alone(self), vars(self)
         if "docs" not in state:
-            name = "docs" if "docs" in made else "listed"
+            name = "docs" if "docs" in made else "inside"
             state[name] = made[name]
         return state
 
@@ -77,76 +75,112 @@ class Pairs:
         return asked[true], found[true]
 
     @cached_property
-    def listed(self) -> list[str]:
-        """Document id of each row, as text of Python."""
-        return self.docs.to_list()
-
-    @cached_property
-    def by_topic(self) -> ByTopic:
-        """The documents of each topic, as text of Python."""
-        starts = [0, *np.cumsum(np.bincount(self.codes, minlength=len(self.topics))).tolist()]
-        if (self.codes[1:] >= self.codes[:-1]).all():
-            return ByTopic(self.listed, starts)
+    def inside(self) -> Sequence[Mapping[str, Any]]:
+        """Documents of each topic, by code, no document twice; here with the row of each."""
         rows = np.argsort(self.codes, kind="stable")
-        return ByTopic([*map(self.listed.__getitem__, rows.tolist())], starts, rows)
+        each = zip(self.docs[rows].to_list(), rows.tolist(), strict=True)
+        sizes = np.bincount(self.codes, minlength=len(self.topics)).tolist()
+        return [dict(islice(each, size)) for size in sizes]
 
+    def rows_of(self, code: int, docs: Collection[str]) -> list[int]:
+        """Rows of some documents of a topic, which has them."""
+        return [*map(self.inside[code].__getitem__, docs)]
 
-class ByTopic(NamedTuple):
-    """Documents topic after topic, where each begins, and their rows if not in that order."""
-
-    docs: list[str]
-    starts: list[int]
-    rows: Indices | None = None
-
-    def of(self, code: int) -> list[str]:
-        return self.docs[self.starts[code] : self.starts[code + 1]]
-
-    def rows_at(self, places: Indices) -> Indices:
-        return places if self.rows is None else self.rows[places]
+    def kept(self) -> Self:
+        """Return the same rows, whatever becomes of the data that they were made of."""
+        return self
 
 
 class Listed(Pairs):
-    """Rows, no document twice in a topic, that have their documents as text of Python.
+    """Rows in order of topics, that have their documents as text of Python.
 
-    A column is made of these when it is asked for. Without it, rows are found a topic at a time:
-    the documents of one are looked up among those of the other, and most are not there.
+    inside: of each topic, by code, a dict of its documents, in the order of the rows; `kept` makes
+        copies of those that somebody else may change.
+
+    A column is made of these when it is asked for. Without it, rows are found a topic at a time.
     """
+
+    inside: Sequence[Mapping[str, Any]]
+
+    def __post_init__(self, *given: Any) -> None:
+        super().__post_init__(*given)  # type: ignore[misc]
+        # `dataclasses.replace` makes it of a column, with rows in any order: that is a usual one.
+        _, usual = type(self).__bases__
+        object.__setattr__(self, "__class__", usual)
 
     @cached_property
     def docs(self) -> pl.Series:  # type: ignore[override]
         """Document id of each row, as a polars string column."""
-        return pl.Series("doc", self.listed, dtype=pl.String)
+        return _column(self.inside)
+
+    @cached_property
+    def listed(self) -> tuple[str, ...]:
+        """Document id of each row, as text of Python."""
+        return tuple(chain.from_iterable(self.inside))
+
+    @cached_property
+    def starts(self) -> NDArray[np.int64]:
+        """First row of each topic, and one behind the last row of all."""
+        return np.cumsum([0, *map(len, self.inside)])
 
     def ids(self, rows: Indices) -> pl.Series:
         """Document ids of some rows."""
         if "docs" in vars(self):
             return self.docs[rows]
-        return pl.Series("doc", [*map(self.listed.__getitem__, rows.tolist())], dtype=pl.String)
+        codes, number = np.unique(self.codes[rows], return_inverse=True)
+        some = _column(self.inside[code] for code in codes.tolist())
+        first, size = self.starts[codes], self.starts[codes + 1] - self.starts[codes]
+        places: Indices = rows + (np.cumsum(size) - size - first)[number]
+        return some[places]
+
+    def kept(self) -> Self:
+        """Return the same rows, whatever becomes of the data that they were made of."""
+        copy = object.__new__(type(self))
+        copy.__dict__.update(vars(self), inside=tuple(map(dict, self.inside)))
+        return copy
+
+    def rows_of(self, code: int, docs: Collection[str]) -> list[int]:
+        """Rows of some documents of a topic, which has them."""
+        start, inside = int(self.starts[code]), self.inside[code]
+        if len(docs) <= _FEW:
+            listed = [*inside]
+            return [start + listed.index(doc) for doc in docs]
+        row_of = dict(zip(inside, range(start, start + len(inside)), strict=True))
+        return [*map(row_of.__getitem__, docs)]
+
+    def common(self, others: Pairs) -> Iterator[tuple[int, int, set[str]]]:
+        """Topics that both have, with their codes here and there, and the documents that both have.
+
+        Of a topic with few documents in one and many in the other, most are never looked at.
+        """
+        for code, other in enumerate(others.codes_of(self.topics).tolist()):
+            if other >= 0 and (both := _both(self.inside[code], others.inside[other])):
+                yield code, other, both
+
+    def comparable(self, others: Pairs) -> bool:
+        """Whether rows are found in others a topic at a time."""
+        return others.unique and len(self.codes) >= _SHORT * len(self.topics)
 
     def found_in(self, others: Pairs) -> tuple[Indices, Indices]:
         """Pairs (row, row of the others) of the same topic and document, in no order."""
-        if not others.unique or len(self.codes) < _SHORT * len(self.topics):
+        if not self.comparable(others):
             return super().found_in(others)
-        mine, theirs = self.by_topic, others.by_topic
-        asked, found = [_NONE], [_NONE]
-        for code, other in enumerate(others.codes_of(self.topics).tolist()):
-            if other >= 0:
-                here, there = _common(mine.of(code), theirs.of(other))
-                asked.append(here + mine.starts[code])
-                found.append(there + theirs.starts[other])
-        return mine.rows_at(np.concatenate(asked)), theirs.rows_at(np.concatenate(found))
+        asked: list[int] = []
+        found: list[int] = []
+        for code, other, both in self.common(others):
+            asked += self.rows_of(code, both)
+            found += others.rows_of(other, both)
+        return np.array(asked, dtype=np.intp), np.array(found, dtype=np.intp)
 
 
-def _common(first: list[str], second: list[str]) -> tuple[Indices, Indices]:
-    """Places of the ids that are in both of two lists, which have no id twice."""
-    if len(second) > len(first):
-        there, here = _common(second, first)
-        return here, there
-    if len(second) <= _FEW:
-        both = [*filter({*second}.intersection(first).__contains__, second)]
-        here, there = (np.array([*map(ids.index, both)], dtype=np.intp) for ids in (first, second))
-        return here, there
-    place = dict(zip(second, range(len(second)), strict=True))
-    found = np.fromiter(map(place.get, first, repeat(-1)), np.intp, len(first))
-    here = np.flatnonzero(found >= 0)
-    return here, found[here]
+def _column(inside: Iterable[Mapping[str, Any]]) -> pl.Series:
+    return pl.Series("doc", [*chain.from_iterable(inside)], dtype=pl.String)
+
+
+def _both(one: Mapping[str, Any], other: Mapping[str, Any]) -> set[str]:
+    """Documents that both dicts have."""
+    few, many = sorted((one, other), key=len)
+    if _FEW * len(few) < len(many):
+        return many.keys() & few.keys()
+    # One after the other they come from memory sooner than by look-up in a large table.
+    return {*few}.intersection(many)

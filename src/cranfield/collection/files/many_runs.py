@@ -85,6 +85,18 @@ class Runs(Sequence[Run]):
                 raise
             raise BadRunError.of(error) from None
 
+    def for_now(self, index: int) -> Run:
+        """Read a run that is not kept: it may hold dicts that their owner changes later."""
+        item = self._items[index]
+        name, data = item if isinstance(item, tuple) else (None, item)
+        if isinstance(data, dict) and self._options.items() <= _USUAL.items():
+            from cranfield.collection.files.nested import run_of_dicts
+
+            run = run_of_dicts(data, name or "run", None)
+            if run is not None:
+                return run
+        return self[index]
+
     def __iter__(self) -> Iterator[Run]:
         with self.skipping() as skip:
             for i in range(len(self)):
@@ -146,7 +158,7 @@ class Runs(Sequence[Run]):
         item = self._items[index]
         name, data = item if isinstance(item, tuple) else (None, item)
         if not isinstance(data, (str, PathLike)) or fspath(data) == "-":
-            return Runs([self[index]])
+            return Runs([self.for_now(index)])
         path = fspath(data)
         file = path if path.startswith("irds:") else Source(path, folder=str(Path.cwd()))
         return self._of([file if name is None else (name, file)])

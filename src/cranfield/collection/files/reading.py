@@ -103,7 +103,7 @@ def read_qrels(
         from cranfield.collection.files.nested import qrels_of_dicts
 
         if (qrels := qrels_of_dicts(data)) is not None:
-            return qrels
+            return qrels.kept()
     given = _read(data, "qrels", format, encoding, columns)
     read, origin = given.columns, given.origin
     extra = {name: read.labels(name) for name in _COLUMNS if read.has(name)}
@@ -201,7 +201,7 @@ def read_run(
 
         run = run_of_dicts(data, name or "run", _described(None, metadata, None))
         if run is not None:
-            return run
+            return run.kept()
     given = _read(data, "run", format, encoding, columns, system)
     read, origin, tags = given.columns, given.origin, [*given.columns.tags]
     topics, codes, docs, known_keys = tuple(read.coder.names), read.codes, read.docs, read.keys

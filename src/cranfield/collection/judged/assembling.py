@@ -15,7 +15,7 @@ from cranfield.collection.judged.coverage import Coverage, SystemCoverage
 from cranfield.collection.judged.judged_runs import Annotations, JudgedRuns
 from cranfield.collection.judged.judgments import Groups, Judgments
 from cranfield.collection.judged.policies import Policies
-from cranfield.collection.judged.rows import Rows
+from cranfield.collection.judged.rows import Later, Rows
 from cranfield.collection.qrels import Qrels, topic_order
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ class JudgedRun:
     extra: dict[str, int]
     tied: int
     contradictions: int
-    source: Ints
+    source: Ints | Later
     beside: Mapping[str, Beside]
 
     def __getstate__(self) -> dict[str, Any]:
@@ -65,7 +65,8 @@ class Beside:
 
 def _narrow(part: Any) -> dict[str, Any]:
     """Return the state of a part as workers send it: each column in the least bytes it fits in."""
-    state = dict(vars(part))
+    found = {name: one.found() for name, one in vars(part).items() if isinstance(one, Later)}
+    state: dict[str, Any] = vars(part) | found
     for name, column in state.items():
         if isinstance(column, np.ndarray) and column.dtype == np.int64 and column.size:
             least = np.min_scalar_type(column.min()), np.min_scalar_type(column.max())
@@ -144,7 +145,7 @@ def assembled(
     number[row] = np.arange(row.size)
     low = 0 if chosen.negative == "unjudged" else -(2**31)
     cell, rank, graded = np.concatenate(cells), np.concatenate(ranks), np.concatenate(grades)
-    source = number[np.concatenate(sources)]
+    source = _of_all(sources, number)
     if (cell[1:] < cell[:-1]).any():
         # Topics without judgments can change the order of the others.
         by_cell = np.lexsort((rank, cell))
@@ -169,6 +170,16 @@ def assembled(
         coverage=_coverage(names, parts, qrels, retrieved, documents, low),
         annotations=_annotations(parts, known, new, labels, number, row, qrels),
     )
+
+
+def _of_all(sources: Sequence[Ints | Later], number: Ints) -> Ints | Later:
+    """Number the judgments of all parts; later, where those of some part are."""
+
+    def found() -> Ints:
+        one = [part.found() if isinstance(part, Later) else part for part in sources]
+        return number[np.concatenate(one)]
+
+    return Later(found) if any(isinstance(part, Later) for part in sources) else found()
 
 
 def _topics(

@@ -127,7 +127,7 @@ def _in_threads(
     workers = jobs or min(_MOST, 2 * processors(), _fitting(runs, _IN_FLIGHT))
 
     def one(i: int) -> _Outcome[Found]:
-        return _Outcome.of(lambda: of_run(runs[i], runs.stem(i)))
+        return _Outcome.of(lambda: of_run(runs.for_now(i), runs.stem(i)))
 
     def in_turn(i: int) -> _Outcome[Found]:
         if jobs is not None:
@@ -203,5 +203,5 @@ def _judged(of_run: OfRun[Found], sent: _Outcome[Runs]) -> _Outcome[Found]:
         return _Outcome(None, sent.error, sent.told)
     # Who wants more on a machine has more workers on it.
     with at_most(1):
-        done = _Outcome.of(lambda: of_run(runs[0], runs.stem(0)))
+        done = _Outcome.of(lambda: of_run(runs.for_now(0), runs.stem(0)))
     return replace(done, told=sent.told + done.told)

@@ -10,6 +10,7 @@ import numpy as np
 
 from cranfield.base.arrays import Ints
 from cranfield.collection.files.reading import read_qrels
+from cranfield.collection.hits import hits_of
 from cranfield.collection.judged.assembling import Beside, JudgedRun, Known, assembled
 from cranfield.collection.judged.each_run import Progress, judge_each
 from cranfield.collection.judged.given import read_both, telling_order
@@ -216,10 +217,7 @@ def judge_one(
     """Judge one run, and look its documents up in tables; its order may be known already."""
     order = order_of(run, chosen.ties) if order is None else order
     to_qrels = qrels.codes_of(run.topics)
-    asked, found = qrels.find(run)
-    rank = order.ranks_of(asked)
-    topic = qrels.codes[found].astype(np.int64)
-    grade = qrels.grades[found].astype(np.int64)
+    rank, topic, grade, found = hits_of(run, qrels, order)
     counts = order.counts
     if chosen.depth is not None:
         counts = np.minimum(counts, chosen.depth)

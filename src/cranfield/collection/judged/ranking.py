@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -59,6 +59,8 @@ class Order:
     _unsettled: Indices | None
     # Whether the document at each place ties with the next one.
     _equal: NDArray[np.bool_]
+    # What the order is by, in that order, falling in each topic.
+    _ordered: Key
 
     @cached_property
     def starts(self) -> NDArray[np.int64]:
@@ -89,8 +91,9 @@ class Order:
         tied = np.flatnonzero(self._equal[places] | self._equal[places - 1])
         if tied.size:
             firsts, sizes = self._groups(places[tied])
-            if sizes.sum() <= min(_SMALL * tied.size, _PAIRS):
-                places[tied] = firsts + self._before(rows[tied], firsts, sizes)
+            if self._few(sizes):
+                own = rows[tied] if self.ties in _BY_ROW else self.run.ids(rows[tied])
+                places[tied] = firsts + self._before(own, firsts, sizes)
             else:
                 firsts, one = np.unique(firsts, return_index=True)
                 among, by_policy = self._settled(firsts, sizes[one])
@@ -98,6 +101,43 @@ class Order:
                 settled[by_policy] = among
                 places[tied] = settled[np.searchsorted(among, places[tied])]
         return places - self.starts[self.run.codes[rows]] + 1
+
+    def ranks_by(
+        self, codes: Indices, scores: NDArray[np.float64], docs: Sequence[str]
+    ) -> NDArray[np.int64] | None:
+        """Ranks of some documents by their topics and scores, and by themselves where tied.
+
+        None where that takes their rows.
+        """
+        if self.ties in _BY_ROW or self.ties == "file":
+            return None
+        with np.errstate(over="ignore"):
+            keys = scores.astype(self._ordered.dtype)
+        first = self._bisected(codes, keys, np.greater)
+        tied = np.flatnonzero(self._equal[first])
+        if tied.size:
+            firsts = first[tied]
+            sizes = self._bisected(codes[tied], keys[tied], np.greater_equal) - firsts
+            if not self._few(sizes):
+                return None
+            own = pl.Series([*map(docs.__getitem__, tied.tolist())], dtype=pl.String)
+            first[tied] += self._before(own, firsts, sizes)
+        return first - self.starts[codes] + 1
+
+    def _bisected(self, codes: Indices, keys: Key, before: np.ufunc) -> NDArray[np.int64]:
+        """Where in its topic each of some keys begins, or ends; the topics have them."""
+        low, last = self.starts[codes], self._ordered.size - 1
+        high = low + self.counts[codes]
+        for _ in range(int(self.counts.max()).bit_length()):
+            middle = (low + high) >> 1
+            beyond = before(self._ordered[np.minimum(middle, last)], keys) & (middle < high)
+            low, high = np.where(beyond, middle + 1, low), np.where(beyond, high, middle)
+        return low
+
+    @staticmethod
+    def _few(sizes: Indices) -> bool:
+        """Whether groups of these sizes are sooner compared in pairs than sorted."""
+        return bool(sizes.sum() <= min(_SMALL * sizes.size, _PAIRS))
 
     def _groups(self, places: Indices) -> tuple[Indices, Indices]:
         """Where the group of equal documents begins that each place is in, and its size."""
@@ -109,17 +149,19 @@ class Order:
     def _at(self, places: Indices) -> Indices:
         return places if self._unsettled is None else self._unsettled[places]
 
-    def _before(self, rows: Indices, firsts: Indices, sizes: Indices) -> NDArray[np.int64]:
-        """Count the documents of each row's group that the policy puts before it."""
-        asked, places = spread(np.arange(rows.size), firsts, sizes)
+    def _before(
+        self, own: Indices | pl.Series, firsts: Indices, sizes: Indices
+    ) -> NDArray[np.int64]:
+        """Count the documents of each group that the policy puts before one with its row or id."""
+        asked, places = spread(np.arange(firsts.size), firsts, sizes)
         others = self._at(places)
-        if self.ties in _BY_ROW:
-            before = others < rows[asked]
-        else:
+        if isinstance(own, pl.Series):
             # Polars compares text by its bytes.
-            docs, own = self.run.ids(others), self.run.ids(rows)[asked]
+            docs, own = self.run.ids(others), own[asked]
             before = (docs < own if self.ties == "id-ascending" else docs > own).to_numpy()
-        return np.bincount(asked[before], minlength=rows.size)
+        else:
+            before = others < own[asked]
+        return np.bincount(asked[before], minlength=firsts.size)
 
     def _settled(self, firsts: Indices, sizes: Indices) -> tuple[Indices, Indices]:
         """Put groups in order: their places, and which of the documents there belongs at each."""
@@ -152,7 +194,7 @@ def order_of(run: Run, ties: str) -> Order:
     np.logical_and(same, ordered[1:] == ordered[:-1], out=equal[:-1])
     backwards = _contradictions(run, unsettled, equal[:-1], same=same, ties=ties)
     tied = int(np.count_nonzero(equal | np.roll(equal, 1)))
-    return Order(run, ties, counts, tied, backwards, unsettled, equal)
+    return Order(run, ties, counts, tied, backwards, unsettled, equal, ordered)
 
 
 def _key(run: Run, ties: str) -> Key:

@@ -78,7 +78,7 @@ def check_commands(block: Block, name: str) -> tuple[int, int]:
 def output_of(command: str) -> str:
     """Run a command; what it prints on either stream."""
     if command.startswith("cranfield ") and not re.search(r"[|;&<>$]", command):
-        return output_of_main(shlex.split(command))
+        return output_of_main(shlex.split(command.replace("\\\n", " ")))
     programs = Path(sys.executable).parent
     done = subprocess.run(
         command,
@@ -140,7 +140,8 @@ def main(pages: list[str]) -> int:
     # What is shown depends on the width of the terminal and on its colours.
     os.environ.update(COLUMNS="100", NO_COLOR="1", PYTHONUTF8="1")
     failed = attempted = 0
-    for path in map(Path, pages) if pages else sorted(DOCS.glob("*.md")):
+    every = [*sorted(DOCS.glob("*.md")), *sorted(DOCS.glob("tasks/*.md"))]
+    for path in map(Path, pages) if pages else every:
         counts = check_page(path.resolve())
         failed += counts[0]
         attempted += counts[1]

@@ -13,6 +13,7 @@ from latex2mathml.converter import convert
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
 from mkdocs.structure.pages import Page
+from navigation import section
 
 import cranfield as cf
 from cranfield.cli.measures import KINDS, Entry, entries, families
@@ -48,13 +49,15 @@ AVERAGES = {
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the measures into the navigation, by family."""
-    for entry in config.nav or []:
-        if isinstance(entry, dict) and "Measures" in entry:
-            entry["Measures"].append({"Catalogue": "measures/catalogue.md"})
-            entry["Measures"] += [
+    section(config.nav, "Measures").extend(
+        [
+            {"Catalogue": "measures/catalogue.md"},
+            *(
                 {capitalised(family): [{one.info.name: page_of(one)} for one in members]}
                 for family, members in families(entries()).items()
-            ]
+            ),
+        ]
+    )
     return config
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from navigation import section
 
 ROOMS = {
     "cranfield": "The names of everyday work: `import cranfield as cf`.",
@@ -37,9 +38,7 @@ The root comes last in that, although its page is the first: it shows what other
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the pages into the navigation."""
-    for entry in config.nav or []:
-        if isinstance(entry, dict) and "Python reference" in entry:
-            entry["Python reference"] = [{room: page_of(room)} for room in ROOMS]
+    section(config.nav, "Python reference").extend({room: page_of(room)} for room in ROOMS)
     return config
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from mkdocs.config.defaults import MkDocsConfig
 from mkdocs.structure.files import File, Files
+from navigation import section
 
 import cranfield as cf
 from cranfield.significance import CORRECTIONS, TESTS
@@ -23,11 +24,9 @@ EXAMPLE = {
 
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Put the tests into the navigation."""
-    for entry in config.nav or []:
-        if isinstance(entry, dict) and "Significance" in entry:
-            entry["Significance"] += [
-                {"Tests": [{test.info.title: page_of(name)} for name, test in TESTS.items()]}
-            ]
+    section(config.nav, "Significance").extend(
+        {test.info.title: page_of(name)} for name, test in TESTS.items()
+    )
     return config
 
 

@@ -1,0 +1,91 @@
+"""Look at the site as it was built: nothing comes from elsewhere, and search works from a folder.
+
+    python docs/check_site.py SITE
+
+Links and anchors are checked by `mkdocs build --strict`. What needs a browser is left out, and said,
+where there is none. The exit status is 1 when anything is wrong.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+LOADED = re.compile(
+    r"""<(?:script|img|iframe|source)\b[^>]*\bsrc=["']?(?:https?:)?//[^"'> ]+|<link\b
+    (?=[^>]*rel=["']?(?:stylesheet|preload|preconnect|icon))[^>]*href=["']?(?:https?:)?//[^"'> ]+""",
+    re.X,
+)
+"""What a browser fetches by itself from another host."""
+
+BROWSERS = ("chromium", "chromium-browser", "google-chrome")
+COPIED = """() => [...document.querySelectorAll(".highlight code")].map(code => {
+    code.setAttribute("data-md-copying", "");
+    const text = code.innerText;
+    code.removeAttribute("data-md-copying");
+    return text.trimEnd();
+})"""
+
+
+def fetched(site: Path) -> Iterator[str]:
+    """Yield what pages fetch from elsewhere."""
+    for path in sorted(site.rglob("*.html")):
+        for found in LOADED.finditer(path.read_text(encoding="utf-8")):
+            yield f"{path.relative_to(site)}: {found[0]}"
+
+
+def seen(site: Path, browser: str) -> Iterator[str]:
+    """Yield what is wrong in a browser that opens the folder."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as play:
+        started = play.chromium.launch(executable_path=browser, args=["--no-sandbox"])
+        page = started.new_page(viewport={"width": 1280, "height": 800})
+        heard: list[str] = []
+        page.on("request", lambda one: heard.append(one.url))
+        said: list[str] = []
+        page.on("console", lambda one: said.append(one.text))
+        page.on("pageerror", lambda one: said.append(str(one)))
+        page.goto((site / "index.html").resolve().as_uri())
+        yield from below_the_fold(page)
+        copied = page.evaluate(COPIED)
+        if any("$" in text or ">>>" in text or "─" in text for text in copied) or not copied[0]:
+            yield f"copy buttons copy more than input: {copied}"
+        page.keyboard.press("f")
+        page.keyboard.type("bootstrap")
+        page.wait_for_selector(".md-search-result__item", timeout=60_000)
+        elsewhere = [
+            url for url in heard if not url.startswith(("file:", "data:", "blob:", "about:"))
+        ]
+        yield from (f"asked for {url}" for url in elsewhere)
+        yield from (f"console: {text}" for text in said)
+        started.close()
+
+
+def below_the_fold(page: Any) -> Iterator[str]:
+    """Yield what of the first page cannot be seen without scrolling."""
+    for what in (".first .highlight", ".first img"):
+        box = page.locator(what).bounding_box()
+        if box is None or box["y"] + box["height"] > 800:
+            yield f"{what} ends below the first 800 pixels: {box}"
+
+
+def main(folder: str) -> int:
+    """Check the site in a folder."""
+    site = Path(folder)
+    wrong = list(fetched(site))
+    browser = next(filter(None, map(shutil.which, BROWSERS)), None)
+    if browser is None:
+        print("no chromium here: the search of the site is not tested")
+    else:
+        wrong += seen(site, browser)
+    print("\n".join([*wrong, f"site: {len(wrong)} faults"]))
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -47,6 +47,7 @@ def _show_warning(message: Warning | str, *about: Any, **_: Any) -> None:
 
 def _as_options(text: str) -> str:
     """Write what Python is told to say, such as `encoding='latin-1'`, as options."""
+    text = re.sub(r"\bcolumns=\{'(\w+)': \.\.\.\}", r"--columns \1=...", text)
     return re.sub(
         r"\b(columns|duplicates|encoding|system)='([^']+)'",
         lambda found: f"--{found[1]} {shlex.quote(found[2])}",

@@ -80,12 +80,15 @@ def _by_topic(value: str, listed: Values, unordered: Values | None = None) -> An
     return columns
 
 
+_LACKS = f"{Schema.lacks}; columns={{{{'{{name}}': ...}}}} says which it is"
+
 RUN = Schema(
     "run",
     (TOPIC, DOC, SCORE, optional("rank", RANK), SYSTEM),
     called="a run",
     tuples=("topic", "doc", "score"),
     lines_as_rows=("topic", "q0", "doc", "rank", "score", "tag"),
+    lacks=_LACKS,
     mapping=_by_topic("score", lambda size: range(-1, -size - 1, -1)),
 )
 
@@ -106,6 +109,7 @@ QRELS = Schema(
     called="judgments",
     tuples=("topic", "doc", "grade"),
     lines_as_rows=("topic", "subtopic", "doc", "grade"),
+    lacks=_LACKS,
     mapping=_by_topic("grade", lambda size: [1] * size, lambda size: [1] * size),
 )
 

@@ -22,7 +22,7 @@ COMMANDS = {
     name: f"cranfield.cli.{room}{name}:{name}"
     for room, names in {
         "": "evaluate compare sessions answers measures scale report plot cite demo",
-        "runs.": "fuse",
+        "runs.": "fuse check",
         "judgments.": "pool labels judges",
         "campaign.": "campaign",
         "online.": "online",

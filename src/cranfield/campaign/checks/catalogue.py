@@ -38,7 +38,7 @@ def _unreadable(template: str = "{reason:s}") -> Code:
 
 
 CODES: dict[str, Code] = {
-    "columns": _unreadable("{what:s} where a run line has {wanted} ({names:s})"),
+    "columns": _unreadable("{what:s} where a {kind:s} line has {wanted} ({names:s})"),
     "encoding": _unreadable(),
     "archive": _unreadable(),
     "empty": _unreadable(),
@@ -79,7 +79,10 @@ CODES: dict[str, Code] = {
     "metadata-tag": Code("error", "ir_metadata: {reason:s}"),
     "metadata-twice": Code("warning", "ir_metadata: {reason:s}"),
 }
-"""All kinds of faults."""
+"""All kinds of faults of runs."""
+
+OF_ALL = CODES | {"grade": _unreadable("grade {grade} is not a whole number")}
+"""The same, and those that judgments alone have."""
 
 
 def severity_of(code: str, task: TaskRules | None = None) -> str:
@@ -98,7 +101,7 @@ def severity_of(code: str, task: TaskRules | None = None) -> str:
     >>> severity_of("too-few", TaskRules("adhoc", severities={"too-few": "warning"}))
     'warning'
     """
-    known = CODES[code]
+    known = OF_ALL[code]
     if known.fixed or task is None:
         return known.severity
     return task.severities.get(code, known.severity)
@@ -135,7 +138,7 @@ def fault(
     >>> fault("tag-taken", tag="bm25\\x1b[31m").message
     "tag 'bm25\\\\x1b[31m' is taken"
     """
-    known = CODES[code]
+    known = OF_ALL[code]
     message = known.template.format(**{name: _Shown(value) for name, value in values.items()})
     topic, doc = about
     return Fault(code, severity_of(code, task), message, line, topic, doc, count)

@@ -10,7 +10,7 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Ints
 from cranfield.base.errors import quoted
-from cranfield.campaign.checks.catalogue import CODES, fault, severity_of
+from cranfield.campaign.checks.catalogue import OF_ALL, fault, severity_of
 from cranfield.campaign.checks.report import MORE, Fault
 from cranfield.campaign.rules.task_rules import TaskRules
 
@@ -42,7 +42,7 @@ class Collected:
     @property
     def readable(self) -> bool:
         """Whether nothing was found that stops the readers of runs."""
-        return not any(CODES[code].fixed for code in self._kept)
+        return not any(OF_ALL[code].fixed for code in self._kept)
 
     def listed(self, names: Sequence[str]) -> str:
         """List names as a message does: the first few of them, unless all are asked for."""
@@ -102,7 +102,7 @@ class Collected:
 
     def faults(self) -> tuple[Fault, ...]:
         """Return the faults by line and code, those without a line first; last what is more."""
-        kept = [one for code in CODES for one in self._kept.get(code, [])]
+        kept = [one for code in OF_ALL for one in self._kept.get(code, [])]
         kept.sort(key=lambda one: one.line or 0)
         more = [
             Fault(code, severity_of(code, self._task), MORE.format(count), count=count)

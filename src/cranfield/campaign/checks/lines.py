@@ -81,7 +81,7 @@ class Lines:
 
     def check(self, raw: RawColumns) -> None:
         """Check the lines of a chunk."""
-        self._check_encoding(raw)
+        check_encoding(raw, self._found)
         frame = self._check_columns(raw)
         self._note_tag(frame["tag"], raw.lines)
         number, integer = numbers_in(pl.col("score")), integers_in(pl.col("rank"))
@@ -157,19 +157,12 @@ class Lines:
                 lines=counted(count, "line"),
             )
 
-    def _check_encoding(self, raw: RawColumns) -> None:
-        lines, values = raw.undecoded
-        if lines.size:
-            reasons = [f"byte 0x{value:02x} is not valid UTF-8 text" for value in range(256)]
-            every = np.ones(lines.size, dtype=bool)
-            self._found.add_rows("encoding", every, lines, reason=pl.Series(reasons)[values])
-
     def _check_columns(self, raw: RawColumns) -> pl.DataFrame:
         """Check how many columns lines have; null for what is empty, which semicolons allow."""
         frame = raw.frame
         wrong = raw.widths != len(NAMES)
         semicolons = self._task.format == "ntcir"
-        known: dict[str, Any] = {"wanted": len(NAMES), "names": " ".join(NAMES)}
+        known: dict[str, Any] = {"kind": "run", "wanted": len(NAMES), "names": " ".join(NAMES)}
         if semicolons:
             known["names"] += ", separated by ';'"
         if wrong.any():
@@ -204,3 +197,12 @@ class Lines:
         codes = np.full(len(topics), -1, dtype=np.int32)
         codes[topics.is_not_null().to_numpy()] = self._coder.encode(topics.drop_nulls())
         return codes
+
+
+def check_encoding(raw: RawColumns, found: Collected) -> None:
+    """Add the lines with bytes that are no text."""
+    lines, values = raw.undecoded
+    if lines.size:
+        reasons = [f"byte 0x{value:02x} is not valid UTF-8 text" for value in range(256)]
+        every = np.ones(lines.size, dtype=bool)
+        found.add_rows("encoding", every, lines, reason=pl.Series(reasons)[values])

@@ -6,7 +6,7 @@ nothing else, and blanks of any kind stand between the columns, or semicolons in
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,6 @@ from cranfield.collection.files.layouts import RUN
 from cranfield.collection.files.regular import made_regular, separator_of
 
 NAMES = tuple(RUN.columns)
-_TEXT = dict.fromkeys(NAMES, pl.String)
 _BLANKS = " \t\v\f\r"
 
 
@@ -41,17 +40,21 @@ class RawColumns:
     undecoded: tuple[Ints, Ints]
 
 
-def raw_columns(chunk: bytes, first_line: int, form: str) -> RawColumns:
-    """Take whole lines apart; the form is `trec` or `ntcir`."""
+def raw_columns(
+    chunk: bytes, first_line: int, form: str, names: Sequence[str] = NAMES
+) -> RawColumns:
+    """Take whole lines apart; the form is `trec`, of any columns, or `ntcir`."""
     text, undecoded = _decoded(chunk, first_line)
-    read = _semicolons if form == "ntcir" else _blanks
-    frame, lines, widths = read(text, first_line)
+    if form == "ntcir":
+        frame, lines, widths = _semicolons(text, first_line)
+    else:
+        frame, lines, widths = _blanks(text, first_line, names)
     if undecoded[0].size:
         bad = pl.Series(np.isin(lines, undecoded[0]))
         unknown = bad & pl.col(pl.String).str.contains("\ufffd", literal=True)
         frame = frame.with_columns(pl.when(~unknown).then(pl.col(pl.String)))
     # Readers of blanks take no notice of what stands behind the columns that they know.
-    broken = widths != len(NAMES) if form == "ntcir" else widths < len(NAMES)
+    broken = widths != len(names) if form == "ntcir" else widths < len(names)
     return RawColumns(frame, lines, widths, broken, undecoded)
 
 
@@ -78,7 +81,7 @@ def _decoded(chunk: bytes, first_line: int) -> tuple[bytes, tuple[Ints, Ints]]:
     return chunk.decode(errors="replace").encode(), (lines + first_line, values)
 
 
-def _blanks(text: bytes, first_line: int) -> tuple[pl.DataFrame, Ints, Ints]:
+def _blanks(text: bytes, first_line: int, names: Sequence[str]) -> tuple[pl.DataFrame, Ints, Ints]:
     separator = separator_of(text)
     numbers = None
     if separator is None:
@@ -91,11 +94,12 @@ def _blanks(text: bytes, first_line: int) -> tuple[pl.DataFrame, Ints, Ints]:
     blanks = np.flatnonzero(data == ord(separator))
     widths = np.diff(np.searchsorted(blanks, ends), prepend=0) + 1
     lines = first_line + (np.arange(ends.size) if numbers is None else numbers)
-    short = widths < len(NAMES)
+    short = widths < len(names)
+    schema = dict.fromkeys(names, pl.String)
     if not short.any():
-        return _read(text, separator, _TEXT), lines, widths
+        return _read(text, separator, schema), lines, widths
     in_short = np.repeat(short, np.diff(np.minimum(ends + 1, data.size), prepend=0))
-    whole = _read(data[~in_short].tobytes(), separator, _TEXT)
+    whole = _read(data[~in_short].tobytes(), separator, schema)
     topics = _read(data[in_short].tobytes(), separator, {"topic": pl.String})
     frame = pl.concat([whole, topics], how="diagonal")
     order = np.argsort(np.concatenate([np.flatnonzero(~short), np.flatnonzero(short)]))

@@ -30,7 +30,7 @@ class Fault:
     code
         Kind of the fault, such as `document-twice`; all are in :mod:`cranfield.campaign.checks`.
     severity
-        `error`, `warning`, or `private` of what tells about other teams.
+        `error`, `warning`, `note`, or `private` of what tells about other teams.
     message
         What is wrong, without the place and without a full stop; safe to show.
     line
@@ -60,7 +60,7 @@ class Fault:
         a.run:7: score 'nan' is not a finite number (topic '401', document 'd3') [score]
         """
         where = plain(source) if self.line is None else f"{plain(source)}:{self.line}"
-        severity = "warning: " if self.severity == "warning" else ""
+        severity = f"{self.severity}: " if self.severity in {"warning", "note"} else ""
         named = (("topic", self.topic), ("document", self.doc))
         about = [f"{name} {quoted(value)}" for name, value in named if value is not None]
         about = [text for text in about if text not in self.message]

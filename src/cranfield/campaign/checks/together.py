@@ -1,0 +1,248 @@
+"""The check of judgments and runs together: what is wrong in each file, and between them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from os import PathLike, fspath
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from cranfield.base.errors import InputError, kept_warnings, quoted
+from cranfield.base.words import counted, some_of
+from cranfield.campaign.checks.catalogue import OF_ALL
+from cranfield.campaign.checks.checking import check_run
+from cranfield.campaign.checks.judgments import check_lines_of_qrels
+from cranfield.campaign.checks.report import CheckReport, Fault
+from cranfield.campaign.rules.task_rules import TaskRules
+from cranfield.collection.files.many_runs import files_of
+from cranfield.collection.files.reading import read_qrels, read_run
+from cranfield.collection.judged.coverage import SystemCoverage
+from cranfield.collection.judged.judging import judge
+from cranfield.collection.qrels import Qrels
+from cranfield.collection.run import Run
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
+from cranfield.tabular.frames import Framed
+
+FEW_JUDGED = 0.8
+"""Share of judged documents in the first 10 ranks below which there is a warning."""
+
+_RULES = TaskRules(
+    "check",
+    rank="order",
+    max_per_topic=None,
+    most_bytes=1 << 62,
+    most_unpacked=1 << 62,
+    severities={"tag": "off", "tag-changes": "warning", "rank": "warning"},
+)
+"""What a run is held against where there is no campaign: whether it can be read, and is odd."""
+
+
+@dataclass(frozen=True, repr=False)
+class FileChecks(Framed):
+    """What is wrong with judgments and runs; made by :func:`cranfield.check`.
+
+    Attributes
+    ----------
+    files
+        A report for each file, the judgments first. Their faults are errors, for which the file
+        is refused, warnings, and notes.
+    """
+
+    files: tuple[CheckReport, ...]
+
+    @property
+    def accepted(self) -> bool:
+        """Whether every file can be read."""
+        return all(one.accepted for one in self.files)
+
+    def to_polars(self) -> pl.DataFrame:
+        """Return the faults: file, code, severity, line, topic, doc, count, message."""
+        frames = [
+            one.to_polars().select(pl.lit(one.source).alias("file"), pl.all()) for one in self.files
+        ]
+        return pl.concat(frames)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self.files))
+
+    def __repr__(self) -> str:
+        refused = sum(not one.accepted for one in self.files)
+        faults = Counter(one.severity for report in self.files for one in report.faults)
+        said = "".join(f", {counted(n, name)}" for name, n in sorted(faults.items()))
+        return f"FileChecks({counted(len(self.files), 'file')}, {refused} refused{said})"
+
+
+def check(
+    qrels: str | PathLike[str],
+    runs: str | PathLike[str] | Iterable[str | PathLike[str]] = (),
+    *,
+    format: str = "auto",
+    encoding: str = "utf-8",
+    all_faults: bool = False,
+) -> FileChecks:
+    """Find every problem of files of judgments and runs, and between them, at once.
+
+    Parameters
+    ----------
+    qrels
+        A file of judgments.
+    runs
+        Files, folders or patterns of runs.
+    format, encoding
+        As for :func:`cranfield.read_run`.
+    all_faults
+        Whether to keep each fault; by default 25 of a kind are, and the others counted.
+
+    Returns
+    -------
+    FileChecks
+        For each file its faults: errors, for which readers refuse it, warnings and notes. Of TREC
+        text every line is looked at; of other formats the first fault is told.
+
+    Raises
+    ------
+    InputError
+        For a folder or a pattern without files.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from pathlib import Path
+    >>> with TemporaryDirectory() as folder:
+    ...     qrels, run = Path(folder) / "qrels.txt", Path(folder) / "a.run"
+    ...     _ = qrels.write_text("1 0 d1 1\\n1 0 d2 x\\n")
+    ...     _ = run.write_text("1 Q0 d1 1 nan a\\n1 Q0 d1 2 0.5 a\\n")
+    ...     found = check(qrels, [run])
+    >>> found
+    FileChecks(2 files, 2 refused, 3 errors)
+    >>> found.to_polars().select("line", "code").rows()
+    [(2, 'grade'), (1, 'score'), (2, 'document-twice')]
+    """
+    options: dict[str, Any] = {"format": format, "encoding": encoding}
+    by_line = format in {"auto", "trec"} and encoding == "utf-8"
+
+    def lines_of_run(path: str) -> CheckReport:
+        return check_run(path, _RULES, all_faults=all_faults)
+
+    def lines_of_qrels(path: str) -> CheckReport:
+        return check_lines_of_qrels(path, _RULES, all_faults=all_faults)
+
+    judgments, of_qrels = _checked(
+        fspath(qrels), lines_of_qrels if by_line else None, lambda path: read_qrels(path, **options)
+    )
+    given = [runs] if isinstance(runs, (str, PathLike)) else list(runs)
+    checked = [
+        _checked(path, lines_of_run if by_line else None, lambda path: read_run(path, **options))
+        for one in given
+        for path in files_of(fspath(one))
+    ]
+    found = [run for run, _ in checked if run is not None]
+    between = _between(judgments, [run.renamed(str(k)) for k, run in enumerate(found)])
+    reports, at = [of_qrels], 0
+    depths = [int(np.bincount(run.codes).max()) for run in found]
+    tags = Counter(run.name for run in found)
+    rankings = [report.ranking for _, report in checked]
+    for run, report in checked:
+        faults = list(report.faults)
+        if run is not None:
+            faults += _among(run.name, depths[at], tags, depths)
+            if report.ranking is not None and rankings.count(report.ranking) > 1:
+                first = next(one for _, one in checked if one.ranking == report.ranking)
+                if first is not report:
+                    said = f"the same ranking as {quoted(first.source)}"
+                    faults.append(Fault("ranking-same", "warning", said))
+            if between is not None:
+                faults += _covered(between[at])
+            at += 1
+        reports.append(replace(report, faults=tuple(faults)))
+    return FileChecks(tuple(reports))
+
+
+def _checked(
+    path: str, by_line: Callable[[str], CheckReport] | None, read: Callable[[str], Any]
+) -> tuple[Any, CheckReport]:
+    """Read a file, and say what is wrong with it: what a reader accepts is no error."""
+    source = Source(path)
+    report = CheckReport(source.name, None, ())
+    error: InputError | None = None
+    found: Qrels | Run | None = None
+    try:
+        if by_line is not None and not FORMAT_OF_SUFFIX.get(source.suffix) and path != "-":
+            report = by_line(path)
+        with kept_warnings():
+            found = read(path)
+    except InputError as raised:
+        error = raised
+    faults = list(report.faults)
+    if error is None:
+        # Readers decide: where all lines are in a form that they know, nothing is wrong with it.
+        counts = report.counts()
+        faults = [
+            replace(one, severity="warning") if one.severity == "error" else one
+            for one in faults
+            if not (OF_ALL[one.code].fixed and counts[one.code] >= report.lines)
+        ]
+    elif not report.errors:
+        faults.append(
+            Fault("unreadable", "error", error.reason, error.line, error.topic, error.doc)
+        )
+    if isinstance(found, Run):
+        report = replace(report, tag=found.name)
+    if found is not None:
+        report = replace(report, topics=len(found.topics))
+    return found, replace(report, faults=tuple(faults))
+
+
+def _between(judgments: Qrels | None, runs: list[Run]) -> tuple[SystemCoverage, ...] | None:
+    if judgments is None or not runs:
+        return None
+    try:
+        return judge(runs, judgments).coverage.systems
+    except InputError:
+        # No topic in common with any run, which each of them is told.
+        topics = {*judgments.topics}
+        return tuple(
+            SystemCoverage(
+                *(run.name, 0, 0, 0, 0, 0, 0, 0, 0),
+                missing=(),
+                extra=tuple(topic for topic in run.topics if topic not in topics),
+            )
+            for run in runs
+        )
+
+
+def _among(tag: str, depth: int, tags: Counter[str], depths: list[int]) -> list[Fault]:
+    """Say how a run differs from the others, or does not."""
+    faults = []
+    if tags[tag] > 1:
+        said = f"tag {quoted(tag)} is that of {tags[tag]} runs"
+        faults.append(Fault("tag-equal", "warning", said))
+    if depth < max(depths):
+        said = (
+            f"at most {counted(depth, 'document')} a topic, where another run has {max(depths):,}"
+        )
+        faults.append(Fault("depth", "warning", said))
+    return faults
+
+
+def _covered(row: SystemCoverage) -> list[Fault]:
+    """Say what the judgments do not cover."""
+    faults = []
+    for code, topics, what in (
+        ("topic-unjudged", row.extra, "without judgments"),
+        ("topic-missing", row.missing, "of the judgments without documents"),
+    ):
+        if topics:
+            said = f"{counted(len(topics), 'topic')} {what}: {some_of(map(quoted, topics), 5)}"
+            faults.append(Fault(code, "warning", said, count=len(topics)))
+    if row.retrieved:
+        judged_10 = 1 - row.unjudged_10 / row.retrieved_10
+        judged = 1 - row.unjudged / row.retrieved
+        said = f"judged@10 is {judged_10:.1%}, of all {row.retrieved:,} documents {judged:.1%}"
+        severity = "warning" if judged_10 < FEW_JUDGED else "note"
+        faults.append(Fault("judged", severity, said))
+    return faults

@@ -1,0 +1,152 @@
+"""`cranfield check`: planted faults, the lines they stand in, and what readers make of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import cranfield as cf
+
+from .running import cranfield
+
+GOOD_QRELS = "1 0 d1 1\n1 0 d2 0\n2 0 d1 1\n"
+GOOD_RUN = "1 Q0 d1 1 2.0 a\n1 Q0 d2 2 1.0 a\n2 Q0 d1 1 1.0 a\n"
+
+
+def write(folder: Path, **files: str) -> None:
+    for name, text in files.items():
+        (folder / name).write_bytes(text.encode("latin-1"))
+
+
+def lines(folder: Path, *files: str, status: int = 0) -> list[str]:
+    out, _ = cranfield(folder, "check", *files, status=status)
+    return out.splitlines()
+
+
+def test_all_that_is_wrong_in_each_file(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        qrels="1 0 d1 1\n1 0 d2 x\n1 0 d1 0\n1 d3 1\n\n# c\n3 0 d5 1\n",
+        run="1 Q0 d1 1 nan a\n1 Q0 d1 2 0.5 a\n1 Q0 d2 3 0.9\n9 Q0 d3 1 .8 a\n9 Q0 d7 2 .9 a\n",
+        bytes="1 Q0 d1 1 1 a\n1 Q0 d\xff 2 2 a\n",
+    )
+    assert lines(tmp_path, "qrels", "run", "bytes", "none", status=1) == [
+        "qrels:2: grade 'x' is not a whole number (topic '1', document 'd2') [grade]",
+        "qrels:3: document twice in one topic, first in line 1 (topic '1', document 'd1')"
+        " [document-twice]",
+        "qrels:4: 3 columns where a judgment line has 4 (topic iteration doc grade) [columns]",
+        "qrels: refused: 3 errors",
+        "run: warning: the rank column contradicts the scores in 1 place; scores decide"
+        " [rank-order]",
+        "run:1: score 'nan' is not a finite number (topic '1', document 'd1') [score]",
+        "run:2: document twice in one topic, first in line 1 (topic '1', document 'd1')"
+        " [document-twice]",
+        "run:3: 5 columns where a run line has 6 (topic q0 doc rank score tag) [columns]",
+        "run: refused: 3 errors, 1 warning",
+        "bytes:2: byte 0xff is not valid UTF-8 text [encoding]",
+        "bytes: refused: 1 error",
+        "none: cannot be read: no such file or directory [unreadable]",
+        "none: refused: 1 error",
+    ]
+
+
+def test_what_is_odd_between_files(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        qrels=GOOD_QRELS,
+        one=GOOD_RUN,
+        same=GOOD_RUN.replace(" a\n", " b\n"),
+        other="1 Q0 x1 1 3.0 a\n1 Q0 x2 2 2.0 a\n1 Q0 x3 3 1.0 a\n7 Q0 d1 1 1.0 a\n",
+    )
+    assert lines(tmp_path, "qrels", "one", "same", "other") == [
+        "qrels: accepted",
+        "one: warning: tag 'a' is that of 2 runs [tag-equal]",
+        "one: warning: at most 2 documents a topic, where another run has 3 [depth]",
+        "one: note: judged@10 is 100.0%, of all 3 documents 100.0% [judged]",
+        "one: accepted: 2 warnings",
+        "same: warning: at most 2 documents a topic, where another run has 3 [depth]",
+        "same: warning: the same ranking as 'one' [ranking-same]",
+        "same: note: judged@10 is 100.0%, of all 3 documents 100.0% [judged]",
+        "same: accepted: 2 warnings",
+        "other: warning: tag 'a' is that of 2 runs [tag-equal]",
+        "other: warning: 1 topic without judgments: '7' [topic-unjudged]",
+        "other: warning: 1 topic of the judgments without documents: '2' [topic-missing]",
+        "other: warning: judged@10 is 0.0%, of all 3 documents 0.0% [judged]",
+        "other: accepted: 4 warnings",
+    ]
+
+
+def test_no_topic_in_common(tmp_path: Path) -> None:
+    write(tmp_path, qrels="x 0 d 1\n", run=GOOD_RUN)
+    assert "run: warning: 2 topics without judgments: '1', '2' [topic-unjudged]" in lines(
+        tmp_path, "qrels", "run"
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("run", GOOD_RUN.replace(" a\n", " a more\n")),
+        ("run", "1\td1\t1\n1\td2\t2\n"),
+        ("run.csv", "topic,doc,score\n1,d1,2\n"),
+        ("run", "1;Q0;d1;1;2.0;a\n"),
+    ],
+)
+def test_what_readers_accept_is_no_error(tmp_path: Path, name: str, text: str) -> None:
+    write(tmp_path, qrels=GOOD_QRELS, **{name: text})
+    try:
+        cf.read_run(tmp_path / name)
+    except cf.InputError:
+        lines(tmp_path, "qrels", name, status=1)
+    else:
+        lines(tmp_path, "qrels", name)
+
+
+def test_other_formats_and_json(tmp_path: Path) -> None:
+    write(tmp_path, qrels=GOOD_QRELS, **{"run.csv": "topic,doc,score\n1,d1,x\n"})
+    out, _ = cranfield(tmp_path, "check", "qrels", "run.csv", "-f", "json", status=1)
+    judgments, run = json.loads(out)
+    assert judgments["accepted"] and not run["accepted"]
+    fault = run["faults"][0]
+    assert fault["code"] == "unreadable"
+    assert fault["message"] == "row 1: score 'x' is not a finite number"
+
+
+def test_many_of_a_kind_are_counted(tmp_path: Path) -> None:
+    write(tmp_path, qrels="".join(f"1 0 d{n} x\n" for n in range(40)))
+    assert lines(tmp_path, "qrels", status=1)[-2:] == [
+        "qrels: ... and 15 more [grade]",
+        "qrels: refused: 40 errors",
+    ]
+    assert len(lines(tmp_path, "qrels", "--all", status=1)) == 41
+    assert cf.check(tmp_path / "qrels").files[0].counts() == {"grade": 40}
+
+
+PIECES = ("1", "2", "0", "d1", "d2", "Q0", "0.5", "-1", "nan", "x", "L1", "é", "#", "1e999", ";")
+
+
+@pytest.mark.filterwarnings("ignore::cranfield.CranfieldWarning")
+@settings(max_examples=150, deadline=None)
+@given(
+    rows=st.lists(st.lists(st.sampled_from(PIECES), max_size=7), max_size=5),
+    blank=st.sampled_from([" ", "\t", ";"]),
+)
+def test_a_file_is_refused_where_its_reader_refuses_it(
+    rows: list[list[str]], blank: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("checked") / "file"
+    path.write_text("".join(blank.join(row) + "\n" for row in rows), "utf-8")
+    for read, found in (
+        (cf.read_qrels, cf.check(path).files[0]),
+        (cf.read_run, cf.check(path, path).files[1]),
+    ):
+        try:
+            read(path)
+        except cf.InputError:
+            assert not found.accepted
+        else:
+            assert found.accepted, found

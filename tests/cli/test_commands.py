@@ -293,3 +293,12 @@ def test_lowest_grade_reaches_the_measure_inside(folder: Path) -> None:
     asked = ("-m", "URisk(URisk(P@1, baseline='one'), baseline='one')", "-m", "nDCG")
     text, _ = cranfield(folder, "evaluate", "qrels", "one.run", *asked, "--rel", "2")
     assert "P(rel=2)@1" in text
+
+
+def test_tables_from_standard_input(folder: Path) -> None:
+    (folder / "q.tsv").write_text("1\t0\ta\t1\n")
+    command = ("evaluate", "q.tsv", "-", "--input-format", "tsv", "-m", "RR", "--format", "csv")
+    out, _ = cranfield(folder, *command, stdin=b"1\tb\t1\n1\ta\t2\n")
+    assert out.splitlines()[1:] == ["stdin,0.5"]
+    out, _ = cranfield(folder, *command, stdin=b"run\tqid\tdocno\tscore\nx\t1\ta\t1\ny\t1\tb\t1\n")
+    assert out.splitlines()[1:] == ["x,1.0", "y,0.0"]

@@ -7,11 +7,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
+from dataclasses import dataclass
 from glob import glob, has_magic
+from io import BytesIO
 from numbers import Real
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, overload
+from typing import IO, Any, overload
 
 import polars as pl
 
@@ -21,7 +23,7 @@ from cranfield.base.words import counted
 from cranfield.collection.files.reading import read_run, systems_table
 from cranfield.collection.repeats import DUPLICATES
 from cranfield.collection.run import Run
-from cranfield.sources.chunks import Source
+from cranfield.sources.chunks import FORMAT_OF_SUFFIX, Source
 from cranfield.sources.remote import is_url, listed, shown
 from cranfield.sources.values import is_number
 from cranfield.tabular import frame_html
@@ -247,11 +249,25 @@ def read_runs(
     return Runs(items, bad_runs=bad_runs, **given)
 
 
+@dataclass(frozen=True)
+class _Held(Source):
+    """What was read of standard input."""
+
+    content: bytes = b""
+
+    @contextmanager
+    def open(self) -> Iterator[IO[bytes]]:
+        yield BytesIO(self.content)
+
+
 def _systems(item: Any, options: Mapping[str, Any]) -> Iterable[Any]:
     """Take the systems of a table apart; what is wrong with it is said when it is read."""
     if isinstance(item, (tuple, Run, Mapping)):
         return [item]
     path = fspath(item) if isinstance(item, (str, PathLike)) else None
+    if path == "-" and options["format"] in FORMAT_OF_SUFFIX.values():
+        # It is looked at twice, and can be read once.
+        item = _Held(path, content=Source(path).read())
     try:
         table = systems_table(item, **{k: v for k, v in options.items() if k != "duplicates"})
     except InputError:

@@ -21,7 +21,7 @@ from cranfield.cli.options.command_group import CommandGroup
 COMMANDS = {
     name: f"cranfield.cli.{room}{name}:{name}"
     for room, names in {
-        "": "evaluate compare sessions answers measures scale report plot cite demo",
+        "": "evaluate compare sessions answers measures scale report plot cite demo completion",
         "runs.": "fuse check",
         "judgments.": "pool labels judges",
         "campaign.": "campaign",

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from cranfield.cli.options.declaring import in_group, option
+from cranfield.cli.options.declaring import Named, in_group, option
 from cranfield.cli.options.judging import alpha_option, missing_option, one_of, resamples_option
 from cranfield.cli.options.output import gathered
 from cranfield.significance.corrections.catalogue import CORRECTIONS, find_correction
@@ -25,6 +25,7 @@ _OPTIONS = in_group(
         option("--baseline", multiple=True, help="Compare with this system only."),
         option(
             "--test",
+            type=Named(lambda: _NAMES),
             metavar="TEST",
             help="Such as t or randomisation. Default: two-way ANOVA, for two systems the"
             " bootstrap.",
@@ -32,6 +33,7 @@ _OPTIONS = in_group(
         ),
         option(
             "--correction",
+            type=Named(lambda: CORRECTIONS),
             metavar="CORRECTION",
             help="For many comparisons, such as holm. Default: moderated max-T, where it goes"
             " with the test.",

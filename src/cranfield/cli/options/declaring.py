@@ -94,6 +94,24 @@ class FileRead(click.ParamType):  # type: ignore[type-arg]
         return [CompletionItem(incomplete, type="file")]
 
 
+class Named(click.ParamType):  # type: ignore[type-arg]
+    """Text that names something: shells complete the names that there are, others are taken."""
+
+    name = "text"
+
+    def __init__(self, names: Callable[[], Iterable[str]]) -> None:
+        self.names = names
+
+    def shell_complete(
+        self, ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        # Several stand behind each other, with commas.
+        before, comma, begun = incomplete.rpartition(",")
+        start = begun.casefold()
+        found = [name for name in self.names() if name.casefold().startswith(start)]
+        return [CompletionItem(f"{before}{comma}{name}") for name in found]
+
+
 class FileWritten(FileRead):
     """A file that is written."""
 

@@ -9,7 +9,7 @@ import click
 
 from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.threads import BACKENDS
-from cranfield.cli.options.declaring import READ, in_group, option
+from cranfield.cli.options.declaring import READ, Named, in_group, option
 from cranfield.cli.options.output import with_options
 from cranfield.cli.options.progress import progress_of
 from cranfield.cli.options.reading import Reading, reading_options, without_reading
@@ -36,10 +36,19 @@ def one_of(
     )
 
 
+def measure_names() -> list[str]:
+    """List the measures for completion, with the cutoffs that most people use."""
+    from cranfield.measures.families import HOME
+
+    cut = ("AP", "P", "R", "RR", "nDCG", "Judged", "Success", "ERR", "RBP")
+    return [*HOME, *(f"{name}@{depth}" for name in cut for depth in (5, 10, 20, 100, 1000))]
+
+
 def measures_option(default: tuple[str, ...]) -> Callable[[Command], Command]:
     return option(
         "--measure",
         "asked",
+        type=Named(measure_names),
         multiple=True,
         default=default,
         show_default=" ".join(default),

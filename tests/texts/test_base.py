@@ -64,7 +64,7 @@ def test_defaults_are_not_shown() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("smeasure", "did you mean SMeasure or "),
+        ("smeasur", "did you mean SMeasure"),
         ("nonsense", "there is no measure 'nonsense'"),
         ("SMeasure(l=3)", "SMeasure has no parameter 'l' (it has: L)"),
         ("SMeasure(L='x')", "SMeasure: L='x' is not a number above 0"),

@@ -7,13 +7,27 @@ import difflib
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any
+from warnings import catch_warnings, simplefilter
 
 from cranfield.base.errors import MeasureError, quoted
 from cranfield.measures.base import REGISTRY, Measure
 from cranfield.measures.declared import keywords_of, literal
 from cranfield.measures.families import ALIASES
-from cranfield.measures.other_names import NO_MEASURES, TOOLS, from_paper, program_names
-from cranfield.measures.trec_eval_names import FAMILIES, SINGLE, in_its_case, rounded, trec_texts
+from cranfield.measures.other_names import (
+    NO_MEASURES,
+    TOOLS,
+    from_ir_measures,
+    from_paper,
+    program_names,
+)
+from cranfield.measures.trec_eval_names import (
+    FAMILIES,
+    NICKNAMES,
+    SINGLE,
+    in_its_case,
+    rounded,
+    trec_texts,
+)
 
 LONGEST = 10_000
 """Characters of a measure's text; a user browsing model of ten ranks has some 1,500."""
@@ -91,7 +105,9 @@ def parse_measures(
             text.require_complete()
             found[text] = None
         elif isinstance(text, str) or _of_ir_measures(text):
-            for one in _split(str(text).strip()):
+            foreign = _of_ir_measures(text)
+            given = from_ir_measures(str(text)) if foreign else str(text).strip()
+            for one in _split(given):
                 for made in _labelled(one, compat):
                     found.setdefault(made)
         else:
@@ -126,7 +142,7 @@ _NCU = ("NCUgu", "NCUrb")
 def _labelled(text: str, compat: str | None) -> list[Measure]:
     """Read a text; a measure keeps it as its label if anybody reads it as that measure."""
     made = [one for name in program_names(compat, text) for one in _parsed(name, compat)]
-    if len(made) != 1 or str(made[0]) == text:
+    if len(made) != 1 or str(made[0]) == text or not text.isprintable():
         return made
     try:
         same = compat is None or _parsed(text, None) == made
@@ -142,7 +158,7 @@ def _parsed(text: str, compat: str | None) -> list[Measure]:
     if names is None and text not in REGISTRY and text not in ALIASES:
         names = trec_texts(in_its_case(text), compat)
     if names is None:
-        return [_read(from_paper(text), text)]
+        return [_read(text if text in REGISTRY else from_paper(text), text)]
     return [rounded(_read(name, text), compat) for name in names]
 
 
@@ -151,16 +167,26 @@ def _read(form: str, text: str) -> Measure:
     try:
         if form.count("(") > DEEPEST:
             raise ValueError
-        tree = ast.parse(form, mode="eval").body
+        with catch_warnings():
+            # Of literals such as `10or`, which Python still reads.
+            simplefilter("ignore", SyntaxWarning)
+            tree = ast.parse(form, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        raise MeasureError(
-            f"{quoted(text)} is no measure; the form is Name(param=value)@cutoff"
-        ) from None
+        raise _no_measure(text) from None
     made = _built(tree, text)
     made.require_complete()
     if len(str(made)) > LONGEST:
         raise MeasureError(f"{quoted(text)} is too long a measure")
     return made
+
+
+def _no_measure(text: str) -> MeasureError:
+    several = [one for one in re.split(r"[\s;]+", text) if one]
+    if len(several) > 1 and all(re.fullmatch(r"\w+(@[\d.]+)?", one) for one in several):
+        form = f"several measures have commas between them: {quoted(','.join(several))}"
+    else:
+        form = "the form is Name(param=value)@cutoff"
+    return MeasureError(f"{quoted(text)} is no measure; {form}")
 
 
 def _built(node: ast.expr, text: str) -> Measure:
@@ -179,7 +205,7 @@ def _built(node: ast.expr, text: str) -> Measure:
         parameters = keywords_of(tree, text)
         tree = tree.func
     if not isinstance(tree, ast.Name):
-        raise MeasureError(f"{quoted(text)} is no measure; the form is Name(param=value)@cutoff")
+        raise _no_measure(text)
     made = _made(tree.id, arguments, parameters, text)
     return made if at is None else made @ at
 
@@ -192,6 +218,10 @@ def _made(
     if not kind.inside:
         if arguments:
             raise MeasureError(f"{quoted(text)}: parameters are given as name=value")
+        for one in parameters:
+            if one in more:
+                raise MeasureError(f"{quoted(text)}: {name} says {one}={more[one]!r} already")
+            _check_outer(kind, name, one)
         made = kind()(**more, **parameters)
         return made
     if not arguments:
@@ -200,6 +230,15 @@ def _made(
         raise MeasureError(f"{name} takes one measure inside, and {quoted(text)} has several")
     made = kind(_built(arguments[0], text), **parameters)
     return made
+
+
+def _check_outer(kind: Any, name: str, parameter: str) -> None:
+    """Refuse a parameter that belongs to a measure around this one, and say where it stands."""
+    if parameter == "depth" and "depth" not in kind.parameters:
+        raise MeasureError(
+            f"{kind.info.name} has no parameter 'depth'; it goes with what is around it, as in"
+            f" EU({name}, depth=1000)"
+        )
 
 
 def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
@@ -216,11 +255,17 @@ def _kind(name: str) -> tuple[Any, Mapping[str, str]]:
     if found:
         some = " or ".join(sorted(found))
         raise MeasureError(f"{quoted(name)} may be {some}: upper and lower case differ in them")
-    known = {known.lower(): known for known in (*FAMILIES, *ALIASES, *REGISTRY) if known.isascii()}
+    known = {
+        known.lower(): known
+        for known in (*NICKNAMES, *FAMILIES, *ALIASES, *REGISTRY)
+        if known.isascii()
+    }
     near = difflib.get_close_matches(name.lower(), known, 3, cutoff=0.6)
     hints = [known[one] for one in near]
-    if (at := re.fullmatch(r"([A-Za-z_]+?)_?(\d+)", name)) and _in_any_case(at[1].lower()):
-        hints = [f"{at[1]}@{at[2]}"]
+    if at := re.fullmatch(r"([A-Za-z_]+?)_?0*([1-9]\d*)", name):
+        meant = _in_any_case(at[1].lower())
+        if [REGISTRY[one.partition("(")[0]].takes_cutoff() for one in meant] == [True]:
+            hints = [f"{at[1]}@{at[2]}"]
     hint = f"; did you mean {' or '.join(hints)}?" if hints else ""
     raise MeasureError(f"there is no measure {quoted(name)}{hint}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from math import sqrt
 
 Forms = tuple[tuple[str, str], ...]
 """Patterns of names, and the text form of what matches."""
@@ -10,6 +11,9 @@ Forms = tuple[tuple[str, str], ...]
 _SHARP = "#♯"
 _REST = r"(?P<rest>(?:\(.*\))?(?:@[\d.]+)?)"
 """Parameters and a cutoff."""
+
+_SIMILARITY = r"(?:cosine|cos_sim|dot|dot_score|euclidean|manhattan|maxsim)[-_]"
+"""What sentence-transformers puts before its names; its MAP is divided by min(k, RB)."""
 
 _PAPERS: Forms = (
     (rf"(D|DIN)[{_SHARP}]-(?P<inner>.+)", r"Sharp(\1(\g<inner>))"),
@@ -29,10 +33,18 @@ _PAPERS: Forms = (
     (rf"(?:P\+|P-plus){_REST}", r"PPlus\g<rest>"),
     (r"NCUgu,(?P<u>P|BR)", r"NCU(stopping='graded', utility='\g<u>')"),
     (r"NCUrb,(?P<u>P|BR)", r"NCU(utility='\g<u>')"),
+    (r"SetP\(relative=True\)(?P<at>@\d+)?", r"SetRelP\g<at>"),
+    (r"SetP\(rel=(?P<rel>\d+),\s*relative=True\)", r"SetRelP(rel=\g<rel>)"),
+    (r"NumRet\((?P<rel>rel=\d+)\)", r"NumRelRet(\g<rel>)"),
     (r"(?:b|B)pref_(?P<form>[RN])", r"Bpref(form='\g<form>')"),
     (rf"R-prec(?:ision)?{_REST}", r"Rprec\g<rest>"),
     (rf"hit-rate{_REST}", r"Success\g<rest>"),
-    (r"(?P<name>[a-z_]+[a-z])_at_(?P<k>\d+)", r"\g<name>@\g<k>"),
+    (r"(?P<name>[a-z_]+?)_(?:at_|cut_)?0*(?P<k>[1-9]\d*)", r"\g<name>@\g<k>"),
+    (r"(?P<name>[a-z_]+)-l(?P<rel>\d+)", r"\g<name>(rel=\g<rel>)"),
+    (r"(?P<name>[a-z_]+)@(?P<k>\d+)-l(?P<rel>\d+)", r"\g<name>(rel=\g<rel>)@\g<k>"),
+    (rf"{_SIMILARITY}map@(?P<k>\d+)", r"AP(denominator='min')@\g<k>"),
+    (rf"{_SIMILARITY}accuracy@(?P<k>\d+)", r"Success@\g<k>"),
+    (rf"{_SIMILARITY}(?P<name>ndcg|mrr|precision|recall)@(?P<k>\d+)", r"\g<name>@\g<k>"),
 )
 
 TOOLS: dict[str, tuple[str, dict[str, str]]] = {
@@ -45,16 +57,16 @@ TOOLS: dict[str, tuple[str, dict[str, str]]] = {
     "ndcg_burges": ("nDCG", {"gains": "exponential"}),
     "dcg_burges": ("DCG", {"gains": "exponential"}),
     "r_cap": ("RelP", {}),
+    "recall_cap": ("RelP", {}),
     "hit": ("Success", {}),
     "hit_rate": ("Success", {}),
-    "f": ("SetF", {}),
-    "f1": ("SetF", {}),
     "11pt_avg": ("AP11", {}),
 }
 """Names of other programs in lower case that stand for one measure, whatever the cutoff."""
 
 _AT = r"@0*(?P<k>[1-9]\d*)"
 _K = (5, 10, 20)
+_P = r"(?:\((?P<p>.*)\))?"
 _LINEAR = "gains='linear'"
 
 _X = r"(?P<x>\d+(?:\.\d+)?)"
@@ -109,6 +121,14 @@ _PROGRAMS: dict[str, Forms] = {
     ),
 }
 
+_IR_MEASURES: Forms = (
+    (rf"ERR{_P}@(?P<k>\d+)", r"ERR(max_grade=4,\g<p>)@\g<k>"),
+    (rf"(INST|INSQ){_P}", r"EU(\1(\g<p>),depth=1000)"),
+    (rf"(RBP){_P}", r"EU(\1(\g<p>),depth=1000)"),
+    (rf"(SDCG|NERR8|NERR9|NERR10|NERR11){_P}(?P<at>@\d+)?", r"EU(\1(\g<p>)\g<at>)"),
+    (rf"BPM{_P}@(?P<k>\d+)", r"EU(BPM(\g<p>, K=\g<k>))"),
+)
+
 _ALL = {
     "ndeval": (
         *(f"{name}@{k}" for name in ("ERR-IA", "nERR-IA", "alpha-DCG", "alpha-nDCG") for k in _K),
@@ -132,12 +152,18 @@ _ALL = {
 
 _NO_EFFORT = "the {} model does not tell whether a click satisfies; {} is its utility"
 
+_SET_F = (
+    "SetF is that of all that was retrieved, with beta=1 by default; SetF@10 is that of the first"
+    " ten, whose precision is over what is there, not over ten"
+)
+
 NO_MEASURES = {
     "rrUBM": _NO_EFFORT.format("user browsing", "uUBM"),
     "rrPBM": _NO_EFFORT.format("position-based", "uPBM"),
     "hits": "NumRelRet@k is the number of relevant documents, Success@k whether there is one",
     "accuracy": "Success@k is whether a relevant document is among the first k",
     "hole": "Unjudged@k is the share of documents without a judgment for their topic",
+    **dict.fromkeys(("f", "f1", "f_measure"), _SET_F),
 }
 """Names that one could expect, and why they are no measures; those of programs in lower case."""
 
@@ -145,6 +171,16 @@ NO_MEASURES = {
 def from_paper(text: str) -> str:
     """Rewrite a name of a paper; any other text comes back as it is."""
     return _rewritten(_PAPERS, text, re.IGNORECASE)
+
+
+def from_ir_measures(text: str) -> str:
+    """Rewrite the text of a measure of ir_measures where the same text is another measure here."""
+    found = re.fullmatch(r"SetF\((?P<before>.*)beta=(?P<beta>[\d.]+)(?P<after>.*)\)", text)
+    if found:
+        # What it calls beta weighs recall, as trec_eval's parameter does: the square of beta.
+        return f"SetF({found['before']}beta={sqrt(float(found['beta']))}{found['after']})"
+    text = re.sub(r"\bmax_rel=(\d+)", r"gains='graded',max_grade=\1", text)
+    return _rewritten(_IR_MEASURES, text)
 
 
 def program_names(program: str | None, text: str) -> list[str]:

@@ -120,8 +120,10 @@ def _with_parameters(text: str) -> list[str] | None:
         gains = {int(grade): float(gain) for grade, gain in pairs}
         return [f"{SINGLE[name]}(gains={gains})"]
     if name == "rbp" and re.fullmatch("0*[1-9][0-9]*", rest):
-        # As in ranx: the digits behind the point.
-        return [f"RBP(p=0.{rest})"]
+        # With grades, ranx takes the grade itself as gain, and scores may be above 1.
+        raise MeasureError(
+            f"{quoted(text)} is a name of ranx: RBP(p=0.{rest}) is the same for grades 0 and 1"
+        )
     if name == "rbp":
         p = float(rest.removeprefix("="))
         return [f"RBP(gains='graded', p={p})"] if isfinite(p) else None

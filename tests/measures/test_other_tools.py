@@ -1,0 +1,151 @@
+"""Names and objects of other Python tools: what they mean, by the numbers of these tools.
+
+The numbers of `tests/data/other_tools.json` are those of ranx 0.3.21, ir_measures 0.4.3, BEIR 2.2.0
+(with pytrec_eval-terrier 0.5.11), sentence-transformers 6.2.0 (`compute_metrics` of its evaluator)
+on the runs and judgments that stand there too; MTEB 2.26 computes as BEIR does.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.measures.families import ALIASES
+from cranfield.measures.trec_eval_names import FAMILIES, NICKNAMES, SINGLE
+from tests.conftest import ROOT
+
+FOUND = json.loads((ROOT / "tests/data/other_tools.json").read_text())
+NAMED = [
+    (tool, name)
+    for tool in ("ranx", "beir", "mteb", "sentence-transformers")
+    for name in FOUND[tool]
+]
+
+
+class Foreign:
+    """What an object of ir_measures shows of itself: its module, and its text."""
+
+    __module__ = "ir_measures.measures.base"
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def overall(measure: Any, *, binary: bool = False) -> float:
+    qrels = FOUND["qrels"]
+    if binary:
+        qrels = {
+            topic: {one: int(g > 0) for one, g in some.items()} for topic, some in qrels.items()
+        }
+    [scores] = cf.evaluate(FOUND["run"], qrels, measure).values()
+    return float(scores.overall()[0])
+
+
+@pytest.mark.parametrize(("tool", "name"), NAMED)
+def test_a_name_of_a_tool_has_the_number_of_that_tool(tool: str, name: str) -> None:
+    # In sentence-transformers a document is relevant or not; BEIR rounds some to five decimals.
+    found = overall(name, binary=tool == "sentence-transformers")
+    assert found == pytest.approx(FOUND[tool][name], abs=6e-6)
+
+
+@pytest.mark.parametrize("text", FOUND["ir_measures"])
+def test_an_object_of_ir_measures_has_its_number(text: str) -> None:
+    assert overall(Foreign(text)) == pytest.approx(FOUND["ir_measures"][text], abs=6e-6)
+    assert overall([Foreign(text)]) == overall(Foreign(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        # Each would have another number here than in the tool, or means two things.
+        ("hits@10", "NumRelRet@k"),
+        ("Hole@10", "Unjudged@k"),
+        ("Accuracy@10", "Success@k"),
+        ("f1@10", "SetF@10"),
+        ("F@10", "SetF@10"),
+        ("F1", "SetF is"),
+        ("rbp.95", "RBP(p=0.95)"),
+        ("rbp@95", "RBP or RBP(gains='graded', p=0.9)"),
+        ("precision", "P needs a cutoff, such as P@10"),
+        ("sdcg@10", "'sdcg' may be SDCG or sDCG"),
+        ("gap", "'gap' may be GAP or gAP"),
+        ("ndcg_burges(gains='linear')@10", "says gains='exponential' already"),
+        ("AP nDCG@10", "several measures have commas between them: 'AP,nDCG@10'"),
+        ("AP;nDCG@10", "'AP,nDCG@10'"),
+        ("ndcg10", "did you mean ndcg@10?"),
+        ("OFFICIAL", "did you mean official?"),
+        ("EU(RBP(p=0.9, depth=1000))", "as in EU(RBP, depth=1000)"),
+    ],
+)
+def test_what_is_no_name_says_what_to_write(text: str, said: str) -> None:
+    with pytest.raises(cf.MeasureError) as caught:
+        cf.parse_measures(text)
+    assert said in str(caught.value)
+
+
+def test_several_with_commas() -> None:
+    assert cf.parse_measures("AP, nDCG(ideal='full', gains='linear')@10,P.5,10,NCUgu,P") == [
+        *cf.parse_measures(["AP", "nDCG(ideal='full')@10", "P@5", "P@10"]),
+        cf.parse_measure("NCU(stopping='graded', utility='P')"),
+    ]
+
+
+def test_a_measure_of_ones_own_keeps_its_name() -> None:
+    own = cf.define("mine_at_5", lambda judged: judged.retrieved * 0.0)
+    try:
+        assert cf.parse_measures("mine_at_5") == [own]
+    finally:
+        del cf.measures.REGISTRY["mine_at_5"]
+
+
+EXACT = [*cf.measures.REGISTRY.names(), *ALIASES, *SINGLE, *FAMILIES, *NICKNAMES]
+SIGNS = st.text("abcdePRnDCG_@.,()=-+#'1059 \n\x1b", max_size=3)
+
+
+@given(st.sampled_from(EXACT), SIGNS, SIGNS, st.integers(0, 30), st.booleans())
+def test_wrong_names_are_told_in_a_line_that_helps(
+    name: str, some: str, more: str, place: int, lower: bool
+) -> None:
+    text = name[:place] + some + name[place + len(some) :] + more
+    text = text.lower() if lower else text
+    try:
+        for one in cf.parse_measures(text):
+            assert cf.parse_measure(str(one)) == one == cf.parse_measure(one.label)
+            assert one.label.isprintable()
+    except cf.MeasureError as error:
+        said = str(error)
+        assert said.isprintable()
+        if found := re.fullmatch(r"there is no measure .*; did you mean (.+)\?", said):
+            for hint in found[1].split(" or "):
+                try:
+                    cf.parse_measures(hint)
+                except cf.MeasureError as again:
+                    # It names a measure that needs more than its name.
+                    assert re.search(r"needs ", str(again)), (text, hint, str(again))
+
+
+def test_upper_and_lower_case_are_the_same_where_one_measure_is_meant() -> None:
+    drawn = random.Random(0)
+    for name in EXACT:
+        text = "".join(drawn.choice((one.lower(), one.upper())) for one in name)
+        if text in EXACT:
+            continue
+        try:
+            found = cf.parse_measures(f"{text}@7")
+        except cf.MeasureError as error:
+            assert re.search(  # noqa: PT017
+                "may be|takes no cutoff|needs |did you mean|is no measure|is not",
+                str(error),
+            ), (text, str(error))
+        else:
+            assert [one.cutoff for one in found] == [7]

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import IO, Any, cast
 
 _SIZE = 1 << 18
+_TAR_AT = 257
 _BZIP2_BLOCKS = (b"1AY&SY", b"\x17rE8P\x90")
 
 DAMAGED = {"BadGzipFile", "EOFError", "LZMAError", "ZstdError", "error", "DamagedError"}
@@ -37,6 +38,14 @@ def unpacked(raw: IO[bytes]) -> IO[bytes]:
 
         return io.BufferedReader(_Streams(raw, lzma.LZMADecompressor), _SIZE)
     return _zstd(raw) if head.startswith(b"\x28\xb5\x2f\xfd") else raw
+
+
+def bundle(stream: IO[bytes]) -> str:
+    """Say which kind of archive of several files a stream begins like; empty if like none."""
+    head = stream.peek(_TAR_AT + 5)[: _TAR_AT + 5]  # type: ignore[attr-defined]
+    if head.startswith(b"PK\x03\x04"):
+        return "zip"
+    return "tar" if head[_TAR_AT:] == b"ustar" else ""
 
 
 def _zstd(raw: IO[bytes]) -> IO[bytes]:

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from cranfield.base.errors import CranfieldError, InputError, PolicyError, quoted
-from cranfield.sources.archives import DAMAGED, unpacked
+from cranfield.sources.archives import DAMAGED, bundle, unpacked
 from cranfield.sources.remote import is_url, opened, path_of, shown, size_of
 
 CHUNK = 4 << 20
@@ -98,7 +98,13 @@ class Source:
     def open(self) -> Iterator[IO[bytes]]:
         """Open for reading, unpacked; what goes wrong comes out as an InputError."""
         with self.packed() as raw:
-            yield unpacked(raw)
+            stream = unpacked(raw)
+            if kind := bundle(stream):
+                raise InputError(
+                    f"is a {kind} archive of files; unpack it, and name the folder or its files",
+                    source=self.name,
+                )
+            yield stream
 
     @contextmanager
     def packed(self) -> Iterator[IO[bytes]]:

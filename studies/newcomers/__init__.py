@@ -1,0 +1,1 @@
+"""What newcomers write: mistakes, inputs and tasks, and what the program answers."""

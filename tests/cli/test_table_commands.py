@@ -22,7 +22,11 @@ def test_evaluate_writes_tables(folder: Path) -> None:
     assert r"two\_x & \textbf{1.0000} & \textbf{1.0000} \\" in latex
     assert "longtable" in cranfield(folder, *start, "-f", "latex", "--long")[0]
     markdown, _ = cranfield(folder, *start, "-f", "markdown", "-p", "2")
-    assert markdown.endswith("| one | 0.75 | 0.75 |\n| two_x | **1.00** | **1.00** |\n")
+    assert markdown.endswith("| two_x | **1.00** | **1.00** |\n| one | 0.75 | 0.75 |\n")
+    given, _ = cranfield(folder, *start, "-f", "markdown", "-p", "2", "--order", "given")
+    assert given.endswith("| one | 0.75 | 0.75 |\n| two_x | **1.00** | **1.00** |\n")
+    _, err = cranfield(folder, *start, "--order", "given", status=2)
+    assert "--order is for tables of means as latex, markdown, html" in err
     html, _ = cranfield(folder, *start, "-f", "html", "-o", "t.html")
     assert html == ""
     assert (folder / "t.html").read_text().startswith("<table ")

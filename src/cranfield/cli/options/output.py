@@ -109,11 +109,14 @@ class Output:
     form: str
     output: str | None
     places: int
+    order: str | None
 
     def check(self, printing: Printing) -> None:
         """Refuse what cannot be written, before anything is read."""
         if self.form == "parquet" and self.output in {None, "-"}:
             raise PolicyError("--format parquet needs --output FILE")
+        if self.order is not None and (self.form not in MARKUP or self.by_topic):
+            raise PolicyError(f"--order is for tables of means as {', '.join(MARKUP)}")
         printing.check(self.form)
 
     def write(
@@ -132,8 +135,12 @@ class Output:
         if self.form in MARKUP:
             from cranfield.reporting.tables.scores_table import evaluation_table, topics_table
 
-            make = topics_table if self.by_topic else evaluation_table
-            return printing.text([make(scores, places=self.places)], self.form)
+            if self.by_topic:
+                made = topics_table(scores, places=self.places)
+            else:
+                first = None if self.order == "given" else next(iter(scores))
+                made = evaluation_table(scores, sort=first, places=self.places)
+            return printing.text([made], self.form)
         if self.form == "table":
             from cranfield.reporting.text.terminal import drawn, systems_table, unit_table
 
@@ -174,6 +181,12 @@ def output_options(
                     default=4,
                     show_default=True,
                     help="Decimals.",
+                ),
+                option(
+                    "--order",
+                    type=click.Choice(["means", "given"]),
+                    help=f"Order of systems as {', '.join(MARKUP)}: by the means of the first"
+                    " measure, best first (the default), or as they are given.",
                 ),
             ),
         ),

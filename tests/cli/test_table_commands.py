@@ -141,3 +141,22 @@ def test_cite(folder: Path) -> None:
         (("--correction", "x"), "there is no correction 'x'"),
     ):
         assert message in cranfield(folder, "cite", *wrong, status=2)[1]
+
+
+def test_prose(folder: Path) -> None:
+    two = ("compare", "qrels", "one.run", "two.run", "-m", "P@2")
+    out, _ = cranfield(folder, *two, "--prose")
+    assert out.startswith("one was compared with two_x by P@2 (")
+    assert "Within a margin of" in cranfield(folder, *two, "--prose", "--margin", "0.5")[0]
+    out, _ = cranfield(folder, *two, "--prose", "-f", "latex")
+    assert r"one was compared with two\_x" in out
+    assert r"\citep{" in out
+    both = (*two, "-m", "AP", "--prose")
+    assert cranfield(folder, *both)[0].count("Computed with") == 2
+    assert cranfield(folder, *both, "--joint")[0].count("Computed with") == 1
+    for arguments, message in (
+        (("-f", "csv"), "--prose goes with --format text, markdown or latex"),
+        (("--ranks",), "--prose goes without"),
+        (("--marks", "symbols"), "--prose goes without"),
+    ):
+        assert message in cranfield(folder, *two, "--prose", *arguments, status=2)[1]

@@ -25,6 +25,7 @@ from cranfield.cli.options.scores import given_scores, score_files_option
 from cranfield.reporting.kinds_of_marks import MARKS, kind_of
 
 if TYPE_CHECKING:
+    from cranfield.scales.statements.meaningful import Meaning
     from cranfield.scores import Scores
     from cranfield.significance.comparison.rank_sets import RankSets
     from cranfield.significance.comparison.result import PairwiseComparison
@@ -40,6 +41,7 @@ Examples:
   cranfield compare qrels.txt runs/*.xz -m AP --ranks
   cranfield compare --scores scores.csv --baseline bm25 --margin 2%
   cranfield compare qrels.txt runs/*.xz -m AP -m RR --joint
+  cranfield compare qrels.txt runs/*.xz -m AP --prose --format latex
   cranfield compare qrels.txt old.run new.run -m nDCG@10 -b old --margin 2% --fail-if-worse
 """
 
@@ -96,6 +98,12 @@ OUTPUTS = ("text", "csv", "json", *MARKUP)
                 "--marks", MARKS, "One table of all measures, with these marks of significance."
             ),
             option(
+                "--prose",
+                is_flag=True,
+                help="Write a paragraph for a paper, as text, or --format markdown or latex:"
+                " design, test, result, effect sizes, and what it rests on.",
+            ),
+            option(
                 "--ranks",
                 is_flag=True,
                 help="Print a leaderboard: which ranks each system may have, by the bootstrap, or"
@@ -118,6 +126,7 @@ def compare(
     fail_if_worse: bool,
     format: str,
     marks: str | None,
+    prose: bool,
     ranks: bool,
     joint: bool,
     printing: Printing,
@@ -129,13 +138,13 @@ def compare(
     Scores come from runs and judgments, as for `cranfield evaluate`, or from files with --scores.
     The exit status is 0, 1 by --fail-if-worse, and 2 after an error.
     """
-    from cranfield.reporting.text import comparison_formats
     from cranfield.scales.statements.meaningful import meaning
     from cranfield.significance.comparison.compare import compare as compared
     from cranfield.significance.comparison.equivalence import read_margin
 
     # Before any file is read.
     printing.check(format)
+    _check_prose(prose, format, printing, marks, ranks)
     if margin is not None:
         read_margin(margin)
     if marks is not None:
@@ -154,36 +163,59 @@ def compare(
     scores = given_scores(qrels, runs, asked, score_files, judging)
     if ranks or joint:
         boards = (_ranks if ranks else _joint)(scores, asked_for, judging["jobs"])
-        write(
-            printing.text([one.table() for one in boards.values()], format)
-            if format in MARKUP
-            else comparison_formats.board_text(boards, format),
-            output,
-        )
+        write(_boards(boards, format, prose, printing), output)
         return 0
     found = {name: compared(one, jobs=judging["jobs"], **asked_for) for name, one in scores.items()}
     meanings = {name: meaning(one) for name, one in found.items()}
     if strict:
         for one in meanings.values():
             one.require()
-    marked = None if marks is None else comparison_formats.marked_table(meanings, marks)
-    if format in MARKUP:
-        made = comparison_formats.tables(meanings, margin) if marked is None else [marked]
-        text = printing.text(made, format)
-    elif marked is not None:
-        text = f"{marked}\n"
-    else:
-        writers: dict[str, Callable[[Mapping[str, Any], str | None], str]] = {
-            "text": comparison_formats.plain_text,
-            "csv": comparison_formats.csv_text,
-            "json": comparison_formats.json_text,
-        }
-        text = writers[format](meanings, margin)
+    text = _written(meanings, format, margin, marks, prose, printing)
     write(text, output)
     failures = _worse(found, margin) if fail_if_worse else []
     for failure in failures:
         print(f"cranfield: {plain(failure)}", file=sys.stderr)
     return 1 if failures else 0
+
+
+def _written(
+    meanings: Mapping[str, Meaning],
+    format: str,
+    margin: str | None,
+    marks: str | None,
+    prose: bool,
+    printing: Printing,
+) -> str:
+    """Write the comparisons as a paragraph each, as tables, or for programs."""
+    from cranfield.reporting.text import comparison_formats
+
+    if prose:
+        return "\n".join(f"{one.comparison.prose(format, margin)}\n" for one in meanings.values())
+    marked = None if marks is None else comparison_formats.marked_table(meanings, marks)
+    if format in MARKUP:
+        made = comparison_formats.tables(meanings, margin) if marked is None else [marked]
+        return printing.text(made, format)
+    if marked is not None:
+        return f"{marked}\n"
+    writers: dict[str, Callable[[Mapping[str, Any], str | None], str]] = {
+        "text": comparison_formats.plain_text,
+        "csv": comparison_formats.csv_text,
+        "json": comparison_formats.json_text,
+    }
+    return writers[format](meanings, margin)
+
+
+def _boards(
+    boards: Mapping[str, RankSets | JointComparison], format: str, prose: bool, printing: Printing
+) -> str:
+    from cranfield.reporting.text.comparison_formats import board_text
+
+    if prose:
+        # Without --ranks, which goes without a paragraph.
+        return "".join(f"{one.prose(format)}\n" for one in boards.values())  # type: ignore[union-attr]
+    if format in MARKUP:
+        return printing.text([one.table() for one in boards.values()], format)
+    return board_text(boards, format)
 
 
 def _worse(found: Mapping[str, PairwiseComparison], margin: str | None) -> list[str]:
@@ -241,6 +273,17 @@ def _joint(
         )
     own = {name: asked_for[name] for name in (*OWN, "baseline")}
     return {"": compare_measures(scores, moderated=moderated[correction], jobs=jobs, **own)}
+
+
+def _check_prose(
+    prose: bool, format: str, printing: Printing, marks: str | None, ranks: bool
+) -> None:
+    if not prose:
+        return
+    if format not in {"text", "markdown", "latex"}:
+        raise PolicyError("--prose goes with --format text, markdown or latex")
+    if marks is not None or ranks or any(vars(printing).values()):
+        raise PolicyError("--prose goes without --marks, --ranks and options of tables")
 
 
 def _check_marks(marks: str, format: str, comparing: Comparing) -> None:

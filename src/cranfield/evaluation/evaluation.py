@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from cranfield.base.errors import MeasureError, optional_module
-from cranfield.base.plots import Plotted
+from cranfield.base.showing import Plotted
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
 from cranfield.collection.judged.coverage import Coverage

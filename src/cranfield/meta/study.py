@@ -8,7 +8,7 @@ from importlib import import_module
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from cranfield.base.plots import Plotted
+from cranfield.base.showing import Plotted
 from cranfield.tabular import Table, frame_html, from_frame, number
 
 if TYPE_CHECKING:

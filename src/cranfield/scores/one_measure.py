@@ -14,8 +14,8 @@ from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import CranfieldError, PolicyError, optional_module, quoted
 from cranfield.base.escape import html, plain
-from cranfield.base.plots import Plotted
 from cranfield.base.scale_types import Scale
+from cranfield.base.showing import Plotted
 from cranfield.base.whole_files import whole_file
 from cranfield.base.words import counted
 from cranfield.scores.averages import Averages

@@ -8,7 +8,7 @@ import pytest
 
 import cranfield as cf
 from cranfield.base.errors import PolicyError
-from cranfield.base.plots import Plotted
+from cranfield.base.showing import Plotted
 from cranfield.meta.study import STUDIES, result_of
 from cranfield.reporting import charts
 from cranfield.reporting.charts.catalogue import (

@@ -19,7 +19,7 @@ from cranfield.assess.judges.calibration import calibration
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.checks import check_choice, check_probability
 from cranfield.base.errors import PolicyError
-from cranfield.base.plots import Plotted
+from cranfield.base.showing import Plotted
 from cranfield.base.words import counted
 from cranfield.tabular import Table, between, from_frame, number
 from cranfield.tabular.frames import Framed

@@ -15,7 +15,7 @@ from cranfield.assess.judges.scoring import by_all
 from cranfield.base.arrays import Bools, Floats, Ints
 from cranfield.base.checks import check_probability
 from cranfield.base.errors import PolicyError
-from cranfield.base.plots import Plotted
+from cranfield.base.showing import Plotted
 from cranfield.base.words import counted, some_of
 from cranfield.tabular import Table, from_frame
 from cranfield.tabular.frames import Framed

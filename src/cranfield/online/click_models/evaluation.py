@@ -12,7 +12,7 @@ import polars as pl
 from cranfield.base.arrays import Bools, Floats, Indices, Ints, row_slices
 from cranfield.base.checks import check_share, check_whole
 from cranfield.base.errors import PolicyError
-from cranfield.base.plots import Plotted
+from cranfield.base.showing import Plotted
 from cranfield.base.streams import stream
 from cranfield.base.words import counted
 from cranfield.online.click_models.items import with_grades

@@ -9,7 +9,7 @@ import polars as pl
 
 from cranfield.base.arrays import Bools, Floats, Indices
 from cranfield.base.escape import plain
-from cranfield.base.plots import Plotted
+from cranfield.base.showing import Plotted
 from cranfield.base.words import counted
 from cranfield.online.experiments.sample_ratio import ALARM, SampleRatio
 from cranfield.significance.corrections.catalogue import CORRECTIONS

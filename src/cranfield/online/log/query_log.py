@@ -9,7 +9,7 @@ from os import PathLike
 import polars as pl
 
 from cranfield.base.errors import InputError, PolicyError
-from cranfield.base.plots import Plotted
+from cranfield.base.showing import Plotted
 from cranfield.base.words import counted
 from cranfield.online.log.writing import write_tables
 from cranfield.tabular import frame_html

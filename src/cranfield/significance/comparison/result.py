@@ -9,7 +9,7 @@ import numpy as np
 
 from cranfield.base.arrays import Floats
 from cranfield.base.escape import plain
-from cranfield.base.plots import Plotted
+from cranfield.base.showing import Plotted, Told
 from cranfield.base.words import counted
 from cranfield.significance.comparison.compared_pairs import ComparedPairs
 from cranfield.significance.comparison.equivalence import Equivalence, equivalence
@@ -27,7 +27,7 @@ MOST_ROWS = 60
 Rows = list[list[str | Cell]]
 
 
-class PairwiseComparison(ComparedPairs, Framed, Plotted):
+class PairwiseComparison(ComparedPairs, Framed, Plotted, Told):
     """Which systems differ, by how much, and how sure that is.
 
     Attributes

@@ -11,7 +11,7 @@ import polars as pl
 from scipy.special import fdtrc
 
 from cranfield.base.arrays import Floats
-from cranfield.base.plots import Plotted
+from cranfield.base.showing import Plotted
 from cranfield.significance.models.sphericity import Sphericity
 from cranfield.tabular import Cell, Table
 from cranfield.tabular.frames import Framed

@@ -12,6 +12,7 @@ import polars as pl
 
 from cranfield.base.arrays import Floats, Indices, Ints
 from cranfield.base.errors import PolicyError
+from cranfield.base.showing import Told
 from cranfield.base.words import counted
 from cranfield.scores import Scores
 from cranfield.scores.missing import filled
@@ -39,7 +40,7 @@ MOST_ROWS = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class JointComparison(Framed):
+class JointComparison(Framed, Told):
     """Pairs of systems by several measures; made by :func:`compare_measures`.
 
     Attributes

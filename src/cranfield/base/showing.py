@@ -1,4 +1,4 @@
-"""The charts of a result, found at the result: `scores.plot.box()`."""
+"""How a result is shown, found at the result: charts, `scores.plot.box()`, and a paragraph."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from typing import Any
 
 CATALOGUE = "cranfield.reporting.charts.catalogue"
 """Where charts are declared; it is loaded only when a chart is asked for."""
+
+PARAGRAPH = "cranfield.reporting.prose.paragraph"
+"""Where paragraphs are written; loaded only when one is asked for."""
 
 
 class Plots:
@@ -52,3 +55,34 @@ class Plotted:
     def plot(self) -> Plots:
         """The charts of this, such as `plot.box()`; printed, it lists them."""
         return Plots(self)
+
+
+class Told:
+    """A result that can be told as a paragraph."""
+
+    def prose(self, format: str = "text", margin: float | str | None = None) -> str:
+        """Return a paragraph for a paper: design, test, result, effect sizes, what it rests on.
+
+        Numbers are rounded to what their intervals support.
+
+        Parameters
+        ----------
+        format
+            `text`, `markdown` or `latex`; LaTeX cites by the keys of :func:`cranfield.cite`.
+        margin
+            Also say what is equivalent or no worse within this margin, as for `equivalence`.
+
+        Raises
+        ------
+        PolicyError
+            For another format, or a margin that is none.
+
+        Examples
+        --------
+        >>> import cranfield as cf
+        >>> found = cf.compare({"old": [0.2, 0.4, 0.3, 0.5], "new": [0.4, 0.5, 0.5, 0.6]}, test="t")
+        >>> print(found.prose())  # doctest: +ELLIPSIS
+        old was compared with new by their scores on 4 topics. The test was the paired t-test ...
+        """
+        text: str = import_module(PARAGRAPH).prose(self, format, margin)
+        return text

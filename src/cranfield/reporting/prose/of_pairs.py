@@ -1,0 +1,197 @@
+"""What was found of pairs: means, differences with intervals, effects, equivalence."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from cranfield.base.arrays import Indices
+from cranfield.base.words import counted
+from cranfield.reporting.prose.sentences import (
+    Cited,
+    Maths,
+    Sentence,
+    listing,
+    p_of,
+    places_for,
+    rounded,
+)
+from cranfield.significance.comparison.compared_pairs import MEANS
+from cranfield.significance.comparison.result import PairwiseComparison
+
+SHOWN_PAIRS = 5
+"""Pairs whose differences are told one by one."""
+
+
+def _pair(one: PairwiseComparison, k: int) -> Sentence:
+    """Write a difference with its interval and p-value."""
+    low, high = (float(ends[k]) for ends in one.interval)
+    places = _places(one, k)
+    ends: list[Any] = ["has no limits"]
+    if np.isfinite([low, high]).all():
+        ends = [Maths(rounded(low, places)), " to ", Maths(rounded(high, places))]
+    elif np.isfinite(low):
+        ends = ["from ", Maths(rounded(low, places))]
+    elif np.isfinite(high):
+        ends = ["up to ", Maths(rounded(high, places))]
+    level = f"{100 * (1 - one.alpha):g}% confidence interval"
+    if one.interval_of not in MEANS and len(one) == 1:
+        level += f" of the {one.interval_of}"
+    p = p_of(float(one.adjusted_pvalues[k]), one.alpha)
+    return [_difference(one, k), f" ({level} ", *ends, ", ", p, ")"]
+
+
+def _difference(one: PairwiseComparison, k: int) -> Maths:
+    return Maths(rounded(one.difference[k], _places(one, k)))
+
+
+def _places(one: PairwiseComparison, k: int) -> int:
+    """Return the decimals of a pair; an interval of one limit counts as if it had both."""
+    low, high = (float(ends[k]) for ends in one.interval)
+    twice = 2 * float(one.difference[k])
+    if np.isfinite(low) != np.isfinite(high):
+        low, high = (low, twice - low) if np.isfinite(low) else (twice - high, high)
+    return places_for(low, high, one.places)
+
+
+def _name(one: PairwiseComparison, k: int) -> tuple[str, str]:
+    return one.systems[one.first[k]], one.systems[one.second[k]]
+
+
+def _mean(one: PairwiseComparison, system: int, k: int) -> str:
+    """Write a mean as exactly as the difference of a pair."""
+    return rounded(one.means[system], _places(one, k))
+
+
+def result_of(one: PairwiseComparison) -> Iterator[Sentence]:
+    star = one.is_significant()
+    if len(one) == 1:
+        a, b = int(one.first[0]), int(one.second[0])
+        yield [
+            f"The {one.mean_of} of {one.systems[a]} was {_mean(one, a, 0)},"
+            f" that of {one.systems[b]} {_mean(one, b, 0)}.",
+        ]
+        yield [
+            f"The difference of {one.mean_of}s, ",
+            *_pair(one, 0),
+            f", is {'' if star[0] else 'not '}significant.",
+        ]
+        return
+    count = int(star.sum())
+    yield [
+        f"Of {len(one):,} pairs, {count or 'none'} {'differs' if count == 1 else 'differ'}"
+        " significantly."
+    ]
+    yield [f"Intervals are of the {one.interval_of}, and hold for {one.interval_kind}."]
+    if one.baselines:
+        yield from _of_baselines(one)
+    elif one.shows_pairs:
+        found = np.flatnonzero(star)
+        if found.size:
+            yield [_largest("The differences found", found.size), *_told(one, found), "."]
+    else:
+        yield from _of_best(one)
+
+
+def _of_baselines(one: PairwiseComparison) -> Iterator[Sentence]:
+    """Tell which systems are better and which are worse than each baseline."""
+    star, sign = one.is_significant(), np.sign(one.difference)
+    good = sign * (-1 if one.lower_is_better else 1)
+    for second in dict.fromkeys(one.second.tolist()):
+        own = one.second == second
+        base = one.systems[second]
+        for word, chosen in (("better", good > 0), ("worse", good < 0)):
+            found = np.flatnonzero(own & star & chosen)
+            if found.size == 0:
+                yield [f"No system is significantly {word} than {base}."]
+                continue
+            start = f"{counted(found.size, 'system')} {'is' if found.size == 1 else 'are'}"
+            start += f" significantly {word} than {base}"
+            yield [_largest(start, found.size), *_told(one, found), "."]
+
+
+def _largest(start: str, count: int) -> str:
+    most = f", the {SHOWN_PAIRS} largest" if count > SHOWN_PAIRS else ""
+    return f"{start}{most}: "
+
+
+def _told(one: PairwiseComparison, found: Indices) -> Iterator[str | Maths | Cited]:
+    """Tell the largest differences among some pairs."""
+    order = found[np.argsort(-np.abs(one.difference[found]), kind="stable")]
+    for place, k in enumerate(order[:SHOWN_PAIRS].tolist()):
+        first, second = _name(one, k)
+        yield "; " if place else ""
+        yield f"{first} by " if one.baselines else f"{first} minus {second} "
+        yield from _pair(one, k)
+
+
+def _of_best(one: PairwiseComparison) -> Iterator[Sentence]:
+    """Tell of the best system, and of what it cannot be told from."""
+    best, next_best = (int(k) for k in one.order[:2])
+    top = [name for name in one.top_group if name != one.systems[best]]
+    different = np.nan_to_num(one.matrix(one.is_significant().astype(float)))[best]
+    better = int(different.sum())
+    word = "lowest" if one.lower_is_better else "highest"
+    [k] = np.flatnonzero(
+        ((one.first == best) & (one.second == next_best))
+        | ((one.first == next_best) & (one.second == best))
+    )
+    others = counted(len(one.systems) - 1, "other system")
+    yield [
+        f"{one.systems[best]} has the {word} {one.mean_of}, {_mean(one, best, int(k))}; it differs"
+        f" significantly from {better or 'none'} of the {others}"
+        f"{f', and not from {listing(top)}' if top else ''}."
+    ]
+    a, b = _name(one, int(k))
+    yield [
+        f"Beside the second, {one.systems[next_best]}, the difference ({a} minus {b}) is ",
+        *_pair(one, int(k)),
+        ".",
+    ]
+
+
+def effects_of(one: PairwiseComparison) -> Iterator[Sentence]:
+    known = one.effect[np.isfinite(one.effect)]
+    if known.size == 0:
+        return
+    kind = one.info.effect
+    if known.size == 1:
+        yield [f"The effect size ({kind}) is ", Maths(rounded(known[0], 2)), "."]
+        return
+    size = np.abs(known)
+    yield [
+        f"Effect sizes ({kind}) are from ",
+        Maths(rounded(size.min(), 2)),
+        " to ",
+        Maths(rounded(size.max(), 2)),
+        " in size, with a median of ",
+        Maths(rounded(float(np.median(size)), 2)),
+        ".",
+    ]
+
+
+def equivalence_of(one: PairwiseComparison, margin: float | str) -> Iterator[Sentence]:
+    found = one.equivalence(margin)
+    low, high = found.interval
+    level = f"{100 * found.level:g}% intervals of the {one.interval_of}, {found.holds_for}"
+    same, worse = int(found.is_equivalent.sum()), int(found.is_non_inferior.sum())
+    asked = f"{margin:g}" if isinstance(margin, (int, float)) else str(margin)
+    first = f"Within a margin of {asked}, by {level}"
+    if len(one) > 1:
+        total = counted(len(one), "pair")
+        yield [
+            f"{first}, {same or 'none'} of {total} {'is' if same == 1 else 'are'} equivalent,"
+            f" and in {worse or 'none'} the first system is not inferior to the second."
+        ]
+        return
+    places = places_for(float(low[0]), float(high[0]), one.places)
+    yield [
+        f"{first} (",
+        Maths(rounded(low[0], places)),
+        " to ",
+        Maths(rounded(high[0], places)),
+        f"), the two systems are {'' if same else 'not shown to be '}equivalent, and"
+        f" {_name(one, 0)[0]} is {'' if worse else 'not shown to be '}non-inferior.",
+    ]

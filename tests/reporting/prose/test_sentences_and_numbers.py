@@ -1,0 +1,437 @@
+"""Each sentence of a paragraph is read back, and its numbers are held against the scores.
+
+Means, differences, counts and effects are computed anew from the scores; limits and p-values of
+tests by random numbers are those of the comparison. Numbers are rounded here by decimals, not by
+the code under test.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import ROUND_HALF_EVEN, Decimal
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import cranfield as cf
+from cranfield.base.errors import PolicyError
+from cranfield.significance import compare_measures
+
+N = r"-?\d[\d,]*(?:\.\d+)?"
+P = r"p (?:=|<|>) \d\.\d+"
+WORD = rf"(?:none|{N})"
+
+
+@pytest.fixture(scope="module")
+def evaluation() -> Any:
+    covid = cf.bundled.trec_covid()
+    return cf.evaluate(covid.runs[:6], covid.qrels, ["AP", "nDCG@10"])
+
+
+def sentences(text: str) -> list[str]:
+    """Take a paragraph apart at full stops before a capital, a number or a name."""
+    return re.split(r"(?<=[.])\s(?=[A-Z0-9a-z])", text)
+
+
+def is_rounded(shown: str, value: float) -> bool:
+    """Whether a number shows a value, at the decimals that it has; ties may go either way."""
+    text = shown.replace(",", "")
+    places = Decimal(1).scaleb(-len(text.partition(".")[2]))
+    exact = Decimal(repr(float(value)))
+    near = abs(exact - Decimal(text)) <= places / 2 + Decimal("1e-12")
+    return near and (
+        Decimal(text) == exact.quantize(places, ROUND_HALF_EVEN)
+        or abs(abs(exact - Decimal(text)) - places / 2) < Decimal("1e-9")
+    )
+
+
+def holds(told: str, p: float) -> bool:
+    """Whether what is told of a p-value is so."""
+    _, sign, shown = told.split()
+    return {
+        "=": lambda: is_rounded(shown, p),
+        "<": lambda: p < float(shown),
+        ">": lambda: p > float(shown),
+    }[sign]()
+
+
+def number(word: str) -> int:
+    return 0 if word == "none" else int(word.replace(",", ""))
+
+
+Method = Callable[[Any, re.Match[str]], None]
+
+
+class Reader:
+    """Reads the sentences of one comparison; what it cannot read, fails."""
+
+    def __init__(self, comparison: Any, margin: float | None = None) -> None:
+        self.one, self.margin = comparison, margin
+        values = comparison.scores.values
+        ranked = comparison.mean_of == "mean rank"
+        of = stats.rankdata(values, axis=1) if ranked else values
+        self.means = dict(zip(comparison.systems, of.mean(axis=0), strict=True))
+        self.pairs = {
+            (comparison.systems[a], comparison.systems[b]): k
+            for k, (a, b) in enumerate(zip(comparison.first, comparison.second, strict=True))
+        }
+        self.star = comparison.adjusted_pvalues <= comparison.alpha
+        self.read: set[str] = set()
+
+    def pair(self, a: str, b: str, found: re.Match[str]) -> None:
+        """Check a difference, its limits, and its p-value."""
+        k = self.pairs[a, b]
+        low, high = (ends[k] for ends in self.one.interval)
+        difference, shown_low, shown_high, p = found.group("d", "low", "high", "p")
+        assert is_rounded(difference, self.means[a] - self.means[b])
+        assert is_rounded(shown_low, low) and is_rounded(shown_high, high)
+        assert holds(p, self.one.adjusted_pvalues[k])
+        # Two digits of half the width, no more.
+        places = len(difference.partition(".")[2])
+        assert 9.5 <= (high - low) / 2 * 10**places < 100
+
+    def check(self, sentence: str) -> None:
+        for name in dir(self):
+            if not name.startswith("see_"):
+                continue
+            method = getattr(self, name)
+            found = re.fullmatch(method.__doc__, sentence)
+            if found is not None:
+                method(found)
+                self.read.add(name)
+                return
+        raise AssertionError(f"not understood: {sentence}")
+
+    DIFFERENCE = (
+        rf"(?P<d>{N}) \(95% confidence interval(?: of the [a-z 0]+?)?"
+        rf" (?P<low>{N}) to (?P<high>{N}), (?P<p>{P})\)"
+    )
+
+
+def matches(pattern: str) -> Callable[[Method], Method]:
+    def put(method: Method) -> Method:
+        method.__doc__ = pattern
+        return method
+
+    return put
+
+
+CITED = r"(?: \([^()]*\d{4}[a-z]?[^()]*\))?"
+
+
+class Comparison(Reader):
+    @matches(rf"(\S+) was compared with (\S+) by (\S+){CITED} on ({N}) topics\.")
+    def see_two(self, found: re.Match[str]) -> None:
+        assert found.group(1, 2) == self.one.systems
+        assert found[3] == self.one.measure
+        assert number(found[4]) == len(self.one.scores.topics)
+
+    @matches(
+        rf"({N}) systems were compared with (?:each other|the baseline (\S+)) by (\S+){CITED} on"
+        rf" ({N}) topics \(({N}) pairs\)\."
+    )
+    def see_many(self, found: re.Match[str]) -> None:
+        systems = len(self.one.systems)
+        assert number(found[1]) == systems - (found[2] is not None)
+        assert number(found[4]) == self.one.scores.values.shape[0]
+        pairs = systems - 1 if found[2] else systems * (systems - 1) // 2
+        assert number(found[5]) == pairs == len(self.one)
+
+    @matches(r"Policies of judging: .*\.")
+    def see_policies(self, found: re.Match[str]) -> None:
+        for told in found[0].removeprefix("Policies of judging: ")[:-1].split(", "):
+            key, value = told.split(" ")
+            assert self.one.scores.settings[key] == value
+
+    @matches(
+        rf"The test was the (.+?){CITED}, two-sided, at a significance level of ({N})"
+        rf"(?:, with (.+?){CITED}, which bounds the probability of any false finding among them,"
+        rf" ({N}) comparisons, by ({N}))?\."
+    )
+    def see_test(self, found: re.Match[str]) -> None:
+        assert found[1].lower() == self.one.info.title.lower()
+        assert float(found[2]) == self.one.alpha
+        assert (found[3] is None) == (self.one.correction == "none")
+        if found[3] is not None:
+            assert found[3] in self.one.title
+            assert (number(found[4]), float(found[5])) == (len(self.one), self.one.alpha)
+
+    @matches(rf"It drew ({N}) random samples with seed (\d+)\.")
+    def see_samples(self, found: re.Match[str]) -> None:
+        assert (number(found[1]), int(found[2])) == (self.one.resamples, self.one.seed)
+
+    @matches(
+        rf"Of all systems together, chi-squared was ({N}) with (\d+) degrees of freedom \(({P}),"
+        rf" Kendall's W ({N})\)\."
+    )
+    def see_omnibus(self, found: re.Match[str]) -> None:
+        statistic, p = stats.friedmanchisquare(*self.one.scores.values.T)
+        topics, systems = self.one.scores.values.shape
+        assert is_rounded(found[1], statistic) and holds(found[3], p)
+        assert int(found[2]) == systems - 1
+        assert is_rounded(found[4], statistic / (topics * (systems - 1)))
+
+    @matches(rf"The mean of (\S+) was ({N}), that of (\S+) ({N})\.")
+    def see_means(self, found: re.Match[str]) -> None:
+        assert is_rounded(found[2], self.means[found[1]])
+        assert is_rounded(found[4], self.means[found[3]])
+
+    @matches(rf"The difference of means, {Reader.DIFFERENCE}, is (not )?significant\.")
+    def see_difference(self, found: re.Match[str]) -> None:
+        self.pair(self.one.systems[0], self.one.systems[1], found)
+        assert (found[5] is None) == bool(self.star[0])
+
+    @matches(rf"Of ({N}) pairs, ({WORD}) differs? significantly\.")
+    def see_count(self, found: re.Match[str]) -> None:
+        assert (number(found[1]), number(found[2])) == (len(self.one), int(self.star.sum()))
+
+    @matches(r"Intervals are of the (.+), and hold for (.+)\.")
+    def see_intervals(self, found: re.Match[str]) -> None:
+        assert found.group(1, 2) == (self.one.interval_of, self.one.interval_kind)
+
+    @matches(rf"({N}) systems? (?:is|are) significantly (better|worse) than (\S+): (.*)\.")
+    def see_found(self, found: re.Match[str]) -> None:
+        sign = 1 if found[2] == "better" else -1
+        good = {
+            a
+            for (a, b), k in self.pairs.items()
+            if b == found[3] and self.star[k] and sign * (self.means[a] - self.means[b]) > 0
+        }
+        told = found[4].split("; ")
+        assert number(found[1]) == len(good) == len(told)
+        for one in told:
+            part = re.fullmatch(rf"(\S+) by {Reader.DIFFERENCE}", one)
+            assert part is not None and part[1] in good, one
+            self.pair(part[1], found[3], part)
+
+    @matches(r"No system is significantly (better|worse) than (\S+)\.")
+    def see_none(self, found: re.Match[str]) -> None:
+        sign = 1 if found[1] == "better" else -1
+        for (a, b), k in self.pairs.items():
+            assert not (self.star[k] and sign * (self.means[a] - self.means[b]) > 0)
+
+    @matches(
+        rf"(\S+) has the highest (mean|mean rank), ({N}); it differs significantly from ({WORD}) of"
+        rf" the ({N}) other systems(?:, and not from (.+))?\."
+    )
+    def see_best(self, found: re.Match[str]) -> None:
+        best = max(self.means, key=lambda name: float(self.means[name]))
+        assert (found[1], found[2]) == (best, self.one.mean_of)
+        assert is_rounded(found[3], self.means[best])
+        differs = {
+            b if a == best else a
+            for (a, b), k in self.pairs.items()
+            if self.star[k] and best in (a, b)
+        }
+        assert (number(found[4]), number(found[5])) == (len(differs), len(self.means) - 1)
+        same = {*self.means} - differs - {best}
+        assert {*re.split(", | and ", found[6] or "")} - {""} == same
+
+    @matches(
+        rf"Beside the second, (\S+), the difference \((\S+) minus (\S+)\) is {Reader.DIFFERENCE}\."
+    )
+    def see_second(self, found: re.Match[str]) -> None:
+        assert found[1] == sorted(self.means, key=lambda name: -float(self.means[name]))[1]
+        self.pair(found[2], found[3], found)
+
+    def effects(self) -> Any:
+        kind = self.one.info.effect
+        values = self.one.scores.values
+        if kind.startswith("Cohen's d of the differences"):
+            apart = values[:, self.one.first] - values[:, self.one.second]
+            return apart.mean(axis=0) / apart.std(axis=0, ddof=1)
+        if kind.startswith("mean difference by the standard deviation of the error"):
+            left = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
+            topics, systems = values.shape
+            error = np.sqrt((left**2).sum() / ((topics - 1) * (systems - 1)))
+            return (
+                values.mean(axis=0)[self.one.first] - values.mean(axis=0)[self.one.second]
+            ) / error
+        return self.one.effect
+
+    @matches(rf"The effect size \((.+)\) is ({N})\.")
+    def see_effect(self, found: re.Match[str]) -> None:
+        assert is_rounded(found[2], float(self.effects()[0]))
+
+    @matches(rf"Effect sizes \((.+)\) are from ({N}) to ({N}) in size, with a median of ({N})\.")
+    def see_effects(self, found: re.Match[str]) -> None:
+        size = np.abs(self.effects())
+        for shown, value in zip(
+            found.group(2, 3, 4), (size.min(), size.max(), np.median(size)), strict=True
+        ):
+            assert is_rounded(shown, float(value))
+
+    @matches(
+        rf"Within a margin of ({N}), by 95% intervals of the .+, ({WORD}) of ({N}) pairs (?:is|are)"
+        rf" equivalent, and in ({WORD}) the first system is not inferior to the second\."
+    )
+    def see_equivalence(self, found: re.Match[str]) -> None:
+        low, high = self.one.interval
+        assert self.margin is not None and float(found[1]) == self.margin
+        inside = (low > -self.margin) & (high < self.margin)
+        assert number(found[2]) == int(inside.sum())
+        assert number(found[4]) == int((low > -self.margin).sum())
+
+    @matches(
+        rf"Within a margin of ({N}), by 90% intervals of the .+, each pair alone \(({N}) to"
+        rf" ({N})\), the two systems are (not shown to be )?equivalent, and \S+ is"
+        r" (not shown to be )?non-inferior\."
+    )
+    def see_equivalence_of_two(self, found: re.Match[str]) -> None:
+        assert self.margin is not None and float(found[1]) == self.margin
+        low, high = (float(ends[0]) for ends in self.one.interval_at(2 * self.one.alpha))
+        assert is_rounded(found[2], low) and is_rounded(found[3], high)
+        assert (found[4] is None) == (-self.margin < low and high < self.margin)
+        assert (found[5] is None) == (-self.margin < low)
+
+    @matches(r"This takes for granted: [^0-9]+\.")
+    def see_assumptions(self, found: re.Match[str]) -> None:
+        """A sentence without numbers."""
+
+    @matches(r"Tests of the residuals speak against: (.+)\.")
+    def see_residuals(self, found: re.Match[str]) -> None:
+        values = self.one.scores.values
+        left = values - values.mean(axis=1, keepdims=True) - values.mean(axis=0) + values.mean()
+        if "normal errors" in found[1]:
+            assert stats.shapiro(left.ravel()).pvalue <= 0.05
+
+    @matches(
+        r"The test needs an? (\w+) scale, (?:and|but) (\S+) is (?:declared to be )?an? (\w+)"
+        r" scale[,:] .*\."
+    )
+    def see_scale(self, found: re.Match[str]) -> None:
+        needs, has = str(self.one.info.scale), str(self.one.scores.scale)
+        assert found.group(1, 3) == (needs, has)
+        enough = self.one.info.scale <= self.one.scores.scale
+        assert ("does not depend on" in found[0]) == enough == (", and " in found[0])
+
+    @matches(
+        rf"Of ({N}) pairs? found to differ, ({WORD}) keeps? the order of means under every"
+        r" increasing transformation of the scores\."
+    )
+    def see_order(self, found: re.Match[str]) -> None:
+        assert number(found[1]) == int(self.star.sum())
+        # A system is above for all transformations just when it is by its sorted scores.
+        ordered = np.sort(self.one.scores.values, axis=0)
+        apart = ordered[:, self.one.first] - ordered[:, self.one.second]
+        above = (apart >= -1e-12).all(axis=0) | (apart <= 1e-12).all(axis=0)
+        assert number(found[2]) == int((above & self.star).sum())
+
+    @matches(
+        r"What is said of a pair depends on the other systems, and errors are bounded only .*\."
+    )
+    def see_note(self, found: re.Match[str]) -> None:
+        assert found[0][1:-1] in self.one.notes[0]
+
+    @matches(r"Computed with cranfield (.+)\.")
+    def see_version(self, found: re.Match[str]) -> None:
+        assert found[1] == cf.__version__
+
+
+CASES: dict[str, tuple[dict[str, Any], int, float | None, set[str]]] = {
+    "two systems, bootstrap, with a margin": ({}, 2, 0.03, {"see_equivalence_of_two"}),
+    "all pairs, ANOVA, with a margin": ({}, 6, 0.02, {"see_best", "see_equivalence"}),
+    "a baseline, t-test with Holm": (
+        {"test": "t", "baseline": 2, "correction": "holm"},
+        6,
+        None,
+        {"see_found", "see_none"},
+    ),
+    "all pairs, Friedman": ({"test": "friedman"}, 6, None, {"see_omnibus", "see_note"}),
+    "all pairs, ANOVA with Tukey": (
+        {"test": "anova-2", "correction": "tukey"},
+        6,
+        None,
+        {"see_residuals"},
+    ),
+    "all pairs, randomisation": ({"test": "randomisation"}, 6, None, {"see_samples"}),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("measure", ["AP", "nDCG@10"])
+def test_sentence_by_sentence(evaluation: Any, case: str, measure: str) -> None:
+    how, systems, margin, needed = CASES[case]
+    scores = evaluation[measure]
+    scores = scores.select(systems=list(scores.systems[-systems:]))
+    if "baseline" in how:
+        how = {**how, "baseline": scores.systems[how["baseline"]]}
+    comparison = cf.compare(scores, **how)
+    reader = Comparison(comparison, margin)
+    for sentence in sentences(comparison.prose(margin=margin)):
+        reader.check(sentence)
+    expected = {"see_test", "see_assumptions", "see_scale", "see_version", "see_policies"}
+    if measure == "AP" or "baseline" not in how:
+        assert needed | expected <= reader.read
+
+
+def test_several_measures_together(evaluation: Any) -> None:
+    joint = compare_measures(evaluation)
+    told = joint.prose()
+    star = joint.pvalues <= joint.alpha
+    some, every = int(star.any(axis=1).sum()), int(star.all(axis=1).sum())
+    assert f"Of 15 pairs, {some} differ significantly by some measure, {every} by every" in told
+    for m, measure in enumerate(joint.measures):
+        found = re.search(
+            rf"By {measure}, ({N}) pairs? differs?, the most (\S+) minus (\S+): ({N}) \(95%"
+            rf" interval of all together ({N}) to ({N}), ({P})\)\.",
+            told,
+        )
+        assert found is not None
+        assert number(found[1]) == int(star[:, m].sum())
+        values = evaluation[measure].values
+        means = dict(zip(evaluation.systems, values.mean(axis=0), strict=True))
+        assert is_rounded(found[4], means[found[2]] - means[found[3]])
+        k = [
+            (joint.systems[a], joint.systems[b])
+            for a, b in zip(joint.first, joint.second, strict=True)
+        ].index((found[2], found[3]))
+        assert is_rounded(found[5], joint.interval[0][k, m])
+        assert is_rounded(found[6], joint.interval[1][k, m])
+        assert holds(found[7], joint.pvalues[k, m])
+    with pytest.raises(PolicyError, match="one measure"):
+        joint.prose(margin=0.1)
+
+
+def test_formats_and_hostile_names() -> None:
+    scores = {r"<b>a_b\input{x}": [0.2, 0.4, 0.3, 0.5], "c|d$&%": [0.4, 0.5, 0.5, 0.6]}
+    comparison = cf.compare(scores, test="t")
+    latex = comparison.prose("latex")
+    assert r"\textless{}b\textgreater{}a\_b\textbackslash{}input\{x\}" in latex
+    assert r"\citep{student1908,ferro2024}" in latex and r"95\% confidence" in latex
+    assert {"student1908", "ferro2024"} <= {*cf.cite(comparison).keys}
+    assert "cranfield cite" in latex.splitlines()[-1] and latex.splitlines()[-1][0] == "%"
+    assert "&lt;b&gt;" in comparison.prose("markdown")
+    assert "(Student 1908; Ferro and Maistro 2024)" in comparison.prose()
+    with pytest.raises(PolicyError, match="format"):
+        comparison.prose("html")
+
+
+def test_missing_scores_and_one_sided() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.random((30, 3)) + [0.0, 0.1, 0.3]
+    values[4, 1] = np.nan
+    one = cf.compare(
+        cf.Scores(values, tuple(map(str, range(30))), ("a", "b", "c")),
+        missing="drop",
+        test="t",
+        alternative="less",
+    )
+    told = one.prose()
+    assert "on 29 topics" in told and "one-sided (less)" in told
+    assert any(note[1:] in told for note in one.notes)
+    assert "confidence interval up to -0." in told
+
+
+@pytest.mark.parametrize(
+    ("p", "shown"),
+    [(0.0496, "0.050"), (0.0504, "0.0504"), (0.05, "0.050"), (0.0001, "<"), (0.9999, ">")],
+)
+def test_a_p_value_stays_on_its_side(p: float, shown: str) -> None:
+    from cranfield.reporting.prose.sentences import p_of
+
+    told = p_of(p, 0.05).text
+    assert shown in told and holds(told, p)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, islice
 from typing import Any, Self
@@ -14,6 +15,7 @@ from numpy.typing import NDArray
 from cranfield.base.arrays import Indices
 from cranfield.base.backends import fields_alone
 from cranfield.collection.keys import Codes, KeyIndex, Keys, pair_keys
+from cranfield.collection.words import Words, word_keys, words_of_ids
 
 _FEW = 8
 """Documents that are sought in a list one by one, where a table of it would cost more."""
@@ -57,9 +59,21 @@ class Pairs:
         """The rows by key."""
         return KeyIndex(self.keys)
 
+    @cached_property
+    def packed(self) -> Packed | None:
+        """The documents as words, and the rows by keys of these; None for ids that are too long."""
+        docs, topics = words_of_ids(self.docs), words_of_ids(self.topics)
+        if docs is None or topics is None:
+            return None
+        return Packed(docs, KeyIndex(word_keys(docs, self.codes, topics)))
+
     def ids(self, rows: Indices) -> pl.Series:
         """Document ids of some rows."""
         return self.docs[rows]
+
+    def ordering(self, rows: Indices) -> list[Any]:
+        """Columns that order some rows, the first one first, as their ids do by their bytes."""
+        return [self.ids(rows)]
 
     def codes_of(self, topics: Sequence[str]) -> NDArray[np.int64]:
         """Code of each of some topics here; -1 for one that has no row."""
@@ -89,6 +103,14 @@ class Pairs:
     def kept(self) -> Self:
         """Return the same rows, whatever becomes of the data that they were made of."""
         return self
+
+
+@dataclass(frozen=True, eq=False)
+class Packed:
+    """Documents as words, and the rows by their keys."""
+
+    words: Words
+    index: KeyIndex
 
 
 class Listed(Pairs):

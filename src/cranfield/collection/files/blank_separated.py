@@ -1,8 +1,9 @@
 """Reading tables of blank-separated columns: the TREC formats, fast, and exact in their errors.
 
-A chunk that is regular goes straight to the CSV reader; any other is made regular first. When the
-CSV reader is not certain of every value, the chunk is read again line by line: slowly, and with
-the precise reason. Chunks are read in several threads; what is wrong is said of the first of them.
+Lines of runs are mostly read at once, from their bytes (`run_lines.py`). Of what is not, a chunk
+that is regular goes straight to the CSV reader; any other is made regular first. When the CSV
+reader is not certain of every value, the chunk is read again line by line: slowly, and with the
+precise reason. Chunks are read in several threads; what is wrong is said of the first of them.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _ODD = (BOM_UTF8, b"x\x01", b"x^")
 
 
 @dataclass(frozen=True)
-class _Read(Generic[Made]):
+class Read(Generic[Made]):
     """What is left of a chunk when it has been read: what was made of it, and its lines."""
 
     made: Made
@@ -61,19 +62,24 @@ def read_parts(
     then: Callable[[Chunk], Made],
     *,
     encoding: str = "utf-8",
+    at_once: Callable[[bytes], Read[Made] | None] = lambda _: None,
 ) -> Iterator[Made]:
     """Parse a file chunk by chunk, so that the text is never held at once; note the lines.
 
-    What `then` makes of each chunk is made in the thread that reads it.
+    What `then` makes of each chunk is made in the thread that reads it. What `at_once` makes of
+    UTF-8 text that is surely right needs no other reading.
     """
 
-    def read(chunk: bytes, first_line: int) -> _Read[Made]:
+    def read(chunk: bytes, first_line: int) -> Read[Made]:
+        chunk = as_utf8(chunk, encoding, source.name, first_line)
+        if (surely := at_once(chunk)) is not None:
+            return surely
         part = read_chunk(
-            chunk, layout, source=source.name, first_line=first_line, encoding=encoding
+            chunk, layout, source=source.name, first_line=first_line, encoding="utf-8"
         )
-        return _Read(then(part), part.frame.height, part.numbers, part.lines)
+        return Read(then(part), part.frame.height, part.numbers, part.lines)
 
-    def tried(chunk: bytes) -> _Read[Made] | bytes:
+    def tried(chunk: bytes) -> Read[Made] | bytes:
         try:
             return read(chunk, 0)
         except InputError:

@@ -16,6 +16,7 @@ from cranfield.collection.files.parts import Part, coded
 from cranfield.collection.keys import Codes
 from cranfield.collection.metadata.header import header_of
 from cranfield.collection.metadata.reading import MetadataPlace
+from cranfield.collection.run_lines import run_lines
 from cranfield.sources.chunks import LineMap, Source
 from cranfield.sources.values import is_number, whole_in
 
@@ -51,6 +52,8 @@ def read_text(
     }
     if layout not in layouts:
         return None
+    if layouts[layout] is RUN:
+        return read_parts(source, RUN, lines, coded, encoding=encoding, at_once=run_lines)
     return read_parts(source, layouts[layout], lines, coded, encoding=encoding)
 
 

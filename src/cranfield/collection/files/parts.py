@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from cranfield.collection.keys import Codes, Keys, TopicCoder, numbered, pair_keys
+from cranfield.collection.words import Words, ids_of
 
 _BLOCK = 1 << 23
 """Rows of a block: so many that it goes back to the system when it is given up.
@@ -42,13 +43,17 @@ class Chunk:
 class Part:
     """Rows with their topics numbered in order of appearance, and the key of each.
 
+    topics: by number; one may have several.
+
+    docs: the documents, as text or as words.
+    keys: of what the documents are.
     tags: what stands in the column `tag`, in order of appearance.
     values: the columns besides topic, document and tag.
     """
 
     topics: pl.Series
     codes: Codes
-    docs: pl.Series
+    docs: pl.Series | Words
     keys: Keys
     tags: list[str]
     values: dict[str, pl.Series]
@@ -61,19 +66,24 @@ def coded(chunk: Chunk) -> Part:
     docs = frame["doc"].rechunk()
     tags: list[str] = []
     if "tag" in frame.columns:
-        tags = _different(frame["tag"])
+        tags = different(frame["tag"])
     rest = {name: frame[name] for name in frame.columns if name not in {"topic", "doc", "tag"}}
     return Part(topics, codes, docs, pair_keys(docs, codes, topics), tags, rest)
 
 
-def _different(tags: pl.Series) -> list[str]:
+def different(tags: pl.Series) -> list[str]:
+    """Run tags in order of appearance."""
     if len(tags) and not tags.null_count() and bool((tags == tags[0]).all()):
         return [tags[0]]
     return tags.drop_nulls().unique(maintain_order=True).to_list()
 
 
 class Columns:
-    """Parts put together a column at a time, so that nothing is held twice."""
+    """Parts put together a column at a time, so that nothing is held twice.
+
+    words: the documents as words, where all parts have them so.
+    docs: the documents as text, where not.
+    """
 
     def __init__(self, parts: Iterable[Part]) -> None:
         self.coder = TopicCoder()
@@ -81,11 +91,11 @@ class Columns:
         self._numbers: dict[str, _Column] = {}
         self._texts: dict[str, list[pl.Series]] = {}
         self._filled: set[str] = set()
-        codes, keys, docs = _Column(), _Column(), []
+        codes, keys, docs = _Column(), _Column(), _Documents()
         for part in parts:
             codes.add(self.coder.codes_of(part.topics)[part.codes])
             keys.add(part.keys)
-            docs.append(part.docs)
+            docs.add(part.docs)
             self.tags.update(dict.fromkeys(part.tags))
             for name, values in part.values.items():
                 if values.null_count() < len(values):
@@ -96,10 +106,10 @@ class Columns:
                 else:
                     self._texts.setdefault(name, []).append(values)
         self.codes: Codes = codes.joined()
-        self.keys: Keys = keys.joined()
-        self.docs = pl.concat(docs, rechunk=False)
-        if len(self.docs) < 1 << 20:
-            self.docs = self.docs.rechunk()
+        self.words = docs.words()
+        self.docs = docs.text()
+        # Text and words have other keys.
+        self.keys: Keys | None = None if docs.mixed else keys.joined()
 
     def has(self, column: str) -> bool:
         """Tell whether a column holds anything."""
@@ -118,6 +128,47 @@ class Columns:
     def text(self, column: str) -> pl.Series:
         """Take a column of text out."""
         return pl.concat(self._texts.pop(column))
+
+
+class _Documents:
+    """Documents as words while all are, and else as text."""
+
+    def __init__(self) -> None:
+        self._words: list[_Column] = []
+        self._texts: list[pl.Series] = []
+        self._rows = 0
+        self.mixed = False
+
+    def add(self, docs: pl.Series | Words) -> None:
+        if isinstance(docs, pl.Series):
+            if (words := self.words()) is not None:
+                self._texts, self._words, self.mixed = [ids_of(words)], [], True
+            self._texts.append(docs)
+        elif self._texts:
+            self._texts.append(ids_of(docs))
+            self.mixed = True
+        else:
+            self._add_words(docs)
+
+    def _add_words(self, docs: Words) -> None:
+        nothing = np.zeros_like(docs[0])
+        while len(self._words) < len(docs):
+            self._words.append(_Column())
+            self._words[-1].add(np.zeros(self._rows, dtype=np.uint64))
+        for place, column in enumerate(self._words):
+            column.add(docs[place] if place < len(docs) else nothing)
+        self._rows += nothing.size
+
+    def words(self) -> Words | None:
+        """Give up the words, if there are any."""
+        return tuple(column.joined() for column in self._words) or None
+
+    def text(self) -> pl.Series:
+        """Give up the text, if there is any."""
+        if not self._texts:
+            return pl.Series("doc", [], dtype=pl.String)
+        docs = pl.concat(self._texts, rechunk=False)
+        return docs.rechunk() if len(docs) < 1 << 20 else docs
 
 
 class _Column:

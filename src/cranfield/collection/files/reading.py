@@ -23,9 +23,11 @@ from cranfield.collection.files.line_formats import (
 )
 from cranfield.collection.files.parts import Chunk, Columns, coded
 from cranfield.collection.metadata.reading import MetadataPlace
+from cranfield.collection.packed import run_of
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.repeats import DUPLICATES, without_repeats
 from cranfield.collection.run import Run
+from cranfield.collection.words import ids_of
 from cranfield.sources.chunks import FORMAT_OF_SUFFIX, LineMap, Origin, Source, check_encoding
 
 if TYPE_CHECKING:
@@ -205,40 +207,40 @@ def read_run(
     given = _read(data, "run", format, encoding, columns, system)
     read, origin, tags = given.columns, given.origin, [*given.columns.tags]
     topics, codes, docs, known_keys = tuple(read.coder.names), read.codes, read.docs, read.keys
+    words = read.words
     if read.has("value"):
         scores, ranks = scores_or_ranks(read.joined("value"), codes, origin.name)
     else:
         scores = read.joined("score")
         ranks = read.joined("rank") if read.has("rank") else None
     if duplicates != "error":
+        docs, words, known_keys = docs if words is None else ids_of(words), None, None
         kept = without_repeats(duplicates, scores, codes, docs, topics, origin)
         if kept is not None:
             codes, docs, scores, origin = codes[kept], docs[kept], scores[kept], Origin(origin.name)
             ranks = None if ranks is None else ranks[kept]
-            known_keys = known_keys[kept]
     if len(tags) > 1 and given.table is not None and name is None:
         raise InputError(
             f"holds {len(tags)} systems ({some_of(map(quoted, tags), 3)}); read_runs reads each",
             source=origin.name,
         )
     tag = tags[0] if len(tags) == 1 else None
+    rest: dict[str, Any] = {
+        "name": name or tag or given.stem,
+        "topics": topics,
+        "codes": codes,
+        "scores": scores,
+        "ranks": ranks,
+        "origin": origin,
+        "described": _described(given.place, metadata, tag),
+    }
     try:
-        run = Run(
-            name=name or tag or given.stem,
-            topics=topics,
-            codes=codes,
-            docs=docs,
-            scores=scores,
-            ranks=ranks,
-            origin=origin,
-            described=_described(given.place, metadata, tag),
-            known_keys=known_keys,
-        )
+        made = run_of(docs if words is None else words, known_keys, **rest)
     except InputError as error:
         raise given.about_repeats(error, "run") from None
     if len(tags) > 1:
-        _warn_of_tags(tags, origin, run.name)
-    return run
+        _warn_of_tags(tags, origin, made.name)
+    return made
 
 
 def systems_table(

@@ -11,7 +11,7 @@ import re
 import numpy as np
 from numpy.typing import NDArray
 
-_BLANKS = b" \t\v\f\r"
+BLANKS = b" \t\v\f\r"
 _SPACE, _END = np.uint8(ord(" ")), np.uint8(ord("\n"))
 _COMMENT = re.compile(rb"(?m)^[ \t\v\f\r]*#[^\n]*")
 _BLOCK = 1 << 16
@@ -21,7 +21,7 @@ def separator_of(chunk: bytes) -> str | None:
     """Tell the one separator of regular text; None for text that is to be made regular."""
     head = chunk[: chunk.find(b"\n") + 1] or chunk
     separator = b"\t" if b"\t" in head else b" "
-    others = [bytes((blank,)) for blank in _BLANKS if blank != separator[0]]
+    others = [bytes((blank,)) for blank in BLANKS if blank != separator[0]]
     if b"#" in chunk and (chunk.startswith(b"#") or b"\n#" in chunk):
         return None
     data = np.frombuffer(chunk, np.uint8)
@@ -41,8 +41,7 @@ def made_regular(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
 
     The lines that are left, from 0, come too; None where they all are.
     """
-    if b"#" in chunk:
-        chunk = _COMMENT.sub(b"", chunk)
+    chunk = without_comments(chunk)
     pieces, lines, start = [], [], 0
     while start < len(chunk):
         stop = chunk.find(b"\n", start + _BLOCK) + 1 or len(chunk)
@@ -61,13 +60,18 @@ def made_regular(chunk: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
     return b"".join(pieces), np.concatenate(numbers)
 
 
+def without_comments(text: bytes) -> bytes:
+    """Empty the lines that are comments."""
+    return _COMMENT.sub(b"", text) if b"#" in text else text
+
+
 def _squeezed(text: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
     """Make a block of lines regular; return it, and the lines that are left (None: all).
 
     A block fits the processor's cache, which makes the array operations several times as fast.
     """
     data = np.frombuffer(text, np.uint8)
-    low, end = _low(data), data == _END
+    low, end = low_bytes(data), data == _END
     # Of a run of blanks only the first one is left, and none at the beginning of a line.
     keep = np.empty(data.size, dtype=bool)
     keep[0] = not low[0]
@@ -76,9 +80,9 @@ def _squeezed(text: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
     keep |= end
     # Where many short runs are dropped, places are faster than a mask.
     data = data.take(np.flatnonzero(keep))
-    if data.size and data[-1] != _END and _low(data[-1:])[0]:
+    if data.size and data[-1] != _END and low_bytes(data[-1:])[0]:
         data = data[:-1]
-    low, end = _low(data), data == _END
+    low, end = low_bytes(data), data == _END
     # Sums of bytes are faster than a choice: each blank that is no end becomes a space.
     data += (low & ~end) * (_SPACE - data)
     # What stands before an end is the last blank of a line, or the end of an empty one.
@@ -94,7 +98,7 @@ def _squeezed(text: bytes) -> tuple[bytes, NDArray[np.int64] | None]:
     return (data[1:] if empty and data[:1] == _END else data).tobytes(), kept
 
 
-def _low(data: NDArray[np.uint8]) -> NDArray[np.bool_]:
+def low_bytes(data: NDArray[np.uint8]) -> NDArray[np.bool_]:
     """Tell which bytes are blanks or ends of lines."""
     found = data - np.uint8(9) <= np.uint8(4)
     found |= data == _SPACE

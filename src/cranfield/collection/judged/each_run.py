@@ -51,7 +51,7 @@ def judge_each(
     if len(many) > 1:
         # What all threads share is made before they start.
         for one in judgments:
-            one.index, one.place  # noqa: B018
+            one.packed if many.path(0) else one.index, one.place
     found = list(of_each(many, of_run, progress, **where))
     parts = [part for part, _ in found]
     names = [part.name for part in parts]

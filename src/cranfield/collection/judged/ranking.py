@@ -92,7 +92,8 @@ class Order:
         if tied.size:
             firsts, sizes = self._groups(places[tied])
             if self._few(sizes):
-                own = rows[tied] if self.ties in _BY_ROW else self.run.ids(rows[tied])
+                of_run = self.run.ordering
+                own = rows[tied] if self.ties in _BY_ROW else of_run(rows[tied])
                 places[tied] = firsts + self._before(own, firsts, sizes)
             else:
                 firsts, one = np.unique(firsts, return_index=True)
@@ -121,7 +122,7 @@ class Order:
             if not self._few(sizes):
                 return None
             own = pl.Series([*map(docs.__getitem__, tied.tolist())], dtype=pl.String)
-            first[tied] += self._before(own, firsts, sizes)
+            first[tied] += self._before([own], firsts, sizes)
         return first - self.starts[codes] + 1
 
     def _bisected(self, codes: Indices, keys: Key, before: np.ufunc) -> NDArray[np.int64]:
@@ -150,15 +151,17 @@ class Order:
         return places if self._unsettled is None else self._unsettled[places]
 
     def _before(
-        self, own: Indices | pl.Series, firsts: Indices, sizes: Indices
+        self, own: Indices | list[Any], firsts: Indices, sizes: Indices
     ) -> NDArray[np.int64]:
-        """Count the documents of each group that the policy puts before one with its row or id."""
+        """Count the documents of each group that the policy puts before one with its row or id.
+
+        Ids are given as the columns that order those of the run.
+        """
         asked, places = spread(np.arange(firsts.size), firsts, sizes)
         others = self._at(places)
-        if isinstance(own, pl.Series):
-            # Polars compares text by its bytes.
-            docs, own = self.run.ids(others), own[asked]
-            before = (docs < own if self.ties == "id-ascending" else docs > own).to_numpy()
+        if isinstance(own, list):
+            docs, own = self.run.ordering(others), [column[asked] for column in own]
+            before = _smaller(docs, own) if self.ties == "id-ascending" else _smaller(own, docs)
         else:
             before = others < own[asked]
         return np.bincount(asked[before], minlength=firsts.size)
@@ -169,10 +172,23 @@ class Order:
         rows = self._at(places)
         if self.ties in _BY_ROW:
             return places, np.lexsort((rows, group))
-        frame = pl.DataFrame({"group": group, "doc": self.run.ids(rows)})
-        falling = [False, self.ties != "id-ascending"]
-        order = frame.select(pl.arg_sort_by("group", "doc", descending=falling)).to_series()
+        docs = {f"doc {place}": column for place, column in enumerate(self.run.ordering(rows))}
+        falling = [False, *[self.ties != "id-ascending"] * len(docs)]
+        order = (
+            pl.DataFrame({"group": group, **docs})
+            .select(pl.arg_sort_by("group", *docs, descending=falling))
+            .to_series()
+        )
         return places, order.to_numpy()
+
+
+def _smaller(some: list[Any], others: list[Any]) -> NDArray[np.bool_]:
+    """Compare rows of columns, the first of which counts first."""
+    smaller, same = np.zeros(len(some[0]), dtype=bool), np.ones(len(some[0]), dtype=bool)
+    for one, other in zip(some, others, strict=True):
+        smaller |= same & np.asarray(one < other)
+        same &= np.asarray(one == other)
+    return smaller
 
 
 def order_of(run: Run, ties: str) -> Order:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack
 
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError
 from cranfield.collection.judged.judging import judge
+from cranfield.collection.judged.policies import Compat
 from cranfield.evaluation.evaluation import Evaluation, score
+from cranfield.evaluation.judging_options import Seeded, Sharded, naming
 from cranfield.measures import Measure, parse_measures
 
 if TYPE_CHECKING:
@@ -19,14 +21,15 @@ MOST_SAMPLINGS = 100
 """Partitions at a time; each keeps judged runs of its own, 24 bytes a judged document."""
 
 
+@naming(Seeded)
 def evaluate(
     runs: Any,
     qrels: Any,
     measures: str | Measure | Iterable[str | Measure],
     *more: Any,
-    compat: str | None = None,
+    compat: Compat | None = None,
     shards: Any = None,
-    **options: Any,
+    **options: Unpack[Seeded],
 ) -> Evaluation:
     r"""Score runs against judgments, on the whole collection or on each shard of it.
 
@@ -106,12 +109,13 @@ def evaluate(
             else "cf.evaluate takes runs, judgments and measures; what else there is has a name"
         )
     wanted = parse_measures(measures, compat=compat)
+    judging: dict[str, Any] = {**options}
     if shards is None:
-        return score(judge(runs, qrels, compat=compat, **options), wanted, compat=compat)
+        return score(judge(runs, qrels, compat=compat, **judging), wanted, compat=compat)
     from cranfield.collection.shards.sharding import as_sharding
 
-    sharding = as_sharding(shards, options.pop("seed", 0))
-    [only] = _by_shard(runs, qrels, wanted, [sharding], compat=compat, **options)
+    sharding = as_sharding(shards, judging.pop("seed", 0))
+    [only] = _by_shard(runs, qrels, wanted, [sharding], compat=compat, **judging)
     return only
 
 
@@ -119,6 +123,7 @@ def _is_measure(given: Any) -> bool:
     return isinstance(given, (str, Measure))
 
 
+@naming(Sharded)
 def score_samplings(
     runs: Any,
     qrels: Any,
@@ -127,7 +132,8 @@ def score_samplings(
     shards: int = 3,
     samplings: int = 5,
     seed: int = 0,
-    **options: Any,
+    compat: Compat | None = None,
+    **options: Unpack[Sharded],
 ) -> tuple[Evaluation, ...]:
     """Score runs on several random partitions of the collection, reading each run once.
 
@@ -160,8 +166,8 @@ def score_samplings(
 
     check_whole("samplings", samplings, 1, MOST_SAMPLINGS)
     partitions = [random_shards(shards, seed, k) for k in range(int(samplings))]
-    wanted = parse_measures(measures, compat=options.get("compat"))
-    return _by_shard(runs, qrels, wanted, partitions, **options)
+    wanted = parse_measures(measures, compat=compat)
+    return _by_shard(runs, qrels, wanted, partitions, compat=compat, **options)
 
 
 def _by_shard(

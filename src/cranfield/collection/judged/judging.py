@@ -15,7 +15,15 @@ from cranfield.collection.judged.assembling import Beside, JudgedRun, Known, ass
 from cranfield.collection.judged.each_run import Progress, judge_each
 from cranfield.collection.judged.given import read_both, telling_order
 from cranfield.collection.judged.judged_runs import JudgedRuns
-from cranfield.collection.judged.policies import Policies, policies
+from cranfield.collection.judged.policies import (
+    Compat,
+    Negative,
+    Policies,
+    Ties,
+    Topics,
+    Unjudged,
+    policies,
+)
 from cranfield.collection.judged.ranking import Order, order_of
 from cranfield.collection.qrels import Qrels
 from cranfield.collection.run import Run
@@ -28,12 +36,12 @@ def judge(
     runs: Any,
     qrels: Any,
     *,
-    ties: str | None = None,
-    topics: str | None = None,
-    unjudged: str | None = None,
-    negative: str | None = None,
+    ties: Ties | None = None,
+    topics: Topics | None = None,
+    unjudged: Unjudged | None = None,
+    negative: Negative | None = None,
     depth: int | None = None,
-    compat: str | None = None,
+    compat: Compat | None = None,
     lengths: Any = None,
     groups: Any = None,
     intents: Any = None,

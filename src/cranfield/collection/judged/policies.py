@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from cranfield.base.checks import check_choice
 from cranfield.base.errors import PolicyError, quoted
+
+Ties = Literal["trec", "trec_eval-9", "id-ascending", "input", "rank", "file"]
+Topics = Literal["qrels", "intersection", "run"]
+Unjudged = Literal["nonrelevant", "condensed"]
+Negative = Literal["judged", "unjudged"]
+Compat = Literal["trec_eval", "trec_eval-9", "trec_eval-10", "ndeval", "gdeval", "ntcireval", "cwl"]
 
 TIES = {
     "trec": "score descending, then document id descending by bytes",
@@ -55,10 +61,10 @@ class Policies:
     cranfield.PolicyError: ties 'random' is none of trec, trec_eval-9, id-ascending, ...
     """
 
-    ties: str = "trec"
-    topics: str = "qrels"
-    unjudged: str = "nonrelevant"
-    negative: str = "judged"
+    ties: Ties = "trec"
+    topics: Topics = "qrels"
+    unjudged: Unjudged = "nonrelevant"
+    negative: Negative = "judged"
     depth: int | None = None
 
     def __post_init__(self) -> None:

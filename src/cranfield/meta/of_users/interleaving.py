@@ -17,6 +17,7 @@ from cranfield.base.words import counted
 from cranfield.collection.files.many_runs import read_runs
 from cranfield.collection.files.reading import read_qrels
 from cranfield.collection.judged.judging import judge
+from cranfield.collection.judged.policies import Compat
 from cranfield.collection.judged.policies import policies as judging_policies
 from cranfield.collection.qrels import Qrels
 from cranfield.evaluation.evaluation import score
@@ -60,7 +61,7 @@ def interleaving_sensitivity(
     alpha: Proportion = 0.05,
     rel: Annotated[int | None, Whole(1)] = None,
     seed: Seed = 0,
-    compat: str | None = None,
+    compat: Compat | None = None,
     jobs: int = 1,
     backend: str | None = None,
     scheduler: str | None = None,

@@ -41,7 +41,7 @@ OUTPUTS = (FORMATS[0], "trec", "ir_measures", *FORMATS[1:])
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=READ)
 @measures_option(DEFAULT)
 @output_options(formats=OUTPUTS)
-@option("--coverage", is_flag=True, help="Also what is unjudged, tied or missing.")
+@option("--coverage", is_flag=True, group="Output", help="Also what is unjudged, tied or missing.")
 @table_options
 @judging_options
 def evaluate(

@@ -131,6 +131,9 @@ def test_an_error_of_the_source_comes_after_those_of_lines(tmp_path: Path) -> No
                 return found
             raise EOFError("no more")
 
+        def peek(self, size: int = 0, /) -> bytes:
+            return self.getvalue()[self.tell() :]
+
     lines = b"1 Q0 d 1 1 t\n" * 3
     for broken, message in ((b"1 Q0 e 1 x t\n", "score 'x'"), (b"", "truncated or damaged")):
         with pytest.MonkeyPatch.context() as patch, at_most(3):

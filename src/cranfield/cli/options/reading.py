@@ -38,8 +38,9 @@ def _named(context: click.Context, option: click.Parameter, given: str | None) -
 skip_bad_runs = option(
     "--skip-bad-runs",
     "bad_runs",
-    flag_value="skip",
-    default="error",
+    is_flag=True,
+    # Versions of click do not agree on what a flag with a value and a default is.
+    callback=lambda context, option, skip: "skip" if skip else "error",
     help="Leave out runs that cannot be read, and tell.",
 )
 

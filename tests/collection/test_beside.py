@@ -210,7 +210,7 @@ def test_unjudged_documents_are_the_same_for_all_intents() -> None:
     names = ("topic", "doc", "grade", "subtopic")
     qrels = [dict(zip(names, row, strict=True)) for row in rows]
     run = {"q": {"c": 3, "a": 2, "b": 1}}
-    asked = {"unjudged": "condensed"}, {"unjudged": "nonrelevant"}
+    asked: list[Any] = [{"unjudged": "condensed"}, {"unjudged": "nonrelevant"}]
     by_policy, by_measure = (
         cf.evaluate(run, qrels, form, negative="unjudged", **one).by_system().row(0)[1]
         for form, one in zip(("IA(RR)", "IA(RR(judged_only=True))"), asked, strict=True)

@@ -170,7 +170,7 @@ def test_an_array_is_no_grade(grade: Any) -> None:
 @settings(max_examples=50)
 @given(_runs(), _judgments(), st.sampled_from([*TIES]), st.sampled_from([None, 2]))
 def test_what_is_judged(
-    run: dict[Any, Any], qrels: dict[Any, Any], ties: str, depth: int | None
+    run: dict[Any, Any], qrels: dict[Any, Any], ties: Any, depth: int | None
 ) -> None:
     def of(run: Any, qrels: Any) -> Any:
         return _told(lambda: _judged(cf.judge(run, qrels, ties=ties, depth=depth)))

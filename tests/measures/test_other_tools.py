@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import cranfield as cf
+from cranfield.evaluation.scorefiles.cells import are_measures
 from cranfield.measures.families import ALIASES
 from cranfield.measures.trec_eval_names import FAMILIES, NICKNAMES, SINGLE
 from tests.conftest import ROOT
@@ -149,3 +150,10 @@ def test_upper_and_lower_case_are_the_same_where_one_measure_is_meant() -> None:
             ), (text, str(error))
         else:
             assert [one.cutoff for one in found] == [7]
+
+
+def test_columns_of_topics_are_no_measures() -> None:
+    """Lower-case names are read, but columns are not taken for measures because of them."""
+    assert are_measures(["P_5", "ndcg@10", "R@5", "ndcg_cut_10"])
+    for topics in (["q", "u"], ["q_1", "q_2"], ["p_1", "p_2"], ["r.1"], ["d", "g"]):
+        assert not are_measures(topics)

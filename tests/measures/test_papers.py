@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import log2
+from typing import Any
 
 import pytest
 
@@ -17,7 +18,7 @@ FIGURE_11 = {1: 3, 3: 1, 4: 2, 8: 2}
 
 
 def value(
-    measure: str, at_rank: dict[int, int], not_retrieved: list[int], length: int = 10, **policy: str
+    measure: str, at_rank: dict[int, int], not_retrieved: list[int], length: int = 10, **policy: Any
 ) -> float:
     run = {"t": {f"d{rank}": float(-rank) for rank in range(1, length + 1)}}
     grades = {f"d{rank}": at_rank.get(rank, 0) for rank in range(1, length + 1)}

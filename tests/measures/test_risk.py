@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -28,7 +30,7 @@ def test_the_same_difference_everywhere() -> None:
 
 @pytest.mark.parametrize("form", ["URisk(AP, baseline='base')", "TRisk(AP, baseline='base')"])
 @pytest.mark.parametrize("topics", ["intersection", "run"])
-def test_topics_without_the_baseline(form: str, topics: str) -> None:
+def test_topics_without_the_baseline(form: str, topics: Any) -> None:
     """A baseline without a score is no baseline with a score of 0."""
     runs = {"base": {"t0": {"a": 1}}, "new": {"t0": {"z": 1}, "t1": {"a": 1}}}
     values = cf.evaluate(runs, QRELS, form, topics=topics)[form].values

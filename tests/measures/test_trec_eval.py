@@ -119,7 +119,7 @@ def test_parameters() -> None:
 
 
 def agreement(
-    run: dict[str, dict[str, float]], qrels: dict[str, dict[str, int]], compat: str = "trec_eval-9"
+    run: dict[str, dict[str, float]], qrels: dict[str, dict[str, int]], compat: Any = "trec_eval-9"
 ) -> int:
     """Compare every measure that pytrec_eval has, topic by topic; return how many values."""
     theirs = pytrec_eval.RelevanceEvaluator(qrels, pytrec_eval.supported_measures).evaluate(run)

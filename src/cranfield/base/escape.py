@@ -21,6 +21,9 @@ _LATEX = {
     "‖": r"$\Vert$",
     "≤": r"$\leq$",
     "…": r"\ldots{}",
+    # Letters of names of measures.
+    "α": r"$\alpha$",
+    "♯": r"$\sharp$",
     **{char: "\\" + char for char in "&%$#_{}"},
 }
 

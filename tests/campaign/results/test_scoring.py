@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -36,7 +37,7 @@ def qrels(seed: int = 99) -> dict[str, dict[str, float]]:
     }
 
 
-def assert_same(found: cf.Evaluation, runs: Mapping[str, Rankings], **options: str) -> None:
+def assert_same(found: cf.Evaluation, runs: Mapping[str, Rankings], **options: Any) -> None:
     whole = cf.evaluate(runs, qrels(), list(found), **options)
     assert found.topics == whole.topics
     assert found.systems == whole.systems
@@ -93,7 +94,7 @@ def test_measures_that_look_at_other_runs_are_scored_with_all(tmp_path: Path) ->
 
 
 @pytest.mark.parametrize("topics", ["intersection", "run", "qrels"])
-def test_whatever_topics_count(tmp_path: Path, topics: str) -> None:
+def test_whatever_topics_count(tmp_path: Path, topics: Any) -> None:
     rules = RULES.replace('topics = "topics.txt"', "") + f'judging = {{topics = "{topics}"}}\n'
     campaign = made(tmp_path / "c", rules=rules)
     judged(campaign, {t: docs for t, docs in qrels().items() if t != "q3"})

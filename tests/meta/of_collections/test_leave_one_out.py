@@ -116,6 +116,7 @@ def test_the_bundled_collection_against_judgments_written_out(others: str) -> No
         smaller = taken(rankings, qrels, teams, team, 10, others)
         full = taken(rankings, qrels, teams, "nobody", 10, others)
         assert len(smaller) == 50
+        unjudged: Any
         for kind, unjudged in (("raw", "nonrelevant"), ("condensed", "condensed")):
             after = cf.evaluate(runs, smaller, measures, unjudged=unjudged)
             before = cf.evaluate(runs, full, measures, unjudged=unjudged)
@@ -193,7 +194,7 @@ def means(runs: Any, qrels: Grades, kind: str) -> dict[str, list[float]]:
     """Mean scores over both topics; one without judgments left counts 0."""
     if not qrels:
         return {measure: [0.0] * len(runs) for measure in SMALL}
-    unjudged = {"raw": "nonrelevant", "condensed": "condensed"}[kind]
+    unjudged: Any = {"raw": "nonrelevant", "condensed": "condensed"}[kind]
     scores = cf.evaluate(runs, qrels, SMALL, unjudged=unjudged)
     return {m: (scores[m].values.sum(axis=0) / 2).tolist() for m in SMALL}
 

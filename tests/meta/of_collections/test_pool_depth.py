@@ -56,6 +56,7 @@ def test_against_judgments_written_out(depth: int) -> None:
     assert len(smaller) == 50
     judged = sum(len(docs) for docs in smaller.values())
     assert found.pools["judged"].to_list() == [judged, len(covid.qrels)]
+    unjudged: Any
     for kind, unjudged in (("raw", "nonrelevant"), ("condensed", "condensed")):
         expected = cf.evaluate(runs, smaller, MEASURES, unjudged=unjudged)
         full = cf.evaluate(runs, covid.qrels, MEASURES, unjudged=unjudged)

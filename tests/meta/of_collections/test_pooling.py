@@ -140,6 +140,7 @@ def test_against_judgments_written_out(
     docs = set(zip(asked["topic"], asked["doc"], strict=True))
     qrels = written_out(covid, docs)
     own = top(covid, DEPTH)
+    unjudged: Any
     for kind, unjudged in (("raw", "nonrelevant"), ("condensed", "condensed")):
         full = cf.evaluate(runs, covid.qrels, MEASURES, unjudged=unjudged)
         part = cf.evaluate(runs, qrels, MEASURES, unjudged=unjudged)

@@ -119,7 +119,10 @@ def measure_of(name: str) -> Measure | None:
 def are_measures(names: Iterable[str]) -> bool:
     """Tell whether there are names, and all of them are those of measures."""
     some = list(islice(names, LOOKED_AT))
-    return bool(some) and all(measure_of(name) is not None for name in some)
+    # `q`, `p_1`, `r_2` and the like are rather names of topics and systems.
+    return bool(some) and not any(
+        re.match("[a-z]{1,2}([^A-Za-z]|$)", name) or measure_of(name) is None for name in some
+    )
 
 
 def same_measure(one: str, other: str) -> bool:

@@ -124,7 +124,7 @@ def test_of_a_comparison() -> None:
     """Counted from the matrix of pairs; what bounds less than any error is refused."""
     values = normal_scores(60)
     found = cf.compare(values)
-    differs, ahead = found.pvalues <= 0.05, values.mean(0)[:, None] - values.mean(0)
+    differs, ahead = found.pvalue_matrix <= 0.05, values.mean(0)[:, None] - values.mean(0)
     best, worst = found.rank_sets().interval
     for system in range(10):
         assert best[system] == 1 + (differs & (ahead < 0))[system].sum()

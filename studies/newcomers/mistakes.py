@@ -309,6 +309,23 @@ COMMANDS = [
 ]
 
 SURPRISES = [
+    refused(
+        "judgments and a run of whole numbers, in the order (qrels, run)",
+        "run = {'q': {f'd{i}': 20 - i for i in range(20)}}\n"
+        "qrels = {'q': {f'd{i}': int(i % 3 == 0) for i in range(9)}}\n"
+        "cf.evaluate(qrels, run, 'AP')",
+        r"runs come first",
+        "run = {'q': {f'd{i}': 20 - i for i in range(20)}}\n"
+        "qrels = {'q': {f'd{i}': int(i % 3 == 0) for i in range(9)}}\n"
+        "cf.evaluate(run, qrels, 'AP')",
+    ),
+    Case(
+        "two systems in one frame, no document in both",
+        "frame = pd.DataFrame({'model': ['A', 'B'], 'qid': ['q1', 'q1'], 'docno': ['d1', 'd2'], "
+        "'score': [2.0, 1.0]})\n"
+        "cf.evaluate(frame, {'q1': {'d1': 1}}, 'RR').by_system().rows()",
+        r"'A', 1\.0.*'B', 0\.0",
+    ),
     Case(
         "the p of RBP is shown",
         "cranfield evaluate qrels.txt a.run -m 'RBP(p=0.8)' -f latex",
@@ -316,7 +333,7 @@ SURPRISES = [
     ),
     Case("AP@100 is called so", "cranfield evaluate qrels.txt a.run -m AP@100", r"AP@100"),
     Case("map is called so", "cranfield evaluate qrels.txt a.run -m map", r"map"),
-    Case("D#-nDCG@10 is called so", "print(cf.parse_measure('D#-nDCG@10'))", r"D#-nDCG@10|Sharp"),
+    Case("D#-nDCG@10 is understood", "print(cf.parse_measure('D#-nDCG@10'))", r"D#-nDCG@10|Sharp"),
     Case("a plain dict", f"{ORDER}.to_dict()", r"'AP'.*'A': 0\.75"),
     Case("fusion as in ranx", 'cf.fuse(SYSTEMS, "rrf")', r"Run\("),
     Case(

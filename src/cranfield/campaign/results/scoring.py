@@ -143,7 +143,8 @@ class Scoring:
                 raise
             # A run without a judged topic cannot be judged alone, but among others.
             judged = judge(self._runs(self.objects), qrels, **self.policies.describe())
-        return score(judged, measures, compat=self.compat)
+        # Scores are kept by text form, whatever a measure was called when it was asked for.
+        return score(judged, [one() for one in measures], compat=self.compat)
 
     def _runs(self, tags: Iterable[str]) -> Runs:
         known = {one.tag: one for one in self.submissions}

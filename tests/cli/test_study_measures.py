@@ -63,7 +63,9 @@ def test_everything(scores: Path) -> None:
 
 def test_formats(scores: Path) -> None:
     out, _ = cranfield(scores, *START)
-    assert out.startswith("3 measures, 4 systems, 12 topics; test randomisation, correction")
+    assert out.startswith("sharp tells the most pairs of systems apart, 2 of 6 pairs (33.3%)")
+    assert "numbers in full, by --table: power, pairs, swaps, differences, correlations" in out
+    assert "3 measures, 4 systems, 12 topics; test randomisation, correction" in out
     assert "Discriminative power: of 6 pairs of systems, those that differ" in out
     assert "sets of 5 topics" in out and "sets of 10 topics" not in out
     out, _ = cranfield(scores, *START, "-m", "fair", "--table", "power", "--format", "csv")

@@ -5,9 +5,11 @@ Workers that are killed cost what they had in hand: that is done again, by other
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import os
 import pickle
+import signal
 import sys
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -177,6 +179,21 @@ def _workers(
             raise PolicyError(f"there is no backend {quoted(name)}; there are {some}") from error
         with chosen:
             yield partial(_by_joblib, call, jobs)
+
+
+def end_workers() -> None:
+    """Stop the processes that joblib keeps, and give back what they share.
+
+    A process that exits at once, as the command does, would leave their semaphores behind.
+    """
+    from joblib.externals.loky import reusable_executor
+
+    # Another Ctrl-C meanwhile would leave them, too.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    executor = reusable_executor._executor
+    if executor is not None:
+        executor.shutdown(wait=True, kill_workers=True)
+    atexit._run_exitfuncs()
 
 
 def _active() -> Any:

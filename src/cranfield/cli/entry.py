@@ -14,6 +14,10 @@ def entry() -> None:
     from cranfield.cli.main import run
 
     status = run()
+    if "joblib.externals.loky.reusable_executor" in sys.modules:
+        from cranfield.base.backends import end_workers
+
+        end_workers()
     sys.stderr.flush()
     # All is written; taking down the interpreter piece by piece would only take time.
     os._exit(status)

@@ -59,6 +59,14 @@ class Study(Plotted):
     ) -> None:
         cls.name, cls.source, cls.keys, cls._main = name, source, keys, main
 
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """What was found, in two or three sentences: what won, how sure that is, on what it rests.
+
+        Empty where a study has no winner to name.
+        """
+        return ()
+
     def heading(self) -> list[str]:
         """Return lines on what was done."""
         return []
@@ -104,13 +112,15 @@ def result_of(name: str) -> type[Study]:
 class Findings:
     """What one study has to say, or several together, as :class:`Study` has it.
 
-    With a frame stand the names of its columns that say what a row is of.
+    With a frame stand the names of its columns that say what a row is of. The verdict is a sentence
+    or several of each study.
     """
 
     heading: Sequence[str]
     tables: Sequence[Table]
     frames: Mapping[str, tuple[pl.DataFrame, Sequence[str]]]
     about: Mapping[str, Any]
+    verdict: Sequence[str] = ()
 
 
 def findings(
@@ -136,7 +146,8 @@ def findings(
         tables += same[0].side_by_side(same)
     parts = [study.about() for study in studies]
     whole = {"studies": parts} if each else {k: v for part in parts for k, v in part.items()}
-    return Findings([*heading, *notes], tables, frames, {**whole, **about})
+    said = [" ".join(study.verdict) for study in studies if study.verdict]
+    return Findings([*heading, *notes], tables, frames, {**whole, **about}, said)
 
 
 def labelled(measure: str) -> str:

@@ -131,7 +131,10 @@ def test_ranks_follow_the_policy_for_ties() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, r"system 'bad' has an unjudged document at rank 1; give a depth"),
+        (
+            {"contributors": ["bad", "good"]},
+            r"system 'bad' has an unjudged document at rank 1; give a depth",
+        ),
         ({"depth": 0}, "depth must be a whole number from 1"),
         ({"depth": 2.5}, "depth must be a whole number from 1"),
         ({"depth": 2, "rel": 0}, "rel must be a whole number from 1"),
@@ -158,3 +161,12 @@ def test_the_bundled_collection() -> None:
     inside = int((found.contributors > 0).sum())
     assert inside + found.outside == len(covid.qrels)
     assert found.by_team["unique"].sum() == int((found.contributors == 1).sum())
+
+
+def test_the_half_that_is_judged_deepest_is_taken_where_not_all_are() -> None:
+    runs = {
+        **{name: {"1": {"a": 3.0, "b": 2.0, "c": 1.0}} for name in ("x", "y")},
+        "z": {"1": {"n": 3.0, "a": 2.0, "b": 1.0}},
+    }
+    found = pools(runs, {"1": {"a": 1, "b": 0}})
+    assert (found.depth, found.found, found.contributes.tolist()) == (2, True, [True, True, False])

@@ -14,7 +14,7 @@ from cranfield.base.words import counted
 from cranfield.meta.of_collections.pools import Pools
 from cranfield.meta.of_collections.rankings import Wanted, ranks
 from cranfield.meta.of_collections.spending import AGREEMENT, ALONE, PAIRS
-from cranfield.meta.study import Study
+from cranfield.meta.study import Study, percent
 from cranfield.tabular import Table, from_frame
 
 KIND = ("measure", "list")
@@ -100,6 +100,19 @@ class Pooling(
     samples: pl.DataFrame
     systems: pl.DataFrame
     notes: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.found.filter(pl.col("budget") == self.found["budget"].min())
+        best = rows.sort("relevant", descending=True, nulls_last=True).row(0, named=True)
+        if best["of pool"] is None:
+            return ()
+        return (
+            f"With {counted(best['budget'], 'judgment')} a topic, {best['method']} finds the most"
+            f" relevant documents: {percent(best['of pool'])} of those in the pool.",
+            f"That rests on {counted(len(self.pools.runs.judged.topics), 'topic')}"
+            f" and {counted(self.repeats, 'repeat')} of methods that draw.",
+        )
 
     def heading(self) -> list[str]:
         runs = counted(int(self.pools.contributes.sum()), "contributing run")

@@ -83,6 +83,23 @@ class LeaveOneOut(
         """What was left out: a `team`, or a `run` where no teams were told."""
         return "run" if len(self.pools.teams) == len(self.pools.team_of) else "team"
 
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        told = []
+        for row in self.summary.iter_rows(named=True):
+            if row["mean drop %"] is None or row["mean tau"] is None:
+                continue
+            told.append(
+                f"{row['measure']}, {row['list']} lists: without the unique documents of its"
+                f" {self.unit}"
+                f" a run loses {row['mean drop %']:.1f}% on average,"
+                f" {row['largest drop %']:.1f}% at"
+                f" most, and moves by up to {counted(row['largest rank change'], 'rank')}; the"
+                f" orders"
+                f" of all systems have a tau of {row['mean tau']:.2f} on average."
+            )
+        return (*told, "What new systems lose can be more, if they are unlike all of these.")
+
     def heading(self) -> list[str]:
         pools, unit = self.pools, self.unit
         runs = counted(int(pools.contributes.sum()), "contributing run")
@@ -90,6 +107,13 @@ class LeaveOneOut(
             f"leaving out each {unit}: {counted(len(pools.teams), unit)}, {runs}, pool depth"
             f" {pools.depth}{', found in the judgments' if pools.found else ''}"
         ]
+        apart = len(pools.contributes) - int(pools.contributes.sum())
+        if pools.found and apart:
+            lines.append(
+                f"note: the half of the runs that is judged deepest has all its top {pools.depth}"
+                f" judged; the other {counted(apart, 'run')} {'is' if apart == 1 else 'are'} taken"
+                " for not pooled (a depth, and contributors, say otherwise)"
+            )
         if pools.outside:
             fate = {"keep": "kept", "drop": "taken back"}[self.others]
             lines.append(

@@ -99,6 +99,22 @@ class PoolDepths(
         contributes = contributing(self.runs, self.contributors, judged_depths(self.runs), None)
         return self.runs.restricted(pool_of(self.runs, contributes, depth))
 
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        told = []
+        for (measure, kind), rows in self.rankings.group_by("measure", "list", maintain_order=True):
+            known = rows.drop_nulls(["depth", "tau"]).sort("depth")
+            if known.is_empty():
+                continue
+            row = known.row(-1, named=True)
+            pool = self.pools.filter(pl.col("depth") == row["depth"]).row(0, named=True)
+            told.append(
+                f"{measure}, {kind} lists: a pool of depth {row['depth']} has"
+                f" {100 * pool['judged share']:.0f}% of the judgments, and orders the systems with"
+                f" Kendall's tau {row['tau']:.2f} to the order by all."
+            )
+        return tuple(told)
+
     def frames(self) -> dict[str, pl.DataFrame]:
         return dict(zip(self.keys, (self.pools, self.rankings, self.systems), strict=True))
 

@@ -173,7 +173,12 @@ def pools(
     labels = tuple(sorted(set(names)))
     place = {name: j for j, name in enumerate(labels)}
     team_of = np.array([place[name] for name in names], dtype=np.int64)
-    chosen = _depth_found(made, contributes, reach) if depth is None else int(depth)
+    if depth is None:
+        if contributors is None and not reach.min():
+            contributes = _half_of(reach)
+        chosen = _depth_found(made, contributes, reach)
+    else:
+        chosen = int(depth)
     pooled = in_pool(made, contributes, chosen)
     # Each (judgment, team) once, however many runs of the team have it.
     of_row = team_of[made.judged.documents.cell[pooled] // made.judged.shape[0]]
@@ -195,6 +200,16 @@ def pools(
         owner=owner,
         by_team=_by_team(made, labels, team_of, contributes, chosen, judgment, team, owner, rel),
     )
+
+
+def _half_of(reach: Ints) -> Bools:
+    """Choose the runs that are judged deepest: half of all, and those as deep as the last of them.
+
+    A pool is often made of some of the runs that were handed in; the others are judged no deeper
+    than they happen to agree.
+    """
+    least = np.sort(reach)[reach.size // 2]
+    return np.asarray(reach >= least) if least else np.ones(reach.size, dtype=np.bool_)
 
 
 def _depth_found(runs: TracedRuns, contributes: Bools, reach: Ints) -> int:

@@ -112,6 +112,20 @@ class Correlations(
         """Return the table with a row a pair of measures."""
         return self.table
 
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.frames()["correlations"].drop_nulls("overall").sort("overall")
+        if rows.is_empty():
+            return ()
+        low, high = rows.row(0, named=True), rows.row(-1, named=True)
+        closest = f"{high['first']} and {high['second']} order the systems most alike"
+        furthest = f", {low['first']} and {low['second']} least ({low['overall']:.2f})"
+        return (
+            f"{closest} ({self.method} {high['overall']:.2f}){furthest if len(rows) > 1 else ''}.",
+            f"That is by the means of {counted(len(self.systems), 'system')} over"
+            f" {counted(len(self.topics), 'topic')}.",
+        )
+
     def frames(self) -> dict[str, pl.DataFrame]:
         return {"correlations": self.table}
 

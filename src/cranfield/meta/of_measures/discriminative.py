@@ -102,6 +102,23 @@ class DiscriminativePower(
             .sort(place, "rank")
         )
 
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.frames()["power"].sort("power", descending=True, nulls_last=True)
+        first, last = rows.row(0, named=True), rows.row(-1, named=True)
+        if first["power"] is None:
+            return ()
+        told = f"{first['significant']:,} of {counted(first['pairs'], 'pair')}"
+        told += f" ({percent(first['power'])})"
+        least = f"; the fewest, {last['significant']:,}, does {last['measure'] or 'it'}"
+        return (
+            f"{first['measure'] or 'The measure'} tells the most pairs of systems apart, {told}"
+            f"{least if len(rows) > 1 else ''}.",
+            f"That is by {self.test} with {self.correction} at {self.alpha:g}, on these"
+            f" {counted(self.systems, 'system')} and topics; which measure is right it does not"
+            f" say.",
+        )
+
     def heading(self) -> list[str]:
         topics = " or ".join(map(str, sorted(set(self.topics.values()))))
         drawn = f", {self.resamples:,} samples, seed {self.seed}" if self.resamples else ""

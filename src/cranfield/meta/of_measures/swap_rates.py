@@ -15,7 +15,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.checks import check_whole
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
-from cranfield.meta.study import Study, of_measure, percent
+from cranfield.meta.study import Study, labelled, of_measure, percent
 from cranfield.tabular import Table, number
 
 FITTED = ("size", "rate", "comparisons")
@@ -130,6 +130,27 @@ class Swaps(
     def label(self) -> str:
         """The measure, or what stands for it where it has no name."""
         return self.measure or "scores"
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.frames()["differences"].sort("size")
+        row = rows.row(-1, named=True)
+        if row["rate"] is None:
+            return ()
+        sure = (
+            ""
+            if row["difference"] is None
+            else (
+                f" A difference of {row['difference']:g} or more is seldom swapped, and"
+                f" {percent(row['share'])} of the pairs have one."
+            )
+        )
+        return (
+            f"{labelled(self.measure)}between two sets of {row['size']:,} topics,"
+            f" {percent(row['rate'])} of the pairs of systems change places.{sure}",
+            f"That rests on {counted(self.repeats, 'draw')} of two sets from"
+            f" {counted(self.topics, 'topic')}.",
+        )
 
     def frames(self) -> dict[str, pl.DataFrame]:
         total = self.overall.join(self.smallest(), on="size", maintain_order="left")

@@ -12,9 +12,9 @@ from scipy.special import betaincinv
 
 from cranfield.base.words import counted
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
-from cranfield.meta.of_tests.given import Given, checked_sizes, given_tests
+from cranfield.meta.of_tests.given import Given, checked_sizes, explained, given_tests
 from cranfield.meta.of_tests.known_means import MOST_DRAWN, Source, Swapped, drawn_from, seed_of
-from cranfield.meta.study import Study
+from cranfield.meta.study import Study, percent
 from cranfield.meta.work.options import OneOf, Repeats, Resamples, Seed, Sizes, check_options
 from cranfield.meta.work.parts import Work, blocks, run_parts, with_work
 from cranfield.tabular import Table, from_frame
@@ -91,8 +91,23 @@ class FalseAlarms(
             pl.Series("high", np.where(count == done_ones, 1.0, high)),
         ).select("size", "test", "per pair", "any pair", "low", "high", "undone")
 
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.summary().filter(pl.col("size") == max(self.sizes)).drop_nulls("any pair")
+        if rows.is_empty():
+            return ()
+        worst = rows.sort("any pair", descending=True).row(0, named=True)
+        over = rows.filter(pl.col("low") > self.alpha)["test"].to_list()
+        many = ", ".join(over) if over else "no test"
+        return (
+            f"Where no systems differ, {many} surely err{'' if len(over) > 1 else 's'} more often"
+            f" than {self.alpha:g} in any pair, on {max(self.sizes)} topics; the most is"
+            f" {percent(worst['any pair'])}, by {worst['test']}.",
+            f"That rests on {counted(self.repeats, 'repeat')}.",
+        )
+
     def heading(self) -> list[str]:
-        return [f"alpha {self.alpha:g}, seed {self.seed}"]
+        return [f"alpha {self.alpha:g}, seed {self.seed}", *explained(self.tests)]
 
     def frames(self) -> dict[str, pl.DataFrame]:
         return {"false alarms": self.summary()}

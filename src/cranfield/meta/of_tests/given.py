@@ -15,6 +15,7 @@ from cranfield.meta.work.folder import fingerprint
 from cranfield.scores import Scores
 from cranfield.scores.labels import places_of
 from cranfield.significance.prepare import as_scores
+from cranfield.significance.tests.catalogue import TESTS
 
 SIZES = (5, 10, 25, 50, 125)
 """Sizes of topic sets of Ferro and Sanderson (2022), section 4."""
@@ -151,3 +152,10 @@ def _groups(scores: Scores, systems: Sequence[str] | None, teams: Any) -> dict[s
         if len(members) < 2:
             raise CranfieldError(f"{name}: a comparison needs two systems, not {len(members)}")
     return groups
+
+
+def explained(tests: Iterable[str]) -> list[str]:
+    """Say what the short names of tests stand for, in a line."""
+    names = dict.fromkeys(one.partition("+")[0] for one in tests)
+    known = [TESTS[name].info for name in names if name in TESTS]
+    return ["; ".join(f"{info.name}: {info.title}" for info in known)] if known else []

@@ -12,6 +12,7 @@ from cranfield.base.errors import PolicyError, quoted
 from cranfield.base.words import counted
 from cranfield.meta.of_tests.agreement import COUNTS, URBANO, publication_bias
 from cranfield.meta.of_tests.fast_tests import is_bound
+from cranfield.meta.of_tests.given import explained
 from cranfield.meta.study import Study, percent
 from cranfield.tabular import Table, number
 
@@ -143,12 +144,45 @@ class SplitStudy(
         table = self.summary()
         return table.rename({old: new for old, new in URBANO.items() if old in table.columns})
 
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.summary().filter(
+            (pl.col("sets") == "1-2")
+            & (pl.col("first") == pl.col("second"))
+            & (pl.col("group") == next(iter(self.groups)))
+            & (pl.col("size") == max(self.sizes))
+        )
+        if rows.is_empty() or rows["AA"].null_count() == len(rows):
+            return ()
+        # What contradicts itself more often than errors may does not win by finding much.
+        sound = rows.filter(pl.col("AD") <= self.alpha * pl.col("significant first"))
+        out = [one for one in rows["first"] if one not in sound["first"].to_list()]
+        left = (
+            f"Left out for opposite findings in more than {percent(self.alpha)}: {', '.join(out)}."
+        )
+        if sound.is_empty():
+            return (left,)
+        best = sound.sort("AA", descending=True, nulls_last=True).row(0, named=True)
+        if not best["AA"]:
+            return (f"On two sets of {best['size']} topics, no test finds a pair on both.",)
+        told = (
+            f"On two sets of {best['size']} topics, {best['first']} finds the most pairs"
+            f" significant on both and in the same order: {best['AA']:.1f} of the"
+            f" {best['significant first']:.1f} that it finds on the first."
+        )
+        rests = (
+            f"That rests on {counted(self.repeats, 'draw')} from {counted(self.topics, 'topic')}; a"
+            " test that errs more often finds more, too, which false_alarms tells."
+        )
+        return (told, *([left] if out else []), rests)
+
     def heading(self) -> list[str]:
         lines = [
             f"{self.measure or 'scores'}: {counted(self.topics, 'topic')}; two disjoint sets of"
             f" {', '.join(map(str, self.sizes))} topics, {counted(self.repeats, 'repeat')};"
             f" alpha {self.alpha:g}, seed {self.seed}"
         ]
+        lines += explained(self.tests)
         if self._summary.filter(pl.col("sets") == "1-2")["undone"].sum():
             lines.append("note: some tests could not be done on some sets, which are left out")
         return lines

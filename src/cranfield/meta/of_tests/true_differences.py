@@ -13,7 +13,7 @@ from cranfield.base.arrays import Floats
 from cranfield.base.errors import PolicyError
 from cranfield.base.words import counted
 from cranfield.meta.of_tests.fast_tests import verdict_or_none
-from cranfield.meta.of_tests.given import Given, checked_sizes, given_tests
+from cranfield.meta.of_tests.given import Given, checked_sizes, explained, given_tests
 from cranfield.meta.of_tests.known_means import MOST_DRAWN, Drawn, drawn_from, seed_of
 from cranfield.meta.study import Study
 from cranfield.meta.work.options import OneOf, Repeats, Resamples, Seed, Sizes, check_options
@@ -109,7 +109,7 @@ class PowerOfTests(
         )
 
     def heading(self) -> list[str]:
-        return [f"alpha {self.alpha:g}, seed {self.seed}"]
+        return [f"alpha {self.alpha:g}, seed {self.seed}", *explained(self.tests)]
 
     def frames(self) -> dict[str, pl.DataFrame]:
         return {"power": self.summary(), "errors": self.errors()}

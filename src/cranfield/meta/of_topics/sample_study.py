@@ -11,7 +11,7 @@ import polars as pl
 from cranfield.base.arrays import Floats, Ints
 from cranfield.base.words import counted
 from cranfield.meta.of_topics.topic_samples import AllTopics
-from cranfield.meta.study import Study, first_rows, labelled, of_measure, with_limits
+from cranfield.meta.study import Study, first_rows, labelled, of_measure, percent, with_limits
 from cranfield.tabular import Table, from_frame, number
 
 TAUS = ("tau", "tau ap")
@@ -101,6 +101,27 @@ class Stability(
     ranks: pl.DataFrame
     samples: pl.DataFrame
     notes: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        rows = self.by_size.drop_nulls("tau").sort("topics")
+        if rows.is_empty():
+            return ()
+        last = rows.row(-1, named=True)
+        again = (
+            ""
+            if last["found again"] is None
+            else (f" Of pairs that differ by all, {percent(last['found again'])} are found again.")
+        )
+        return (
+            f"{labelled(self.measure)}samples of {last['topics']:,} of the {self.topics:,}"
+            f" topics order"
+            f" the systems with Kendall's tau {last['tau']:.2f} to the order by all, in"
+            f" {percent(self.confidence)} {last['tau low']:.2f} to {last['tau high']:.2f};"
+            f" the first system is the same in {percent(last['same first'])}.{again}",
+            f"That rests on {counted(self.repeats, 'sample')} of one set of topics, which overlap:"
+            " on new topics orders agree less.",
+        )
 
     def heading(self) -> list[str]:
         drawn = "with" if self.replace else "without"

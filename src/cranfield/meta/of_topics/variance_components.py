@@ -177,6 +177,21 @@ class Generalizability(
         below = mean * ((m - 1) * known * error + other * of_topics)
         return max(0.0, m * above / (n * below)) if below > 0 else math.inf
 
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        needed = self.frames()["topics needed"].filter(pl.col("coefficient") == "relative")
+        if needed.is_empty() or needed["topics"].null_count():
+            return ()
+        row = needed.row(0, named=True)
+        to = "" if row["low"] is None else f" (from {row['low']:,}"
+        upto = "" if not to else f" to {row['high']:,})" if row["high"] is not None else " on)"
+        enough = "enough" if row["topics"] <= self.topics else "fewer"
+        return (
+            f"{labelled(self.measure)}{counted(row['topics'], 'topic')}{to}{upto} are needed for a"
+            f" generalizability of {row['target']:g}; there are {self.topics:,}, which are"
+            f" {enough}. Limits are at confidence {self.confidence:g}.",
+        )
+
     def heading(self) -> list[str]:
         measure = labelled(self.measure)
         return [f"{measure}{self.systems} systems, {counted(self.topics, 'topic')}"]

@@ -6,7 +6,7 @@ import io
 from collections.abc import Callable, Iterable
 
 from cranfield.base.errors import PolicyError, quoted
-from cranfield.base.escape import html, latex
+from cranfield.base.escape import html, latex, plain
 from cranfield.base.escape import markdown as safe
 from cranfield.base.version import __version__
 from cranfield.meta.study import Findings
@@ -15,24 +15,28 @@ from cranfield.tabular.html import SMALL
 
 
 def plain_text(study: Findings) -> str:
-    parts = ["\n".join(study.heading)] if study.heading else []
-    return "\n\n".join([*parts, *(table.to_text() for table in study.tables)]) + "\n"
+    parts = ["\n".join(map(plain, some)) for some in (study.verdict, study.heading) if some]
+    detail = []
+    if study.tables and len(study.frames) > 1:
+        detail = [f"numbers in full, by --table: {', '.join(study.frames)}"]
+    return "\n\n".join([*parts, *(table.to_text() for table in study.tables), *detail]) + "\n"
 
 
 def markdown(study: Findings) -> str:
-    parts = [f"{safe(line)}\n" for line in study.heading]
+    parts = [f"{safe(line)}\n" for line in (*study.verdict, *study.heading)]
     for table in study.tables:
         parts.append(f"### {safe(table.title)}\n\n{table.to_markdown(title=False)}")
     return "\n".join(parts)
 
 
 def latex_text(study: Findings) -> str:
-    heading = "".join(f"% {latex(line)}\n" for line in study.heading)
+    heading = "".join(f"% {latex(line)}\n" for line in (*study.verdict, *study.heading))
     return heading + "\n".join(table.to_latex(caption=True) for table in study.tables)
 
 
 def html_text(study: Findings) -> str:
-    heading = [f'<p style="{SMALL}">{html(line)}</p>\n' for line in study.heading]
+    heading = [f"<p>{html(line)}</p>\n" for line in study.verdict]
+    heading += [f'<p style="{SMALL}">{html(line)}</p>\n' for line in study.heading]
     return "".join([*heading, *(table.to_html() for table in study.tables)])
 
 
@@ -68,7 +72,8 @@ def json_text(study: Findings) -> str:
     from cranfield.reporting.text.json_values import json_of
 
     frames = {name: frame.to_dicts() for name, (frame, _) in study.frames.items()}
-    return json_of({"cranfield": __version__, **study.about, **frames})
+    told = {"verdict": list(study.verdict)} if study.verdict else {}
+    return json_of({"cranfield": __version__, **study.about, **told, **frames})
 
 
 WRITERS: dict[str, Callable[[Findings], str]] = {

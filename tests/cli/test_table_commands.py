@@ -114,7 +114,7 @@ def test_studies_in_html(folder: Path) -> None:
     (folder / "s.csv").write_text(SCORES)
     arguments = ("study", "tests", "--scores", "s.csv", "-m", "AP", "-t", "t", "--sizes", "2")
     html, _ = cranfield(folder, *arguments, "--repeats", "3", "--format", "html")
-    assert html.startswith("<p ")
+    assert html.startswith("<p>On two sets of 2 topics")
     assert html.count("<table ") == 8
     markdown, _ = cranfield(folder, *arguments, "--repeats", "3", "--format", "markdown")
     assert markdown.count("### ") == 8

@@ -164,7 +164,9 @@ class SplitStudy(
             return (left,)
         best = sound.sort("AA", descending=True, nulls_last=True).row(0, named=True)
         if not best["AA"]:
-            return (f"On two sets of {best['size']} topics, no test finds a pair on both.",)
+            return (
+                f"On two sets of {best['size']} topics, no test finds a pair significant on both.",
+            )
         told = (
             f"On two sets of {best['size']} topics, {best['first']} finds the most pairs"
             f" significant on both and in the same order: {best['AA']:.1f} of the"

@@ -17,6 +17,7 @@ import warnings
 from collections import defaultdict
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -39,7 +40,7 @@ def rows_of(path: Path) -> tuple[list[str], list[dict[str, str]]]:
         return list(reader.fieldnames or []), list(reader)
 
 
-def compare_outputs(folder: Path, program: str) -> dict[str, tuple[float, int, int]]:
+def compare_outputs(folder: Path, program: Any) -> dict[str, tuple[float, int, int]]:
     """For each column the largest difference, the values, and those that are not equal."""
     runs = sorted(folder.glob("*.run.xz"))
     judged = cf.judge(runs, folder / QRELS[program], compat=program, topics="qrels")

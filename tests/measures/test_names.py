@@ -77,6 +77,30 @@ def test_a_program_stands_for_all_that_it_prints(program: str) -> None:
         cf.parse_measures(program)
 
 
+@pytest.mark.parametrize(
+    ("program", "name", "form"),
+    [
+        ("ntcireval", "ndcg@10", "nDCG(discount='max(1,log2(rank))')@10"),
+        ("ntcireval", "err@10", "ERR(gains='linear')@10"),
+        ("ntcireval", "ap@10", "AP(denominator='min')@10"),
+        ("ntcireval", "msndcg@10", "nDCG@10"),
+        ("cwl", "inst-t=2", "EU(INST(T=2, depth=1000))"),
+        ("cwl", "p@10", "EU(P@10)"),
+        ("gdeval", "nDCG@10", "nDCG@10"),
+        ("gdeval", "map@10", "AP@10"),
+    ],
+)
+def test_names_of_programs_in_another_case(program: str, name: str, form: str) -> None:
+    """Another case of a program's name is not another measure without a word."""
+    assert cf.parse_measures(name, compat=program) == [cf.parse_measure(form)]
+
+
+def test_a_case_between_a_program_and_others_is_refused() -> None:
+    """Where the case decides which of two measures it is, another case decides nothing."""
+    with pytest.raises(MeasureError, match=r"may be nDCG@10 or, in gdeval, nDCG\(gains"):
+        cf.parse_measures("Ndcg@10", compat="gdeval")
+
+
 def test_a_preset_scores() -> None:
     """Judging and names go together."""
     qrels = {"q": {"a": 2, "b": 0}, "r": {"c": 1}}

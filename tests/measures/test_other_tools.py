@@ -82,6 +82,8 @@ def test_an_object_of_ir_measures_has_its_number(text: str) -> None:
         ("gap", "'gap' may be GAP or gAP"),
         ("ndcg_burges(gains='linear')@10", "says gains='exponential' already"),
         ("AP nDCG@10", "several measures have commas between them: 'AP,nDCG@10'"),
+        ("nDCG@5,10", "several measures have commas between them: 'nDCG@5,nDCG@10'"),
+        ("ndcg at 10", "the form is Name(param=value)@cutoff"),
         ("AP;nDCG@10", "'AP,nDCG@10'"),
         ("ndcg10", "did you mean ndcg@10?"),
         ("OFFICIAL", "did you mean official?"),

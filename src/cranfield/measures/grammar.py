@@ -18,6 +18,7 @@ from cranfield.measures.other_names import (
     TOOLS,
     from_ir_measures,
     from_paper,
+    in_any_case,
     program_names,
 )
 from cranfield.measures.trec_eval_names import (
@@ -141,7 +142,7 @@ _NCU = ("NCUgu", "NCUrb")
 
 def _labelled(text: str, compat: str | None) -> list[Measure]:
     """Read a text; a measure keeps it as its label if anybody reads it as that measure."""
-    made = [one for name in program_names(compat, text) for one in _parsed(name, compat)]
+    made = _of_program(text, compat)
     if len(made) != 1 or str(made[0]) == text or not text.isprintable():
         return made
     try:
@@ -149,6 +150,30 @@ def _labelled(text: str, compat: str | None) -> list[Measure]:
     except MeasureError:
         same = False
     return [made[0].asked_for(text)] if same else made
+
+
+def _of_program(text: str, compat: str | None) -> list[Measure]:
+    """Read a text as a program means it; in any case where that leaves one measure."""
+    names = program_names(compat, text)
+    meant = in_any_case(compat, text)
+    exact = text.partition("@")[0]
+    if names != [text] or meant == text or exact in REGISTRY or exact in ALIASES:
+        return [one for name in names for one in _parsed(name, compat)]
+    if trec_texts(text, compat) is not None:
+        return _parsed(text, compat)
+    found = _parsed(meant, compat)
+    try:
+        plain = _parsed(text, compat)
+    except MeasureError:
+        return found
+    for one in plain if plain != found else ():
+        for other in program_names(compat, str(one)):
+            if _parsed(other, compat) != found:
+                raise MeasureError(
+                    f"{quoted(text)} may be {one} or, in {compat}, {found[0]}:"
+                    " upper and lower case differ in them"
+                )
+    return found
 
 
 def _parsed(text: str, compat: str | None) -> list[Measure]:
@@ -182,11 +207,21 @@ def _read(form: str, text: str) -> Measure:
 
 def _no_measure(text: str) -> MeasureError:
     several = [one for one in re.split(r"[\s;]+", text) if one]
-    if len(several) > 1 and all(re.fullmatch(r"\w+(@[\d.]+)?", one) for one in several):
+    cut = re.fullmatch(r"(?P<name>[A-Za-z]\w*)@(?P<first>\d+)(?P<more>(,\s*\d+)+)", text)
+    if cut:
+        several = [f"{cut['name']}@{k}" for k in re.findall(r"\d+", cut["first"] + cut["more"])]
+    if len(several) > 1 and all(map(_is_measure, several)):
         form = f"several measures have commas between them: {quoted(','.join(several))}"
     else:
         form = "the form is Name(param=value)@cutoff"
     return MeasureError(f"{quoted(text)} is no measure; {form}")
+
+
+def _is_measure(text: str) -> bool:
+    try:
+        return bool(_parsed(text, None))
+    except MeasureError:
+        return False
 
 
 def _built(node: ast.expr, text: str) -> Measure:

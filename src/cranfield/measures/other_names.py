@@ -197,6 +197,11 @@ def program_names(program: str | None, text: str) -> list[str]:
     return [_rewritten(_PROGRAMS[program], name) for name in names]
 
 
+def in_any_case(program: str | None, text: str) -> str:
+    """Rewrite a name of a program whatever its case; any other text comes back as it is."""
+    return _rewritten(_PROGRAMS.get(program or "", ()), text, re.IGNORECASE)
+
+
 def _rewritten(forms: Forms, text: str, flags: int = 0) -> str:
     for pattern, form in forms:
         if found := re.fullmatch(pattern, text, flags):

@@ -8,7 +8,14 @@ from cranfield.reporting.page.contents import Contents
 from cranfield.reporting.page.data import json_text, page_data
 from cranfield.reporting.page.html import Html, text
 from cranfield.reporting.page.judges import judges, judges_link
-from cranfield.reporting.page.sections import answers, evaluated, measure_options, scales, systems
+from cranfield.reporting.page.sections import (
+    answers,
+    evaluated,
+    measure_options,
+    scales,
+    systems,
+    warned,
+)
 from cranfield.reporting.page.settings import settings
 from cranfield.reporting.page.shell import asset, filled, whole_page
 
@@ -22,6 +29,7 @@ def page(contents: Contents) -> str:
     pieces = {
         "title": text(contents.title),
         "counts": text(words.counts(contents)),
+        "warned": warned(contents),
         "script": Html(code),
         "options": measure_options(contents),
         "evaluated": evaluated(contents),

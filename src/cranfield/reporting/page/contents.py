@@ -30,6 +30,11 @@ from cranfield.significance.models.assumptions import Assumptions, check_assumpt
 from cranfield.significance.prepare import as_scores
 from cranfield.significance.tests.catalogue import find_test
 
+COVERAGE = ("Judged", "Unjudged")
+"""Measures of the judgments, which nobody wants to differ."""
+
+NO_QUALITY = "it tells how much is judged, not how good a ranking is"
+
 MISSING = ("missing score", "for lack of a score")
 """What notes on the policy for missing scores have in them."""
 
@@ -172,8 +177,8 @@ def _part(
     given: Mapping[str, Any],
     scales: bool,
 ) -> Part:
-    scores, comparison, refused = _compared(one, given)
-    known = _measure(scores.measure, evaluation)
+    known = _measure(one.measure, evaluation)
+    scores, comparison, refused = _compared(one, known, given)
     return Part(
         name=name,
         measure=known,
@@ -199,7 +204,7 @@ def _overall(scores: Scores, comparison: PairwiseComparison | None) -> Floats:
 
 
 def _compared(
-    one: Scores | PairwiseComparison, given: Mapping[str, Any]
+    one: Scores | PairwiseComparison, known: Measure | None, given: Mapping[str, Any]
 ) -> tuple[Scores, PairwiseComparison | None, str]:
     """Compare; what cannot be compared is still reported, with the reason.
 
@@ -207,6 +212,8 @@ def _compared(
     """
     if isinstance(one, PairwiseComparison):
         return one.scores, one, ""
+    if known is not None and known.name in COVERAGE:
+        return one, None, NO_QUALITY
     if len(one.systems) < 2:
         return one, None, "there is one system, and nothing to compare it with"
     try:

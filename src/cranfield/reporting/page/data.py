@@ -29,7 +29,7 @@ def page_data(contents: Contents) -> dict[str, Any]:
     Without `first` and `second` the pairs of a comparison are all, in order.
     """
     parts = contents.parts
-    first, second = _start(contents)
+    first, second = start(contents)
     return {
         "systems": list(contents.systems),
         "topics": list(contents.topics),
@@ -167,7 +167,7 @@ def _against(one: PairwiseComparison, low: Floats, high: Floats) -> dict[str, An
     }
 
 
-def _start(contents: Contents) -> tuple[int, int]:
+def start(contents: Contents) -> tuple[int, int]:
     """Choose the pair that is shown first: the best, and the best that differs from it."""
     one = contents.parts[0].comparison
     if one is None:

@@ -9,13 +9,18 @@ import numpy as np
 
 from cranfield.base.arrays import best, best_first
 from cranfield.base.scale_types import Scale
+from cranfield.base.words import counted
 from cranfield.reporting.page import words
 from cranfield.reporting.page.contents import Contents, Part
 from cranfield.reporting.page.data import places
+from cranfield.reporting.page.figures import answer_figure, two_systems_figure
 from cranfield.reporting.page.html import Html, el, joined, label, named
 from cranfield.reporting.verdicts import against, group_letters
 
 Rows = list[list[object]]
+SAID = 2
+"""Lines of an answer that are always shown: the test, and whether it is meaningful."""
+
 Columns = dict[str, Callable[[Any], object]]
 """What a part of the page has in each column, by the head of the column."""
 
@@ -63,6 +68,14 @@ def measure_options(contents: Contents) -> Html:
     return joined(*(el("option", label(part.name), value=k) for k, part in enumerate(parts)))
 
 
+def warned(contents: Contents) -> Html:
+    """Point to the warnings from the head of the page."""
+    notes = len(words.warnings_of(contents))
+    if not notes:
+        return Html("")
+    return joined("; ", el("a", counted(notes, "warning"), href="#evaluated"))
+
+
 def evaluated(contents: Contents) -> Html:
     notes = words.warnings_of(contents)
     warned = None
@@ -100,7 +113,16 @@ def _range(part: Part) -> str:
 
 def answers(contents: Contents) -> Html:
     parts = contents.parts
-    each = [_answer(k, part) for k, part in enumerate(parts)]
+    said, common = words.answers_of(contents)
+    two = len(contents.systems) == 2 and any(part.comparison for part in parts)
+    each = [_answer(k, part, lines, alone=not two)
+            for k, (part, lines) in enumerate(zip(parts, said, strict=True))]  # fmt: skip
+    if two:
+        beside = el("div", el("div", *each), two_systems_figure(contents), class_="answer")
+        each = [Html(beside)]
+    if common:
+        lines = (el("p", one) for one in common)
+        each.append(el("details", el("summary", "For all measures"), *lines))
     if len(parts) == 1:
         return joined(*each)
     heads = [words.against(one) for part in parts if (one := part.comparison) and one.baselines]
@@ -110,12 +132,19 @@ def answers(contents: Contents) -> Html:
     return joined(*each, table("By each measure", head, rows, left=(0, 1)))
 
 
-def _answer(k: int, part: Part) -> Html:
-    first, *more = words.answer(part)
-    lead = el("p", first, class_="lead")
-    return of_measure(
-        k, el("h3", label(part.name)), lead, *(el("p", one) for one in more), name="article"
-    )
+def _answer(k: int, part: Part, lines: Sequence[str], *, alone: bool) -> Html:
+    """Write the answer by a measure: a sentence, what it rests on, and more on demand."""
+    first, *more = lines
+    pieces: list[object] = [el("h3", label(part.name)), el("p", first, class_="lead")]
+    pieces += [el("p", one) for one in more[:SAID]]
+    if more[SAID:]:
+        kept = (el("p", one) for one in more[SAID:])
+        pieces.append(el("details", el("summary", "What holds on any scale"), *kept))
+    if not alone:
+        return of_measure(k, *pieces, name="article")
+    figure = answer_figure(part)
+    inner = el("div", el("div", *pieces), figure, class_="answer") if figure else joined(*pieces)
+    return of_measure(k, inner, name="article")
 
 
 def systems(contents: Contents) -> Html:
@@ -126,7 +155,6 @@ def systems(contents: Contents) -> Html:
     word, words_of = _grouped(parts[0])
     cells = [
         el("th", _button("system"), scope="col", data_sort="system", class_="system"),
-        el("th", scope="col", class_="interval js-only", aria_label="interval"),
         el("th", word, scope="col", class_="groups"),
     ]
     for k, part in enumerate(parts):
@@ -137,7 +165,6 @@ def systems(contents: Contents) -> Html:
         name = named(contents.systems[i])
         row = [
             el("th", name, scope="row", class_="system"),
-            el("td", class_="interval js-only"),
             el("td", words_of[i], class_="groups"),
         ]
         for k, part in enumerate(parts):

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from cranfield.base.arrays import best_first
 from cranfield.base.escape import plain
 from cranfield.base.words import capitalised, counted
 from cranfield.reporting import verdicts
-from cranfield.reporting.page.contents import Contents, Part
+from cranfield.reporting.page.contents import NO_QUALITY, Contents, Part
 from cranfield.reporting.page.data import places
 from cranfield.reporting.page.html import joined, label, named
+from cranfield.reporting.shared_lines import shared_lines
+from cranfield.reporting.summary import lead, listed, test_sentence
 from cranfield.scales.statements.meaningful import MEANINGFUL, Meaning
 from cranfield.significance.comparison.result import PairwiseComparison
-
-NAMED = 3
-"""Systems that are named one by one."""
 
 
 def facts(contents: Contents) -> list[tuple[str, str]]:
@@ -80,8 +77,10 @@ def warnings_of(contents: Contents) -> list[str]:
     """Return what a reader should know before anything else."""
     parts = contents.parts
     notes = [] if contents.evaluation is None else contents.evaluation.coverage.notes()
-    notes += [f"{label(one.name)} is not compared: {one.refused}" for one in parts if one.refused]
-    return notes + [f"{label(one.name)}: {note}" for one in parts for note in one.policy]
+    failed = [one for one in parts if one.refused and one.refused != NO_QUALITY]
+    notes += [f"{label(one.name)} is not compared: {one.refused}" for one in failed]
+    own, common = shared_lines({label(one.name): one.policy for one in parts if one.meaning})
+    return [*notes, *common, *(f"{name}: {note}" for name, some in own.items() for note in some)]
 
 
 def against(one: PairwiseComparison) -> str:
@@ -96,9 +95,24 @@ def answer(part: Part) -> list[str]:
     if part.meaning is None:
         return [f"{_best_of(part)} Systems are not compared: {part.refused}."]
     one = part.meaning.comparison
-    first = _baseline_sentence(part, one) if one.baselines else _top_sentence(part, one)
     policy = [f"{capitalised(note)}." for note in part.policy]
-    return [first, _test_sentence(one), *policy, *meant(part.meaning)]
+    return [lead(one, label(part.name)), test_sentence(one), *policy, *meant(part.meaning)]
+
+
+def answers_of(contents: Contents) -> tuple[list[list[str]], list[str]]:
+    """Return the answer by each measure, and lines that hold for all that were compared."""
+    every = [answer(part) for part in contents.parts]
+    compared = {
+        part.name: lines[2:]
+        for part, lines in zip(contents.parts, every, strict=True)
+        if part.comparison is not None
+    }
+    own, common = shared_lines(compared)
+    found = [
+        [*lines[:2], *own[part.name]] if part.name in own else lines
+        for part, lines in zip(contents.parts, every, strict=True)
+    ]
+    return found, [capitalised(line) for line in common]
 
 
 def _best_of(part: Part) -> str:
@@ -111,89 +125,7 @@ def _best_of(part: Part) -> str:
     if len(part.scores.systems) == 1:
         return f"{label(names[0])} scores {shown} on {label(part.name)}."
     of = counted(len(values), "system")
-    return f"Of {of}, the best on {label(part.name)}: {_list(names)} ({shown})."
-
-
-def _list(names: Sequence[str]) -> str:
-    shown = [label(name) for name in names[:NAMED]]
-    more = len(names) - len(shown)
-    if more:
-        return f"{', '.join(shown)} and {more:,} more"
-    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
-
-
-def _mean(part: Part, one: PairwiseComparison, k: int) -> str:
-    if one.mean_of == "mean":
-        return f"{one.means[k]:.{places(part)}f}"
-    return f"{one.mean_of} {one.means[k]:.2f}"
-
-
-def _top_sentence(part: Part, one: PairwiseComparison) -> str:
-    name, number = label(part.name), counted(len(one.systems), "system")
-    best = int(one.order[0])
-    equal = [one.systems[k] for k in one.order if one.means[k] == one.means[best]]
-    shown = f"best: {_list(equal)}, {_mean(part, one, best)}"
-    if one.alternative != "two-sided":
-        verb = "is" if len(equal) == 1 else "are"
-        return f"Of {number}, the best on {name} {verb} {_list(equal)} ({_mean(part, one, best)})."
-    if len(one.systems) == 2:
-        better, worse = (label(one.systems[k]) for k in one.order)
-        at, other = (_mean(part, one, int(k)) for k in one.order)
-        if one.count() and len(equal) > 1:
-            return f"On {name} {better} and {worse} differ, with equal means (both {at})."
-        if one.count():
-            return f"On {name} {better} ({at}) is better than {worse} ({other})."
-        return f"On {name} {better} and {worse} are not found to differ."
-    top = one.top_group
-    if len(top) == 1:
-        return f"Of {number}, one stands alone at the top on {name} ({shown})."
-    if len(top) == len(one.systems):
-        return f"None of the {number} is separated from the best on {name} ({shown})."
-    return f"Of {number}, {len(top):,} share the top group on {name} ({shown})."
-
-
-_NEITHER = {
-    verdicts.DIFFERENT: "{} different with an equal mean",
-    verdicts.SAME: "{} not found to differ from it",
-}
-
-
-def _baseline_sentence(part: Part, one: PairwiseComparison) -> str:
-    sentences = []
-    for baseline in one.baselines:
-        words = verdicts.against(one, baseline)
-        better, worse = map(words.count, (verdicts.BETTER, verdicts.WORSE))
-        others = [
-            f"{number:,} {said.format(_is(number))}"
-            for verdict, said in _NEITHER.items()
-            if (number := words.count(verdict))
-        ]
-        at = _mean(part, one, one.systems.index(baseline))
-        sentences.append(
-            f"Compared with the baseline {label(baseline)} ({at}) on {label(part.name)},"
-            f" {counted(better, 'system') if better else 'no system'} {_is(better or 1)} better"
-            f"{',' if others else ' and'}"
-            f" {f'{worse:,}' if worse else 'none'} {_is(worse or 1)} worse"
-            f"{''.join(f', {one}' for one in others[:-1])}"
-            f"{f', and {others[-1]}' if others else ''}."
-        )
-    return " ".join(sentences)
-
-
-def _is(number: int) -> str:
-    return "is" if number == 1 else "are"
-
-
-def _test_sentence(one: PairwiseComparison) -> str:
-    found, every = one.count(), len(one)
-    side = "" if one.alternative == "two-sided" else f", one-sided ({one.alternative})"
-    if every == 1:
-        verdict = "finds a difference" if found else "finds no difference"
-        return f"{one.title}{side} {verdict} between them (alpha {one.alpha:g})."
-    return (
-        f"{one.title}{side} finds {found:,} of {counted(every, 'pair')} different"
-        f" (alpha {one.alpha:g})."
-    )
+    return f"Of {of}, the best on {label(part.name)}: {listed(names)} ({shown})."
 
 
 def meant(said: Meaning) -> list[str]:

@@ -1,0 +1,100 @@
+"""What a comparison found, in a sentence or two that stand first wherever it is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cranfield.base.words import counted
+from cranfield.reporting import verdicts
+from cranfield.reporting.page.html import label
+from cranfield.significance.comparison.result import PairwiseComparison
+
+NAMED = 3
+"""Systems that are named one by one."""
+
+
+def lead(one: PairwiseComparison, name: str) -> str:
+    """Say which systems are at the top, or better than the baseline; `name` is the measure's."""
+    return _baseline_sentence(name, one) if one.baselines else _top_sentence(name, one)
+
+
+def listed(names: Sequence[str]) -> str:
+    shown = [label(name) for name in names[:NAMED]]
+    more = len(names) - len(shown)
+    if more:
+        return f"{', '.join(shown)} and {more:,} more"
+    return " and ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _mean(one: PairwiseComparison, k: int) -> str:
+    if one.mean_of == "mean":
+        return f"{one.means[k]:.{one.places}f}"
+    return f"{one.mean_of} {one.means[k]:.2f}"
+
+
+def _top_sentence(name: str, one: PairwiseComparison) -> str:
+    number = counted(len(one.systems), "system")
+    best = int(one.order[0])
+    equal = [one.systems[k] for k in one.order if one.means[k] == one.means[best]]
+    shown = f"best: {listed(equal)}, {_mean(one, best)}"
+    if one.alternative != "two-sided":
+        verb = "is" if len(equal) == 1 else "are"
+        return f"Of {number}, the best on {name} {verb} {listed(equal)} ({_mean(one, best)})."
+    if len(one.systems) == 2:
+        better, worse = (label(one.systems[k]) for k in one.order)
+        at, other = (_mean(one, int(k)) for k in one.order)
+        if one.count() and len(equal) > 1:
+            return f"On {name} {better} and {worse} differ, with equal means (both {at})."
+        if one.count():
+            return f"On {name} {better} ({at}) is better than {worse} ({other})."
+        return f"On {name} {better} and {worse} are not found to differ."
+    top = one.top_group
+    if len(top) == 1:
+        return f"Of {number}, one stands alone at the top on {name} ({shown})."
+    if len(top) == len(one.systems):
+        return f"None of the {number} is separated from the best on {name} ({shown})."
+    return f"Of {number}, {len(top):,} share the top group on {name} ({shown})."
+
+
+_NEITHER = {
+    verdicts.DIFFERENT: "{} different with an equal mean",
+    verdicts.SAME: "{} not found to differ from it",
+}
+
+
+def _baseline_sentence(name: str, one: PairwiseComparison) -> str:
+    sentences = []
+    for baseline in one.baselines:
+        words = verdicts.against(one, baseline)
+        better, worse = map(words.count, (verdicts.BETTER, verdicts.WORSE))
+        others = [
+            f"{number:,} {said.format(_is(number))}"
+            for verdict, said in _NEITHER.items()
+            if (number := words.count(verdict))
+        ]
+        at = _mean(one, one.systems.index(baseline))
+        sentences.append(
+            f"Compared with the baseline {label(baseline)} ({at}) on {name},"
+            f" {counted(better, 'system') if better else 'no system'} {_is(better or 1)} better"
+            f"{',' if others else ' and'}"
+            f" {f'{worse:,}' if worse else 'none'} {_is(worse or 1)} worse"
+            f"{''.join(f', {one}' for one in others[:-1])}"
+            f"{f', and {others[-1]}' if others else ''}."
+        )
+    return " ".join(sentences)
+
+
+def _is(number: int) -> str:
+    return "is" if number == 1 else "are"
+
+
+def test_sentence(one: PairwiseComparison) -> str:
+    found, every = one.count(), len(one)
+    side = "" if one.alternative == "two-sided" else f", one-sided ({one.alternative})"
+    if every == 1:
+        verdict = "finds a difference" if found else "finds no difference"
+        return f"{one.title}{side} {verdict} between them (alpha {one.alpha:g})."
+    return (
+        f"{one.title}{side} finds {found:,} of {counted(every, 'pair')} different"
+        f" (alpha {one.alpha:g})."
+    )

@@ -1,0 +1,85 @@
+"""The picture beside the answer: who is where, and what lies beyond the axis."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import cranfield as cf
+from cranfield.reporting.page.contents import NO_QUALITY, collect
+from cranfield.reporting.page.drawn.intervals import span
+from cranfield.reporting.page.figures import answer_figure, two_systems_figure
+from cranfield.reporting.shared_lines import shared_lines
+from tests.reporting.page.reading import read
+
+FAR = "a system far below"
+
+
+def scores(values: object, measure: str = "m") -> cf.Scores:
+    array = np.array(values, dtype=float)
+    topics = tuple(str(k) for k in range(len(array)))
+    names = (*"abcdefgh"[: array.shape[1] - 1], FAR)
+    return cf.Scores(array, topics, names, measure=measure)
+
+
+@given(st.lists(st.floats(-1e3, 1e3), min_size=1, max_size=30), st.booleans())
+def test_most_are_on_the_axis(values: list[float], zero: bool) -> None:
+    middle = np.array(values)
+    low, high = span(middle, middle - 1, middle + 1, zero=zero)
+    assert low < high
+    assert np.mean((middle >= low) & (middle <= high)) >= 0.5
+    if zero:
+        assert low <= 0 <= high
+
+
+def test_an_outlier_does_not_squeeze_the_axis() -> None:
+    random = np.random.default_rng(1)
+    values = 0.7 + 0.05 * random.random((20, 9))
+    values[:, 8] = 0.001 * random.random(20)
+    [part] = collect(scores(values), title="x").parts
+    figure = str(answer_figure(part))
+    assert "1 system lies beyond the axis" in figure
+    assert figure.count('class="beyond"') == 1
+    # Its number stands beside it all the same.
+    assert f"{values[:, 8].mean():.4f}<" in figure
+    marks = [float(one) for one in re.findall(r">([0-9.]+)</text><line|middle\">([0-9.]+)<", figure)
+             for one in one if one]  # fmt: skip
+    assert min(marks) > 0.5
+
+
+def test_two_systems_are_shown_by_their_difference(tmp_path: Path) -> None:
+    covid = cf.bundled.trec_covid()
+    ev = cf.evaluate([covid.runs[0], covid.runs[30]], covid.qrels, ["nDCG@20", "RR", "NumRelRet"])
+    contents = collect(ev, title="x", scales=False)
+    figure = str(two_systems_figure(contents))
+    found = cf.compare(ev["nDCG@20"])
+    assert f"{abs(found.difference[0]):.4f}" in figure
+    # The numbers of documents have an axis of their own.
+    assert figure.count('class="plot"') == 3
+    assert "Each has an axis of its own." in figure
+    assert read(cf.report(ev, tmp_path / "r.html", scales=False)).html.count('class="plot"') == 3
+
+
+def test_shares_of_judged_documents_are_not_tested(tmp_path: Path) -> None:
+    covid = cf.bundled.trec_covid()
+    ev = cf.evaluate(covid.runs[:4], covid.qrels, ["P@5", "Judged@10"])
+    _, judged = collect(ev, title="x", scales=False).parts
+    assert judged.comparison is None
+    assert judged.refused == NO_QUALITY
+    page = read(cf.report(ev, tmp_path / "r.html", scales=False))
+    assert NO_QUALITY in page.shown
+    assert "Before you read on" not in page.shown
+
+
+@pytest.mark.parametrize("names", [("AP", "RR"), ("P@1", "P@10"), ("a.b", "a")])
+def test_what_all_have_is_said_once(names: tuple[str, str]) -> None:
+    lines = {name: [f"{name} is declared ordinal", "4 ties", name] for name in names}
+    lines[names[0]].append("of one only")
+    own, common = shared_lines(lines)
+    assert common == ["the measure is declared ordinal", "4 ties", "the measure"]
+    assert own == {names[0]: ["of one only"], names[1]: []}

@@ -54,6 +54,15 @@ def test_all_that_is_wrong_in_each_file(tmp_path: Path) -> None:
     ]
 
 
+def test_judgments_that_are_not_there_are_said_once(tmp_path: Path) -> None:
+    write(tmp_path, run=GOOD_RUN)
+    found = lines(tmp_path, "qrels", "run", status=1)
+    assert found[:2] == [
+        "qrels: cannot be read: no such file or directory [archive]",
+        "qrels: refused: 1 error",
+    ]
+
+
 def test_what_is_odd_between_files(tmp_path: Path) -> None:
     write(
         tmp_path,

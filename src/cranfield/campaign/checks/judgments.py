@@ -59,6 +59,8 @@ def check_lines_of_qrels(path: str, task: TaskRules, *, all_faults: bool) -> Che
             parts.append(frame.select(_PLACE, line=pl.Series(raw.lines)).filter(whole))
     except InputError as error:
         found.add("archive", line=error.line, reason=error.reason)
+        if not parts:
+            return CheckReport(Source(path).name, None, found.faults(), count)
     rows = pl.concat(parts) if parts else pl.DataFrame()
     if not rows.height:
         found.add("empty", reason="is empty: a file of judgments has at least one line")

@@ -68,7 +68,7 @@ def interleave(folder: Path, *options: str, status: int = 0) -> tuple[str, str]:
 def test_the_command_writes_what_python_draws(folder: Path) -> None:
     expected = cf.online.interleave_runs(RUNS, "TeamDraft", 3).draw(5, seed=7)
     for form in ("tsv", "csv"):
-        options = ("--length", "3", "-n", "5", "--seed", "7", "-o", f"lists.{form}")
+        options = ("--length", "3", "--impressions", "5", "--seed", "7", "-o", f"lists.{form}")
         out, err = interleave(folder, *options, "--jobs", "4")
         assert (out, err) == ("", "not in all runs: 1 topic (q2)\n")
         separator = "\t" if form == "tsv" else ","
@@ -100,17 +100,27 @@ def test_the_command_refuses_in_one_line(folder: Path) -> None:
     (folder / "blank.csv").write_text("page,query\ns 1,q1\n")
     wrong = {
         "by --impressions, or": (),
-        "by --impressions, or for": ("-n", "1", "--keys", "pages.csv"),
-        "no method of interleaving": ("-n", "1", "-m", "Draft"),
+        "by --impressions, or for": ("--impressions", "1", "--keys", "pages.csv"),
+        "no method of interleaving": ("--impressions", "1", "--method", "Draft"),
         "odd.csv: row 2: page 's1' twice": ("--keys", "odd.csv"),
         "holds a blank": ("--keys", "blank.csv", "--format", "trec"),
         "is a file that is read": ("--keys", "pages.csv", "-o", "pages.csv"),
-        "needs --output": ("-n", "1", "--format", "parquet"),
+        "needs --output": ("--impressions", "1", "--format", "parquet"),
     }
     for said, options in wrong.items():
         out, err = interleave(folder, *options, status=2)
         assert said in err and out == "" and err.count("\n") == 1
-    three = ("online", "interleave", "A.run", "B.run", "A.run", "-n", "1", "-m", "Balanced")
+    three = (
+        "online",
+        "interleave",
+        "A.run",
+        "B.run",
+        "A.run",
+        "--impressions",
+        "1",
+        "--method",
+        "Balanced",
+    )
     assert "two runs are named 'A'" in cranfield(folder, *three, status=2)[1]
     listed, _ = cranfield(folder, "online", "interleave", "--list")
     assert "Radlinski and Craswell (2013)" in listed
